@@ -1,0 +1,19 @@
+// How `npm test` runs the tests: native ES modules, TypeScript compiled by swc, one Postgres and one Temporal server for all.
+export default {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/test'],
+  testMatch: ['**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' }, module: { type: 'es6' }, sourceMaps: 'inline' },
+    ],
+  },
+  globalSetup: '<rootDir>/test/support/globalSetup.ts',
+  globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
+  // Two workers beside one Postgres and one Temporal server are what two cores carry.
+  maxWorkers: 2,
+  // Far longer than any takes, for a machine that is busy with something else; a test that needs more says so itself.
+  testTimeout: 90_000,
+};

@@ -1,0 +1,141 @@
+// The steps of a bank transfer, the same for withdrawals, refunds to a bank and payout items. What differs, how each
+// stands in the books, is given by a `TransferBook`.
+import type { Movement } from '../ledger/journal.ts';
+import type { Book } from '../money.ts';
+import {
+  type BankRail,
+  RailRefused,
+  RailUnavailable,
+  type TransferInstruction,
+  type TransferReport,
+} from '../rail/port.ts';
+import {
+  decideTransfer,
+  type RailWord,
+  type TransferDecision,
+  type TransferState,
+} from '../workflows/bankTransfer/decide.ts';
+import type { BankTransferInput, OperatorDecision, TransferProgress } from '../workflows/bankTransfer/messages.ts';
+import { bookOf } from '../workflows/flows.ts';
+import { untilDecided, wasPosted } from './credits.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { impossible } from './failures.ts';
+
+/** A change that moves money. */
+export type TransferChange = Extract<TransferDecision, 'complete' | 'fail' | 'return'>;
+
+/** How one kind of bank transfer stands in the books. */
+export interface TransferBook<Row> {
+  /** Its row, with the rail it was given to and its state. Throws when there is none. */
+  read: (book: Book, transferId: string) => Promise<{ row: Row; rail: string; state: TransferState }>;
+  /** What the rail is told; the reference is the public id and never changes. */
+  instruction: (book: Book, row: Row) => TransferInstruction;
+  /** Everything that becomes true when the rail's word is final. */
+  movement: (book: Book, row: Row, change: TransferChange, report: TransferReport) => Promise<Movement> | Movement;
+}
+
+const STATE_AFTER: Record<TransferChange, TransferState> = {
+  complete: 'completed',
+  fail: 'failed',
+  return: 'returned',
+};
+
+/** What is recorded when the rail never got any of the sends. */
+const NEVER_RECEIVED = 'The bank never received the transfer';
+
+type Answer = { word: RailWord | 'unreachable'; report: TransferReport };
+
+export function createBankTransferSteps<Row, Input extends BankTransferInput>(
+  { rails, journal, log, config: { attention } }: ActivityDependencies,
+  books: TransferBook<Row>,
+) {
+  function railOf(book: Book, name: string): BankRail {
+    const rail = rails.named(book.environment, name);
+    if (rail === null) throw impossible(`the rail ${name} is not configured`);
+    return rail;
+  }
+
+  async function ask(rail: BankRail, book: Book, reference: string): Promise<Answer> {
+    try {
+      const report = await rail.transferStatus({ organisationId: book.organisationId, reference });
+      if (report === null) return { word: 'unknown', report: emptyReport(reference, 'processing') };
+      return { word: report.status, report };
+    } catch (error) {
+      if (error instanceof RailUnavailable)
+        return { word: 'unreachable', report: emptyReport(reference, 'processing') };
+      throw error;
+    }
+  }
+
+  async function give(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {
+    try {
+      const report = await rail.sendTransfer(instruction);
+      return { word: report.status, report };
+    } catch (error) {
+      if (error instanceof RailUnavailable) {
+        return { word: 'unreachable', report: emptyReport(instruction.reference, 'processing') };
+      }
+      if (error instanceof RailRefused) {
+        const report = { ...emptyReport(instruction.reference, 'failed'), reason: error.message };
+        return { word: 'failed', report };
+      }
+      throw error;
+    }
+  }
+
+  /** Asks the rail, does `act` about its answer, and posts what came of it. */
+  async function advance(
+    input: Input,
+    act: (rail: BankRail, book: Book, row: Row, answer: Answer) => Promise<Answer> | Answer,
+  ): Promise<TransferProgress> {
+    const book = bookOf(input);
+    return await untilDecided(async () => {
+      const { row, rail: railName, state } = await books.read(book, input.transferId);
+      const rail = railOf(book, railName);
+      const asked = await ask(rail, book, input.transferId);
+      const { word, report } = state === 'processing' ? await act(rail, book, row, asked) : asked;
+      const limits = { ...attention, unknownIsFinalAfterMs: rail.unknownIsFinalAfterMs };
+      if (word === 'unreachable') return { status: state, rail: 'unreachable', limits };
+      const decision = decideTransfer(state, word);
+      if (decision === 'contradiction') {
+        log.error({ reference: input.transferId, state, word }, 'the rail contradicts its earlier word');
+        return { status: state, rail: 'contradiction', limits };
+      }
+      const told = word === 'unknown' ? 'unknown' : 'told';
+      if (decision === 'none') return { status: state, rail: told, limits };
+      const posted = wasPosted(await journal.post(await books.movement(book, row, decision, report)));
+      return posted ? { status: STATE_AFTER[decision], rail: told, limits } : null;
+    });
+  }
+
+  return {
+    /** Gives the rail the instruction, unless the rail knows it already: the same reference, however often. */
+    send: (input: Input) =>
+      advance(input, (rail, book, row, answer) =>
+        answer.word === 'unknown' ? give(rail, books.instruction(book, row)) : answer,
+      ),
+
+    /** Asks the rail and posts what its answer means. */
+    check: (input: Input) => advance(input, (_rail, _book, _row, answer) => answer),
+
+    /** Posts what operators decided; the rail's own word, if it has one by now, goes before theirs. */
+    decide: (input: Input, { outcome, reason }: OperatorDecision) =>
+      advance(input, (_rail, _book, _row, answer) => {
+        if (answer.word === 'completed' || answer.word === 'failed' || answer.word === 'returned') return answer;
+        const word = outcome === 'complete' ? 'completed' : 'failed';
+        return { word, report: { ...emptyReport(input.transferId, word), reason } };
+      }),
+
+    /** Posts that the transfer was never made, unless the rail knows it after all. */
+    giveUp: (input: Input) =>
+      advance(input, (_rail, _book, _row, answer) =>
+        answer.word === 'unknown'
+          ? { word: 'failed', report: { ...emptyReport(input.transferId, 'failed'), reason: NEVER_RECEIVED } }
+          : answer,
+      ),
+  };
+}
+
+function emptyReport(reference: string, status: TransferReport['status']): TransferReport {
+  return { reference, status, sessionId: null, reason: null };
+}

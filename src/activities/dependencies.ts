@@ -1,0 +1,14 @@
+// What activities work with, made once for each worker process.
+import type { Config } from '../config.ts';
+import type { Sql } from '../database.ts';
+import type { Journal } from '../ledger/journal.ts';
+import type { Log } from '../log.ts';
+import type { Rails } from '../rail/rails.ts';
+
+export interface ActivityDependencies {
+  sql: Sql;
+  journal: Journal;
+  rails: Rails;
+  log: Log;
+  config: Pick<Config, 'attention'>;
+}

@@ -1,0 +1,28 @@
+// The only maker of ApplicationFailure. A refusal is final and carries the API's code as its type; an outage is repeated
+// without end, and its type tells operations what is being waited for.
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+
+/** The flow's own data is not there, or does not fit: a bug or a damaged database, never the caller's doing. */
+export function impossible(message: string): ApplicationFailure {
+  return ApplicationFailure.retryable(message, 'INVARIANT_BROKEN');
+}
+
+/** The rail does not (yet) confirm what its callback said. Nothing is posted until it does. */
+export function unconfirmed(message: string): ApplicationFailure {
+  return ApplicationFailure.retryable(message, 'RAIL_UNCONFIRMED');
+}
+
+/** The books themselves are wrong. No repeat would mend them: the flow fails, for a person to look at once. */
+export function booksBroken(message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, 'LEDGER_BROKEN');
+}
+
+/** An endpoint has not taken its event yet. The next attempt comes after the gap; it is no fault of ours, so no alarm. */
+export function undelivered(message: string, retryAfterMs: number): ApplicationFailure {
+  return ApplicationFailure.create({
+    message,
+    type: 'WEBHOOK_UNDELIVERED',
+    nextRetryDelay: Math.max(1, Math.round(retryAfterMs)),
+    category: ApplicationFailureCategory.BENIGN,
+  });
+}

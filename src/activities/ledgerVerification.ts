@@ -1,0 +1,44 @@
+// Proving all books whole. A finding is no outage: it fails the flow at once and loudly, for a person to look.
+import { heartbeat } from '@temporalio/activity';
+import { verifyLedger } from '../ledger/verify.ts';
+import { ledgerVerifications } from '../metrics.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { booksBroken } from './failures.ts';
+
+export type LedgerVerificationActivities = ReturnType<typeof createLedgerVerificationActivities>;
+
+/** What was verified. Where there are findings there is no such result. */
+export interface Verified {
+  books: number;
+  accounts: number;
+  transactions: number;
+  postings: number;
+}
+
+/** How often a long verification says how far it is. */
+const HEARTBEAT_EVERY_MS = 5_000;
+
+export function createLedgerVerificationActivities({ sql, log }: Pick<ActivityDependencies, 'sql' | 'log'>) {
+  return {
+    async verifyBooks(): Promise<Verified> {
+      let progress = { done: 0, total: 0 };
+      const beat = setInterval(() => heartbeat(progress), HEARTBEAT_EVERY_MS);
+      try {
+        const { findings, truncated, ...verified } = await verifyLedger(sql, {
+          onProgress: (now) => {
+            progress = now;
+          },
+        });
+        ledgerVerifications.inc({ outcome: findings.length === 0 ? 'whole' : 'broken' });
+        if (findings.length === 0) return verified;
+        log.error({ findings: findings.slice(0, 20) }, 'the books are not whole');
+        const kinds = [...new Set(findings.map(({ kind }) => kind))].join(', ');
+        throw booksBroken(
+          `${truncated ? 'more than ' : ''}${findings.length} findings: ${kinds}; run \`ledger verify\``,
+        );
+      } finally {
+        clearInterval(beat);
+      }
+    },
+  };
+}

@@ -1,0 +1,150 @@
+// The steps of a payout: which items are open, each item's bank transfer, and the roll-up.
+import { publicId, requireUuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import { completeItem, holdItem, type ItemFailure, putBackItem, rollUpMovement } from '../movements/payouts.ts';
+import { isSameName } from '../rail/accountNames.ts';
+import { type BankRail, RailUnavailable } from '../rail/port.ts';
+import { countPayout, findPayoutItem, listOpenItems, type PayoutItem, type SourcedItem } from '../records/payouts.ts';
+import { findWallet } from '../records/wallets.ts';
+import type { TransferProgress } from '../workflows/bankTransfer/messages.ts';
+import { bookOf } from '../workflows/flows.ts';
+import { isNews, rollUp } from '../workflows/payout/decide.ts';
+import type { OpenItem, PayoutInput, PayoutPageInput, PayoutProgress } from '../workflows/payout/messages.ts';
+import type { PayoutItemInput } from '../workflows/payoutItem/messages.ts';
+import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
+import { untilDecided, wasPosted } from './credits.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { impossible } from './failures.ts';
+
+export type PayoutActivities = ReturnType<typeof createPayoutActivities>;
+
+const NOT_RESOLVED = 'The bank knows no account with this number';
+
+export function createPayoutActivities(dependencies: ActivityDependencies) {
+  const { sql, journal, rails, config } = dependencies;
+
+  async function readItem(book: Book, itemId: string): Promise<SourcedItem> {
+    const sourced = await findPayoutItem(sql, book, requireUuid('payoutItem', itemId));
+    if (sourced === null) throw impossible(`payout item ${itemId} is not in the database`);
+    return sourced;
+  }
+
+  async function putBack(book: Book, sourced: SourcedItem, failure: ItemFailure) {
+    const wallet = await findWallet(sql, book, sourced.sourceWalletId);
+    if (wallet === null) throw impossible(`the wallet of payout item ${sourced.item.id} is not in the database`);
+    return putBackItem(book, sourced, failure, wallet.status === 'closed');
+  }
+
+  function railOf(book: Book, item: PayoutItem): BankRail {
+    const rail = rails.named(book.environment, item.rail);
+    if (rail === null) throw impossible(`the rail ${item.rail} is not configured`);
+    return rail;
+  }
+
+  /**
+   * Name enquiry, as for a withdrawal: the bank's own name for the account, or why the item cannot be sent. The deposit
+   * account of a wallet is ours and needs none. Throws RailUnavailable.
+   */
+  async function enquire(book: Book, item: PayoutItem): Promise<{ accountName: string | null } | { refusal: string }> {
+    const { accountNumber, bankCode, accountName } = item;
+    if (item.destinationWalletId !== null) return { accountName };
+    const rail = railOf(book, item);
+    const found = await rail.resolveAccount({ organisationId: book.organisationId, accountNumber, bankCode });
+    if (found === null) return { refusal: NOT_RESOLVED };
+    if (accountName !== null && !isSameName(accountName, found.accountName)) {
+      return { refusal: `The bank has this account under another name: ${found.accountName}` };
+    }
+    return { accountName: found.accountName };
+  }
+
+  /**
+   * Takes a pending item's money out of the reserve: into transit, or back to the wallet where it cannot be sent. Answers
+   * whether it did so now. Throws RailUnavailable.
+   */
+  async function hold(book: Book, itemId: string): Promise<boolean> {
+    return await untilDecided(async () => {
+      const sourced = await readItem(book, itemId);
+      if (sourced.item.status !== 'pending') return false;
+      const enquiry = await enquire(book, sourced.item);
+      const movement =
+        'refusal' in enquiry
+          ? await putBack(book, sourced, { kind: 'payout_item_refusal', reason: enquiry.refusal, sessionId: null })
+          : holdItem(book, sourced.item, enquiry.accountName);
+      return wasPosted(await journal.post(movement)) ? true : null;
+    });
+  }
+
+  const books: TransferBook<SourcedItem> = {
+    async read(book, transferId) {
+      const sourced = await readItem(book, transferId);
+      const { rail, status } = sourced.item;
+      return { row: sourced, rail, state: status === 'pending' ? 'processing' : status };
+    },
+    instruction: (book, { item }) => ({
+      organisationId: book.organisationId,
+      reference: publicId('payoutItem', item.id),
+      amount: item.amount,
+      accountNumber: item.accountNumber,
+      bankCode: item.bankCode,
+      accountName: item.accountName,
+      narration: item.reference ?? `Payout ${publicId('payout', item.payoutId)}`,
+    }),
+    async movement(book, sourced, change, report) {
+      if (change === 'complete') return completeItem(book, sourced.item, report);
+      const { sessionId } = report;
+      return await putBack(
+        book,
+        sourced,
+        change === 'fail'
+          ? { kind: 'payout_item_failure', reason: report.reason ?? 'The bank refused the transfer', sessionId }
+          : { kind: 'payout_item_return', reason: report.reason ?? 'The bank returned the money', sessionId },
+      );
+    },
+  };
+  const { send, check, giveUp, decide } = createBankTransferSteps<SourcedItem, PayoutItemInput>(dependencies, books);
+
+  /**
+   * Does a step of the transfer. Whatever is asked for, an item that is still in the reserve is held and sent first; while
+   * there is no name enquiry to be had it stays there, and its flow waits as for any rail that does not answer.
+   */
+  const onceHeld =
+    (step: typeof send) =>
+    async (input: PayoutItemInput): Promise<TransferProgress> => {
+      const book = bookOf(input);
+      try {
+        return await ((await hold(book, input.transferId)) ? send : step)(input);
+      } catch (error) {
+        if (!(error instanceof RailUnavailable)) throw error;
+        const { item } = await readItem(book, input.transferId);
+        const { unknownIsFinalAfterMs } = railOf(book, item);
+        return { status: 'processing', rail: 'unreachable', limits: { ...config.attention, unknownIsFinalAfterMs } };
+      }
+    };
+
+  return {
+    /** The items of a page that have not ended. */
+    async listPayoutItems({ payoutId, page, ...scope }: PayoutPageInput): Promise<OpenItem[]> {
+      const open = await listOpenItems(sql, bookOf(scope), requireUuid('payout', payoutId), page);
+      return open.map(({ id, amount }) => ({ itemId: publicId('payoutItem', id), amount }));
+    },
+
+    sendPayoutItem: onceHeld(send),
+    checkPayoutItem: onceHeld(check),
+    giveUpPayoutItem: onceHeld(giveUp),
+    /** An item may be decided that never left the reserve: then that is where its money comes from. */
+    decidePayoutItem: decide,
+
+    /** Tells what the items have become, when that is news: the status changes and an event is written. */
+    async rollUpPayout({ payoutId, ...scope }: Pick<PayoutInput, 'payoutId'> & Book): Promise<PayoutProgress> {
+      const book = bookOf(scope);
+      return await untilDecided(async () => {
+        const counted = await countPayout(sql, book, requireUuid('payout', payoutId));
+        if (counted === null) throw impossible(`payout ${payoutId} is not in the database`);
+        const { payout, ...counts } = counted;
+        const progress = { status: rollUp(counts), completed: counts.completed, failed: counts.failed };
+        if (!isNews(payout, counts)) return progress;
+        return wasPosted(await journal.post(rollUpMovement(book, payout, counts))) ? progress : null;
+      });
+    },
+  };
+}

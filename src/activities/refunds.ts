@@ -1,0 +1,48 @@
+// The steps of the bank transfer of a refund.
+import { publicId, requireUuid } from '../ids.ts';
+import { completeRefund, putBackRefund } from '../movements/refunds.ts';
+import { findPayment } from '../records/payments.ts';
+import { findRefund, type Refund } from '../records/refunds.ts';
+import { findWallet } from '../records/wallets.ts';
+import type { RefundInput } from '../workflows/refund/messages.ts';
+import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { impossible } from './failures.ts';
+
+export type RefundActivities = ReturnType<typeof createRefundActivities>;
+
+export function createRefundActivities(dependencies: ActivityDependencies) {
+  const { sql } = dependencies;
+  const books: TransferBook<Refund> = {
+    async read(book, transferId) {
+      const row = await findRefund(sql, book, requireUuid('refund', transferId));
+      if (row === null || row.rail === null) throw impossible(`refund ${transferId} is not one to a bank`);
+      return { row, rail: row.rail, state: row.status };
+    },
+    instruction(book, row) {
+      const { accountNumber, bankCode, accountName, amount } = row;
+      if (accountNumber === null || bankCode === null) throw impossible(`refund ${row.id} has no bank account`);
+      const reference = publicId('refund', row.id);
+      return {
+        organisationId: book.organisationId,
+        reference,
+        amount,
+        accountNumber,
+        bankCode,
+        accountName,
+        narration: `Refund ${publicId('payment', row.paymentId)}`,
+      };
+    },
+    async movement(book, row, change, report) {
+      const payment = await findPayment(sql, book, row.paymentId);
+      const wallet = payment === null ? null : await findWallet(sql, book, payment.targetWalletId);
+      if (payment === null || wallet === null)
+        throw impossible(`the payment of refund ${row.id} is not in the database`);
+      return change === 'complete'
+        ? completeRefund(book, payment, row, report)
+        : putBackRefund(book, payment, row, report, wallet.status === 'closed');
+    },
+  };
+  const { send, check, giveUp, decide } = createBankTransferSteps<Refund, RefundInput>(dependencies, books);
+  return { sendRefund: send, checkRefund: check, giveUpRefund: giveUp, decideRefund: decide };
+}

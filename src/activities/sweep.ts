@@ -1,0 +1,51 @@
+// The sweep's one step: accepted resources that have no flow get theirs again.
+import { heartbeat } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import type { Config } from '../config.ts';
+import { flowsStartedAgain } from '../metrics.ts';
+import { findMissingFlows, startAgain } from '../sweeper/missingFlows.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+
+export type SweepActivities = ReturnType<typeof createSweepActivities>;
+
+/** What a sweep came to. */
+export interface Swept {
+  looked: number;
+  startedCount: number;
+  /** The first of them, by workflow id; the log names all. */
+  started: string[];
+}
+
+/** Ids in a result stay few: a whole Temporal that was lost may bring back a hundred thousand flows. */
+const NAMED_MAX = 50;
+
+export function createSweepActivities({
+  sql,
+  journal,
+  log,
+  client,
+  config,
+}: Pick<ActivityDependencies, 'sql' | 'journal' | 'log'> & { client: Client; config: Pick<Config, 'upkeep'> }) {
+  return {
+    async startMissingFlows(): Promise<Swept> {
+      const swept: Swept = { looked: 0, startedCount: 0, started: [] };
+      const onPage = (looked: number): void => {
+        swept.looked = looked;
+        heartbeat(looked);
+      };
+      for await (const missing of findMissingFlows(
+        { sql, client },
+        { ageMinMs: config.upkeep.sweepAgeMinMs, onPage },
+      )) {
+        await startAgain(journal, missing);
+        flowsStartedAgain.inc();
+        const { workflow, id } = missing.message;
+        log.warn({ workflow, workflowId: id }, 'an accepted resource had no flow; it is started again');
+        swept.startedCount += 1;
+        if (swept.started.length < NAMED_MAX) swept.started.push(id);
+        heartbeat(swept.looked);
+      }
+      return swept;
+    },
+  };
+}

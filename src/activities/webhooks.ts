@@ -1,0 +1,74 @@
+// Delivering an event to an endpoint, one attempt at a call. The retry schedule lives in the delivery's row, so an attempt
+// that comes early, twice or after a reset of its flow does no harm.
+import { activityInfo } from '@temporalio/activity';
+import { requireUuid, type Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import { findDelivery, type Parcel } from '../records/webhookDeliveries.ts';
+import { type CourierDependencies, createCourier } from '../webhooks/courier.ts';
+import { EndpointTraffic } from '../webhooks/endpointTraffic.ts';
+import { jittered } from '../webhooks/retrySchedule.ts';
+import { bookOf } from '../workflows/flows.ts';
+import type { WebhookDeliveryInput, WebhookDeliveryResult } from '../workflows/webhookDelivery/messages.ts';
+import { impossible, undelivered } from './failures.ts';
+
+export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
+
+/**
+ * A worker runs a hundred activities at a time, payments among them. However many endpoints are slow, they hold no more
+ * than this part of the worker, and each no more than its own.
+ */
+const IN_FLIGHT = { perEndpointMin: 8, perEndpointMax: 8, totalMax: 40 };
+
+/** An attempt that found no slot asks again after this, ever more slowly up to the maximum. It counts as no attempt. */
+const BUSY_GAP_MS = 5_000;
+const BUSY_GAP_MAX_MS = 60_000;
+
+/** Clocks of two machines differ by less: an attempt that is early by no more than this is due. */
+const EARLY_MS = 1_000;
+
+export function createWebhookActivities(dependencies: CourierDependencies) {
+  const carry = createCourier(dependencies);
+  const traffic = new EndpointTraffic(IN_FLIGHT);
+  const attemptsMax = dependencies.config.webhooks.retryGapsMs.length + 1;
+
+  /** One attempt. Throws `undelivered`, with the gap until the next, when there is to be another. */
+  async function attempt(book: Book, parcel: Parcel): Promise<WebhookDeliveryResult> {
+    const leave = traffic.enter(parcel.endpointId);
+    if (leave === null) {
+      const gap = Math.min(BUSY_GAP_MAX_MS, BUSY_GAP_MS * activityInfo().attempt);
+      throw undelivered('other deliveries to this endpoint are under way', jittered(gap));
+    }
+    try {
+      const carried = await carry(book, parcel);
+      if (carried.status !== 'pending') return carried;
+      const count = `attempt ${carried.attempts} of ${attemptsMax}`;
+      throw undelivered(`${count}: ${carried.answer}`, carried.nextAttemptAt.getTime() - Date.now());
+    } finally {
+      leave('answered');
+    }
+  }
+
+  return {
+    /** Makes the attempt that is due, or says how the delivery has ended. */
+    async deliverWebhook(input: WebhookDeliveryInput): Promise<WebhookDeliveryResult> {
+      const book = bookOf(input);
+      const parcel = await findDelivery(dependencies.sql, book, ...idsOf(input));
+      if (parcel === null) throw impossible(`no delivery of ${input.eventId} to ${input.endpointId}`);
+      if (parcel.status !== 'pending') return endOf(parcel);
+      const wait = (parcel.nextAttemptAt?.getTime() ?? 0) - Date.now();
+      if (wait > EARLY_MS) throw undelivered(`attempt ${parcel.attempts} of ${attemptsMax} failed`, wait);
+      return await attempt(book, parcel);
+    },
+  };
+}
+
+const idsOf = ({ eventId, endpointId }: WebhookDeliveryInput): [Uuid, Uuid] => [
+  requireUuid('event', eventId),
+  requireUuid('webhookEndpoint', endpointId),
+];
+
+/** A delivery that somebody else has brought to its end. */
+const endOf = ({ status, failureReason }: Parcel): WebhookDeliveryResult =>
+  status === 'delivered'
+    ? { status, answer: null }
+    : { status: 'failed', answer: null, ...(failureReason !== null && { reason: failureReason }) };

@@ -1,0 +1,40 @@
+// The steps of a withdrawal's bank transfer.
+import { publicId, requireUuid } from '../ids.ts';
+import { completeWithdrawal, putBackWithdrawal } from '../movements/withdrawals.ts';
+import { findWallet } from '../records/wallets.ts';
+import { findWithdrawal, type Withdrawal } from '../records/withdrawals.ts';
+import type { WithdrawalInput } from '../workflows/withdrawal/messages.ts';
+import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { impossible } from './failures.ts';
+
+export type WithdrawalActivities = ReturnType<typeof createWithdrawalActivities>;
+
+export function createWithdrawalActivities(dependencies: ActivityDependencies) {
+  const { sql } = dependencies;
+  const books: TransferBook<Withdrawal> = {
+    async read(book, transferId) {
+      const row = await findWithdrawal(sql, book, requireUuid('withdrawal', transferId));
+      if (row === null) throw impossible(`withdrawal ${transferId} is not in the database`);
+      return { row, rail: row.rail, state: row.status };
+    },
+    instruction: (book, row) => ({
+      organisationId: book.organisationId,
+      reference: publicId('withdrawal', row.id),
+      amount: row.amount,
+      accountNumber: row.accountNumber,
+      bankCode: row.bankCode,
+      accountName: row.accountName,
+      narration: row.narration,
+    }),
+    async movement(book, row, change, report) {
+      const wallet = await findWallet(sql, book, row.sourceWalletId);
+      if (wallet === null) throw impossible(`the wallet of withdrawal ${row.id} is not in the database`);
+      return change === 'complete'
+        ? completeWithdrawal(book, row, report)
+        : putBackWithdrawal(book, row, change, report, wallet.status === 'closed');
+    },
+  };
+  const { send, check, giveUp, decide } = createBankTransferSteps<Withdrawal, WithdrawalInput>(dependencies, books);
+  return { sendWithdrawal: send, checkWithdrawal: check, giveUpWithdrawal: giveUp, decideWithdrawal: decide };
+}

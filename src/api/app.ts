@@ -1,0 +1,186 @@
+// The HTTP application: the order of the checks that every request goes through, on one screen.
+//
+//   answer          request id, envelope, the only catch
+//   match a route   404 ROUTE_NOT_FOUND for anything else, and for a route of the other environment
+//   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked
+//   count           429: the key's requests this minute
+//   authorise       403: the route's scope
+//   validate        400: body and query against the route's contract
+//   idempotency     400, 409 or a replay (money routes)
+//   handle          the route's own work
+import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
+import Koa, { type Context } from 'koa';
+import type { z } from 'zod';
+import { ApiError } from '../errors.ts';
+import { rateLimited } from '../metrics.ts';
+import type { Environment } from '../money.ts';
+import { ApiKeys } from './apiKeys.ts';
+import { successEnvelope } from './envelope.ts';
+import {
+  type Claim,
+  fingerprint,
+  IdempotencyKeys,
+  outcomeOf,
+  readIdempotencyKey,
+  type StoredOutcome,
+} from './idempotency.ts';
+import { answer } from './middleware/answer.ts';
+import { parseJson, readBody } from './middleware/body.ts';
+import { type Rate, RateLimit } from './rateLimit.ts';
+import type { Call, Caller, Page, Route, Single } from './route.ts';
+import { ROUTES } from './routes/index.ts';
+import { fieldErrors } from './schemas.ts';
+import type { Services } from './services.ts';
+
+/** What all listeners of a process share: the cache of keys and the batches of counters and claims. */
+export interface Gate {
+  apiKeys: ApiKeys;
+  rateLimit: RateLimit;
+  idempotencyKeys: IdempotencyKeys;
+}
+
+export function createGate(services: Services): Gate {
+  return {
+    apiKeys: new ApiKeys(services.sql),
+    rateLimit: new RateLimit(services.volatileSql, services.config.rateLimitPerMinute),
+    idempotencyKeys: new IdempotencyKeys(services.volatileSql),
+  };
+}
+
+/** The application for one environment's host. */
+export function createApp(services: Services, gate: Gate, environment: Environment): Koa {
+  const app = new Koa();
+  const router = new Router({ prefix: '/v1' });
+  for (const route of ROUTES) {
+    if (route.environments !== undefined && !route.environments.includes(environment)) continue;
+    router.register(route.path, [route.method], (ctx) => serve(services, gate, environment, route, ctx));
+  }
+  app.use(answer(services.log, environment));
+  app.use(router.routes());
+  app.silent = true; // `answer` has logged it
+  return app;
+}
+
+async function serve(
+  services: Services,
+  gate: Gate,
+  environment: Environment,
+  route: Route,
+  ctx: KoaRouterContext,
+): Promise<void> {
+  ctx.state.route = `${route.method.toUpperCase()} ${route.path}`;
+  const caller = await admit(gate, environment, route, ctx);
+  const rawBody =
+    ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
+  const body = parse(route.body, route.body === undefined ? undefined : parseJson(ctx, rawBody));
+  const query = parse(route.query, route.query === undefined ? undefined : { ...ctx.query });
+  const call: Call<unknown, unknown> = {
+    services,
+    caller,
+    environment,
+    params: ctx.params,
+    headers: ctx.headers,
+    rawBody,
+    body,
+    query,
+    requestId: ctx.state.requestId,
+    outcome: () => undefined,
+  };
+  const result =
+    route.money === true ? await handleOnce(gate.idempotencyKeys, route, call, ctx) : await route.handle(call);
+  send(ctx, result);
+}
+
+/** Key, rate and scope. A route without authentication gets a caller that owns nothing. */
+async function admit(gate: Gate, environment: Environment, route: Route, ctx: Context): Promise<Caller> {
+  if (route.access === 'none') return NOBODY;
+  const caller = await gate.apiKeys.authenticate(ctx.headers.authorization, environment);
+  const rate = await gate.rateLimit.count(caller);
+  showRate(ctx, rate);
+  if (route.access !== 'any' && !caller.scopes.includes(route.access)) {
+    throw new ApiError('API_KEY_SCOPE_FORBIDDEN', {
+      requiredScopes: [route.access],
+      providedScopes: [...caller.scopes],
+    });
+  }
+  return caller;
+}
+
+const NOBODY: Caller = { keyId: '', scopes: [], book: { organisationId: '', environment: 'test' } };
+
+function showRate(ctx: Context, rate: Rate): void {
+  ctx.set('X-RateLimit-Limit', String(rate.limit));
+  ctx.set('X-RateLimit-Remaining', String(rate.remaining));
+  ctx.set('X-RateLimit-Reset', String(Math.ceil(rate.resetAt.getTime() / 1000)));
+  if (!rate.exceeded) return;
+  rateLimited.inc();
+  const retryAfterSeconds = Math.max(1, Math.ceil((rate.resetAt.getTime() - Date.now()) / 1000));
+  ctx.set('Retry-After', String(retryAfterSeconds));
+  throw new ApiError('RATE_LIMIT_EXCEEDED', {
+    limit: rate.limit,
+    remaining: 0,
+    resetAt: rate.resetAt.toISOString(),
+    retryAfterSeconds,
+  });
+}
+
+function parse(schema: z.ZodType | undefined, value: unknown): unknown {
+  if (schema === undefined) return undefined;
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new ApiError('VALIDATION_FAILED', { fields: fieldErrors(parsed.error) });
+  return parsed.data;
+}
+
+/** A money route: replays a known key, and otherwise lets the handler commit its outcome together with the money. */
+async function handleOnce(
+  keys: IdempotencyKeys,
+  route: Route,
+  call: Call<unknown, unknown>,
+  ctx: Context,
+): Promise<Single | Page> {
+  const key = readIdempotencyKey(ctx.get('Idempotency-Key') || undefined);
+  const claimed = await keys.claim(call.caller.book, key, fingerprint(ctx.method, ctx.path, call.rawBody));
+  if (!('fingerprint' in claimed)) return replay(ctx, claimed);
+  try {
+    return await route.handle({
+      ...call,
+      outcome: (result) =>
+        outcomeOf(claimed, { statusCode: result.status, response: JSON.stringify({ data: result.data }) }),
+    });
+  } catch (error) {
+    await keepRefusal(keys, claimed, error);
+    throw error;
+  }
+}
+
+/** A business refusal is the answer to this key from now on; after any other failure the key is free again. */
+async function keepRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown): Promise<void> {
+  try {
+    if (error instanceof ApiError && error.code !== 'IDEMPOTENCY_IN_PROGRESS' && STORED_REFUSALS.has(error.status)) {
+      const response = JSON.stringify({ code: error.code, details: error.details });
+      await keys.settle(claim, { statusCode: error.status, response });
+    } else {
+      await keys.release(claim);
+    }
+  } catch {
+    // The database is away: the claim lapses by itself, and the caller hears the first error.
+  }
+}
+
+const STORED_REFUSALS: ReadonlySet<number> = new Set([404, 409, 422]);
+
+function replay(ctx: Context, stored: StoredOutcome): Single {
+  ctx.set('Idempotent-Replayed', 'true');
+  const response = JSON.parse(stored.response);
+  if (stored.statusCode >= 400) throw new ApiError(response.code, response.details);
+  return { status: stored.statusCode as Single['status'], data: response.data };
+}
+
+function send(ctx: Context, result: Single | Page): void {
+  ctx.status = result.status;
+  ctx.body = successEnvelope(result, ctx.state.requestId);
+  ctx.state.answered = true;
+  // Our own id, for the log line; what stands in a path may be anything.
+  const id = (result.data as { id?: unknown } | null | undefined)?.id;
+  if (typeof id === 'string') ctx.state.resource = id;
+}

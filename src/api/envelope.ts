@@ -1,0 +1,28 @@
+// The three shapes of every answer (contract, section 2.2), and the request id that all of them carry.
+import { randomBytes } from 'node:crypto';
+import { type ApiError, typeOf } from '../errors.ts';
+import type { Page, Single } from './route.ts';
+
+/** `req_` and 24 hexadecimal characters. */
+export function newRequestId(): string {
+  return `req_${randomBytes(12).toString('hex')}`;
+}
+
+export function successEnvelope(result: Single | Page, requestId: string): object {
+  return {
+    success: true,
+    statusCode: result.status,
+    data: result.data,
+    ...('pagination' in result && { pagination: result.pagination }),
+    meta: { requestId },
+  };
+}
+
+export function errorEnvelope(error: ApiError, requestId: string): object {
+  return {
+    success: false,
+    statusCode: error.status,
+    error: { type: typeOf(error.code), code: error.code, message: error.message, details: error.details },
+    meta: { requestId },
+  };
+}

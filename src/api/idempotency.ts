@@ -1,0 +1,131 @@
+// Idempotency of the money POSTs (contract, section 4.2). A request first claims its key with a mark that need not
+// survive a crash; the outcome is then committed in the statement that moves the money (`IdempotencyOutcome`), and only
+// by the attempt that holds the claim. So a process that dies leaves the whole outcome or nothing.
+import { createHash } from 'node:crypto';
+import type { Sql } from '../database.ts';
+import { ApiError } from '../errors.ts';
+import { GroupCommit } from '../groupCommit.ts';
+import { newUuid, type Uuid } from '../ids.ts';
+import type { IdempotencyOutcome } from '../ledger/journal.ts';
+import { idempotencyClaims } from '../metrics.ts';
+import type { Book } from '../money.ts';
+
+/** A key is "in progress" for at most this long after its process died. */
+const CLAIM_SECONDS = 60;
+/** A key is remembered this long; after that it is new again. */
+const REMEMBERED_DAYS = 7;
+const KEY = /^[\x21-\x7e]{1,255}$/;
+const BATCH_MAX = 500;
+
+/** A claimed key. */
+export interface Claim {
+  book: Book;
+  key: string;
+  fingerprint: string;
+  id: Uuid;
+}
+
+/** What a key was answered with before. `response` is the JSON of `data` or of the error. */
+export interface StoredOutcome {
+  statusCode: number;
+  response: string;
+}
+
+type ClaimResult = 'claimed' | 'reused' | 'in_progress' | StoredOutcome;
+
+/** Checks the header. Throws IDEMPOTENCY_KEY_MISSING or IDEMPOTENCY_KEY_INVALID. */
+export function readIdempotencyKey(header: string | undefined): string {
+  if (header === undefined || header === '') throw new ApiError('IDEMPOTENCY_KEY_MISSING');
+  if (!KEY.test(header)) throw new ApiError('IDEMPOTENCY_KEY_INVALID');
+  return header;
+}
+
+/** SHA-256 over method, path and the raw bytes of the body: reordered keys or another space make another request. */
+export function fingerprint(method: string, path: string, body: Buffer): string {
+  return createHash('sha256').update(`${method}\n${path}\n`).update(body).digest('base64');
+}
+
+export class IdempotencyKeys {
+  readonly #sql: Sql;
+  readonly #group: GroupCommit<Claim, ClaimResult>;
+
+  constructor(volatileSql: Sql) {
+    this.#sql = volatileSql;
+    this.#group = new GroupCommit((claims) => this.#claim(claims), BATCH_MAX);
+  }
+
+  /** Claims a key, or tells what it was answered with before. Throws the two 409s. */
+  async claim(book: Book, key: string, print: string): Promise<Claim | StoredOutcome> {
+    const claim = { book, key, fingerprint: print, id: newUuid() };
+    const result = await this.#group.add(claim);
+    idempotencyClaims.inc({ outcome: typeof result === 'string' ? result : 'replayed' });
+    if (result === 'claimed') return claim;
+    if (result === 'reused') throw new ApiError('IDEMPOTENCY_KEY_REUSED');
+    if (result === 'in_progress') throw new ApiError('IDEMPOTENCY_IN_PROGRESS');
+    return result;
+  }
+
+  /** Stores the answer of a request that moved nothing (a business refusal), unless the claim was lost meanwhile. */
+  async settle(claim: Claim, outcome: StoredOutcome): Promise<void> {
+    await this.#sql`
+      UPDATE idempotency_keys SET status_code = ${outcome.statusCode}, response = ${outcome.response}
+      WHERE organisation_id = ${claim.book.organisationId} AND environment = ${claim.book.environment}
+        AND key = ${claim.key} AND claim = ${claim.id} AND status_code IS NULL`;
+  }
+
+  /** Lets go of a key whose request ended without an outcome, so that a retry need not wait for the claim to lapse. */
+  async release(claim: Claim): Promise<void> {
+    await this.#sql`
+      DELETE FROM idempotency_keys
+      WHERE organisation_id = ${claim.book.organisationId} AND environment = ${claim.book.environment}
+        AND key = ${claim.key} AND claim = ${claim.id} AND status_code IS NULL`;
+  }
+
+  async #claim(claims: Claim[]): Promise<PromiseSettledResult<ClaimResult>[]> {
+    const rows = await this.#sql<
+      { claimed: boolean; same: boolean | null; statusCode: number | null; response: string | null }[]
+    >`
+      WITH wanted AS (
+        SELECT * FROM unnest(
+          ${claims.map(({ book }) => book.organisationId)}::uuid[], ${claims.map(({ book }) => book.environment)}::text[],
+          ${claims.map(({ key }) => key)}::text[], ${claims.map((claim) => claim.fingerprint)}::text[],
+          ${claims.map(({ id }) => id)}::uuid[]
+        ) WITH ORDINALITY AS w (organisation_id, environment, key, fingerprint, claim, slot)
+      ), taken AS (
+        INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until)
+        SELECT DISTINCT ON (organisation_id, environment, key) organisation_id, environment, key,
+               decode(fingerprint, 'base64'), claim, now() + make_interval(secs => ${CLAIM_SECONDS})
+        FROM wanted ORDER BY organisation_id, environment, key, slot
+        ON CONFLICT (organisation_id, environment, key) DO UPDATE SET
+          fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
+          status_code = NULL, response = NULL, created_at = now()
+        WHERE i.created_at < now() - make_interval(days => ${REMEMBERED_DAYS})
+           OR (i.status_code IS NULL AND i.claimed_until < now() AND i.fingerprint = excluded.fingerprint)
+        RETURNING claim
+      )
+      SELECT EXISTS (SELECT FROM taken t WHERE t.claim = w.claim) AS claimed,
+             i.fingerprint = decode(w.fingerprint, 'base64') AS same, i.status_code, i.response
+      FROM wanted w LEFT JOIN idempotency_keys i USING (organisation_id, environment, key)
+      ORDER BY w.slot`;
+    return rows.map((row) => ({ status: 'fulfilled', value: resultOf(row) }));
+  }
+}
+
+function resultOf(row: {
+  claimed: boolean;
+  same: boolean | null;
+  statusCode: number | null;
+  response: string | null;
+}): ClaimResult {
+  if (row.claimed) return 'claimed';
+  // No row in this statement's view, yet not ours: another request claimed the key at this very moment.
+  if (row.same === null) return 'in_progress';
+  if (!row.same) return 'reused';
+  if (row.statusCode === null || row.response === null) return 'in_progress';
+  return { statusCode: row.statusCode, response: row.response };
+}
+
+/** The record that `ledger.post` commits together with the money. */
+export function outcomeOf(claim: Claim, stored: StoredOutcome): IdempotencyOutcome {
+  return { key: claim.key, claim: claim.id, fingerprint: claim.fingerprint, ...stored };
+}

@@ -1,0 +1,31 @@
+// The API process.
+import { Connection } from '@temporalio/client';
+import { readConfig } from '../config.ts';
+import { createFoundation } from '../foundation.ts';
+import { createLog } from '../log.ts';
+import { onShutdown } from '../shutdown.ts';
+import { startApi } from './server.ts';
+
+/** How long health waits for Temporal's answer. */
+const TEMPORAL_ANSWER_MS = 1_000;
+
+const config = readConfig(process.env);
+const log = createLog('api', config.logLevel);
+const foundation = createFoundation(config, log);
+const temporal = Connection.lazy({ address: config.temporal.address });
+
+const api = await startApi({
+  ...foundation,
+  keyring: config.keyring,
+  temporalIsUp: async () => {
+    await temporal.withDeadline(Date.now() + TEMPORAL_ANSWER_MS, () => temporal.workflowService.getSystemInfo({}));
+    return true;
+  },
+});
+log.info({ ports: api.ports }, 'listening');
+
+onShutdown(log, async () => {
+  await api.close();
+  await temporal.close();
+  await foundation.close();
+});

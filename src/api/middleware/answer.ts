@@ -1,0 +1,67 @@
+// The outermost middleware: gives the request its id, turns whatever happens inside into one of the three envelopes,
+// and is the only place where an error is caught.
+import type { Context, Next } from 'koa';
+import { isOutage } from '../../database.ts';
+import { ApiError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { countRequest } from '../../metrics.ts';
+import type { Environment } from '../../money.ts';
+import { errorEnvelope, newRequestId } from '../envelope.ts';
+
+/** A request that hangs, which a database does that takes connections and says nothing, is answered after this. */
+const DEADLINE_MS = 8_000;
+
+export function answer(log: Log, environment: Environment) {
+  return async (ctx: Context, next: Next): Promise<void> => {
+    const started = performance.now();
+    const requestId = newRequestId();
+    ctx.state.requestId = requestId;
+    ctx.set('X-Request-Id', requestId);
+    ctx.set('Cache-Control', 'no-store');
+    try {
+      await inTime(next());
+      if (ctx.state.answered !== true) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'route', id: routeName(ctx) });
+    } catch (fault) {
+      const error = asApiError(fault);
+      if (error.status >= 500) log.error({ requestId, err: fault }, error.code);
+      ctx.status = error.status;
+      ctx.body = errorEnvelope(error, requestId);
+      if (!ctx.req.complete) ctx.set('Connection', 'close'); // the rest of an unread body is not worth reading
+    }
+    const tookMs = performance.now() - started;
+    countRequest(environment, ctx.state.route, ctx.status, tookMs / 1000);
+    const durationMs = Math.round(tookMs);
+    const { route, resource } = ctx.state;
+    log.info({ requestId, method: ctx.method, route, resource, status: ctx.status, durationMs }, 'request');
+  };
+}
+
+/**
+ * Waits no longer than the deadline. What was begun goes on without the caller: if it commits, its outcome is stored under
+ * the idempotency key, and the retry is told it.
+ */
+async function inTime(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ApiError('SERVICE_UNAVAILABLE', { service: 'database' })), DEADLINE_MS);
+  });
+  work.catch(() => {}); // heard below, unless it is late
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const routeName = (ctx: Context): string => `${ctx.method} ${ctx.path}`.slice(0, 200);
+
+/** What the caller is told of a fault: a code of the catalog and never what is inside. */
+function asApiError(fault: unknown): ApiError {
+  if (fault instanceof ApiError) return fault;
+  if (isOutage(fault)) return new ApiError('SERVICE_UNAVAILABLE', { service: 'database' }, { cause: fault });
+  // Koa and the router complain of what they cannot decode, for example a broken % sequence in a path.
+  if ((fault as { status?: unknown } | null)?.status === 400 || fault instanceof URIError) {
+    return new ApiError('VALIDATION_FAILED', {}, { cause: fault });
+  }
+  return new ApiError('INTERNAL_ERROR', {}, { cause: fault });
+}

@@ -1,0 +1,34 @@
+// Reads a request's body: its raw bytes (which the idempotency fingerprint needs), then JSON.
+import type { Context } from 'koa';
+import getRawBody from 'raw-body';
+import { ApiError } from '../../errors.ts';
+
+/** 64 KB is hundreds of times an ordinary request. */
+const BODY_BYTES_MAX = 64 * 1024;
+
+/** The raw bytes. Throws BODY_TOO_LARGE, with details naming the limit in bytes. */
+export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX): Promise<Buffer> {
+  try {
+    return await getRawBody(ctx.req, { limit: bytesMax, length: ctx.request.length });
+  } catch (error) {
+    if ((error as { type?: unknown }).type === 'entity.too.large') {
+      throw new ApiError('BODY_TOO_LARGE', {
+        fields: [
+          { field: '', code: 'too_big', message: `at most ${bytesMax} bytes`, constraint: { maximum: bytesMax } },
+        ],
+      });
+    }
+    throw new ApiError('VALIDATION_FAILED', {}, { cause: error });
+  }
+}
+
+/** The JSON value of a body; undefined for an empty one. Throws UNSUPPORTED_CONTENT_TYPE or MALFORMED_JSON. */
+export function parseJson(ctx: Context, bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  if (ctx.is('application/json') !== 'application/json') throw new ApiError('UNSUPPORTED_CONTENT_TYPE');
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw new ApiError('MALFORMED_JSON', {}, { cause: error });
+  }
+}

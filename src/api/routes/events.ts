@@ -1,0 +1,92 @@
+// Events (contract, section 6): the history of what was told, how each endpoint took it, and telling it again.
+import { z } from 'zod';
+import { ApiError, notFound } from '../../errors.ts';
+import { parseId, publicId, type Uuid } from '../../ids.ts';
+import type { Book } from '../../money.ts';
+import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../records/events.ts';
+import { listDeliveries, requestRedelivery } from '../../records/webhookDeliveries.ts';
+import { findWebhookEndpoint } from '../../records/webhookEndpoints.ts';
+import { paginate, readPage } from '../cursor.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { id, listQuery } from '../schemas.ts';
+import type { Services } from '../services.ts';
+import { deliveryView, eventView } from '../views.ts';
+
+const list = route({
+  method: 'get',
+  path: '/events',
+  access: 'webhook',
+  query: z.object({ ...listQuery, type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional() }),
+  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
+    const scope = { list: 'events', book: caller.book, filters };
+    const page = readPage(services.keyring, scope, { limit, cursor });
+    const found = await listEvents(services.sql, caller.book, filters, page);
+    const { rows, pagination } = paginate(services.keyring, scope, page, found);
+    return { status: 200, data: rows.map(eventView), pagination };
+  },
+});
+
+const read = route({
+  method: 'get',
+  path: '/events/:id',
+  access: 'webhook',
+  handle: async (call) => ({ status: 200, data: eventView(await requireEvent(call)) }),
+});
+
+const readDeliveries = route({
+  method: 'get',
+  path: '/events/:id/deliveries',
+  access: 'webhook',
+  query: z.object({ limit: listQuery.limit, cursor: listQuery.cursor }),
+  handle: async (call) => {
+    const { services, caller, query } = call;
+    const event = await requireEvent(call);
+    const scope = { list: `events/${event.id}/deliveries`, book: caller.book, filters: {} };
+    const page = readPage(services.keyring, scope, query);
+    const found = await listDeliveries(services.sql, caller.book, event.id, page);
+    const positioned = found.map((delivery) => ({ ...delivery, id: delivery.endpointId }));
+    const { rows, pagination } = paginate(services.keyring, scope, page, positioned);
+    return { status: 200, data: rows.map(deliveryView), pagination };
+  },
+});
+
+const redeliver = route({
+  method: 'post',
+  path: '/events/:id/redeliver',
+  access: 'webhook',
+  body: z.strictObject({ endpointId: id.optional() }).optional(),
+  handle: async (call) => {
+    const { services, caller, body } = call;
+    const event = await requireEvent(call);
+    const only =
+      body?.endpointId === undefined ? undefined : await requireEnabled(services, caller.book, body.endpointId);
+    const endpoints = await requestRedelivery(services.sql, caller.book, event.id, only);
+    return {
+      status: 202,
+      data: {
+        eventId: publicId('event', event.id),
+        endpointIds: endpoints.map((endpoint) => publicId('webhookEndpoint', endpoint)),
+      },
+    };
+  },
+});
+
+/** The event that the path names. Throws EVENT_NOT_FOUND. */
+async function requireEvent({ services, caller, params }: Call<unknown, unknown>): Promise<Event> {
+  const eventId = params.id ?? '';
+  const uuid = parseId('event', eventId);
+  const event = uuid === null ? null : await findEvent(services.sql, caller.book, uuid);
+  if (event === null) throw notFound('event', eventId);
+  return event;
+}
+
+/** The endpoint that a body names. Throws WEBHOOK_ENDPOINT_NOT_FOUND or WEBHOOK_ENDPOINT_DISABLED. */
+async function requireEnabled(services: Services, book: Book, endpointId: string): Promise<Uuid> {
+  const uuid = parseId('webhookEndpoint', endpointId);
+  const endpoint = uuid === null ? null : await findWebhookEndpoint(services.sql, book, uuid);
+  if (endpoint === null) throw notFound('webhook_endpoint', endpointId);
+  if (endpoint.status === 'disabled') throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId });
+  return endpoint.id;
+}
+
+export const eventRoutes: Route[] = [list, read, readDeliveries, redeliver];

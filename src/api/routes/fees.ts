@@ -1,0 +1,30 @@
+// Fee quotes: what a movement of money would cost, before it is asked for. The schedule itself is src/ledger/fees.ts.
+import { z } from 'zod';
+import { CHARGED_MOVEMENTS, feeOf } from '../../ledger/fees.ts';
+import { CURRENCY } from '../../money.ts';
+import { type Route, route } from '../route.ts';
+import { amount } from '../schemas.ts';
+
+const quote = route({
+  method: 'get',
+  path: '/fees/quote',
+  access: 'wallet',
+  query: z.object({
+    type: z.enum(CHARGED_MOVEMENTS),
+    // A query knows texts only. Digits alone are an amount: not "1e3", "+5", "10.0" or "".
+    amount: z
+      .string()
+      .regex(/^[0-9]{1,15}$/, 'must be a whole number of kobo in decimal digits')
+      .transform(Number)
+      .pipe(amount),
+  }),
+  handle: async ({ query }) => {
+    const fee = feeOf(query.type, query.amount);
+    return {
+      status: 200,
+      data: { type: query.type, amount: query.amount, fee, totalAmount: query.amount + fee, currency: CURRENCY },
+    };
+  },
+});
+
+export const feeRoutes: Route[] = [quote];

@@ -1,0 +1,100 @@
+// Paying a `virtual_wallet` payment from a wallet (contract, section 4.7). The money moves here and not in the payment's
+// flow: the caller waits for the answer, and the flow only hears that it may end.
+import { z } from 'zod';
+import { ApiError, notFound } from '../../errors.ts';
+import { parseId, publicId, type Uuid } from '../../ids.ts';
+import type { PostResult } from '../../ledger/journal.ts';
+import { paymentInput } from '../../movements/flowInputs.ts';
+import { walletPaymentMovement } from '../../movements/payments.ts';
+import { findPayment, type Payment, type PaymentWithAccount } from '../../records/payments.ts';
+import { findTransactionId } from '../../records/transactions.ts';
+import { toOutbox } from '../../workflows/flows.ts';
+import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
+import { paidPayment } from '../../workflows/payment/messages.ts';
+import { throwRefusal } from '../refusals.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { id } from '../schemas.ts';
+import { paymentView } from '../views.ts';
+
+/** A payment ends at most once, so whoever is overtaken learns it in the next round; one more is for a lost claim. */
+const ROUNDS_MAX = 3;
+
+const pay = route({
+  method: 'post',
+  path: '/wallets/:id/pay',
+  access: 'payment',
+  money: true,
+  body: z.strictObject({ paymentId: id }),
+  handle: async (call) => {
+    const walletId = call.params.id ?? '';
+    const payerWalletId = parseId('wallet', walletId);
+    if (payerWalletId === null) throw notFound('wallet', walletId);
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const payment = await requirePayment(call, call.body.paymentId);
+      const settled = settledBy(payment, payerWalletId);
+      const result = { status: 200 as const, data: paymentView(settled) };
+      if (await post(call, settled, call.outcome(result))) return result;
+    }
+    throw new Error('a payment was overtaken again and again');
+  },
+});
+
+/** The payment that the body names. Throws PAYMENT_NOT_FOUND. */
+async function requirePayment(
+  { services, caller }: Call<unknown, unknown>,
+  paymentId: string,
+): Promise<PaymentWithAccount> {
+  const uuid = parseId('payment', paymentId);
+  const payment = uuid === null ? null : await findPayment(services.sql, caller.book, uuid);
+  if (payment === null) throw notFound('payment', paymentId);
+  return payment;
+}
+
+/** The payment as it is once this wallet has paid it. Throws why it cannot be paid. */
+function settledBy(payment: PaymentWithAccount, payerWalletId: Uuid): PaymentWithAccount & { payerWalletId: Uuid } {
+  const now = new Date();
+  const decision = decidePay(payment, payerWalletId, now);
+  if (decision.kind === 'refuse') throw new ApiError(decision.code, detailsOf(decision.code, payment));
+  return {
+    ...payment,
+    version: payment.version + 1,
+    status: 'settled',
+    amountReceived: decision.amountReceived,
+    amountCredited: decision.toWallet,
+    payerWalletId,
+    settledAt: now,
+  };
+}
+
+function detailsOf(code: PayRefusal, payment: Payment): Record<string, unknown> {
+  const paymentId = publicId('payment', payment.id);
+  switch (code) {
+    case 'PAYMENT_METHOD_MISMATCH':
+      return { paymentId, method: payment.method, requiredMethod: 'virtual_wallet' };
+    case 'PAYMENT_NOT_PAYABLE':
+      return { paymentId, status: payment.status, expiresAt: payment.expiresAt.toISOString() };
+    case 'SAME_WALLET':
+      return { paymentId, walletId: publicId('wallet', payment.targetWalletId) };
+  }
+}
+
+/** Moves the money. False when another writer ended the payment first: then it must be read and decided again. */
+async function post(
+  { services, caller }: Call<unknown, unknown>,
+  settled: Payment & { payerWalletId: Uuid },
+  outcome: ReturnType<Call<unknown, unknown>['outcome']>,
+): Promise<boolean> {
+  const movement = walletPaymentMovement(caller.book, settled);
+  const result: PostResult = await services.journal.post({
+    ...movement,
+    outbox: [toOutbox(paidPayment(paymentInput(caller.book, settled), settled.amountReceived))],
+    outcome,
+  });
+  throwRefusal(result);
+  // The business key is the payment's, so a duplicate is ours only if our own transaction stands under it.
+  if (result.outcome !== 'duplicate') return result.outcome === 'posted';
+  const { id: ours, key } = movement.transaction;
+  return (await findTransactionId(services.sql, caller.book, key)) === ours;
+}
+
+export const payRoutes: Route[] = [pay];

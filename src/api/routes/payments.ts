@@ -1,0 +1,187 @@
+// Payments (contract, section 4.8): create, read, list. Creating one posts nothing to the ledger; money moves when the
+// rail reports it, in the payment's workflow.
+import { z } from 'zod';
+import { ApiError, notFound } from '../../errors.ts';
+import { newUuid, parseId, publicId } from '../../ids.ts';
+import { paymentFee } from '../../ledger/fees.ts';
+import type { Movement } from '../../ledger/journal.ts';
+import type { Book } from '../../money.ts';
+import { paymentInput } from '../../movements/flowInputs.ts';
+import { type BankRail, RailRefused, RailUnavailable, type VirtualAccount } from '../../rail/port.ts';
+import { findPayment, listPayments, type Payment, type PaymentWithAccount } from '../../records/payments.ts';
+import type { VirtualAccountRow } from '../../records/virtualAccounts.ts';
+import { findWallet, type Wallet } from '../../records/wallets.ts';
+import { toOutbox } from '../../workflows/flows.ts';
+import { paymentFlow } from '../../workflows/payment/messages.ts';
+import { paginate, readPage } from '../cursor.ts';
+import { railFault, requireRail } from '../rail.ts';
+import { requirePosted } from '../refusals.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { amount, id, listQuery, text, walletIdFilter } from '../schemas.ts';
+import type { Services } from '../services.ts';
+import { paymentView } from '../views.ts';
+
+const EXPIRES_IN_DEFAULT_SECONDS = 1_800;
+const EXPIRES_IN_MIN_SECONDS = 60;
+const EXPIRES_IN_MAX_SECONDS = 86_400;
+
+const createBody = z.strictObject({
+  method: z.enum(['bank_transfer', 'virtual_wallet']),
+  baseAmount: amount,
+  targetWalletId: id,
+  description: text(500).nullish(),
+  expiresIn: z
+    .number()
+    .int()
+    .min(EXPIRES_IN_MIN_SECONDS)
+    .max(EXPIRES_IN_MAX_SECONDS)
+    .default(EXPIRES_IN_DEFAULT_SECONDS),
+});
+
+const create = route({
+  method: 'post',
+  path: '/payments',
+  access: 'payment',
+  money: true,
+  body: createBody,
+  handle: async ({ services, caller, body, outcome }) => {
+    const { book } = caller;
+    const wallet = await requireTarget(services, book, body.targetWalletId, body.baseAmount);
+    const createdAt = new Date();
+    const payment: Payment = {
+      id: newUuid(),
+      version: 1,
+      method: body.method,
+      status: 'pending',
+      baseAmount: body.baseAmount,
+      fee: paymentFee(body.method, body.baseAmount),
+      amountReceived: 0,
+      amountCredited: 0,
+      amountRefunding: 0,
+      amountRefunded: 0,
+      targetWalletId: wallet.id,
+      payerWalletId: null,
+      description: body.description ?? null,
+      expiresAt: new Date(createdAt.getTime() + body.expiresIn * 1000),
+      settledAt: null,
+      createdAt,
+    };
+    const account = body.method === 'bank_transfer' ? await mintAccount(services, book, wallet, payment) : null;
+    const result = { status: 201 as const, data: paymentView({ ...payment, account }) };
+    const posted = await services.journal.post({
+      ...acceptedPayment(book, payment, account),
+      outcome: outcome(result),
+    });
+    requirePosted(posted);
+    return result;
+  },
+});
+
+/** The wallet to be credited. Throws what would refuse the credit anyway, before a payer is told to pay. */
+async function requireTarget(services: Services, book: Book, walletId: string, baseAmount: number): Promise<Wallet> {
+  const uuid = parseId('wallet', walletId);
+  const wallet = uuid === null ? null : await findWallet(services.sql, book, uuid);
+  if (wallet === null) throw notFound('wallet', walletId);
+  if (wallet.status === 'frozen') throw new ApiError('WALLET_FROZEN', { walletId });
+  if (wallet.status === 'closed') throw new ApiError('WALLET_CLOSED', { walletId });
+  if (wallet.kind === 'end_user' && wallet.kycStatus === 'none')
+    throw new ApiError('WALLET_KYC_REQUIRED', { walletId });
+  if (wallet.postingMax !== null && baseAmount > wallet.postingMax) {
+    throw new ApiError('WALLET_TIER1_LIMIT_EXCEEDED', {
+      walletId,
+      limit: 'transaction',
+      limitAmount: wallet.postingMax,
+      attemptedAmount: baseAmount,
+    });
+  }
+  return wallet;
+}
+
+/**
+ * Has the rail open the payment's account number, with the payment's id as reference. When it does not, the payment is
+ * kept as `failed` and the caller gets 502, or 504 when the rail did not answer in time.
+ */
+async function mintAccount(
+  services: Services,
+  book: Book,
+  wallet: Wallet,
+  payment: Payment,
+): Promise<VirtualAccountRow> {
+  const rail = requireRail(services, book.environment);
+  try {
+    const minted = await openAccount(rail, book, wallet, payment);
+    return {
+      rail: rail.name,
+      ownerKind: 'payment',
+      ownerId: payment.id,
+      expiresAt: payment.expiresAt,
+      createdAt: payment.createdAt,
+      ...minted,
+    };
+  } catch (error) {
+    if (!(error instanceof RailUnavailable || error instanceof RailRefused)) throw error;
+    await services.journal.post({ book, rows: { payments: [{ ...payment, status: 'failed' }] } });
+    throw railFault(error);
+  }
+}
+
+function openAccount(rail: BankRail, book: Book, wallet: Wallet, payment: Payment): Promise<VirtualAccount> {
+  return rail.openVirtualAccount({
+    organisationId: book.organisationId,
+    reference: publicId('payment', payment.id),
+    accountName: wallet.fullName ?? wallet.email,
+    expiresAt: payment.expiresAt,
+  });
+}
+
+/** The payment, its account number and the start of its flow; all of it or nothing. */
+function acceptedPayment(book: Book, payment: Payment, account: VirtualAccountRow | null): Movement {
+  return {
+    book,
+    rows: { payments: [payment], virtual_accounts: account === null ? [] : [account] },
+    outbox: [toOutbox(paymentFlow(paymentInput(book, payment)))],
+  };
+}
+
+const listQuerySchema = z.object({
+  ...listQuery,
+  status: z.enum(['pending', 'partial', 'settled', 'expired', 'failed', 'refunded', 'partially_refunded']).optional(),
+  method: z.enum(['bank_transfer', 'virtual_wallet']).optional(),
+  targetWalletId: walletIdFilter.optional(),
+});
+
+const list = route({
+  method: 'get',
+  path: '/payments',
+  access: 'payment',
+  query: listQuerySchema,
+  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
+    const scope = { list: 'payments', book: caller.book, filters };
+    const page = readPage(services.keyring, scope, { limit, cursor });
+    const found = await listPayments(services.sql, caller.book, filters, page);
+    const { rows, pagination } = paginate(services.keyring, scope, page, found);
+    return { status: 200, data: rows.map(paymentView), pagination };
+  },
+});
+
+const read = route({
+  method: 'get',
+  path: '/payments/:id',
+  access: 'payment',
+  handle: async (call) => ({ status: 200, data: paymentView(await requirePayment(call)) }),
+});
+
+/** The payment that the path names. Throws PAYMENT_NOT_FOUND. */
+export async function requirePayment({
+  services,
+  caller,
+  params,
+}: Call<unknown, unknown>): Promise<PaymentWithAccount> {
+  const paymentId = params.id ?? '';
+  const uuid = parseId('payment', paymentId);
+  const payment = uuid === null ? null : await findPayment(services.sql, caller.book, uuid);
+  if (payment === null) throw notFound('payment', paymentId);
+  return payment;
+}
+
+export const paymentRoutes: Route[] = [create, list, read];

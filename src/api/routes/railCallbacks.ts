@@ -1,0 +1,120 @@
+// What rails tell us. A callback is authenticated over its raw bytes, stored under the rail's own identity of the fact,
+// and wakes the flow through the outbox; the flow confirms it with the rail before any money moves.
+import { ApiError } from '../../errors.ts';
+import { newUuid, parseId, publicId } from '../../ids.ts';
+import type { Book } from '../../money.ts';
+import {
+  inboundCreditInput,
+  paymentInput,
+  payoutItemInput,
+  refundInput,
+  withdrawalInput,
+} from '../../movements/flowInputs.ts';
+import { reviewCaseInput } from '../../movements/reviewCases.ts';
+import { type InboundCreditReport, RailCallbackInvalid } from '../../rail/port.ts';
+import type { InboundCredit } from '../../records/inboundCredits.ts';
+import { findPayment } from '../../records/payments.ts';
+import { findPayoutItem } from '../../records/payouts.ts';
+import { findRefund } from '../../records/refunds.ts';
+import { findReviewCase } from '../../records/reviewCases.ts';
+import { findAccountByNumber } from '../../records/virtualAccounts.ts';
+import { findWithdrawal } from '../../records/withdrawals.ts';
+import { type FlowMessage, toOutbox } from '../../workflows/flows.ts';
+import { inboundCreditFlow } from '../../workflows/inboundCredit/messages.ts';
+import { paymentFlow } from '../../workflows/payment/messages.ts';
+import { payoutItemFlow } from '../../workflows/payoutItem/messages.ts';
+import { refundFlow } from '../../workflows/refund/messages.ts';
+import { reviewCaseFlow } from '../../workflows/reviewCase/messages.ts';
+import { withdrawalFlow } from '../../workflows/withdrawal/messages.ts';
+import { type Route, route } from '../route.ts';
+import type { Services } from '../services.ts';
+
+const receive = route({
+  method: 'post',
+  path: '/rails/:rail/callbacks',
+  access: 'none',
+  handle: async ({ services, environment, params, headers, rawBody }) => {
+    const name = params.rail ?? '';
+    const rail = services.rails.named(environment, name);
+    if (rail === null) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'rail', id: name });
+    try {
+      const callback = rail.parseCallback(headers, rawBody);
+      if (callback.kind === 'inbound_credit') {
+        const { organisationId } = callback.credit;
+        await receiveCredit(services, { organisationId, environment }, rail.name, callback.credit);
+      } else {
+        const { organisationId, reference } = callback;
+        await receiveNews(services, { organisationId, environment }, reference);
+      }
+    } catch (error) {
+      if (!(error instanceof RailCallbackInvalid)) throw error;
+      throw new ApiError('RAIL_CALLBACK_INVALID', {}, { cause: error });
+    }
+    return { status: 200, data: { received: true } };
+  },
+});
+
+/** Stores a credit and wakes its flow, in one statement. The same session id again changes nothing. */
+async function receiveCredit(services: Services, book: Book, rail: string, report: InboundCreditReport): Promise<void> {
+  const { organisationId: _contract, ...facts } = report;
+  const owner = await findAccountByNumber(services.sql, book, rail, report.accountNumber);
+  const credit: InboundCredit = {
+    id: newUuid(),
+    version: 1,
+    rail,
+    ownerKind: owner?.ownerKind ?? null,
+    ownerId: owner?.ownerId ?? null,
+    status: 'received',
+    createdAt: new Date(),
+    ...facts,
+  };
+  const flow = await flowOf(services, book, credit);
+  const result = await services.journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [toOutbox(flow)] });
+  if (result.outcome === 'conflict' && result.constraint !== 'inbound_credit_session_unique') {
+    throw new Error(`an inbound credit could not be stored: ${result.constraint}`);
+  }
+}
+
+/** The flow that a credit belongs to: its payment's, or one of its own. */
+async function flowOf(services: Services, book: Book, credit: InboundCredit): Promise<FlowMessage> {
+  const inboundCreditId = publicId('inboundCredit', credit.id);
+  if (credit.ownerKind === 'payment' && credit.ownerId !== null) {
+    const payment = await findPayment(services.sql, book, credit.ownerId);
+    if (payment === null) throw new Error('a virtual account belongs to a payment that is not there');
+    return paymentFlow(paymentInput(book, payment), { inboundCreditId });
+  }
+  return inboundCreditFlow(inboundCreditInput(book, credit));
+}
+
+/** Wakes the flow of a bank transfer. News of a reference that is not ours changes nothing. */
+async function receiveNews(services: Services, book: Book, reference: string): Promise<void> {
+  const flow = await flowOfTransfer(services, book, reference);
+  if (flow !== null) await services.journal.post({ book, outbox: [toOutbox(flow)] });
+}
+
+/** The flow of the resource whose public id the rail knows a transfer by. */
+async function flowOfTransfer({ sql }: Services, book: Book, reference: string): Promise<FlowMessage | null> {
+  const withdrawalId = parseId('withdrawal', reference);
+  if (withdrawalId !== null) {
+    const withdrawal = await findWithdrawal(sql, book, withdrawalId);
+    return withdrawal && withdrawalFlow(withdrawalInput(book, withdrawal), 'news');
+  }
+  const refundId = parseId('refund', reference);
+  if (refundId !== null) {
+    const refund = await findRefund(sql, book, refundId);
+    return refund && refundFlow(refundInput(book, refund), 'news');
+  }
+  const itemId = parseId('payoutItem', reference);
+  if (itemId !== null) {
+    const sourced = await findPayoutItem(sql, book, itemId);
+    return sourced && payoutItemFlow(payoutItemInput(book, sourced));
+  }
+  const caseId = parseId('reviewCase', reference);
+  if (caseId !== null) {
+    const reviewed = await findReviewCase(sql, book, caseId);
+    return reviewed && reviewCaseFlow(reviewCaseInput(book, reviewed), 'news');
+  }
+  return null;
+}
+
+export const railCallbackRoutes: Route[] = [receive];

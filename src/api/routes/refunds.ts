@@ -1,0 +1,158 @@
+// Refunds (contract, section 4.8): of a settled payment, in whole or in parts, to a bank or to the wallet that paid.
+import { z } from 'zod';
+import { ApiError, notFound } from '../../errors.ts';
+import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
+import type { Movement } from '../../ledger/journal.ts';
+import type { Book } from '../../money.ts';
+import { refundInput } from '../../movements/flowInputs.ts';
+import { holdRefund, refundToWallet } from '../../movements/refunds.ts';
+import { isSameName } from '../../rail/accountNames.ts';
+import type { Payment } from '../../records/payments.ts';
+import { findPayerAccount, findRefund, listRefunds, type PayerAccount, type Refund } from '../../records/refunds.ts';
+import { toOutbox } from '../../workflows/flows.ts';
+import { decideRefund } from '../../workflows/refund/decide.ts';
+import { refundFlow } from '../../workflows/refund/messages.ts';
+import { paginate, readPage } from '../cursor.ts';
+import { requireRail, resolveBankAccount } from '../rail.ts';
+import { throwRefusal } from '../refusals.ts';
+import { type Call, type Route, route, type Single } from '../route.ts';
+import { amount, bankAccountNumber, bankCode, listQuery, text } from '../schemas.ts';
+import { refundView } from '../views.ts';
+import { requirePayment } from './payments.ts';
+
+const createBody = z
+  .strictObject({
+    amount: amount.optional(),
+    destination: z.enum(['bank', 'wallet']).optional(),
+    reason: text(500).optional(),
+    bankAccount: z
+      .strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: text(200).optional() })
+      .optional(),
+  })
+  .prefault({});
+
+type CreateBody = z.infer<typeof createBody>;
+
+/** Other requests may refund, or complete a refund of, the same payment at the same time; more rounds are a fault. */
+const ROUNDS_MAX = 60;
+
+const create = route({
+  method: 'post',
+  path: '/payments/:id/refund',
+  access: 'payment',
+  money: true,
+  body: createBody,
+  handle: async (call) => {
+    const { services, body, outcome } = call;
+    const id = newUuid();
+    const destination = await readDestination(call, await requirePayment(call));
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const payment = await requirePayment(call);
+      const refund = draft(id, payment, body, destination);
+      const result: Single = { status: 201, data: refundView(refund) };
+      const movement = movementOf(call.caller.book, payment, refund, destination);
+      const posted = await services.journal.post({ ...movement, outcome: outcome(result) });
+      throwRefusal(posted);
+      if (posted.outcome !== 'conflict') return result;
+    }
+    throw new Error(`a refund was overtaken ${ROUNDS_MAX} times`);
+  },
+});
+
+type Destination = { kind: 'wallet'; walletId: Uuid } | { kind: 'bank'; rail: string; account: PayerAccount };
+
+/** Where the money goes. Throws REFUND_DESTINATION_REQUIRED when that is not known, and what name enquiry throws. */
+async function readDestination(call: Call<CreateBody, unknown>, payment: Payment): Promise<Destination> {
+  const { services, caller, body } = call;
+  requireRefundable(payment, body);
+  const kind = body.destination ?? (payment.method === 'bank_transfer' ? 'bank' : 'wallet');
+  if (kind === 'wallet') {
+    if (payment.payerWalletId === null) throw new ApiError('REFUND_DESTINATION_REQUIRED', { destination: kind });
+    return { kind, walletId: payment.payerWalletId };
+  }
+  const rail = requireRail(services, caller.book.environment);
+  if (body.bankAccount === undefined) {
+    const account = await findPayerAccount(services.sql, caller.book, payment.id);
+    if (account === null) throw new ApiError('REFUND_DESTINATION_REQUIRED', { destination: kind });
+    return { kind, rail: rail.name, account };
+  }
+  const { accountName } = await resolveBankAccount(rail, caller.book.organisationId, body.bankAccount);
+  const provided = body.bankAccount.accountName;
+  if (provided !== undefined && !isSameName(provided, accountName)) {
+    throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', { providedName: provided, resolvedName: accountName });
+  }
+  return { kind, rail: rail.name, account: { ...body.bankAccount, accountName } };
+}
+
+/** The amount to refund. Throws PAYMENT_NOT_REFUNDABLE or REFUND_AMOUNT_EXCEEDED. */
+function requireRefundable(payment: Payment, body: CreateBody): number {
+  const decision = decideRefund(payment, body.amount);
+  const paymentId = publicId('payment', payment.id);
+  if (decision.kind === 'not_refundable') {
+    throw new ApiError('PAYMENT_NOT_REFUNDABLE', { paymentId, status: payment.status });
+  }
+  if (decision.kind === 'too_much') {
+    const attempted = body.amount === undefined ? {} : { attemptedAmount: body.amount };
+    throw new ApiError('REFUND_AMOUNT_EXCEEDED', { paymentId, refundableAmount: decision.refundable, ...attempted });
+  }
+  return decision.amount;
+}
+
+function draft(id: Uuid, payment: Payment, body: CreateBody, destination: Destination): Refund {
+  const now = new Date();
+  const toBank = destination.kind === 'bank';
+  return {
+    id,
+    version: 1,
+    paymentId: payment.id,
+    amount: requireRefundable(payment, body),
+    destination: destination.kind,
+    status: toBank ? 'processing' : 'completed',
+    reason: body.reason ?? null,
+    accountNumber: toBank ? destination.account.accountNumber : null,
+    accountName: toBank ? destination.account.accountName : null,
+    bankCode: toBank ? destination.account.bankCode : null,
+    failureReason: null,
+    rail: toBank ? destination.rail : null,
+    sessionId: null,
+    createdAt: now,
+    completedAt: toBank ? null : now,
+  };
+}
+
+function movementOf(book: Book, payment: Payment, refund: Refund, destination: Destination): Movement {
+  if (destination.kind === 'wallet') return refundToWallet(book, payment, refund, destination.walletId);
+  return { ...holdRefund(book, payment, refund), outbox: [toOutbox(refundFlow(refundInput(book, refund)))] };
+}
+
+const read = route({
+  method: 'get',
+  path: '/refunds/:id',
+  access: 'payment',
+  handle: async ({ services, caller, params }) => {
+    const refundId = params.id ?? '';
+    const uuid = parseId('refund', refundId);
+    const refund = uuid === null ? null : await findRefund(services.sql, caller.book, uuid);
+    if (refund === null) throw notFound('refund', refundId);
+    return { status: 200, data: refundView(refund) };
+  },
+});
+
+const list = route({
+  method: 'get',
+  path: '/payments/:id/refunds',
+  access: 'payment',
+  query: z.object(listQuery),
+  handle: async (call) => {
+    const { services, caller } = call;
+    const payment = await requirePayment(call);
+    const { limit, cursor, ...filters } = call.query;
+    const scope = { list: `payments/${payment.id}/refunds`, book: caller.book, filters };
+    const page = readPage(services.keyring, scope, { limit, cursor });
+    const found = await listRefunds(services.sql, caller.book, payment.id, filters, page);
+    const { rows, pagination } = paginate(services.keyring, scope, page, found);
+    return { status: 200, data: rows.map(refundView), pagination };
+  },
+});
+
+export const refundRoutes: Route[] = [create, read, list];

@@ -1,0 +1,148 @@
+// Simulations: what an integrator makes the sandbox bank do (docs/sandbox.md). They exist on the test host only.
+import { z } from 'zod';
+import { ApiError, notFound } from '../../errors.ts';
+import { CURRENCY } from '../../money.ts';
+import { isBankCode } from '../../rail/sandbox/banks.ts';
+import { BEHAVIOURS, OUTCOMES } from '../../rail/sandbox/destinations.ts';
+import { newSessionId, type SandboxTransferRecord } from '../../rail/sandbox/transfers.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { amount, bankAccountNumber, bankCode, fieldErrors, text } from '../schemas.ts';
+
+const inboundCredit = route({
+  method: 'post',
+  path: '/simulations/inbound-credits',
+  access: 'any',
+  environments: ['test'],
+  body: z.strictObject({
+    accountNumber: bankAccountNumber,
+    amount,
+    senderName: text(200).optional(),
+    senderAccountNumber: bankAccountNumber.optional(),
+    senderBankCode: bankCode.optional(),
+    sessionId: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be 1 to 100 letters, digits, - or _')
+      .optional(),
+  }),
+  handle: async ({ services, caller, body }) => {
+    const credit = await services.sandboxBank.receiveCredit({
+      organisationId: caller.book.organisationId,
+      sessionId: body.sessionId ?? newSessionId(new Date()),
+      accountNumber: body.accountNumber,
+      amount: body.amount,
+      senderName: body.senderName ?? 'Sandbox Payer',
+      senderAccountNumber: body.senderAccountNumber ?? '0123456789',
+      senderBankCode: body.senderBankCode ?? '058',
+    });
+    return {
+      status: 201,
+      data: {
+        sessionId: credit.sessionId,
+        accountNumber: credit.accountNumber,
+        amount: credit.amount,
+        currency: CURRENCY,
+        senderName: credit.senderName,
+        senderAccountNumber: credit.senderAccountNumber,
+        senderBankCode: credit.senderBankCode,
+        receivedAt: credit.receivedAt.toISOString(),
+      },
+    };
+  },
+});
+
+const chooseBankAccount = route({
+  method: 'put',
+  path: '/simulations/bank-accounts/:accountNumber',
+  access: 'any',
+  environments: ['test'],
+  body: z.strictObject({ bankCode: bankCode.optional(), name: text(200).optional(), behaviour: z.enum(BEHAVIOURS) }),
+  handle: async (call) => {
+    const { services, caller, body } = call;
+    const accountNumber = requireAccountNumber(call);
+    if (body.bankCode !== undefined && !isBankCode(body.bankCode)) {
+      throw new ApiError('BANK_CODE_UNKNOWN', { bankCode: body.bankCode });
+    }
+    const account = {
+      organisationId: caller.book.organisationId,
+      accountNumber,
+      bankCode: body.bankCode ?? null,
+    };
+    const { name, behaviour } = await services.sandboxBank.transfers.setDestination(account, {
+      name: body.name ?? null,
+      behaviour: body.behaviour,
+    });
+    return { status: 200, data: { accountNumber, bankCode: account.bankCode, name, behaviour } };
+  },
+});
+
+const readTransfer = route({
+  method: 'get',
+  path: '/simulations/bank-transfers/:reference',
+  access: 'any',
+  environments: ['test'],
+  handle: async (call) => ({ status: 200, data: transferView(await requireTransfer(call)) }),
+});
+
+const resolveTransfer = route({
+  method: 'post',
+  path: '/simulations/bank-transfers/:reference/resolve',
+  access: 'any',
+  environments: ['test'],
+  body: z.strictObject({ outcome: z.enum(OUTCOMES) }),
+  handle: async (call) => {
+    const { services, caller, body } = call;
+    const { reference } = await requireTransfer(call, ON_ITS_WAY_MS);
+    const done = await services.sandboxBank.transfers.resolve(caller.book.organisationId, reference, body.outcome);
+    const transfer = await requireTransfer(call);
+    if (!done) {
+      throw new ApiError('BANK_TRANSFER_ENDED', { reference, status: transfer.status, outcome: body.outcome });
+    }
+    return { status: 200, data: transferView(transfer) };
+  },
+});
+
+/** The account number of the path. Throws VALIDATION_FAILED for anything but ten digits. */
+function requireAccountNumber({ params }: Call<unknown, unknown>): string {
+  const parsed = z.object({ accountNumber: bankAccountNumber }).safeParse(params);
+  if (!parsed.success) throw new ApiError('VALIDATION_FAILED', { fields: fieldErrors(parsed.error) });
+  return parsed.data.accountNumber;
+}
+
+/** References are public ids, so anything else is one that the bank never took. */
+const REFERENCE = /^[a-z0-9_]{1,40}$/;
+
+/** A request for money is answered before its flow gives the transfer to the bank: a resolve waits this long for it. */
+const ON_ITS_WAY_MS = 3_000;
+const POLL_MS = 50;
+
+/** The transfer that the path names, if this organisation sent it. Throws BANK_TRANSFER_NOT_FOUND. */
+async function requireTransfer(
+  { services, caller, params }: Call<unknown, unknown>,
+  withinMs = 0,
+): Promise<SandboxTransferRecord> {
+  const reference = params.reference ?? '';
+  if (!REFERENCE.test(reference)) throw notFound('bank_transfer', reference);
+  for (const deadline = Date.now() + withinMs; ; ) {
+    const found = await services.sandboxBank.transfers.find(caller.book.organisationId, reference);
+    if (found !== null) return found;
+    if (Date.now() >= deadline) throw notFound('bank_transfer', reference);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** A transfer as the bank's own books have it. */
+const transferView = (transfer: SandboxTransferRecord) => ({
+  reference: transfer.reference,
+  status: transfer.status,
+  amount: transfer.amount,
+  currency: CURRENCY,
+  accountNumber: transfer.accountNumber,
+  bankCode: transfer.bankCode,
+  sessionId: transfer.sessionId,
+  reason: transfer.reason,
+  timesSent: transfer.timesSent,
+  timesPaid: transfer.timesPaid,
+  timesReturned: transfer.timesReturned,
+});
+
+export const simulationRoutes: Route[] = [inboundCredit, chooseBankAccount, readTransfer, resolveTransfer];

@@ -1,0 +1,77 @@
+// Transfers between two wallets (contract, section 4.5). One statement moves the money and writes everything that goes
+// with it; nothing is read before it, because the books themselves say why they refuse.
+import { z } from 'zod';
+import { ApiError, notFound } from '../../errors.ts';
+import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
+import { transferFee } from '../../ledger/fees.ts';
+import { transferMovement } from '../../movements/transfers.ts';
+import { findTransfer, listTransfers, type Transfer } from '../../records/transfers.ts';
+import { paginate, readPage } from '../cursor.ts';
+import { requirePosted } from '../refusals.ts';
+import { type Route, route } from '../route.ts';
+import { amount, id, listQuery, text } from '../schemas.ts';
+import { transferView } from '../views.ts';
+
+const create = route({
+  method: 'post',
+  path: '/wallets/:id/transfer',
+  access: 'transfer',
+  money: true,
+  body: z.strictObject({ destinationWalletId: id, amount, description: text(500).nullish() }),
+  handle: async ({ services, caller, params, body, outcome }) => {
+    const transfer: Transfer = {
+      id: newUuid(),
+      sourceWalletId: walletUuid(params.id ?? ''),
+      destinationWalletId: walletUuid(body.destinationWalletId),
+      amount: body.amount,
+      fee: transferFee(body.amount),
+      status: 'completed',
+      description: body.description ?? null,
+      createdAt: new Date(),
+    };
+    if (transfer.sourceWalletId === transfer.destinationWalletId) {
+      throw new ApiError('SAME_WALLET', { walletId: publicId('wallet', transfer.sourceWalletId) });
+    }
+    const result = { status: 201 as const, data: transferView(transfer) };
+    requirePosted(
+      await services.journal.post({ ...transferMovement(caller.book, transfer), outcome: outcome(result) }),
+    );
+    return result;
+  },
+});
+
+/** The wallet that an id names, if any: whether it is there and the caller's, the books know. Throws WALLET_NOT_FOUND. */
+function walletUuid(walletId: string): Uuid {
+  const uuid = parseId('wallet', walletId);
+  if (uuid === null) throw notFound('wallet', walletId);
+  return uuid;
+}
+
+const list = route({
+  method: 'get',
+  path: '/transfers',
+  access: 'transfer',
+  query: z.object(listQuery),
+  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
+    const scope = { list: 'transfers', book: caller.book, filters };
+    const page = readPage(services.keyring, scope, { limit, cursor });
+    const found = await listTransfers(services.sql, caller.book, filters, page);
+    const { rows, pagination } = paginate(services.keyring, scope, page, found);
+    return { status: 200, data: rows.map(transferView), pagination };
+  },
+});
+
+const read = route({
+  method: 'get',
+  path: '/transfers/:id',
+  access: 'transfer',
+  handle: async ({ services, caller, params }) => {
+    const transferId = params.id ?? '';
+    const uuid = parseId('transfer', transferId);
+    const transfer = uuid === null ? null : await findTransfer(services.sql, caller.book, uuid);
+    if (transfer === null) throw notFound('transfer', transferId);
+    return { status: 200, data: transferView(transfer) };
+  },
+});
+
+export const transferRoutes: Route[] = [create, list, read];

@@ -1,0 +1,217 @@
+// Wallets (contract, section 4.4): create, list, read, KYC, balance, deposit account and statement.
+import { z } from 'zod';
+import { violatedUnique } from '../../database.ts';
+import { ApiError, notFound } from '../../errors.ts';
+import { newUuid, parseId, publicId } from '../../ids.ts';
+import { RailRefused, RailUnavailable } from '../../rail/port.ts';
+import { findAccountOf, openDepositAccount } from '../../records/virtualAccounts.ts';
+import {
+  balanceAt,
+  findWallet,
+  findWalletByReference,
+  insertWallet,
+  listStatement,
+  listWallets,
+  recordKyc,
+  type Wallet,
+} from '../../records/wallets.ts';
+import { paginate, readPage } from '../cursor.ts';
+import { railFault, requireRail } from '../rail.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { calendarDate, listQuery, text } from '../schemas.ts';
+import { balanceView, statementLineView, virtualAccountView, walletView } from '../views.ts';
+
+const createBody = z.strictObject({
+  email: z.email().max(254),
+  fullName: text(200).nullish(),
+  phone: text(32).nullish(),
+  externalReference: text(255).nullish(),
+});
+
+const createWallet = route({
+  method: 'post',
+  path: '/wallets',
+  access: 'wallet',
+  body: createBody,
+  handle: async ({ services, caller, body }) => {
+    const wallet = {
+      id: newUuid(),
+      kind: 'end_user' as const,
+      email: body.email,
+      fullName: body.fullName ?? null,
+      phone: body.phone ?? null,
+      externalReference: body.externalReference ?? null,
+      createdAt: new Date(),
+    };
+    try {
+      await insertWallet(services.sql, caller.book, wallet);
+    } catch (error) {
+      if (violatedUnique(error) !== 'wallet_external_reference_unique' || wallet.externalReference === null)
+        throw error;
+      const holder = await findWalletByReference(services.sql, caller.book, wallet.externalReference);
+      throw new ApiError('EXTERNAL_REFERENCE_TAKEN', {
+        externalReference: wallet.externalReference,
+        ...(holder && { walletId: publicId('wallet', holder.id) }),
+      });
+    }
+    return { status: 201, data: walletView({ ...wallet, kycStatus: 'none', status: 'active' }) };
+  },
+});
+
+const listQuerySchema = z.object({
+  ...listQuery,
+  externalReference: text(255).optional(),
+  email: text(254).optional(),
+  kind: z.enum(['settlement', 'end_user']).optional(),
+  status: z.enum(['active', 'frozen', 'closed']).optional(),
+  kycStatus: z.enum(['none', 'tier1']).optional(),
+});
+
+const list = route({
+  method: 'get',
+  path: '/wallets',
+  access: 'wallet',
+  query: listQuerySchema,
+  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
+    const scope = { list: 'wallets', book: caller.book, filters };
+    const page = readPage(services.keyring, scope, { limit, cursor });
+    const found = await listWallets(services.sql, caller.book, filters, page);
+    const { rows, pagination } = paginate(services.keyring, scope, page, found);
+    return { status: 200, data: rows.map(walletView), pagination };
+  },
+});
+
+const read = route({
+  method: 'get',
+  path: '/wallets/:id',
+  access: 'wallet',
+  handle: async (call) => ({ status: 200, data: walletView(await requireWallet(call)) }),
+});
+
+const kycBody = z.strictObject({
+  bvn: z.string().regex(/^[0-9]{11}$/, 'must be exactly 11 digits'),
+  dateOfBirth: calendarDate.refine(
+    (date) => date <= new Date().toISOString().slice(0, 10),
+    'must not be in the future',
+  ),
+  gender: z.enum(['male', 'female', 'other']),
+  phone: text(32),
+  addressLine1: text(200),
+  addressLine2: text(200).optional(),
+  city: text(100),
+  state: text(100),
+  country: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'must be a country code of two capital letters')
+    .default('NG'),
+  postalCode: text(20).optional(),
+});
+
+const submitKyc = route({
+  method: 'post',
+  path: '/wallets/:id/kyc',
+  access: 'wallet',
+  body: kycBody,
+  handle: async (call) => {
+    const { services, caller, body } = call;
+    const wallet = await requireWallet(call);
+    await recordKyc(services.sql, caller.book, wallet, services.keyring.seal('kyc', wallet.id, JSON.stringify(body)));
+    const rail = services.rails.of(caller.book.environment);
+    if (rail !== null) {
+      try {
+        await openDepositAccount(services.sql, rail, caller.book, wallet);
+      } catch (error) {
+        // The wallet is tier1 all the same; its account number is asked for again when it is first read.
+        if (!(error instanceof RailUnavailable || error instanceof RailRefused)) throw error;
+      }
+    }
+    return { status: 200, data: walletView({ ...wallet, kycStatus: 'tier1' }) };
+  },
+});
+
+const balanceQuery = z.object({
+  at: z.iso
+    .datetime({ offset: true })
+    .transform((at) => new Date(at))
+    .optional(),
+});
+
+const readBalance = route({
+  method: 'get',
+  path: '/wallets/:id/balance',
+  access: 'wallet',
+  query: balanceQuery,
+  handle: async (call) => {
+    const wallet = await requireWallet(call);
+    requireTier1(wallet);
+    const { at } = call.query;
+    const balance =
+      at === undefined ? wallet.balance : await balanceAt(call.services.sql, call.caller.book, wallet, at);
+    return { status: 200, data: balanceView(wallet.id, balance) };
+  },
+});
+
+const readDepositAccount = route({
+  method: 'get',
+  path: '/wallets/:id/deposit-account',
+  access: 'wallet',
+  handle: async (call) => {
+    const { services, caller } = call;
+    const wallet = await requireWallet(call);
+    requireTier1(wallet);
+    const known = await findAccountOf(services.sql, caller.book, wallet.id);
+    if (known !== null) return { status: 200, data: virtualAccountView(known) };
+    const rail = requireRail(services, caller.book.environment);
+    try {
+      await openDepositAccount(services.sql, rail, caller.book, wallet);
+    } catch (error) {
+      throw railFault(error);
+    }
+    const opened = await findAccountOf(services.sql, caller.book, wallet.id);
+    if (opened === null) throw new Error('a deposit account was opened and is not there');
+    return { status: 200, data: virtualAccountView(opened) };
+  },
+});
+
+const readStatement = route({
+  method: 'get',
+  path: '/wallets/:id/transactions',
+  access: 'wallet',
+  query: z.object(listQuery),
+  handle: async (call) => {
+    const { services, caller } = call;
+    const wallet = await requireWallet(call);
+    requireTier1(wallet);
+    const { limit, cursor, ...filters } = call.query;
+    const scope = { list: `wallets/${wallet.id}/transactions`, book: caller.book, filters };
+    const page = readPage(services.keyring, scope, { limit, cursor });
+    const found = await listStatement(services.sql, caller.book, wallet, filters, page);
+    const { rows, pagination } = paginate(services.keyring, scope, page, found);
+    return { status: 200, data: rows.map(statementLineView), pagination };
+  },
+});
+
+/** The wallet that the path names. Throws WALLET_NOT_FOUND. */
+export async function requireWallet({ services, caller, params }: Call<unknown, unknown>): Promise<Wallet> {
+  const id = params.id ?? '';
+  const uuid = parseId('wallet', id);
+  const wallet = uuid === null ? null : await findWallet(services.sql, caller.book, uuid);
+  if (wallet === null) throw notFound('wallet', id);
+  return wallet;
+}
+
+function requireTier1(wallet: Wallet): void {
+  if (wallet.kind === 'end_user' && wallet.kycStatus === 'none') {
+    throw new ApiError('WALLET_KYC_REQUIRED', { walletId: publicId('wallet', wallet.id) });
+  }
+}
+
+export const walletRoutes: Route[] = [
+  createWallet,
+  list,
+  read,
+  submitKyc,
+  readBalance,
+  readDepositAccount,
+  readStatement,
+];

@@ -1,0 +1,173 @@
+// Webhook endpoints (docs/webhooks.md): where an organisation wants its events. A secret is shown once, when it is made.
+import { z } from 'zod';
+import { ApiError, notFound } from '../../errors.ts';
+import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
+import type { Book } from '../../money.ts';
+import { EVENT_TYPES, insertTestEvent, TEST_EVENT_TYPE } from '../../records/events.ts';
+import {
+  deleteWebhookEndpoint,
+  findWebhookEndpoint,
+  insertWebhookEndpoint,
+  listWebhookEndpoints,
+  rotateWebhookSecret,
+  updateWebhookEndpoint,
+  WEBHOOK_ENDPOINTS_MAX,
+  type WebhookEndpoint,
+} from '../../records/webhookEndpoints.ts';
+import { destinationProblem, destinationRules } from '../../webhooks/destination.ts';
+import { newWebhookSecret, ROTATION_OVERLAP_MS } from '../../webhooks/signature.ts';
+import { paginate, readPage } from '../cursor.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { listQuery, text } from '../schemas.ts';
+import type { Services } from '../services.ts';
+import { eventView, webhookEndpointView } from '../views.ts';
+
+const url = text(2048)
+  .regex(/^https?:\/\/\S+$/i, 'must be an absolute http or https URL')
+  .refine((value) => URL.canParse(value), 'must be an absolute http or https URL');
+
+/** Null: every type, also those that are added later. */
+const eventTypes = z
+  .array(z.enum(EVENT_TYPES))
+  .min(1)
+  .transform((types) => [...new Set(types)]);
+
+const status = z.enum(['enabled', 'disabled']);
+
+const create = route({
+  method: 'post',
+  path: '/webhook-endpoints',
+  access: 'webhook',
+  body: z.strictObject({
+    url,
+    description: text(500).nullish(),
+    eventTypes: eventTypes.nullish(),
+    status: status.default('enabled'),
+  }),
+  handle: async ({ services, caller, body }) => {
+    requireDestination(services, caller.book, body.url);
+    const endpoint: WebhookEndpoint = {
+      id: newUuid(),
+      url: body.url,
+      description: body.description ?? null,
+      eventTypes: body.eventTypes ?? null,
+      status: body.status,
+      previousSecretUntil: null,
+      createdAt: new Date(),
+    };
+    const { secret, sealed } = newSecret(services, endpoint.id);
+    if (!(await insertWebhookEndpoint(services.sql, caller.book, endpoint, sealed))) {
+      throw new ApiError('WEBHOOK_ENDPOINT_LIMIT_REACHED', { limit: WEBHOOK_ENDPOINTS_MAX });
+    }
+    return { status: 201, data: { ...webhookEndpointView(endpoint), secret } };
+  },
+});
+
+const list = route({
+  method: 'get',
+  path: '/webhook-endpoints',
+  access: 'webhook',
+  query: z.object(listQuery),
+  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
+    const scope = { list: 'webhook-endpoints', book: caller.book, filters };
+    const page = readPage(services.keyring, scope, { limit, cursor });
+    const found = await listWebhookEndpoints(services.sql, caller.book, filters, page);
+    const { rows, pagination } = paginate(services.keyring, scope, page, found);
+    return { status: 200, data: rows.map(webhookEndpointView), pagination };
+  },
+});
+
+const read = route({
+  method: 'get',
+  path: '/webhook-endpoints/:id',
+  access: 'webhook',
+  handle: async (call) => ({ status: 200, data: webhookEndpointView(await requireEndpoint(call)) }),
+});
+
+const update = route({
+  method: 'patch',
+  path: '/webhook-endpoints/:id',
+  access: 'webhook',
+  body: z.strictObject({
+    url: url.optional(),
+    description: text(500).nullish(),
+    eventTypes: eventTypes.nullish(),
+    status: status.optional(),
+  }),
+  handle: async (call) => {
+    const { services, caller, body } = call;
+    if (body.url !== undefined) requireDestination(services, caller.book, body.url);
+    const endpoint = await updateWebhookEndpoint(services.sql, caller.book, requireId(call), body);
+    return { status: 200, data: webhookEndpointView(orNotFound(call, endpoint)) };
+  },
+});
+
+const remove = route({
+  method: 'delete',
+  path: '/webhook-endpoints/:id',
+  access: 'webhook',
+  handle: async (call) => {
+    const id = requireId(call);
+    const deleted = await deleteWebhookEndpoint(call.services.sql, call.caller.book, id);
+    orNotFound(call, deleted ? id : null);
+    return { status: 200, data: { id: publicId('webhookEndpoint', id), deleted: true } };
+  },
+});
+
+const rotate = route({
+  method: 'post',
+  path: '/webhook-endpoints/:id/rotate-secret',
+  access: 'webhook',
+  body: z.strictObject({}).optional(),
+  handle: async (call) => {
+    const { services, caller } = call;
+    const id = requireId(call);
+    const { secret, sealed } = newSecret(services, id);
+    const previousUntil = new Date(Date.now() + ROTATION_OVERLAP_MS);
+    const endpoint = await rotateWebhookSecret(services.sql, caller.book, id, sealed, previousUntil);
+    return { status: 200, data: { ...webhookEndpointView(orNotFound(call, endpoint)), secret } };
+  },
+});
+
+const sendTest = route({
+  method: 'post',
+  path: '/webhook-endpoints/:id/test',
+  access: 'webhook',
+  body: z.strictObject({}).optional(),
+  handle: async (call) => {
+    const { services, caller } = call;
+    const endpoint = await requireEndpoint(call);
+    const endpointId = publicId('webhookEndpoint', endpoint.id);
+    if (endpoint.status === 'disabled') throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId });
+    const event = { id: newUuid(), type: TEST_EVENT_TYPE, data: { id: endpointId }, createdAt: new Date() };
+    await insertTestEvent(services.sql, caller.book, endpoint.id, event);
+    return { status: 202, data: eventView(event) };
+  },
+});
+
+/** Throws WEBHOOK_URL_FORBIDDEN. */
+function requireDestination({ config }: Services, book: Book, target: string): void {
+  const reason = destinationProblem(new URL(target), destinationRules(book.environment, config.webhooks));
+  if (reason !== null) throw new ApiError('WEBHOOK_URL_FORBIDDEN', { reason });
+}
+
+/** A new secret, for its owner and for our table. */
+function newSecret({ keyring }: Services, endpointId: Uuid): { secret: string; sealed: string } {
+  const secret = newWebhookSecret();
+  return { secret, sealed: keyring.seal('webhook-secret', endpointId, secret) };
+}
+
+/** What was found by the path's id. Throws WEBHOOK_ENDPOINT_NOT_FOUND for null. */
+function orNotFound<Found>({ params }: Call<unknown, unknown>, found: Found | null): Found {
+  if (found === null) throw notFound('webhook_endpoint', params.id ?? '');
+  return found;
+}
+
+const requireId = (call: Call<unknown, unknown>): Uuid =>
+  orNotFound(call, parseId('webhookEndpoint', call.params.id ?? ''));
+
+async function requireEndpoint(call: Call<unknown, unknown>): Promise<WebhookEndpoint> {
+  return orNotFound(call, await findWebhookEndpoint(call.services.sql, call.caller.book, requireId(call)));
+}
+
+export const webhookEndpointRoutes: Route[] = [create, list, read, update, remove, rotate, sendTest];

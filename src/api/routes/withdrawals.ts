@@ -1,0 +1,109 @@
+// Withdrawals (contract, section 4.6): accepted here, with the money held in transit; the rest is the flow's work.
+import { z } from 'zod';
+import { ApiError, notFound } from '../../errors.ts';
+import { newUuid, parseId } from '../../ids.ts';
+import { bankTransferFee } from '../../ledger/fees.ts';
+import { withdrawalInput } from '../../movements/flowInputs.ts';
+import { holdWithdrawal } from '../../movements/withdrawals.ts';
+import { isSameName } from '../../rail/accountNames.ts';
+import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../records/withdrawals.ts';
+import { toOutbox } from '../../workflows/flows.ts';
+import { withdrawalFlow } from '../../workflows/withdrawal/messages.ts';
+import { paginate, readPage } from '../cursor.ts';
+import { requireRail, resolveBankAccount } from '../rail.ts';
+import { requirePosted } from '../refusals.ts';
+import { type Route, route } from '../route.ts';
+import { amount, bankAccountNumber, bankCode, listQuery, text, walletIdFilter } from '../schemas.ts';
+import { withdrawalView } from '../views.ts';
+import { requireWallet } from './wallets.ts';
+
+const createBody = z.strictObject({
+  amount,
+  accountNumber: bankAccountNumber,
+  bankCode,
+  accountName: text(200).optional(),
+  narration: text(100).optional(),
+});
+
+const create = route({
+  method: 'post',
+  path: '/wallets/:id/withdraw',
+  access: 'wallet',
+  money: true,
+  body: createBody,
+  handle: async (call) => {
+    const { services, caller, body, outcome } = call;
+    const { book } = caller;
+    const wallet = await requireWallet(call);
+    const rail = requireRail(services, book.environment);
+    const { bank, accountName } = await resolveBankAccount(rail, book.organisationId, body);
+    if (body.accountName !== undefined && !isSameName(body.accountName, accountName)) {
+      throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', {
+        providedName: body.accountName,
+        resolvedName: accountName,
+      });
+    }
+    const row: Withdrawal = {
+      id: newUuid(),
+      version: 1,
+      sourceWalletId: wallet.id,
+      amount: body.amount,
+      fee: bankTransferFee(body.amount),
+      status: 'processing',
+      accountNumber: body.accountNumber,
+      accountName,
+      bankCode: body.bankCode,
+      bankName: bank.name,
+      narration: body.narration ?? null,
+      failureReason: null,
+      rail: rail.name,
+      sessionId: null,
+      createdAt: new Date(),
+      completedAt: null,
+    };
+    const result = { status: 201 as const, data: withdrawalView(row) };
+    requirePosted(
+      await services.journal.post({
+        book,
+        transaction: holdWithdrawal(row),
+        rows: { withdrawals: [row] },
+        outbox: [toOutbox(withdrawalFlow(withdrawalInput(book, row)))],
+        outcome: outcome(result),
+      }),
+    );
+    return result;
+  },
+});
+
+const list = route({
+  method: 'get',
+  path: '/withdrawals',
+  access: 'wallet',
+  query: z.object({
+    ...listQuery,
+    status: z.enum(['processing', 'completed', 'failed', 'returned']).optional(),
+    sourceWalletId: walletIdFilter.optional(),
+  }),
+  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
+    const scope = { list: 'withdrawals', book: caller.book, filters };
+    const page = readPage(services.keyring, scope, { limit, cursor });
+    const found = await listWithdrawals(services.sql, caller.book, filters, page);
+    const { rows, pagination } = paginate(services.keyring, scope, page, found);
+    return { status: 200, data: rows.map(withdrawalView), pagination };
+  },
+});
+
+const read = route({
+  method: 'get',
+  path: '/withdrawals/:id',
+  access: 'wallet',
+  handle: async ({ services, caller, params }) => {
+    const withdrawalId = params.id ?? '';
+    const uuid = parseId('withdrawal', withdrawalId);
+    const row = uuid === null ? null : await findWithdrawal(services.sql, caller.book, uuid);
+    if (row === null) throw notFound('withdrawal', withdrawalId);
+    return { status: 200, data: withdrawalView(row) };
+  },
+});
+
+export const withdrawalRoutes: Route[] = [create, list, read];

@@ -1,0 +1,178 @@
+// `attention …`: the flows that wait for a person; list them, read one, and free one or many.
+import type { Client } from '@temporalio/client';
+import type { Command } from 'commander';
+import { refuseResolution } from '../workflows/attention/decide.ts';
+import type { Resolution, ResolveAction, ResolveAnswer } from '../workflows/attention/messages.ts';
+import { addCommand, OPERATOR_OPTION, operatorName } from './command.ts';
+import { CommandFailure } from './failure.ts';
+import { printJson, printLine, printTable, timeText } from './print.ts';
+import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
+
+/** One parked flow. */
+interface ParkedFlow {
+  id: string;
+  flow: string;
+  attention: string;
+  since: Date | null;
+  /** Kobo. */
+  amount: number | null;
+}
+
+/** A batch frees at most this many at a time, so that what they all wait for is not run over when it comes back. */
+const RETRIES_AT_ONCE = 20;
+
+export function addAttentionCommands(program: Command): void {
+  const group = program.command('attention').description('flows that wait for a person');
+  addList(group);
+  addShow(group);
+  addRetry(group);
+  addResolve(group);
+}
+
+async function listParked(client: Client, narrowed?: string): Promise<ParkedFlow[]> {
+  const query = `Attention IS NOT NULL AND ExecutionStatus = 'Running'${narrowed === undefined ? '' : ` AND (${narrowed})`}`;
+  const parked: ParkedFlow[] = [];
+  const { AMOUNT_KOBO, ATTENTION, ATTENTION_SINCE } = await import('../workflows/searchAttributes.ts');
+  for await (const { workflowId, type, typedSearchAttributes } of client.workflow.list({ query })) {
+    parked.push({
+      id: workflowId,
+      flow: type,
+      attention: typedSearchAttributes.get(ATTENTION) ?? '',
+      since: typedSearchAttributes.get(ATTENTION_SINCE) ?? null,
+      amount: typedSearchAttributes.get(AMOUNT_KOBO) ?? null,
+    });
+  }
+  return parked.toSorted((a, b) => (a.since?.getTime() ?? 0) - (b.since?.getTime() ?? 0));
+}
+
+function addList(group: Command): void {
+  addCommand(
+    group,
+    'list',
+    'list parked flows, the longest waiting first',
+    'attention list --query "WalletId = \'svc_…_wlt\'"',
+  )
+    .option('--query <query>', 'narrow by search attributes, as in the Temporal UI')
+    .action(async (options: { query?: string; json?: true }) => {
+      const parked = await withTemporal((client) => listParked(client, options.query));
+      if (options.json) return printJson(parked);
+      printTable(
+        ['Flow', 'Id', 'Attention', 'Since (UTC)', 'Kobo'],
+        parked.map(({ id, flow, attention, since, amount }) => [
+          flow,
+          id,
+          attention,
+          timeText(since),
+          String(amount ?? '-'),
+        ]),
+        'No flow needs attention.',
+      );
+    });
+}
+
+function addShow(group: Command): void {
+  addCommand(
+    group,
+    'show <id>',
+    'show what a flow waits for, as the Temporal UI does',
+    'attention show svc_01k5…_wth',
+  ).action(async (id: string, options: { json?: true }) => {
+    const shown = await withTemporal(async (client) => {
+      const handle = client.workflow.getHandle(id);
+      const described = await orNotFound(id, handle.describe());
+      const { ATTENTION } = await import('../workflows/searchAttributes.ts');
+      const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+      return {
+        id,
+        flow: described.type,
+        status: described.status.name,
+        attention: described.typedSearchAttributes.get(ATTENTION) ?? null,
+        details: metadata.currentDetails ?? '',
+      };
+    });
+    if (options.json) return printJson(shown);
+    printLine(`${shown.flow} ${id} (${shown.status})\n\n${shown.details}`);
+  });
+}
+
+function addRetry(group: Command): void {
+  addCommand(
+    group,
+    'retry [id]',
+    'let one parked flow, or all that a query finds, go on',
+    'attention retry --query "Attention = \'rail_unreachable\'" --reason "the bank is back"',
+  )
+    .option('--query <query>', 'which parked flows, by search attributes')
+    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .option(...OPERATOR_OPTION)
+    .action(
+      async (id: string | undefined, options: { query?: string; reason: string; operator?: string; json?: true }) => {
+        if ((id === undefined) === (options.query === undefined)) {
+          throw new CommandFailure('Name one flow, or give --query: one of the two.');
+        }
+        const request = { reason: options.reason, operator: operatorName(options.operator) };
+        const retried = await withTemporal(async (client) => {
+          const ids = id === undefined ? (await listParked(client, options.query)).map((flow) => flow.id) : [id];
+          for (let first = 0; first < ids.length; first += RETRIES_AT_ONCE) {
+            await Promise.all(
+              ids
+                .slice(first, first + RETRIES_AT_ONCE)
+                .map((flow) => orNotFound(flow, client.workflow.getHandle(flow).signal('retry', request))),
+            );
+          }
+          return ids;
+        });
+        if (options.json) return printJson(retried.map((flow) => ({ id: flow })));
+        printLine(`Told ${retried.length} ${retried.length === 1 ? 'flow' : 'flows'} to go on.`);
+      },
+    );
+}
+
+function addResolve(group: Command): void {
+  addCommand(
+    group,
+    'resolve <id>',
+    'decide what becomes of one parked flow; complete and fail need two operators',
+    'attention resolve svc_01k5…_wth --action fail --reason "confirmed by the bank" --evidence TICKET-1',
+  )
+    .requiredOption('--action <action>', 'retry, complete, fail or keep; `attention show` says what each does')
+    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .option('--evidence <text>', 'what it rests on, for example the bank’s ticket')
+    .option(...OPERATOR_OPTION)
+    .action(
+      async (
+        id: string,
+        options: { action: string; reason: string; evidence?: string; operator?: string; json?: true },
+      ) => {
+        const resolution: Resolution = {
+          action: options.action as ResolveAction, // the flow's validator has the last word
+          reason: options.reason,
+          operator: operatorName(options.operator),
+          ...(options.evidence !== undefined && { evidence: options.evidence }),
+        };
+        const answer = await withTemporal(async (client) => {
+          const handle = client.workflow.getHandle(id);
+          const described = await orNotFound(id, handle.describe());
+          if (described.status.name !== 'RUNNING') throw new CommandFailure(refuseResolution(null, null) ?? '');
+          try {
+            return await handle.executeUpdate<ResolveAnswer, [Resolution]>('resolve', { args: [resolution] });
+          } catch (error) {
+            const refusal = refusalOf(error);
+            if (refusal !== null) throw new CommandFailure(refusal);
+            throw error;
+          }
+        });
+        if (options.json) return printJson({ id, ...answer });
+        printLine(answer.message);
+      },
+    );
+}
+
+async function orNotFound<Result>(id: string, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isNoFlow(error)) throw new CommandFailure(`There is no running flow ${id}.`);
+    throw error;
+  }
+}

@@ -1,0 +1,64 @@
+// `flows …`: accepted resources that no flow looks after. The sweeper finds and starts them by itself; this is for the
+// person who wants to see them, or to whom half a minute is too long.
+import type { Command } from 'commander';
+import { Journal } from '../ledger/journal.ts';
+import { findMissingFlows, type MissingFlow, startAgain } from '../sweeper/missingFlows.ts';
+import { addCommand, withDatabase } from './command.ts';
+import { printJson, printLine, printTable, timeText } from './print.ts';
+import { withTemporal } from './temporal.ts';
+
+/** As the sweeper's own default: what is younger may still be on its way. */
+const AGE_MIN_SECONDS = '20';
+
+export function addFlowCommands(program: Command): void {
+  const group = program.command('flows').description('look after the flows of accepted resources');
+
+  addCommand(
+    group,
+    'missing',
+    'list accepted resources that have not ended and have no open flow',
+    'flows missing --start',
+  )
+    .option('--start', 'start their flows again')
+    .option('--age <seconds>', 'leave younger ones alone', AGE_MIN_SECONDS)
+    .action(async (options: { start?: true; age: string; json?: true }) => {
+      const missing = await withTemporal((client) =>
+        withDatabase('application', async (sql) => {
+          const journal = new Journal(sql);
+          const found: MissingFlow[] = [];
+          for await (const one of findMissingFlows({ sql, client }, { ageMinMs: Number(options.age) * 1000 })) {
+            if (options.start) await startAgain(journal, one);
+            found.push(one);
+          }
+          return found;
+        }),
+      );
+      if (options.json) {
+        printJson(
+          missing.map(({ resource, message }) => ({
+            id: message.id,
+            flow: message.workflow,
+            since: resource.createdAt,
+            amount: message.input.amount ?? null,
+            started: options.start ?? false,
+          })),
+        );
+        return;
+      }
+      printTable(
+        ['Flow', 'Id', 'Accepted (UTC)', 'Kobo'],
+        missing.map(({ resource, message }) => [
+          message.workflow,
+          message.id,
+          timeText(resource.createdAt),
+          String(message.input.amount ?? '-'),
+        ]),
+        'Every accepted resource has its flow.',
+      );
+      if (missing.length > 0) {
+        printLine(
+          options.start ? 'They are being started again.' : 'Start them with --start; the sweeper does so too.',
+        );
+      }
+    });
+}

@@ -1,0 +1,256 @@
+// `keys …`: make, list, rotate and revoke API keys. A key is printed once, when it is made; only its hash is stored.
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { hashApiKey, newApiKey } from '../api/apiKeys.ts';
+import { SCOPES, type Scope } from '../api/route.ts';
+import { newUuid, parseId, publicId, type Uuid } from '../ids.ts';
+import type { Environment } from '../money.ts';
+import {
+  type ApiKeyRow,
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  type NewApiKeyRow,
+  replaceApiKey,
+  revokeApiKey,
+} from '../records/apiKeyRecords.ts';
+import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
+import { CommandFailure } from './failure.ts';
+import { chooseOrganisation } from './organisations.ts';
+import { printJson, printLine, printTable, timeText } from './print.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** A day and a half of working hours are enough to bring a new key to every machine. */
+const OVERLAP_HOURS_DEFAULT = 24;
+const HINT_LENGTH = 4;
+
+const ORGANISATION_OPTION = [
+  '--organisation <id>',
+  'whose key (default: the organisation of `npm start`, or the only one)',
+] as const;
+
+export function addKeyCommands(program: Command): void {
+  const group = program.command('keys').description('create, list, rotate and revoke API keys');
+  addCreate(group);
+  addList(group);
+  addRotate(group);
+  addRevoke(group);
+}
+
+function addCreate(group: Command): void {
+  addCommand(
+    group,
+    'create',
+    'create an API key and print it, once',
+    'keys create --environment test --scopes wallet,payment --json',
+  )
+    .addOption(environmentOption().makeOptionMandatory())
+    .requiredOption('--scopes <list>', `what it may do: ${SCOPES.join(', ')}; separated by commas`, parseScopes)
+    .option('--name <name>', 'a name to tell it by')
+    .option('--expires-in-days <days>', 'when it stops working (default: never)', parsePositive)
+    .option(...ORGANISATION_OPTION)
+    .option(...OPERATOR_OPTION)
+    .action(async (options: CreateOptions) => {
+      const created = await withDatabase('application', async (sql, settings) => {
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        const { key, row } = makeKey(organisationId, {
+          environment: options.environment,
+          scopes: options.scopes,
+          name: options.name ?? null,
+          expiresAt: inDays(options.expiresInDays),
+        });
+        await insertApiKey(sql, row, operatorName(options.operator));
+        return { key, row };
+      });
+      printNewKey(created, options.json, {});
+    });
+}
+
+interface CreateOptions {
+  environment: Environment;
+  scopes: Scope[];
+  name?: string;
+  expiresInDays?: number;
+  organisation?: string;
+  operator?: string;
+  json?: true;
+}
+
+function addList(group: Command): void {
+  addCommand(group, 'list', 'list the keys of an organisation; a key itself is never shown again', 'keys list')
+    .addOption(environmentOption())
+    .option(...ORGANISATION_OPTION)
+    .action(async (options: { environment?: Environment; organisation?: string; json?: true }) => {
+      const keys = await withDatabase('application', async (sql, settings) => {
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        return await listApiKeys(sql, organisationId, options.environment);
+      });
+      const shown = keys.map((key) => ({ ...key, id: publicId('apiKey', key.id), status: statusOf(key) }));
+      if (options.json) return printJson(shown);
+      printTable(
+        ['Key', 'Name', 'Environment', 'Scopes', 'Ends in', 'Status', 'Created (UTC)', 'Last used', 'Expires'],
+        shown.map((key) => [
+          key.id,
+          key.name ?? '-',
+          key.environment,
+          key.scopes.join(', '),
+          `…${key.hint}`,
+          key.status,
+          timeText(key.createdAt),
+          timeText(key.lastUsedAt),
+          timeText(key.expiresAt),
+        ]),
+        'There is no key yet. Create one: npm run cli -- keys create --environment test --scopes wallet,payment',
+      );
+    });
+}
+
+function addRotate(group: Command): void {
+  addCommand(
+    group,
+    'rotate <id>',
+    'make a new key with the same scopes; the old one works on for the overlap',
+    'keys rotate svc_01k5…_key --overlap-hours 24',
+  )
+    .option('--overlap-hours <hours>', 'how long the old key works on', parseHours, OVERLAP_HOURS_DEFAULT)
+    .option(
+      '--expires-in-days <days>',
+      'when the new key stops working (needed when the old one has an end)',
+      parsePositive,
+    )
+    .option(...ORGANISATION_OPTION)
+    .option(...OPERATOR_OPTION)
+    .action(async (id: string, options: RotateOptions) => {
+      const rotated = await withDatabase('application', async (sql, settings) => {
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        const old = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
+        requireUsable(id, old);
+        if (old.expiresAt !== null && options.expiresInDays === undefined) {
+          // It was made to end, or was rotated before: a successor without an end would be a surprise either way.
+          throw new CommandFailure(
+            `The key ${id} ends at ${old.expiresAt.toISOString()}. Say when the new one ends: --expires-in-days DAYS.`,
+          );
+        }
+        const overlapEnd = Date.now() + options.overlapHours * HOUR_MS;
+        const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
+        const made = makeKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
+        if (!(await replaceApiKey(sql, old, oldExpiresAt, made.row, operatorName(options.operator)))) {
+          throw new CommandFailure(`Somebody else changed the key ${id} just now. See \`keys list\`, then try again.`);
+        }
+        return { ...made, oldExpiresAt };
+      });
+      printNewKey(rotated, options.json, { replaces: { id, expiresAt: rotated.oldExpiresAt } });
+      if (!options.json) printLine(`The old key ${id} works until ${timeText(rotated.oldExpiresAt)} UTC.`);
+    });
+}
+
+interface RotateOptions {
+  overlapHours: number;
+  expiresInDays?: number;
+  organisation?: string;
+  operator?: string;
+  json?: true;
+}
+
+function addRevoke(group: Command): void {
+  addCommand(
+    group,
+    'revoke <id>',
+    'end a key for ever; it stops working everywhere within 5 seconds',
+    'keys revoke svc_01k5…_key --reason "found in a log"',
+  )
+    .option('--reason <text>', 'why, for the audit trail')
+    .option(...ORGANISATION_OPTION)
+    .option(...OPERATOR_OPTION)
+    .action(async (id: string, options: { reason?: string; organisation?: string; operator?: string; json?: true }) => {
+      const act = { operator: operatorName(options.operator), reason: options.reason ?? null };
+      const revoked = await withDatabase('application', async (sql, settings) => {
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        const key = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
+        return await revokeApiKey(sql, organisationId, key.id, act);
+      });
+      if (options.json) return printJson({ id, revoked: true });
+      printLine(revoked ? `The key ${id} is revoked.` : `The key ${id} had been revoked before.`);
+    });
+}
+
+const environmentOption = (): Option =>
+  new Option('--environment <name>', 'test moves no real money, live does').choices(['test', 'live']);
+
+function parseScopes(list: string): Scope[] {
+  const scopes = list.split(',').map((scope) => scope.trim());
+  const unknown = scopes.filter((scope) => !(SCOPES as readonly string[]).includes(scope));
+  if (unknown.length > 0) {
+    throw new InvalidArgumentError(
+      `No such scope: ${unknown.join(', ') || '(empty)'}. Choose from ${SCOPES.join(', ')}.`,
+    );
+  }
+  return [...new Set(scopes)] as Scope[];
+}
+
+function parsePositive(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1 || value > 36_500) {
+    throw new InvalidArgumentError('It must be a whole number of days, 1 to 36500.');
+  }
+  return value;
+}
+
+function parseHours(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value <= 8_760)) {
+    throw new InvalidArgumentError('It must be a number of hours, 0 to 8760.');
+  }
+  return value;
+}
+
+const inDays = (days: number | undefined): Date | null =>
+  days === undefined ? null : new Date(Date.now() + days * DAY_MS);
+
+/** A fresh key and the row that stores it. */
+function makeKey(
+  organisationId: Uuid,
+  wanted: Pick<ApiKeyRow, 'environment' | 'scopes' | 'name' | 'expiresAt'>,
+): { key: string; row: NewApiKeyRow } {
+  const key = newApiKey(wanted.environment);
+  const { environment, scopes, name, expiresAt } = wanted;
+  const hint = key.slice(-HINT_LENGTH);
+  const row = { organisationId, id: newUuid(), environment, scopes, name, expiresAt, hash: hashApiKey(key), hint };
+  return { key, row };
+}
+
+function printNewKey(made: { key: string; row: NewApiKeyRow }, json: true | undefined, more: object): void {
+  const { key, row } = made;
+  const id = publicId('apiKey', row.id);
+  const { scopes, environment, expiresAt } = row;
+  if (json) {
+    printJson({ id, key, scopes, environment, ...(expiresAt && { expiresAt }), ...more });
+    return;
+  }
+  printLine(`Key id  ${id}`);
+  printLine(`Key     ${key}`);
+  printLine(
+    `It works in ${environment} for ${scopes.join(', ')}${expiresAt ? `, until ${timeText(expiresAt)} UTC` : ''}.`,
+  );
+  printLine('Keep it now: it is not stored and cannot be shown again.');
+}
+
+async function requireKey(id: string, find: (uuid: Uuid) => Promise<ApiKeyRow | null>): Promise<ApiKeyRow> {
+  const uuid = parseId('apiKey', id);
+  const key = uuid === null ? null : await find(uuid);
+  if (key === null)
+    throw new CommandFailure(`There is no key ${id} in this organisation. See: npm run cli -- keys list`);
+  return key;
+}
+
+function requireUsable(id: string, key: ApiKeyRow): void {
+  const status = statusOf(key);
+  if (status !== 'active') {
+    throw new CommandFailure(`The key ${id} is ${status}. Make a new one: npm run cli -- keys create`);
+  }
+}
+
+function statusOf(key: ApiKeyRow): 'active' | 'expired' | 'revoked' {
+  if (key.revokedAt !== null) return 'revoked';
+  return key.expiresAt !== null && key.expiresAt <= new Date() ? 'expired' : 'active';
+}

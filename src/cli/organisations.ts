@@ -1,0 +1,95 @@
+// `organisations …`: create one with its settlement wallets, list them, and say which one a command means.
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { text } from '../api/schemas.ts';
+import type { Sql } from '../database.ts';
+import { parseId, publicId, type Uuid } from '../ids.ts';
+import { createOrganisation, listOrganisations, type Organisation } from '../records/organisations.ts';
+import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
+import { CommandFailure, EXIT } from './failure.ts';
+import { printJson, printLine, printTable, timeText } from './print.ts';
+import type { Settings } from './settings.ts';
+
+/** For a settlement wallet whose owner gives no address: `.invalid` never receives mail. */
+const EMAIL_DEFAULT = 'settlement@manilla.invalid';
+
+export function addOrganisationCommands(program: Command): void {
+  const group = program.command('organisations').description('create and list organisations');
+
+  addCommand(
+    group,
+    'create',
+    'create an organisation and its settlement wallets, one for test and one for live',
+    'organisations create --name "Acme Ltd" --email money@acme.example --json',
+  )
+    .requiredOption('--name <name>', 'the name of the organisation')
+    .option('--email <email>', 'the email of its settlement wallets', EMAIL_DEFAULT)
+    .option(...OPERATOR_OPTION)
+    .action(async (options: { name: string; email: string; operator?: string; json?: true }) => {
+      const name = check('--name', text(200), options.name);
+      const email = check('--email', z.email().max(254), options.email);
+      const operator = operatorName(options.operator);
+      const created = await withDatabase('application', (sql) => createOrganisation(sql, { name, email, operator }));
+      const { organisationId, settlementWalletId, liveSettlementWalletId } = publicForm(created);
+      if (options.json) return printJson({ organisationId, settlementWalletId, liveSettlementWalletId });
+      printLine(`Organisation       ${organisationId}`);
+      printLine(`Settlement wallet  ${settlementWalletId}  (test)`);
+      printLine(`Settlement wallet  ${liveSettlementWalletId}  (live)`);
+    });
+
+  addCommand(group, 'list', 'list the organisations and their settlement wallets', 'organisations list').action(
+    async (options: { json?: true }) => {
+      const organisations = (await withDatabase('application', (sql) => listOrganisations(sql))).map(publicForm);
+      if (options.json) return printJson(organisations);
+      printTable(
+        ['Organisation', 'Name', 'Settlement wallet (test)', 'Settlement wallet (live)', 'Created (UTC)'],
+        organisations.map((organisation) => [
+          organisation.organisationId,
+          organisation.name,
+          organisation.settlementWalletId,
+          organisation.liveSettlementWalletId,
+          timeText(organisation.createdAt),
+        ]),
+        'There is no organisation yet. Create one: npm run cli -- organisations create --name NAME',
+      );
+    },
+  );
+}
+
+const publicForm = (organisation: Organisation) => ({
+  ...organisation,
+  organisationId: publicId('organisation', organisation.organisationId),
+  settlementWalletId: publicId('wallet', organisation.settlementWalletId),
+  liveSettlementWalletId: publicId('wallet', organisation.liveSettlementWalletId),
+});
+
+function check(option: string, schema: z.ZodType<string>, value: string): string {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new CommandFailure(`${option}: ${parsed.error.issues[0]?.message}.`, EXIT.usage);
+}
+
+/** The organisation that a command is about: the one named, else the quick start's, else the only one there is. */
+export async function chooseOrganisation(sql: Sql, settings: Settings, named: string | undefined): Promise<Uuid> {
+  const organisations = await listOrganisations(sql);
+  const wanted = named ?? settings.organisationId;
+  if (wanted !== undefined) {
+    const id = parseId('organisation', wanted);
+    const found = organisations.find((organisation) => organisation.organisationId === id);
+    if (found !== undefined) return found.organisationId;
+    if (named !== undefined) {
+      throw new CommandFailure(`There is no organisation ${named}. See: npm run cli -- organisations list`);
+    }
+  }
+  const [only, ...others] = organisations;
+  if (only === undefined) {
+    throw new CommandFailure('There is no organisation yet. Run: npm run cli -- organisations create --name NAME');
+  }
+  if (others.length > 0) {
+    throw new CommandFailure(
+      `There are ${organisations.length} organisations: say which with --organisation ID. See: npm run cli -- organisations list`,
+      EXIT.usage,
+    );
+  }
+  return only.organisationId;
+}

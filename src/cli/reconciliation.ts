@@ -1,0 +1,92 @@
+// `reconciliation …`: compare the rails' statements with the books now, and read what came of it.
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { publicId } from '../ids.ts';
+import { listReports } from '../records/reconciliation.ts';
+import type { Reconciled, ReconciliationInput } from '../workflows/reconciliation/messages.ts';
+import { addCommand, withDatabase } from './command.ts';
+import { CommandFailure, EXIT } from './failure.ts';
+import { printJson, printLine, printTable, timeText } from './print.ts';
+import { withTemporal } from './temporal.ts';
+
+const SHOWN_MAX = 30;
+const DAY_MS = 86_400_000;
+
+export function addReconciliationCommands(program: Command): void {
+  const group = program.command('reconciliation').description('the rails’ statements against the books');
+
+  addCommand(
+    group,
+    'run',
+    'compare now, on a worker; exits 1 when there are breaks',
+    'reconciliation run --from 2026-01-01 --to 2026-01-02',
+  )
+    .option('--from <time>', 'start of the period, ISO 8601 (default: a day before its end)')
+    .option('--to <time>', 'end of the period (default: now)')
+    .action(async (options: { from?: string; to?: string; json?: true }) => {
+      const to = readTime(options.to) ?? new Date();
+      const from = readTime(options.from) ?? new Date(to.getTime() - DAY_MS);
+      const input: ReconciliationInput = { from: from.toISOString(), to: to.toISOString() };
+      const reconciled = await withTemporal(
+        async (client): Promise<Reconciled> =>
+          await client.workflow.execute('reconciliation', {
+            taskQueue: process.env.TEMPORAL_TASK_QUEUE || 'manilla',
+            workflowId: `reconciliation-${randomUUID()}`,
+            args: [input],
+          }),
+      );
+      if (reconciled.breaks > 0) process.exitCode = EXIT.failed;
+      if (options.json) return printJson({ ...input, ...reconciled });
+      printLine(`${reconciled.breaks} breaks in ${reconciled.books} books and ${reconciled.lines} lines.`);
+    });
+
+  addCommand(group, 'show', 'show the newest reports and their breaks', 'reconciliation show --json').action(
+    async (options: { json?: true }) => {
+      const reports = await withDatabase('application', (sql) => listReports(sql, SHOWN_MAX));
+      if (options.json) {
+        printJson(
+          reports.map(({ organisationId, ...report }) => ({
+            ...report,
+            organisation: publicId('organisation', organisationId),
+          })),
+        );
+        return;
+      }
+      printTable(
+        ['Made (UTC)', 'Organisation', 'Book', 'Rail', 'From', 'To', 'Lines', 'Breaks'],
+        reports.map((report) => [
+          timeText(report.createdAt),
+          publicId('organisation', report.organisationId),
+          report.environment,
+          report.rail,
+          timeText(report.periodFrom),
+          timeText(report.periodTo),
+          String(report.lineCount),
+          String(report.breakCount),
+        ]),
+        'Nothing was reconciled yet.',
+      );
+      const breaks = reports.flatMap((report) => report.breaks);
+      if (breaks.length === 0) return;
+      printTable(
+        ['Break', 'Line', 'Reference', 'Ours (kobo)', 'Theirs (kobo)', 'At (UTC)'],
+        breaks.map(({ kind, line, reference, ours, theirs, at }) => [
+          kind,
+          line,
+          reference,
+          String(ours ?? '-'),
+          String(theirs ?? '-'),
+          timeText(new Date(at)),
+        ]),
+        '',
+      );
+    },
+  );
+}
+
+function readTime(text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw new CommandFailure(`${text} is no time. Write it as 2026-01-31T12:00:00Z.`);
+  return time;
+}

@@ -1,0 +1,144 @@
+// `reviews …`: money in suspense; list the cases, read one, and say where its money belongs.
+import type { Command } from 'commander';
+import { parseId, publicId } from '../ids.ts';
+import type { Environment } from '../money.ts';
+import { findCaseOf, listReviewCases, type ReviewCase } from '../records/reviewCases.ts';
+import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/reviewCase/messages.ts';
+import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
+import { CommandFailure, EXIT } from './failure.ts';
+import { chooseOrganisation } from './organisations.ts';
+import { printJson, printLine, printTable, timeText } from './print.ts';
+import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
+
+/** More than a person reads; the rest comes when these are done. */
+const CASES_MAX = 500;
+const STATUSES: readonly string[] = ['open', 'sending', 'credited', 'sent_back', 'kept'];
+
+const ORGANISATION_OPTION = [
+  '--organisation <id>',
+  'whose cases (default: the quick start’s organisation, or the only one)',
+] as const;
+
+export function addReviewCommands(program: Command): void {
+  const group = program.command('reviews').description('money in suspense that waits for a person');
+  addList(group);
+  addShow(group);
+  addResolve(group);
+}
+
+type Case = ReviewCase & { environment: Environment };
+
+const caseView = (row: Case) => ({
+  id: publicId('reviewCase', row.id),
+  flow: 'reviewCase',
+  attention: row.status === 'open' ? 'review' : null,
+  reason: row.reason,
+  status: row.status,
+  environment: row.environment,
+  amount: row.amount,
+  account: row.accountCode,
+  paymentId: row.paymentId === null ? null : publicId('payment', row.paymentId),
+  walletId: row.walletId === null ? null : publicId('wallet', row.walletId),
+  inboundCreditId: row.inboundCreditId === null ? null : publicId('inboundCredit', row.inboundCreditId),
+  since: row.createdAt,
+  resolvedAt: row.resolvedAt,
+});
+
+async function readCases(organisation: string | undefined, status: string | undefined): Promise<Case[]> {
+  return await withDatabase('application', async (sql, settings) =>
+    listReviewCases(
+      sql,
+      await chooseOrganisation(sql, settings, organisation),
+      status as ReviewCase['status'] | undefined,
+      CASES_MAX,
+    ),
+  );
+}
+
+function addList(group: Command): void {
+  addCommand(group, 'list', 'list the cases that are not resolved, the oldest first', 'reviews list --status kept')
+    .option('--status <status>', `only these: ${STATUSES.join(', ')}`)
+    .option(...ORGANISATION_OPTION)
+    .action(async (options: { status?: string; organisation?: string; json?: true }) => {
+      if (options.status !== undefined && !STATUSES.includes(options.status)) {
+        throw new CommandFailure(`--status must be one of ${STATUSES.join(', ')}.`, EXIT.usage);
+      }
+      const cases = (await readCases(options.organisation, options.status)).map(caseView);
+      if (options.json) return printJson(cases);
+      printTable(
+        ['Id', 'Reason', 'Status', 'Kobo', 'For', 'Since (UTC)'],
+        cases.map((row) => [
+          row.id,
+          row.reason,
+          row.status,
+          String(row.amount),
+          row.walletId ?? row.paymentId ?? '-',
+          timeText(row.since),
+        ]),
+        'No money waits for a decision.',
+      );
+    });
+}
+
+function addShow(group: Command): void {
+  addCommand(group, 'show <id>', 'show a case', 'reviews show svc_01k5…_rev')
+    .option(...ORGANISATION_OPTION)
+    .action(async (id: string, options: { organisation?: string; json?: true }) => {
+      const uuid = parseId('reviewCase', id);
+      if (uuid === null) throw new CommandFailure(`${id} is not a case id: one looks like svc_…_rev.`, EXIT.usage);
+      const row = await withDatabase('application', async (sql, settings) =>
+        findCaseOf(sql, await chooseOrganisation(sql, settings, options.organisation), uuid),
+      );
+      if (row === null) throw new CommandFailure(`There is no review case ${id} in this organisation.`);
+      const view = caseView(row);
+      if (options.json) return printJson(view);
+      printTable(
+        ['Review case', view.id],
+        Object.entries(view)
+          .slice(1)
+          .map(([name, value]) => [name, value instanceof Date ? timeText(value) : String(value ?? '-')]),
+        '',
+      );
+    });
+}
+
+function addResolve(group: Command): void {
+  addCommand(
+    group,
+    'resolve <id>',
+    'credit the money to a wallet, send it back, or keep it as unclaimed',
+    'reviews resolve svc_01k5…_rev --action credit --reason "the customer called"',
+  )
+    .requiredOption('--action <action>', 'credit, send_back or keep')
+    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .option('--wallet <id>', 'credit this wallet instead of the one that the money came for')
+    .option(...OPERATOR_OPTION)
+    .action(
+      async (
+        id: string,
+        options: { action: string; reason: string; wallet?: string; operator?: string; json?: true },
+      ) => {
+        const decision: ReviewDecision = {
+          action: options.action as ReviewAction, // the flow's validator has the last word
+          reason: options.reason,
+          operator: operatorName(options.operator),
+          ...(options.wallet !== undefined && { walletId: options.wallet }),
+        };
+        const answer = await withTemporal(async (client) => {
+          try {
+            return await client.workflow
+              .getHandle(id)
+              .executeUpdate<ReviewAnswer, [ReviewDecision]>('decide', { args: [decision] });
+          } catch (error) {
+            const refusal = refusalOf(error);
+            if (refusal !== null) throw new CommandFailure(refusal);
+            if (isNoFlow(error)) throw new CommandFailure(`There is no open review case ${id}.`);
+            throw error;
+          }
+        });
+        if (answer.outcome === 'refused') throw new CommandFailure(answer.message);
+        if (options.json) return printJson({ id, ...answer });
+        printLine(answer.message);
+      },
+    );
+}

@@ -1,0 +1,53 @@
+// Where the commands find the service: the environment first, else the quick start that `npm start` wrote into the
+// current folder, so that a command works beside it without any setting.
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { CommandFailure } from './failure.ts';
+
+const QUICKSTART = path.join('.manilla', 'quickstart.json');
+
+const quickstartSchema = z.object({
+  databaseUrl: z.string().optional(),
+  temporalAddress: z.string().optional(),
+  organisationId: z.string().optional(),
+});
+
+export interface Settings {
+  databaseUrl: string;
+  temporalAddress: string | undefined;
+  /** Public id of the quick start's organisation; undefined when the database is another one. */
+  organisationId: string | undefined;
+}
+
+/** Reads the settings. Throws a CommandFailure that says how to give what is missing. */
+export function readSettings(environment = process.env, folder = process.cwd()): Settings {
+  const quickstart = readQuickstart(path.join(folder, QUICKSTART));
+  const fromEnvironment = environment.DATABASE_URL || undefined;
+  const databaseUrl = fromEnvironment ?? quickstart.databaseUrl;
+  if (databaseUrl === undefined) {
+    throw new CommandFailure(`Set DATABASE_URL, or run this where \`npm start\` runs: there is no ${QUICKSTART} here.`);
+  }
+  return {
+    databaseUrl,
+    temporalAddress: environment.TEMPORAL_ADDRESS || quickstart.temporalAddress,
+    organisationId: databaseUrl === quickstart.databaseUrl ? quickstart.organisationId : undefined,
+  };
+}
+
+function readQuickstart(file: string): z.infer<typeof quickstartSchema> {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') return {};
+    throw new CommandFailure(`${QUICKSTART} cannot be read (${(error as Error).message}). Set DATABASE_URL instead.`);
+  }
+  try {
+    return quickstartSchema.parse(JSON.parse(text));
+  } catch {
+    throw new CommandFailure(
+      `${QUICKSTART} is not what \`npm start\` writes. Run \`npm start\` again, or set DATABASE_URL.`,
+    );
+  }
+}

@@ -1,0 +1,114 @@
+// Every setting of the service, read once from the environment and checked. A number with a meaning to customers lives
+// here or in src/ledger/limits.ts and src/ledger/fees.ts, never inline.
+import { z } from 'zod';
+import { parseKeyring } from './keyring.ts';
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+/** Gaps between webhook attempts in seconds: 75 h 35 m in ten attempts, the schedule that Standard Webhooks suggests. */
+const WEBHOOK_RETRY_GAPS = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR].join(',');
+
+const port = z.coerce.number().int().min(0).max(65_535);
+/** Empty: off. */
+const optionalPort = z.union([z.literal('').transform(() => null), port]).default(null);
+const positive = z.coerce.number().int().positive();
+
+const settings = z.object({
+  DATABASE_URL: z.string().min(1),
+  DATABASE_CONNECTIONS_MAX: positive.default(10),
+  TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  TEMPORAL_TASK_QUEUE: z.string().default('manilla'),
+  TEMPORAL_UI_URL: z.string().default(''),
+  MANILLA_KEYS: z.string().min(1),
+  BIND_ADDRESS: z.string().default('127.0.0.1'),
+  SANDBOX_PORT: port.default(8080),
+  LIVE_PORT: port.default(8081),
+  SANDBOX_HOST: z.string().default(''),
+  LIVE_HOST: z.string().default(''),
+  RATE_LIMIT_PER_MINUTE: positive.default(600),
+  WEBHOOK_ALLOW_PRIVATE_ADDRESSES: z.enum(['', 'sandbox']).default(''),
+  WEBHOOK_RETRY_GAPS_SECONDS: z
+    .string()
+    .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/)
+    .default(WEBHOOK_RETRY_GAPS),
+  SANDBOX_RAIL_CALLBACK_URL: z.string().default('http://127.0.0.1:8080/v1/rails/sandbox/callbacks'),
+  SANDBOX_RAIL_DELAY_MS: z.coerce.number().int().min(0).default(200),
+  SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: z.coerce.number().int().min(0).default(5_000),
+  ATTENTION_RAIL_UNREACHABLE_SECONDS: positive.default(HOUR),
+  ATTENTION_OUTCOME_UNKNOWN_SECONDS: positive.default(24 * HOUR),
+  METRICS_PORT: optionalPort,
+  WORKER_METRICS_PORT: optionalPort,
+  METRICS_BIND_ADDRESS: z.string().default('127.0.0.1'),
+  TEMPORAL_METRICS_ADDRESS: z.string().default(''),
+  SCHEDULES: z.enum(['on', 'off']).default('on'),
+  SWEEP_EVERY_SECONDS: positive.default(30),
+  SWEEP_AGE_MIN_SECONDS: z.coerce.number().min(0).default(20),
+  HOUSEKEEPING_EVERY_SECONDS: positive.default(HOUR),
+  LEDGER_VERIFICATION_EVERY_SECONDS: positive.default(DAY),
+  RECONCILIATION_EVERY_SECONDS: positive.default(DAY),
+  IDEMPOTENCY_KEYS_KEPT_DAYS: positive.min(7).default(7),
+  WEBHOOK_ATTEMPTS_KEPT_DAYS: positive.min(30).default(90),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+});
+
+export type Config = ReturnType<typeof readConfig>;
+
+/**
+ * Reads and checks the settings. Throws one error that names every wrong variable, so that a process with a bad
+ * configuration ends before it takes a request. `docs/configuration.md` describes each.
+ */
+export function readConfig(environment: Record<string, string | undefined>) {
+  const parsed = settings.safeParse(environment);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`The configuration is not usable. Set these environment variables:\n${problems.join('\n')}`);
+  }
+  const value = parsed.data;
+  return {
+    databaseUrl: value.DATABASE_URL,
+    databaseConnectionsMax: value.DATABASE_CONNECTIONS_MAX,
+    temporal: {
+      address: value.TEMPORAL_ADDRESS,
+      namespace: value.TEMPORAL_NAMESPACE,
+      taskQueue: value.TEMPORAL_TASK_QUEUE,
+      uiUrl: value.TEMPORAL_UI_URL,
+    },
+    keyring: parseKeyring(value.MANILLA_KEYS),
+    bindAddress: value.BIND_ADDRESS,
+    ports: { test: value.SANDBOX_PORT, live: value.LIVE_PORT },
+    hosts: { test: value.SANDBOX_HOST, live: value.LIVE_HOST },
+    rateLimitPerMinute: value.RATE_LIMIT_PER_MINUTE,
+    webhooks: {
+      allowPrivateInSandbox: value.WEBHOOK_ALLOW_PRIVATE_ADDRESSES === 'sandbox',
+      retryGapsMs: value.WEBHOOK_RETRY_GAPS_SECONDS.split(',').map((seconds) => Math.round(Number(seconds) * 1000)),
+    },
+    sandboxRail: {
+      callbackUrl: value.SANDBOX_RAIL_CALLBACK_URL,
+      delayMs: value.SANDBOX_RAIL_DELAY_MS,
+      unknownIsFinalAfterMs: value.SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS,
+    },
+    attention: {
+      railUnreachableMs: value.ATTENTION_RAIL_UNREACHABLE_SECONDS * 1000,
+      outcomeUnknownMs: value.ATTENTION_OUTCOME_UNKNOWN_SECONDS * 1000,
+    },
+    metrics: {
+      ports: { api: value.METRICS_PORT, worker: value.WORKER_METRICS_PORT },
+      bindAddress: value.METRICS_BIND_ADDRESS,
+      temporalAddress: value.TEMPORAL_METRICS_ADDRESS,
+    },
+    upkeep: {
+      /** Off: this process leaves the Schedules in Temporal as they are. */
+      schedules: value.SCHEDULES === 'on',
+      sweepEveryMs: value.SWEEP_EVERY_SECONDS * 1000,
+      sweepAgeMinMs: value.SWEEP_AGE_MIN_SECONDS * 1000,
+      housekeepingEveryMs: value.HOUSEKEEPING_EVERY_SECONDS * 1000,
+      ledgerVerificationEveryMs: value.LEDGER_VERIFICATION_EVERY_SECONDS * 1000,
+      reconciliationEveryMs: value.RECONCILIATION_EVERY_SECONDS * 1000,
+      idempotencyKeysKeptDays: value.IDEMPOTENCY_KEYS_KEPT_DAYS,
+      webhookAttemptsKeptDays: value.WEBHOOK_ATTEMPTS_KEPT_DAYS,
+    },
+    logLevel: value.LOG_LEVEL,
+  };
+}

@@ -1,0 +1,65 @@
+// The connection to Postgres. Money never moves inside a JavaScript transaction callback (docs/decisions/0001): each
+// movement is one statement, so a pool of plain connections is all that is needed.
+import postgres from 'postgres';
+
+export type Sql = postgres.Sql<{ bigint: number }>;
+
+/** The role every running process acts as: it may call `ledger.post` but not touch a posting (migration 0001). */
+const APPLICATION_ROLE = 'manilla_app';
+
+/** Refuses a bigint that JavaScript cannot hold exactly: a wrong balance is worse than an error. */
+function parseBigint(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint out of the safe range: ${text}`);
+  return value;
+}
+
+interface PoolOptions {
+  connectionsMax: number;
+  /** `volatile`: a commit does not wait for the disk. For in-progress marks and rate counters only, never for money. */
+  durability?: 'durable' | 'volatile';
+  /** The owner's role is for migrations and administration from the command line. */
+  role?: 'application' | 'owner';
+  /** Statements that run longer are ended by the database. For looks that nobody's money waits for. */
+  statementTimeoutMs?: number;
+}
+
+/** Opens a pool. Call `sql.end()` when done. Connections are made when first needed. */
+export function connect(url: string, options: PoolOptions): Sql {
+  return postgres(url, {
+    max: options.connectionsMax,
+    transform: { column: { from: postgres.toCamel } },
+    types: { bigint: { to: 20, from: [20], serialize: String, parse: parseBigint } },
+    connect_timeout: 5,
+    connection: {
+      application_name: 'manilla',
+      ...(options.role === 'owner' ? {} : { role: APPLICATION_ROLE }),
+      ...(options.durability === 'volatile' ? { synchronous_commit: 'off' } : {}),
+      ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
+    },
+    onnotice: () => {},
+  });
+}
+
+/** True when the database could not be reached or went away: the caller may try again; what was sent may have happened. */
+export function isOutage(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return (
+    typeof code === 'string' &&
+    (/^(ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)/.test(code) ||
+      /^CONNECT(ION)?_/.test(code) ||
+      /^(08|57P0|53)/.test(code))
+  );
+}
+
+/** True for a lock conflict that Postgres resolved by ending one side; nothing was written and a repeat may pass. */
+export function isContention(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return code === '40001' || code === '40P01' || code === '55P03';
+}
+
+/** The name of the violated unique constraint, or null when the error is something else. */
+export function violatedUnique(error: unknown): string | null {
+  const fault = error as { code?: unknown; constraint_name?: unknown } | null;
+  return fault?.code === '23505' && typeof fault.constraint_name === 'string' ? fault.constraint_name : null;
+}

@@ -1,0 +1,77 @@
+// The service's secret keys: one ring from which a key for each purpose is derived. The first key of the ring encrypts
+// and signs; all of them decrypt and verify, so a key is rotated by putting a new one in front.
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** What a derived key is for. A value sealed for one purpose does not open for another. */
+export type KeyPurpose = 'cursor' | 'kyc' | 'webhook-secret' | 'sandbox-rail-callback';
+
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+export interface Keyring {
+  /** Encrypts with AES-256-GCM. `context` (an id) must be given again to open it, so rows cannot be swapped. */
+  seal(purpose: KeyPurpose, context: string, plaintext: string): string;
+  /** Opens what `seal` made, with whichever key of the ring made it. Throws when it was changed or its key is gone. */
+  open(purpose: KeyPurpose, context: string, sealed: string): string;
+  /** HMAC-SHA256 of the text with the newest key. */
+  sign(purpose: KeyPurpose, text: string): Buffer;
+  /** Whether any key of the ring made this signature; compares in constant time. */
+  verify(purpose: KeyPurpose, text: string, signature: Buffer): boolean;
+}
+
+/** Reads `id:base64url,id:base64url`; each key has 32 random bytes. Throws on a short, missing or repeated key. */
+export function parseKeyring(text: string): Keyring {
+  const masters = text.split(',').map((entry) => {
+    const separator = entry.indexOf(':');
+    const id = entry.slice(0, separator).trim();
+    const bytes = Buffer.from(entry.slice(separator + 1).trim(), 'base64url');
+    if (separator < 1 || !/^[a-z0-9]+$/.test(id) || bytes.length !== KEY_BYTES) {
+      throw new Error('MANILLA_KEYS must be `id:key` pairs separated by commas, each key 32 random bytes in base64url');
+    }
+    return { id, bytes };
+  });
+  if (new Set(masters.map((master) => master.id)).size !== masters.length) {
+    throw new Error('MANILLA_KEYS names the same key id twice');
+  }
+
+  const derived = new Map<string, Buffer>();
+  const keyFor = (master: { id: string; bytes: Buffer }, purpose: KeyPurpose): Buffer => {
+    const name = `${master.id}/${purpose}`;
+    let key = derived.get(name);
+    if (key === undefined) {
+      key = Buffer.from(hkdfSync('sha256', master.bytes, '', `manilla/${purpose}`, KEY_BYTES));
+      derived.set(name, key);
+    }
+    return key;
+  };
+  const newest = masters[0] as { id: string; bytes: Buffer };
+  const signWith = (master: { id: string; bytes: Buffer }, purpose: KeyPurpose, text: string): Buffer =>
+    createHmac('sha256', keyFor(master, purpose)).update(text).digest();
+
+  return {
+    seal(purpose, context, plaintext) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', keyFor(newest, purpose), nonce).setAAD(Buffer.from(context));
+      const body = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+      return `${newest.id}.${Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url')}`;
+    },
+    open(purpose, context, sealed) {
+      const [id, encoded] = sealed.split('.', 2);
+      const master = masters.find((candidate) => candidate.id === id);
+      if (master === undefined || encoded === undefined) throw new Error(`no key with the id ${id} in MANILLA_KEYS`);
+      const bytes = Buffer.from(encoded, 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', keyFor(master, purpose), bytes.subarray(0, NONCE_BYTES))
+        .setAAD(Buffer.from(context))
+        .setAuthTag(bytes.subarray(-TAG_BYTES));
+      const body = bytes.subarray(NONCE_BYTES, -TAG_BYTES);
+      return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+    },
+    sign: (purpose, text) => signWith(newest, purpose, text),
+    verify: (purpose, text, signature) =>
+      masters.some((master) => {
+        const expected = signWith(master, purpose, text);
+        return signature.length === expected.length && timingSafeEqual(signature, expected);
+      }),
+  };
+}

@@ -1,0 +1,103 @@
+-- The sandbox bank: a bank of its own that happens to keep its books in this database. The service reaches it only
+-- through the rail port and its signed callbacks; it does not share a table with it.
+CREATE SCHEMA sandbox_bank;
+GRANT USAGE ON SCHEMA sandbox_bank TO manilla_app;
+
+CREATE SEQUENCE sandbox_bank.account_numbers START 6000000001 MAXVALUE 6999999999;
+
+CREATE TABLE sandbox_bank.accounts (
+  organisation_id uuid NOT NULL,
+  account_number  text NOT NULL,
+  reference       text NOT NULL,
+  account_name    text NOT NULL,
+  expires_at      timestamptz(3),
+  closed_at       timestamptz(3),
+  created_at      timestamptz(3) NOT NULL DEFAULT now(),
+  PRIMARY KEY (organisation_id, account_number),
+  CONSTRAINT account_reference_unique UNIQUE (organisation_id, reference)
+);
+COMMENT ON TABLE sandbox_bank.accounts IS 'Account numbers it gave to a customer, one for each of the customer''s references.';
+
+CREATE TABLE sandbox_bank.credits (
+  organisation_id       uuid NOT NULL,
+  session_id            text NOT NULL,
+  account_number        text NOT NULL,
+  amount                bigint NOT NULL CHECK (amount > 0),
+  sender_name           text,
+  sender_account_number text,
+  sender_bank_code      text,
+  received_at           timestamptz(3) NOT NULL DEFAULT now(),
+  PRIMARY KEY (organisation_id, session_id)
+);
+COMMENT ON TABLE sandbox_bank.credits IS 'Money it received for a customer. The session id is the interbank identity of the transfer.';
+
+CREATE TABLE sandbox_bank.destinations (
+  organisation_id uuid NOT NULL,
+  account_number  text NOT NULL,
+  bank_code       text NOT NULL,
+  name            text,
+  behaviour       text NOT NULL CHECK (behaviour IN ('complete', 'reject', 'return', 'hold', 'timeout_delivered', 'timeout_lost', 'unavailable')),
+  PRIMARY KEY (organisation_id, account_number, bank_code)
+);
+COMMENT ON TABLE sandbox_bank.destinations IS 'How transfers to an account end, where its customer chose otherwise than the presets in src/rail/sandbox/destinations.ts.';
+COMMENT ON COLUMN sandbox_bank.destinations.bank_code IS 'The bank that the choice is about; * for the account number at every bank.';
+COMMENT ON COLUMN sandbox_bank.destinations.name IS 'The name that name enquiry finds; NULL for the one made from the number.';
+
+CREATE TABLE sandbox_bank.requests (
+  organisation_id uuid NOT NULL,
+  reference       text NOT NULL,
+  account_number  text NOT NULL,
+  bank_code       text NOT NULL,
+  times           integer NOT NULL DEFAULT 1,
+  PRIMARY KEY (organisation_id, reference)
+);
+COMMENT ON TABLE sandbox_bank.requests IS 'Each reference that a customer sent and how often, whether or not it got through. It is the wire, not the books: only a row in transfers is one that the bank took.';
+
+CREATE TABLE sandbox_bank.transfers (
+  organisation_id uuid NOT NULL,
+  reference       text NOT NULL,
+  amount          bigint NOT NULL CHECK (amount > 0),
+  account_number  text NOT NULL,
+  bank_code       text NOT NULL,
+  account_name    text,
+  narration       text,
+  session_id      text NOT NULL,
+  status          text NOT NULL CHECK (status IN ('processing', 'completed', 'failed', 'returned')),
+  reason          text,
+  outcome         text CHECK (outcome IN ('complete', 'reject', 'return')),
+  due_at          timestamptz(3),
+  accepted_at     timestamptz(3) NOT NULL DEFAULT now(),
+  PRIMARY KEY (organisation_id, reference),
+  CONSTRAINT due_has_outcome CHECK ((outcome IS NULL) = (due_at IS NULL)),
+  CONSTRAINT due_is_processing CHECK (due_at IS NULL OR status = 'processing')
+);
+CREATE INDEX transfers_due ON sandbox_bank.transfers (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX transfers_held ON sandbox_bank.transfers (organisation_id, account_number) WHERE status = 'processing' AND due_at IS NULL;
+COMMENT ON TABLE sandbox_bank.transfers IS 'Transfers that it took from a customer, one for each of the customer''s references.';
+COMMENT ON COLUMN sandbox_bank.transfers.outcome IS 'How it will end when it is due. NULL while processing: it is held until somebody says.';
+
+CREATE TABLE sandbox_bank.statement_lines (
+  organisation_id uuid NOT NULL,
+  id              bigint GENERATED ALWAYS AS IDENTITY,
+  reference       text NOT NULL,
+  kind            text NOT NULL CHECK (kind IN ('sent', 'returned')),
+  amount          bigint NOT NULL CHECK (amount > 0),
+  created_at      timestamptz(3) NOT NULL DEFAULT now(),
+  PRIMARY KEY (organisation_id, id)
+);
+CREATE INDEX statement_lines_by_reference ON sandbox_bank.statement_lines (organisation_id, reference);
+COMMENT ON TABLE sandbox_bank.statement_lines IS 'What really left for a transfer, and what really came back. No key keeps it to one line a reference: paying twice would show here.';
+
+CREATE TABLE sandbox_bank.callbacks (
+  organisation_id uuid NOT NULL,
+  id              bigint GENERATED ALWAYS AS IDENTITY,
+  body            text NOT NULL,
+  available_at    timestamptz(3) NOT NULL,
+  attempts        integer NOT NULL DEFAULT 0,
+  PRIMARY KEY (organisation_id, id)
+);
+CREATE INDEX callbacks_next ON sandbox_bank.callbacks (available_at, id);
+COMMENT ON TABLE sandbox_bank.callbacks IS 'What it still has to tell its customer; a row goes when the customer answered 2xx.';
+
+GRANT USAGE ON SEQUENCE sandbox_bank.account_numbers TO manilla_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sandbox_bank TO manilla_app;

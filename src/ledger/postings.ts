@@ -1,0 +1,41 @@
+// Postings as data: pure functions that make them. A posting moves one amount from a debited account to a credited one,
+// so whatever list of them is posted balances.
+import type { Kobo } from '../money.ts';
+import type { AccountCode } from './chart.ts';
+
+export interface Posting {
+  debit: AccountCode;
+  credit: AccountCode;
+  amount: Kobo;
+}
+
+/** An amount on one account: one side of a movement before it is paired with the other. */
+export interface Share {
+  account: AccountCode;
+  amount: Kobo;
+}
+
+/**
+ * The fewest postings that take `sources` to `destinations`, both in order: the first source pays the first destination
+ * until one of them is used up. Throws when the two sides differ in sum. Zero shares are left out.
+ */
+export function pairShares(sources: readonly Share[], destinations: readonly Share[]): Posting[] {
+  const postings: Posting[] = [];
+  const from = sources.filter((share) => share.amount > 0).map((share) => ({ ...share }));
+  const to = destinations.filter((share) => share.amount > 0).map((share) => ({ ...share }));
+  while (from[0] !== undefined && to[0] !== undefined) {
+    const amount = Math.min(from[0].amount, to[0].amount);
+    postings.push({ debit: from[0].account, credit: to[0].account, amount });
+    from[0].amount -= amount;
+    to[0].amount -= amount;
+    if (from[0].amount === 0) from.shift();
+    if (to[0].amount === 0) to.shift();
+  }
+  if (from.length + to.length > 0) throw new RangeError('the two sides of a movement have different sums');
+  return postings;
+}
+
+/** The postings that undo these, last first. The money goes back the way it came. */
+export function reversePostings(postings: readonly Posting[]): Posting[] {
+  return postings.toReversed().map(({ debit, credit, amount }) => ({ debit: credit, credit: debit, amount }));
+}

@@ -1,0 +1,103 @@
+// How inbound money that belongs to no payment stands in the books: in the wallet whose deposit account it came to, or in
+// suspense with a review case for a person.
+import { newUuid, publicId } from '../ids.ts';
+import { clearingAccount, UNMATCHED, walletAccount } from '../ledger/chart.ts';
+import type { Movement, RefusalCode, Transaction } from '../ledger/journal.ts';
+import { type Posting, pairShares } from '../ledger/postings.ts';
+import { type Book, CURRENCY } from '../money.ts';
+import type { InboundCredit } from '../records/inboundCredits.ts';
+import type { ReviewReason } from '../records/reviewCases.ts';
+import { openReviewCase, withCaseFlows } from './reviewCases.ts';
+
+/** The ledger transaction of a credit: whatever becomes of it, it is posted once under the rail's session id. */
+export function creditTransaction(
+  credit: InboundCredit,
+  kind: string,
+  resource: string,
+  postings: Posting[],
+): Transaction {
+  return {
+    id: newUuid(),
+    key: `credit/${credit.rail}/${credit.sessionId}`,
+    kind,
+    resource,
+    effectiveAt: credit.receivedAt,
+    rules: 'enforced',
+    postings,
+  };
+}
+
+/** The whole credit into suspense, with an open review case. */
+export function divertCredit(book: Book, credit: InboundCredit, reason: ReviewReason): Movement {
+  return withCaseFlows({
+    book,
+    transaction: creditTransaction(
+      credit,
+      'credit_to_suspense',
+      publicId('inboundCredit', credit.id),
+      pairShares(
+        [{ account: clearingAccount(credit.rail), amount: credit.amount }],
+        [{ account: UNMATCHED, amount: credit.amount }],
+      ),
+    ),
+    rows: {
+      inbound_credits: [{ ...credit, version: credit.version + 1, status: 'suspense' }],
+      review_cases: [
+        openReviewCase({
+          reason,
+          amount: credit.amount,
+          accountCode: UNMATCHED,
+          inboundCreditId: credit.id,
+          paymentId: credit.ownerKind === 'payment' ? credit.ownerId : null,
+          walletId: credit.ownerKind === 'wallet' ? credit.ownerId : null,
+        }),
+      ],
+    },
+  });
+}
+
+/** Why a wallet that cannot take money now sends it to review. */
+const REVIEW_REASONS: Partial<Record<RefusalCode, ReviewReason>> = {
+  WALLET_FROZEN: 'wallet_frozen',
+  WALLET_CLOSED: 'wallet_closed',
+  WALLET_KYC_REQUIRED: 'wallet_unverified',
+  WALLET_TIER1_LIMIT_EXCEEDED: 'over_limit',
+};
+
+export function reviewReasonOf(code: RefusalCode): ReviewReason {
+  const reason = REVIEW_REASONS[code];
+  if (reason === undefined) throw new Error(`a credit was refused with ${code}`);
+  return reason;
+}
+
+/** Money into the wallet whose deposit account it came to. */
+export function depositMovement(book: Book, credit: InboundCredit, walletId: string): Movement {
+  return {
+    book,
+    transaction: creditTransaction(
+      credit,
+      'deposit',
+      publicId('inboundCredit', credit.id),
+      pairShares(
+        [{ account: clearingAccount(credit.rail), amount: credit.amount }],
+        [{ account: walletAccount(walletId), amount: credit.amount }],
+      ),
+    ),
+    rows: { inbound_credits: [{ ...credit, version: credit.version + 1, status: 'posted' }] },
+    events: [
+      {
+        id: newUuid(),
+        type: 'wallet.credited',
+        resource: publicId('wallet', walletId),
+        data: {
+          walletId: publicId('wallet', walletId),
+          inboundCreditId: publicId('inboundCredit', credit.id),
+          amount: credit.amount,
+          currency: CURRENCY,
+          sessionId: credit.sessionId,
+        },
+        createdAt: new Date(),
+      },
+    ],
+  };
+}

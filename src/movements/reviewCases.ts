@@ -1,0 +1,134 @@
+// How a review case stands in the books: opened with the suspense posting, then credited, kept, or sent back by way of
+// transit.
+import { newUuid, publicId, type Uuid } from '../ids.ts';
+import { type AccountCode, clearingAccount, IN_TRANSIT_RETURNS, UNCLAIMED, walletAccount } from '../ledger/chart.ts';
+import type { EventRow, Movement, Transaction } from '../ledger/journal.ts';
+import { type Book, CURRENCY } from '../money.ts';
+import type { TransferReport } from '../rail/port.ts';
+import type { ReviewCase } from '../records/reviewCases.ts';
+import { toOutbox } from '../workflows/flows.ts';
+import { type ReviewCaseInput, reviewCaseFlow } from '../workflows/reviewCase/messages.ts';
+
+export function openReviewCase(
+  about: Pick<ReviewCase, 'reason' | 'amount' | 'accountCode' | 'inboundCreditId' | 'paymentId' | 'walletId'>,
+): ReviewCase {
+  return { id: newUuid(), version: 1, status: 'open', rail: null, createdAt: new Date(), resolvedAt: null, ...about };
+}
+
+/** Adds to a movement that opens cases the start of their flows and the events that tell of them. */
+export function withCaseFlows(movement: Movement): Movement {
+  const cases = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
+  if (cases.length === 0) return movement;
+  return {
+    ...movement,
+    events: [...(movement.events ?? []), ...cases.map((opened) => caseEvent('review_case.opened', opened))],
+    outbox: [
+      ...(movement.outbox ?? []),
+      ...cases.map((opened) => toOutbox(reviewCaseFlow(reviewCaseInput(movement.book, opened)))),
+    ],
+  };
+}
+
+/** The input of a case's flow. */
+export function reviewCaseInput(book: Book, { id, reason, amount, walletId }: ReviewCase): ReviewCaseInput {
+  return {
+    ...book,
+    transferId: publicId('reviewCase', id),
+    reason,
+    amount,
+    ...(walletId !== null && { walletId: publicId('wallet', walletId) }),
+  };
+}
+
+/** The money goes into a wallet. The wallet's own rules may refuse it. */
+export function creditCase(book: Book, open: ReviewCase, walletId: Uuid): Movement {
+  const next: ReviewCase = { ...resolved(open, 'credited'), walletId };
+  return {
+    book,
+    transaction: move(open, 'credit', open.accountCode, walletAccount(walletId)),
+    rows: { review_cases: [next] },
+    events: [caseEvent('review_case.resolved', next)],
+  };
+}
+
+/** Nobody can say whose it is: it is kept as unclaimed money. */
+export function keepCase(book: Book, open: ReviewCase): Movement {
+  const next = resolved(open, 'kept');
+  return {
+    book,
+    transaction: move(open, 'keep', open.accountCode, UNCLAIMED),
+    rows: { review_cases: [next] },
+    events: [caseEvent('review_case.resolved', next)],
+  };
+}
+
+/** The money is taken out of suspense, to be sent back. `version` names the attempt: one may fail and be tried again. */
+export function holdReturn(book: Book, open: ReviewCase, rail: string): Movement {
+  return {
+    book,
+    transaction: move(open, `hold/${open.version}`, open.accountCode, IN_TRANSIT_RETURNS),
+    rows: { review_cases: [{ ...open, version: open.version + 1, status: 'sending', rail }] },
+  };
+}
+
+/** The rail paid it out to where it came from. */
+export function completeReturn(book: Book, sending: ReviewCase): Movement {
+  const next = resolved(sending, 'sent_back');
+  return {
+    book,
+    transaction: move(sending, 'completion', IN_TRANSIT_RETURNS, clearingAccount(railOf(sending))),
+    rows: { review_cases: [next] },
+    events: [caseEvent('review_case.resolved', next)],
+  };
+}
+
+/** It could not be sent, or came back: it is in suspense again, and the case is open. */
+export function putBackReturn(book: Book, row: ReviewCase, _report: TransferReport): Movement {
+  const from = row.status === 'sent_back' ? clearingAccount(railOf(row)) : IN_TRANSIT_RETURNS;
+  const next: ReviewCase = { ...row, version: row.version + 1, status: 'open', resolvedAt: null };
+  return {
+    book,
+    transaction: move(row, `return/${row.version}`, from, row.accountCode),
+    rows: { review_cases: [next] },
+    events: [caseEvent('review_case.opened', next)],
+  };
+}
+
+function railOf(row: ReviewCase): string {
+  if (row.rail === null) throw new Error(`review case ${row.id} was not given to a rail`);
+  return row.rail;
+}
+
+function resolved(row: ReviewCase, status: 'credited' | 'kept' | 'sent_back'): ReviewCase {
+  return { ...row, version: row.version + 1, status, resolvedAt: new Date() };
+}
+
+function move(row: ReviewCase, step: string, debit: AccountCode, credit: AccountCode): Transaction {
+  return {
+    id: newUuid(),
+    key: `${publicId('reviewCase', row.id)}/${step}`,
+    kind: `review_${step.split('/')[0]}`,
+    resource: publicId('reviewCase', row.id),
+    effectiveAt: new Date(),
+    rules: 'enforced',
+    postings: [{ debit, credit, amount: row.amount }],
+  };
+}
+
+function caseEvent(type: 'review_case.opened' | 'review_case.resolved', row: ReviewCase): EventRow {
+  return {
+    id: newUuid(),
+    type,
+    resource: publicId('reviewCase', row.id),
+    data: {
+      id: publicId('reviewCase', row.id),
+      reason: row.reason,
+      status: row.status,
+      amount: row.amount,
+      currency: CURRENCY,
+      paymentId: row.paymentId === null ? null : publicId('payment', row.paymentId),
+      walletId: row.walletId === null ? null : publicId('wallet', row.walletId),
+    },
+    createdAt: new Date(),
+  };
+}

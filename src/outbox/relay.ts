@@ -1,0 +1,103 @@
+// The relay: turns outbox rows into workflow starts, signals and event deliveries, within milliseconds of the commit. A
+// row is leased, handled and deleted; when its handling fails it comes back later, so nothing that was accepted is lost.
+import type { Client } from '@temporalio/client';
+import type { Sql } from '../database.ts';
+import { GroupCommit } from '../groupCommit.ts';
+import type { Uuid } from '../ids.ts';
+import { LeaseLoop } from '../leaseLoop.ts';
+import type { Log } from '../log.ts';
+import { outboxMessages } from '../metrics.ts';
+import type { Book, Environment } from '../money.ts';
+import type { Dispatcher } from '../webhooks/dispatch.ts';
+import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
+import { startFlow } from './startFlow.ts';
+
+/** A message is retried after its lease when a process died with it. Longer than the slowest handling. */
+const LEASE_SECONDS = 60;
+/** The pause before a failed message is tried again doubles from 1 s up to this. */
+const RETRY_GAP_MAX_SECONDS = 15;
+const FLOWS_AT_ONCE = 50;
+const EVENTS_AT_ONCE = 100;
+const DONE_BATCH_MAX = 500;
+
+interface OutboxRow {
+  organisationId: Uuid;
+  environment: Environment;
+  id: number;
+  message: Record<string, unknown>;
+  attempts: number;
+}
+
+export interface RelayDependencies {
+  /** Leases and deletions need not survive a crash: a message may be handled twice. */
+  volatileSql: Sql;
+  client: Client;
+  taskQueue: string;
+  dispatcher: Dispatcher;
+  log: Log;
+}
+
+/** The loops of one process; start them with the worker and stop them before the pools are closed. */
+export function createRelay(dependencies: RelayDependencies): { start: () => void; stop: () => Promise<void> } {
+  const { volatileSql: sql, client, taskQueue, log, dispatcher } = dependencies;
+
+  const done = new GroupCommit<OutboxRow, void>(async (rows) => {
+    await sql`
+      DELETE FROM outbox o USING unnest(${rows.map((row) => row.organisationId)}::uuid[], ${rows.map((row) => row.id)}::bigint[])
+        AS d (organisation_id, id)
+      WHERE o.organisation_id = d.organisation_id AND o.id = d.id`;
+    return rows.map(() => ({ status: 'fulfilled', value: undefined }));
+  }, DONE_BATCH_MAX);
+
+  const loop = (topic: string, slots: number, handle: (row: OutboxRow) => Promise<void>): LeaseLoop<OutboxRow> =>
+    new LeaseLoop<OutboxRow>({
+      slots,
+      claim: (max) => sql<OutboxRow[]>`
+        UPDATE outbox o SET available_at = now() + make_interval(secs => ${LEASE_SECONDS}), attempts = attempts + 1
+        FROM (SELECT organisation_id, id FROM outbox WHERE topic = ${topic} AND available_at <= now()
+              ORDER BY available_at, id LIMIT ${max} FOR UPDATE SKIP LOCKED) due
+        WHERE o.organisation_id = due.organisation_id AND o.id = due.id
+        RETURNING o.organisation_id, o.environment, o.id, o.message, o.attempts`,
+      handle: async (row) => {
+        try {
+          await handle(row);
+        } catch (error) {
+          outboxMessages.inc({ topic, outcome: 'failed' });
+          await putBack(sql, row, error);
+          log.warn({ err: error, topic, attempts: row.attempts }, 'an outbox message could not be handled yet');
+          return;
+        }
+        await done.add(row);
+        outboxMessages.inc({ topic, outcome: 'handled' });
+      },
+      onError: (error) => log.error({ err: error, topic }, 'the outbox cannot be read'),
+    });
+
+  const loops = [
+    loop(FLOW_TOPIC, FLOWS_AT_ONCE, (row) => startFlow(client, taskQueue, row.message as unknown as FlowMessage)),
+    loop('event', EVENTS_AT_ONCE, (row) => dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) })),
+  ];
+  return {
+    start: () => {
+      for (const each of loops) each.start();
+    },
+    stop: async () => {
+      await Promise.all(loops.map((each) => each.stop()));
+    },
+  };
+}
+
+const bookOfRow = ({ organisationId, environment }: OutboxRow): Book => ({ organisationId, environment });
+
+/** Event messages carry plain UUIDs, as the books do. */
+function eventOf(message: Record<string, unknown>): { eventId: Uuid; endpointId?: Uuid; redelivery?: true } {
+  const { eventId, endpointId, redelivery } = message as { eventId: Uuid; endpointId?: Uuid; redelivery?: true };
+  return { eventId, ...(endpointId && { endpointId }), ...(redelivery && { redelivery }) };
+}
+
+async function putBack(sql: Sql, row: OutboxRow, error: unknown): Promise<void> {
+  const gap = Math.min(RETRY_GAP_MAX_SECONDS, 2 ** (row.attempts - 1));
+  await sql`
+    UPDATE outbox SET available_at = now() + make_interval(secs => ${gap}), last_error = ${String(error).slice(0, 500)}
+    WHERE organisation_id = ${row.organisationId} AND id = ${row.id}`;
+}

@@ -1,0 +1,138 @@
+// The sandbox bank: keeps its own books in its own schema, answers late, and reports by signed callbacks. It stands in
+// for a real bank, so it knows nothing of wallets or payments.
+import type { Uuid } from '../../ids.ts';
+import type { LeaseLoop } from '../../leaseLoop.ts';
+import type { Kobo } from '../../money.ts';
+import type { StatementLine, StatementPage } from '../port.ts';
+import { type CallbackOptions, createCallbackLoop, creditCallback } from './callbacks.ts';
+import { SandboxTransfers } from './transfers.ts';
+
+/** Lines of one page of its statement. */
+const STATEMENT_PAGE_SIZE = 1_000;
+
+export interface SandboxAccount {
+  accountNumber: string;
+  accountName: string;
+}
+
+export interface SandboxCredit {
+  organisationId: Uuid;
+  sessionId: string;
+  accountNumber: string;
+  amount: Kobo;
+  senderName: string | null;
+  senderAccountNumber: string | null;
+  senderBankCode: string | null;
+  receivedAt: Date;
+}
+
+export interface SandboxBankOptions extends CallbackOptions {
+  /** How late the bank acts and reports, in milliseconds. */
+  delayMs: number;
+  /** A reference that the bank does not know this long after it was sent never reached it. */
+  unknownIsFinalAfterMs: number;
+}
+
+export class SandboxBank {
+  /** What customers send to other accounts. */
+  readonly transfers: SandboxTransfers;
+  readonly unknownIsFinalAfterMs: number;
+  readonly #options: SandboxBankOptions;
+
+  constructor(options: SandboxBankOptions) {
+    this.transfers = new SandboxTransfers(options);
+    this.unknownIsFinalAfterMs = options.unknownIsFinalAfterMs;
+    this.#options = options;
+  }
+
+  /** Opens an account, or gives the one that this reference already has. */
+  async openAccount(request: {
+    organisationId: Uuid;
+    reference: string;
+    accountName: string;
+    expiresAt: Date | null;
+  }): Promise<SandboxAccount> {
+    const { sql } = this.#options;
+    const [account] = await sql<SandboxAccount[]>`
+      INSERT INTO sandbox_bank.accounts (organisation_id, account_number, reference, account_name, expires_at)
+      VALUES (${request.organisationId}, nextval('sandbox_bank.account_numbers')::text, ${request.reference},
+              ${request.accountName}, ${request.expiresAt})
+      ON CONFLICT (organisation_id, reference) DO UPDATE SET reference = excluded.reference
+      RETURNING account_number, account_name`;
+    return account as SandboxAccount;
+  }
+
+  async closeAccount(organisationId: Uuid, accountNumber: string): Promise<void> {
+    await this.#options.sql`
+      UPDATE sandbox_bank.accounts SET closed_at = coalesce(closed_at, now())
+      WHERE organisation_id = ${organisationId} AND account_number = ${accountNumber}`;
+  }
+
+  /**
+   * Money arrives, as if somebody had sent it: any account number takes it, a closed or unknown one too, because a real
+   * bank sometimes does that. The same session id again is the same credit, and its callback is sent once more.
+   */
+  async receiveCredit(credit: Omit<SandboxCredit, 'receivedAt'>): Promise<SandboxCredit> {
+    const { sql, delayMs } = this.#options;
+    const [received] = await sql<SandboxCredit[]>`
+      WITH credit AS (
+        INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, sender_name,
+                                          sender_account_number, sender_bank_code)
+        VALUES (${credit.organisationId}, ${credit.sessionId}, ${credit.accountNumber}, ${credit.amount},
+                ${credit.senderName}, ${credit.senderAccountNumber}, ${credit.senderBankCode})
+        ON CONFLICT (organisation_id, session_id) DO UPDATE SET session_id = excluded.session_id
+        RETURNING *
+      ), callback AS (
+        INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
+        SELECT organisation_id, ${creditCallback(sql)}, now() + make_interval(secs => ${delayMs / 1000})
+        FROM credit
+      )
+      SELECT * FROM credit`;
+    return received as SandboxCredit;
+  }
+
+  async findCredit(organisationId: Uuid, sessionId: string): Promise<SandboxCredit | null> {
+    const [credit] = await this.#options.sql<SandboxCredit[]>`
+      SELECT * FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}`;
+    return credit ?? null;
+  }
+
+  /** Its own books of a time, a page at a time. A line's place is its time and, within that, its kind and reference. */
+  async statement(
+    organisationId: Uuid,
+    { from, to }: { from: Date; to: Date },
+    cursor: string | null,
+  ): Promise<StatementPage> {
+    const lines = await this.#options.sql<(StatementLine & { place: string })[]>`
+      SELECT * FROM (
+        SELECT 'credit' AS kind, session_id AS reference, amount, received_at AS at,
+               to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' credit ' || session_id AS place
+        FROM sandbox_bank.credits
+        WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND received_at < ${to}
+        UNION ALL
+        SELECT kind, reference, amount, created_at,
+               to_char(created_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' line ' || lpad(id::text, 20, '0')
+        FROM sandbox_bank.statement_lines
+        WHERE organisation_id = ${organisationId} AND created_at >= ${from} AND created_at < ${to}
+      ) lines
+      WHERE place COLLATE "C" > ${cursor ?? ''}
+      ORDER BY place COLLATE "C" LIMIT ${STATEMENT_PAGE_SIZE}`;
+    return {
+      lines: lines.map(({ kind, reference, amount, at }) => ({ kind, reference, amount, at })),
+      nextCursor: lines.length < STATEMENT_PAGE_SIZE ? null : (lines.at(-1)?.place ?? null),
+    };
+  }
+
+  /** What the bank does by itself: it ends transfers that are due and sends callbacks. Any number of processes may run it. */
+  clock(): Pick<LeaseLoop<unknown>, 'start' | 'stop'> {
+    const loops = [this.transfers.dueLoop(), createCallbackLoop(this.#options)];
+    return {
+      start: () => {
+        for (const loop of loops) loop.start();
+      },
+      stop: async () => {
+        await Promise.all(loops.map((loop) => loop.stop()));
+      },
+    };
+  }
+}

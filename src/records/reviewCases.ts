@@ -1,0 +1,84 @@
+// Review cases as rows: money in a suspense account, and what a person needs to decide where it belongs.
+import type { Sql } from '../database.ts';
+import type { Uuid } from '../ids.ts';
+import type { AccountCode } from '../ledger/chart.ts';
+import type { Book, Environment, Kobo } from '../money.ts';
+import type { PayerAccount } from './refunds.ts';
+
+/** Why money waits for a person. */
+export type ReviewReason =
+  | 'late_credit'
+  | 'credit_after_settlement'
+  | 'unknown_account'
+  | 'partial_expired'
+  | 'surplus_over_limit'
+  | 'over_limit'
+  | 'wallet_frozen'
+  | 'wallet_closed'
+  | 'wallet_unverified';
+
+export interface ReviewCase {
+  id: Uuid;
+  /** Counts the changes; a change names the version it saw. */
+  version: number;
+  reason: ReviewReason;
+  /** `sending`: its money is on the way back to where it came from. */
+  status: 'open' | 'sending' | 'credited' | 'sent_back' | 'kept';
+  amount: Kobo;
+  /** The suspense account that holds the money while the case is open. */
+  accountCode: AccountCode;
+  inboundCreditId: Uuid | null;
+  paymentId: Uuid | null;
+  /** Whom it came for, or whom it was given to. */
+  walletId: Uuid | null;
+  /** The rail that sends it back. */
+  rail: string | null;
+  createdAt: Date;
+  resolvedAt: Date | null;
+}
+
+const columns = (sql: Sql) => sql`
+  id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, created_at,
+  resolved_at`;
+
+export async function findReviewCase(sql: Sql, book: Book, id: Uuid): Promise<ReviewCase | null> {
+  const [row] = await sql<ReviewCase[]>`
+    SELECT ${columns(sql)} FROM review_cases
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+  return row ?? null;
+}
+
+/** One organisation's cases, the oldest first. Without a status: those that are not resolved. */
+export async function listReviewCases(
+  sql: Sql,
+  organisationId: Uuid,
+  status: ReviewCase['status'] | undefined,
+  max: number,
+): Promise<(ReviewCase & { environment: Environment })[]> {
+  return await sql<(ReviewCase & { environment: Environment })[]>`
+    SELECT environment, ${columns(sql)} FROM review_cases
+    WHERE organisation_id = ${organisationId}
+      AND ${status === undefined ? sql`status IN ('open', 'sending')` : sql`status = ${status}`}
+    ORDER BY created_at, id LIMIT ${max}`;
+}
+
+/** One case of an organisation, in whichever of its environments. */
+export async function findCaseOf(
+  sql: Sql,
+  organisationId: Uuid,
+  id: Uuid,
+): Promise<(ReviewCase & { environment: Environment }) | null> {
+  const [row] = await sql<(ReviewCase & { environment: Environment })[]>`
+    SELECT environment, ${columns(sql)} FROM review_cases WHERE organisation_id = ${organisationId} AND id = ${id}`;
+  return row ?? null;
+}
+
+/** The accounts that a case's money came from: of its own credit, or of all credits that its payment held. */
+export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promise<(PayerAccount & { rail: string })[]> {
+  return await sql<(PayerAccount & { rail: string })[]>`
+    SELECT DISTINCT rail, sender_account_number AS account_number, sender_bank_code AS bank_code, sender_name AS account_name
+    FROM inbound_credits
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+      AND ${row.inboundCreditId === null ? sql`owner_id = ${row.paymentId} AND status = 'posted'` : sql`id = ${row.inboundCreditId}`}
+      AND sender_account_number IS NOT NULL AND sender_bank_code IS NOT NULL`;
+}

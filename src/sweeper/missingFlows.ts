@@ -1,0 +1,194 @@
+// Finds accepted resources that have no flow, because somebody terminated, cancelled or deleted it or Temporal lost it,
+// and starts their flows again through the outbox (docs/decisions/sweeper.md). Safe to run at any time and twice at once.
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Sql } from '../database.ts';
+import { publicId } from '../ids.ts';
+import type { Journal } from '../ledger/journal.ts';
+import {
+  inboundCreditInput,
+  paymentInput,
+  payoutInput,
+  refundInput,
+  withdrawalInput,
+} from '../movements/flowInputs.ts';
+import { reviewCaseInput } from '../movements/reviewCases.ts';
+import { findInboundCredit } from '../records/inboundCredits.ts';
+import {
+  isOnItsWay,
+  listOpenResources,
+  type OpenKind,
+  type OpenPosition,
+  type OpenResource,
+} from '../records/openResources.ts';
+import { findPayment } from '../records/payments.ts';
+import { findPayout } from '../records/payouts.ts';
+import { findRefund } from '../records/refunds.ts';
+import { findReviewCase } from '../records/reviewCases.ts';
+import { findDelivery } from '../records/webhookDeliveries.ts';
+import { findWithdrawal } from '../records/withdrawals.ts';
+import { bookOf, type FlowMessage, toOutbox } from '../workflows/flows.ts';
+import { inboundCreditFlow } from '../workflows/inboundCredit/messages.ts';
+import { paymentFlow } from '../workflows/payment/messages.ts';
+import { payoutFlow } from '../workflows/payout/messages.ts';
+import { refundFlow } from '../workflows/refund/messages.ts';
+import { reviewCaseFlow } from '../workflows/reviewCase/messages.ts';
+import { webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
+import { withdrawalFlow } from '../workflows/withdrawal/messages.ts';
+
+/** A resource that has not ended and that no flow looks after. */
+export interface MissingFlow {
+  resource: OpenResource;
+  /** What starts its flow, or gives a running one what it never heard of. */
+  message: FlowMessage;
+}
+
+interface SweepOptions {
+  /** Younger resources are left alone: the message that starts their flow may still be on its way. */
+  ageMinMs: number;
+  /** Called after each page, so that whoever waits knows that it goes on. */
+  onPage?: (looked: number) => void;
+}
+
+/** Credits come first: what starts a payment's flow for its credit tells it of the credit as well. */
+const KINDS: readonly OpenKind[] = [
+  'inboundCredit',
+  'payment',
+  'withdrawal',
+  'refund',
+  'payout',
+  'reviewCase',
+  'webhookDelivery',
+];
+
+/** Ids that fit into one query of Temporal's list, and descriptions that are asked for at the same time. */
+const PAGE_SIZE = 100;
+const ASKED_AT_ONCE = 10;
+
+/** All missing flows, as they are found. A resource that ends while it is looked at is none. */
+export async function* findMissingFlows(
+  { sql, client }: { sql: Sql; client: Client },
+  { ageMinMs, onPage }: SweepOptions,
+): AsyncGenerator<MissingFlow> {
+  let looked = 0;
+  for (const kind of KINDS) {
+    let after: OpenPosition | null = null;
+    for (;;) {
+      const page: OpenResource[] = await listOpenResources(sql, kind, { after, limit: PAGE_SIZE, ageMinMs });
+      yield* await missingOf(sql, client, kind, page);
+      looked += page.length;
+      onPage?.(looked);
+      after = page.at(-1) ?? null;
+      if (page.length < PAGE_SIZE) break;
+    }
+  }
+}
+
+/** Starts it, unless somebody else has meanwhile: the relay takes an open flow as started. */
+export async function startAgain(journal: Journal, { resource, message }: MissingFlow): Promise<void> {
+  const { organisationId, environment } = resource;
+  await journal.post({ book: { organisationId, environment }, outbox: [toOutbox({ ...message, again: true })] });
+}
+
+async function missingOf(sql: Sql, client: Client, kind: OpenKind, page: OpenResource[]): Promise<MissingFlow[]> {
+  // A credit of a payment has no flow of its own name, so only its payment's flow can tell.
+  const running = kind === 'inboundCredit' ? new Set<string>() : await listRunning(client, kind, page);
+  const suspects = page.filter((resource) => !running.has(flowIdOf(kind, resource)));
+  const missing: MissingFlow[] = [];
+  for (let first = 0; first < suspects.length; first += ASKED_AT_ONCE) {
+    const found = await Promise.all(
+      suspects.slice(first, first + ASKED_AT_ONCE).map((resource) => examine(sql, client, kind, resource)),
+    );
+    missing.push(...found.filter((one) => one !== null));
+  }
+  return missing;
+}
+
+/** Those that Temporal's list says are running. The list lags: what it lacks is asked about one by one. */
+async function listRunning(client: Client, kind: OpenKind, page: OpenResource[]): Promise<Set<string>> {
+  const running = new Set<string>();
+  if (page.length === 0) return running;
+  const ids = page.map((resource) => `'${flowIdOf(kind, resource)}'`).join(', ');
+  const query = `WorkflowId IN (${ids}) AND ExecutionStatus = 'Running'`;
+  for await (const { workflowId } of client.workflow.list({ query })) running.add(workflowId);
+  return running;
+}
+
+async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenResource): Promise<MissingFlow | null> {
+  const read = async () => await messageOf(sql, kind, resource);
+  const message = await read();
+  if (message === null) return null;
+  const flow = await lookUp(client, message.id);
+  // A payment's flow that waits for money cannot have heard of a credit that is not in the books yet.
+  const lacks = flow === 'closed' || (flow === 'waits' && message.signal !== undefined);
+  if (!lacks || (await isOnItsWay(sql, resource, message.id))) return null;
+  // The flow may have ended because the resource did, after the page was read.
+  const fresh = await read();
+  return fresh === null ? null : { resource, message: fresh };
+}
+
+/** `works`: an activity of it is under way. `waits`: it is open and none is. */
+async function lookUp(client: Client, flowId: string): Promise<'closed' | 'works' | 'waits'> {
+  try {
+    const { status, raw } = await client.workflow.getHandle(flowId).describe();
+    if (status.name !== 'RUNNING') return 'closed';
+    return (raw.pendingActivities ?? []).length > 0 || raw.pendingWorkflowTask ? 'works' : 'waits';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'closed';
+    throw error;
+  }
+}
+
+function flowIdOf(kind: OpenKind, { id, endpointId }: OpenResource): string {
+  return kind === 'webhookDelivery'
+    ? `${publicId('event', id)}/${publicId('webhookEndpoint', endpointId ?? '')}`
+    : publicId(kind, id);
+}
+
+/** The message that its flow was started with, made anew from its row; null when it is open no more. */
+async function messageOf(sql: Sql, kind: OpenKind, resource: OpenResource): Promise<FlowMessage | null> {
+  const book = bookOf(resource);
+  const { id } = resource;
+  switch (kind) {
+    case 'inboundCredit': {
+      const row = await findInboundCredit(sql, book, id);
+      if (row === null || row.status !== 'received') return null;
+      if (row.ownerKind !== 'payment' || row.ownerId === null) return inboundCreditFlow(inboundCreditInput(book, row));
+      const payment = await findPayment(sql, book, row.ownerId);
+      const credit = { inboundCreditId: publicId('inboundCredit', id) };
+      return payment && paymentFlow(paymentInput(book, payment), credit);
+    }
+    case 'payment': {
+      const row = await findPayment(sql, book, id);
+      const isOpen = row?.status === 'pending' || row?.status === 'partial';
+      return isOpen ? paymentFlow(paymentInput(book, row)) : null;
+    }
+    case 'withdrawal': {
+      const row = await findWithdrawal(sql, book, id);
+      return row?.status === 'processing' ? withdrawalFlow(withdrawalInput(book, row)) : null;
+    }
+    case 'refund': {
+      const row = await findRefund(sql, book, id);
+      return row?.status === 'processing' ? refundFlow(refundInput(book, row)) : null;
+    }
+    case 'payout': {
+      const row = await findPayout(sql, book, id);
+      return row?.status === 'processing' ? payoutFlow(payoutInput(book, row)) : null;
+    }
+    case 'reviewCase': {
+      const row = await findReviewCase(sql, book, id);
+      const isOpen = row?.status === 'open' || row?.status === 'sending';
+      return isOpen ? reviewCaseFlow(reviewCaseInput(book, row)) : null;
+    }
+    case 'webhookDelivery': {
+      const parcel = await findDelivery(sql, book, id, resource.endpointId ?? '');
+      if (parcel?.status !== 'pending') return null;
+      return webhookDeliveryFlow({
+        ...book,
+        eventId: publicId('event', parcel.eventId),
+        endpointId: publicId('webhookEndpoint', parcel.endpointId),
+        eventType: parcel.type,
+      });
+    }
+  }
+}

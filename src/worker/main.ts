@@ -1,0 +1,31 @@
+// The worker process.
+import { fileURLToPath } from 'node:url';
+import { Runtime } from '@temporalio/worker';
+import { readConfig } from '../config.ts';
+import { createFoundation } from '../foundation.ts';
+import { createLog } from '../log.ts';
+import { onShutdown } from '../shutdown.ts';
+import { temporalLog } from './temporalLog.ts';
+import { startWorker } from './worker.ts';
+
+const config = readConfig(process.env);
+const log = createLog('worker', config.logLevel);
+// onShutdown handles the signals, for the relay as well as for the worker.
+const { temporalAddress } = config.metrics;
+Runtime.install({
+  shutdownSignals: [],
+  logger: temporalLog(log),
+  // The SDK's own metrics, on a listener of its own.
+  ...(temporalAddress !== '' && { telemetryOptions: { metrics: { prometheus: { bindAddress: temporalAddress } } } }),
+});
+const foundation = createFoundation(config, log);
+const worker = await startWorker(foundation, {
+  workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+});
+log.info({ taskQueue: config.temporal.taskQueue }, 'working');
+
+onShutdown(log, async () => {
+  await worker.stop();
+  await foundation.close();
+});
+await worker.stopped;

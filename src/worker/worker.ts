@@ -1,0 +1,176 @@
+// The worker: runs the flows, relays the outbox to them, and plays the sandbox bank's clock. Any number may run.
+import { Client } from '@temporalio/client';
+import { bundleWorkflowCode, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { createAttentionActivities } from '../activities/attention.ts';
+import { createHousekeepingActivities } from '../activities/housekeeping.ts';
+import { createInboundCreditActivities } from '../activities/inboundCredits.ts';
+import { createLedgerVerificationActivities } from '../activities/ledgerVerification.ts';
+import { createPaymentActivities } from '../activities/payments.ts';
+import { createPayoutActivities } from '../activities/payouts.ts';
+import { createReconciliationActivities } from '../activities/reconciliation.ts';
+import { createRefundActivities } from '../activities/refunds.ts';
+import { createReviewCaseActivities } from '../activities/reviewCases.ts';
+import { createSweepActivities } from '../activities/sweep.ts';
+import { createWebhookActivities } from '../activities/webhooks.ts';
+import { createWithdrawalActivities } from '../activities/withdrawals.ts';
+import type { Foundation } from '../foundation.ts';
+import { startMetricsServer } from '../metricsServer.ts';
+import { createRelay } from '../outbox/relay.ts';
+import { startFlow } from '../outbox/startFlow.ts';
+import { createDispatcher } from '../webhooks/dispatch.ts';
+import { taskQueueOf } from '../workflows/flows.ts';
+import { webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
+import { logIdsOfActivity } from './activityLog.ts';
+import { keepSchedules } from './schedules.ts';
+import { databaseStanding, parkedStanding } from './standing.ts';
+
+export interface RunningWorker {
+  /** Resolves when the worker has stopped; rejects when it fell over. */
+  stopped: Promise<void>;
+  /** Takes no more work and finishes what is under way. */
+  stop: () => Promise<void>;
+}
+
+/** Workflow tasks of this many flows are kept in memory, so that a wake-up does not replay them. */
+const CACHED_WORKFLOWS_MAX = 1_000;
+/**
+ * Payouts come a thousand items at a time. On a queue of their own, and with this share of a worker, they stand in front
+ * of one another and of nothing else; it is also what a rail is asked to take at once.
+ */
+const PAYOUT_ACTIVITIES_AT_ONCE = 20;
+const PAYOUT_WORKFLOW_TASKS_AT_ONCE = 10;
+const CACHED_PAYOUT_WORKFLOWS_MAX = 500;
+const CONNECT_PAUSE_MS = 500;
+
+/** Connects (waiting for Temporal as long as it takes) and starts. `workflows` is a bundle or the path to build one from. */
+export async function startWorker(
+  foundation: Omit<Foundation, 'close'>,
+  workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'>,
+): Promise<RunningWorker> {
+  const { config, log, sql, volatileSql } = foundation;
+  const { address, namespace, taskQueue } = config.temporal;
+  const metrics = await startMetrics(foundation); // first, so that it can be watched how the rest waits
+  const connection = await connectPatiently(address, (error) =>
+    log.warn({ err: error, address }, 'Temporal does not answer; trying again'),
+  );
+  const client = new Client({ connection, namespace });
+  metrics?.server.add(parkedStanding(client));
+  const dispatcher = createDispatcher({
+    sql,
+    keyring: config.keyring,
+    config,
+    log,
+    startDelivery: (input) => startFlow(client, taskQueue, webhookDeliveryFlow(input)),
+  });
+  const common = {
+    connection,
+    namespace,
+    interceptors: { activity: [logIdsOfActivity] },
+    ...(await bundled(workflows)),
+  };
+  const worker = await Worker.create({
+    ...common,
+    taskQueue,
+    activities: {
+      ...createAttentionActivities(foundation),
+      ...createPaymentActivities(foundation),
+      ...createInboundCreditActivities(foundation),
+      ...createWithdrawalActivities(foundation),
+      ...createRefundActivities(foundation),
+      ...createReviewCaseActivities(foundation),
+      ...createSweepActivities({ ...foundation, client }),
+      ...createLedgerVerificationActivities(foundation),
+      ...createHousekeepingActivities(foundation),
+      ...createReconciliationActivities(foundation),
+      ...createWebhookActivities({ sql, keyring: config.keyring, config, log }),
+    },
+    maxCachedWorkflows: CACHED_WORKFLOWS_MAX,
+  });
+  const payoutWorker = await Worker.create({
+    ...common,
+    taskQueue: taskQueueOf(taskQueue, 'payouts'),
+    activities: { ...createAttentionActivities(foundation), ...createPayoutActivities(foundation) },
+    maxCachedWorkflows: CACHED_PAYOUT_WORKFLOWS_MAX,
+    maxConcurrentWorkflowTaskExecutions: PAYOUT_WORKFLOW_TASKS_AT_ONCE,
+    maxConcurrentActivityTaskExecutions: PAYOUT_ACTIVITIES_AT_ONCE,
+  });
+  const relay = createRelay({ volatileSql, client, taskQueue, dispatcher, log });
+  const bank = foundation.sandboxBank.clock();
+  if (config.upkeep.schedules) await keepSchedules(client, config);
+  relay.start();
+  bank.start();
+  const stopLoops = async (): Promise<void> => {
+    await Promise.all([relay.stop(), bank.stop()]);
+  };
+  const run = async (): Promise<void> => {
+    try {
+      await runTogether([worker, payoutWorker]);
+    } finally {
+      await stopLoops();
+      await metrics?.close();
+      await connection.close();
+    }
+  };
+  const stopped = run();
+  return {
+    stopped,
+    stop: async () => {
+      await stopLoops();
+      shutDown([worker, payoutWorker]);
+      await stopped;
+    },
+  };
+}
+
+/** The listener that is scraped, where one is configured, with what the database knows of waiting work. */
+async function startMetrics({ config, log }: Pick<Foundation, 'config' | 'log'>) {
+  const { ports, bindAddress } = config.metrics;
+  if (ports.worker === null) return null;
+  const server = await startMetricsServer({ port: ports.worker, bindAddress, log });
+  const database = databaseStanding(config.databaseUrl);
+  server.add(database);
+  return {
+    server,
+    close: async (): Promise<void> => {
+      await server.close();
+      await database.close();
+    },
+  };
+}
+
+/** Code that is built once, however many workers run it. */
+async function bundled(
+  workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'>,
+): Promise<Pick<WorkerOptions, 'workflowBundle'>> {
+  const { workflowBundle, workflowsPath } = workflows;
+  if (workflowsPath === undefined) return { workflowBundle };
+  return { workflowBundle: await bundleWorkflowCode({ workflowsPath, logger: Runtime.instance().logger }) };
+}
+
+/** Runs workers until all have stopped. One that falls over takes the others with it: half a worker process helps nobody. */
+async function runTogether(workers: Worker[]): Promise<void> {
+  const runs = workers.map((worker) => worker.run());
+  try {
+    await Promise.all(runs);
+  } finally {
+    shutDown(workers);
+    await Promise.allSettled(runs);
+  }
+}
+
+function shutDown(workers: Worker[]): void {
+  for (const worker of workers) {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+  }
+}
+
+async function connectPatiently(address: string, onFailure: (error: unknown) => void): Promise<NativeConnection> {
+  for (;;) {
+    try {
+      return await NativeConnection.connect({ address });
+    } catch (error) {
+      onFailure(error);
+      await new Promise((resolve) => setTimeout(resolve, CONNECT_PAUSE_MS));
+    }
+  }
+}

@@ -1,0 +1,134 @@
+// Driving one bank transfer to its end, the same way for withdrawals, refunds and payout items.
+//
+//   1. Give it to the rail by its fixed reference, unless the rail knows it.   A lost answer is unknown, never failed.
+//   2. Wait for the rail's word, and ask for it.    Woken by `railReported`; asks by itself when no callback comes.
+//   3. Unknown to the rail for good: the same reference is sent again; after the last send, the money goes back.
+//   4. The rail away, silent or contradicting itself for too long: park, and do what an operator decides.
+import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { decideAttention } from '../attention/decide.ts';
+import type { AttentionCause, Resolution } from '../attention/messages.ts';
+import { type AttentionActivities, createAttention, type ParkedView } from '../attention/park.ts';
+import { showState } from '../state.ts';
+import { checkPauseMs, decideStep, type TransferState, type TransferStep } from './decide.ts';
+import { type BankTransferInput, type OperatorDecision, railReported, type TransferProgress } from './messages.ts';
+
+/** The steps, as activities. Each reads the books, asks the rail, and posts what its answer means. */
+export type BankTransferSteps<Input> = Record<TransferStep, (input: Input) => Promise<TransferProgress>> & {
+  /** Posts what operators decided, unless the rail's word came first. */
+  decide: (input: Input, decision: OperatorDecision) => Promise<TransferProgress>;
+};
+
+export async function driveBankTransfer<Input extends BankTransferInput>(
+  input: Input,
+  steps: BankTransferSteps<Input>,
+  activities: AttentionActivities,
+): Promise<TransferState> {
+  const attention = createAttention({ ...input, subject: input.transferId }, activities);
+  let news = 0;
+  setHandler(railReported, () => {
+    news += 1;
+  });
+
+  let step: TransferStep = 'send';
+  let decision: OperatorDecision | null = null;
+  let sends = 0;
+  let sentAt = Date.now();
+  let checks = 0; // since the last send
+  let openSince = Date.now();
+  let unreachableSince: number | null = null;
+  for (;;) {
+    const heard = news;
+    if (step === 'send') {
+      sends += 1;
+      sentAt = Date.now();
+      checks = 0;
+    }
+    setCurrentDetails(details(input, sends, step === 'send' ? 'is given to the rail' : 'is asked about'));
+    const { status, rail, limits } = await (decision === null ? steps[step](input) : steps.decide(input, decision));
+    decision = null;
+    if (status !== 'processing' && (rail === 'told' || rail === 'unknown')) {
+      if (news === heard) {
+        showState(status);
+        setCurrentDetails(`**${status}**: ${input.amount} kobo, reference ${input.transferId}.`);
+        return status;
+      }
+      step = 'check'; // a bank may bounce what it has just confirmed
+      continue;
+    }
+
+    unreachableSince = rail === 'unreachable' ? (unreachableSince ?? Date.now()) : null;
+    const unreachableForMs = unreachableSince === null ? 0 : Date.now() - unreachableSince;
+    const cause = decideAttention({ rail, unreachableForMs, openForMs: Date.now() - openSince }, limits);
+    if (cause !== null) {
+      const resolution = await attention.park(cause, parkedView(input, cause, status));
+      if (resolution.action === 'keep') {
+        showState(status);
+        return status;
+      }
+      decision = decisionOf(resolution);
+      step = 'check';
+      openSince = Date.now();
+      unreachableSince = null;
+      continue;
+    }
+
+    const { unknownIsFinalAfterMs } = limits;
+    step = decideStep({ rail, sends, sinceSendMs: Date.now() - sentAt, unknownIsFinalAfterMs });
+    if (step === 'check') {
+      setCurrentDetails(details(input, sends, SAYS[rail]));
+      const limit = rail === 'unreachable' ? limits.railUnreachableMs - unreachableForMs : limits.outcomeUnknownMs;
+      await condition(() => news > heard, Math.max(1, Math.min(checkPauseMs(checks), limit)));
+      checks += 1;
+    }
+  }
+}
+
+function decisionOf({ action, operator, reason }: Resolution): OperatorDecision | null {
+  return action === 'complete' || action === 'fail'
+    ? { outcome: action, reason: `Decided by ${operator}: ${reason}` }
+    : null;
+}
+
+const SAYS: Record<TransferProgress['rail'], string> = {
+  told: 'is with the rail; waiting for its word',
+  unknown: 'is not known to the rail (yet)',
+  unreachable: 'waits: the rail does not answer',
+  contradiction: 'is spoken of by the rail in two ways: a person must look',
+};
+
+function details(input: BankTransferInput, sends: number, says: string): string {
+  return [
+    `**processing**: the transfer ${says}.`,
+    '',
+    '| | |',
+    '|---|---|',
+    `| reference at the rail | ${input.transferId} |`,
+    `| amount | ${input.amount} kobo, held in transit |`,
+    `| given to the rail | ${sends} times |`,
+  ].join('\n');
+}
+
+const PARKED: Record<AttentionCause, Pick<ParkedView, 'happened' | 'railSays'>> = {
+  rail_unreachable: {
+    happened: 'The rail has not answered for longer than the limit, so nobody knows whether the money has left.',
+    railSays: 'none: it cannot be reached',
+  },
+  outcome_unknown: {
+    happened: 'The rail answers, but has not told the outcome within the limit.',
+    railSays: 'no final one',
+  },
+  rail_contradiction: {
+    happened: 'The rail now says something else than what was posted on its own earlier word.',
+    railSays: 'the opposite of its earlier word; ask the bank in writing',
+  },
+};
+
+function parkedView(input: BankTransferInput, cause: AttentionCause, status: TransferState): ParkedView {
+  const stands: Record<TransferState, string> = {
+    processing: 'held in transit',
+    completed: 'paid out through the rail',
+    failed: 'back in the wallet',
+    returned: 'back in the wallet',
+  };
+  return { ...PARKED[cause], money: `${input.amount} kobo, ${stands[status]} (reference ${input.transferId})` };
+}

@@ -1,0 +1,18 @@
+// The flow of one credit that belongs to no payment.
+//
+//   1. Place it: the wallet whose deposit account it came to, or suspense and a review case.   Undo: none is needed.
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { InboundCreditActivities } from '../../activities/inboundCredits.ts';
+import { MONEY_ACTIVITY } from '../options.ts';
+import { showState } from '../state.ts';
+import type { InboundCreditInput, InboundCreditResult } from './messages.ts';
+
+const { placeCredit } = proxyActivities<InboundCreditActivities>(MONEY_ACTIVITY);
+
+export async function inboundCredit(input: InboundCreditInput): Promise<InboundCreditResult> {
+  setCurrentDetails(`Waits until ${input.amount} kobo are confirmed by the rail and posted.`);
+  const { status } = await placeCredit(input);
+  setCurrentDetails(`**${status}**: ${input.amount} kobo.`);
+  showState(status);
+  return { status };
+}

@@ -1,0 +1,13 @@
+// Every workflow of the service: what a worker bundles, and what a replay is run against.
+export { housekeeping } from './housekeeping/workflow.ts';
+export { inboundCredit } from './inboundCredit/workflow.ts';
+export { ledgerVerification } from './ledgerVerification/workflow.ts';
+export { payment } from './payment/workflow.ts';
+export { payout, payoutPage } from './payout/workflow.ts';
+export { payoutItem } from './payoutItem/workflow.ts';
+export { reconciliation } from './reconciliation/workflow.ts';
+export { refund } from './refund/workflow.ts';
+export { reviewCase } from './reviewCase/workflow.ts';
+export { sweep } from './sweep/workflow.ts';
+export { webhookDelivery } from './webhookDelivery/workflow.ts';
+export { withdrawal } from './withdrawal/workflow.ts';

@@ -1,0 +1,19 @@
+// The verification of all books, started by its Schedule every day.
+//
+//   1. Verify on one snapshot.   Undo: none, it only reads. Findings fail this flow with LEDGER_BROKEN, so that they stand
+//      red in the Temporal UI; an outage does not.
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { LedgerVerificationActivities, Verified } from '../../activities/ledgerVerification.ts';
+
+const { verifyBooks } = proxyActivities<LedgerVerificationActivities>({
+  startToCloseTimeout: '12 hours',
+  heartbeatTimeout: '2 minutes',
+  retry: { initialInterval: '10 seconds', backoffCoefficient: 2, maximumInterval: '10 minutes' },
+});
+
+export async function ledgerVerification(): Promise<Verified> {
+  setCurrentDetails('The books are being verified; the pending activity shows how far.');
+  const verified = await verifyBooks();
+  setCurrentDetails(`**The books are whole**: ${verified.books} books, ${verified.postings} postings, no finding.`);
+  return verified;
+}

@@ -1,0 +1,77 @@
+// How a payout and its pages run the flows below them: found by the same search attributes, never ended together with
+// them, and only so many at a time.
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  ChildWorkflowFailure,
+  condition,
+  isCancellation,
+  log,
+  ParentClosePolicy,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Kobo } from '../../money.ts';
+import { AMOUNT_KOBO, ENVIRONMENT, FLOW_STATE, ORGANISATION_ID, WALLET_ID } from '../searchAttributes.ts';
+import { WIDEN_EVERY_MS, WINDOW } from './decide.ts';
+
+/** Whoever ends a payout's flow does not end the transfers under way: each goes on to its own end. */
+export function childOptions(child: { id: string; summary: string; state: string }, amount?: Kobo) {
+  const own = workflowInfo().typedSearchAttributes;
+  const [organisationId, environment, walletId] = [ORGANISATION_ID, ENVIRONMENT, WALLET_ID].map((key) => own.get(key));
+  return {
+    workflowId: child.id,
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+    cancellationType: ChildWorkflowCancellationType.ABANDON,
+    staticSummary: child.summary,
+    typedSearchAttributes: [
+      { key: FLOW_STATE, value: child.state },
+      ...(organisationId === undefined ? [] : [{ key: ORGANISATION_ID, value: organisationId }]),
+      ...(environment === undefined ? [] : [{ key: ENVIRONMENT, value: environment }]),
+      ...(walletId === undefined ? [] : [{ key: WALLET_ID, value: walletId }]),
+      ...(amount === undefined ? [] : [{ key: AMOUNT_KOBO, value: amount }]),
+    ],
+  };
+}
+
+/** Waits until a child has ended, however it did, or is found to run apart from us: the books tell what is left to do. */
+export async function untilEnded(child: Promise<unknown>): Promise<void> {
+  try {
+    await child;
+  } catch (error) {
+    if (!(error instanceof ChildWorkflowFailure || error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    log.warn('a flow below this one ended without its result', { reason: String(error.cause ?? error) });
+  }
+}
+
+/** Runs each entry, in order, in a sliding window. `run` must not throw. */
+export async function slideOver<Entry>(entries: readonly Entry[], run: (entry: Entry) => Promise<void>): Promise<void> {
+  let places = WINDOW;
+  let running = 0;
+  const widening = new CancellationScope();
+  if (entries.length > WINDOW) {
+    widening
+      .run(async () => {
+        for (;;) {
+          await sleep(WIDEN_EVERY_MS, { summary: 'lets more items run' });
+          places += WINDOW;
+        }
+      })
+      .catch((error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      });
+  }
+  const all: Promise<void>[] = [];
+  for (const entry of entries) {
+    await condition(() => running < places);
+    running += 1;
+    all.push(
+      run(entry).finally(() => {
+        running -= 1;
+      }),
+    );
+  }
+  widening.cancel();
+  await Promise.all(all);
+}

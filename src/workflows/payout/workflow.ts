@@ -1,0 +1,73 @@
+// The flow of a payout. Its whole money was moved into a reserve when the request was accepted.
+//
+//   1. Run its pages, a hundred items each, all at the same time.   Undo: each item's own.
+//      A page runs one `payoutItem` flow an item, some at a time.
+//   2. Roll up: what the items have become, as the status of the payout and an event.
+//   3. Items that are still open run apart from this flow, or theirs was ended by a person: look again after a pause.
+import {
+  continueAsNew,
+  executeChild,
+  proxyActivities,
+  setCurrentDetails,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { PayoutActivities } from '../../activities/payouts.ts';
+import { MONEY_ACTIVITY } from '../options.ts';
+import { payoutItemSummary } from '../payoutItem/messages.ts';
+import { payoutItem } from '../payoutItem/workflow.ts';
+import { childOptions, slideOver, untilEnded } from './children.ts';
+import { type Page, pagesOf, roundPauseMs } from './decide.ts';
+import type { OpenItem, PayoutInput, PayoutPageInput, PayoutResult } from './messages.ts';
+
+const { listPayoutItems, rollUpPayout } = proxyActivities<PayoutActivities>(MONEY_ACTIVITY);
+
+export async function payout(input: PayoutInput): Promise<PayoutResult> {
+  for (let round = 0; ; round += 1) {
+    setCurrentDetails(
+      `**processing**: ${input.itemCount} items, ${input.amount} kobo and their fees are in the reserve.`,
+    );
+    await Promise.all(pagesOf(input.itemCount).map((page) => untilEnded(runPage(input, page))));
+    const { status, completed, failed } = await rollUpPayout(input);
+    if (status !== 'processing') {
+      setCurrentDetails(`**${status}**: ${completed} items completed, ${failed} failed.`);
+      return { status };
+    }
+    setCurrentDetails(
+      `**processing**: ${completed} items completed, ${failed} failed; waits for ${input.itemCount - completed - failed} whose flow is not under this one.`,
+    );
+    await sleep(roundPauseMs(round), { summary: 'looks again for open items' });
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof payout>(input);
+  }
+}
+
+async function runPage({ payoutId, walletId, organisationId, environment }: PayoutInput, page: Page): Promise<void> {
+  const last = page.from + page.count;
+  const child = {
+    id: `${payoutId}/${page.from + 1}-${last}`,
+    summary: `Items ${page.from + 1} to ${last} of ${payoutId}`,
+    state: 'processing',
+  };
+  const input = { organisationId, environment, payoutId, walletId, page };
+  await executeChild(payoutPage, { ...childOptions(child), args: [input] });
+}
+
+/** Pays some of the items of a payout. */
+export async function payoutPage(input: PayoutPageInput): Promise<void> {
+  const items = await listPayoutItems(input);
+  let ended = 0;
+  await slideOver(items, async (item) => {
+    setCurrentDetails(`**processing**: ${ended} of ${items.length} items have ended.`);
+    await untilEnded(runItem(input, item));
+    ended += 1;
+  });
+}
+
+async function runItem(
+  { organisationId, environment, payoutId, walletId }: PayoutPageInput,
+  { itemId, amount }: OpenItem,
+): Promise<void> {
+  const input = { organisationId, environment, payoutId, walletId, transferId: itemId, amount };
+  const child = { id: itemId, summary: payoutItemSummary(input), state: 'pending' };
+  await executeChild(payoutItem, { ...childOptions(child, amount), args: [input] });
+}

@@ -1,0 +1,13 @@
+// The messages of the reconciliation flow.
+
+/** The period that is looked at; ISO 8601. */
+export interface ReconciliationInput {
+  from: string;
+  to: string;
+}
+
+export interface Reconciled {
+  books: number;
+  lines: number;
+  breaks: number;
+}

@@ -1,0 +1,37 @@
+// Reconciliation, started by its Schedule every day and by `reconciliation run`.
+//
+//   1. Compare every book with its rail's statement and keep a report.   Undo: none, it repairs nothing.
+//      Breaks show as Attention `reconciliation_breaks` on this flow, which ends all the same.
+import { proxyActivities, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { ReconciliationActivities } from '../../activities/reconciliation.ts';
+import { ATTENTION } from '../searchAttributes.ts';
+import type { Reconciled, ReconciliationInput } from './messages.ts';
+
+const { reconcileBooks } = proxyActivities<ReconciliationActivities>({
+  startToCloseTimeout: '6 hours',
+  heartbeatTimeout: '5 minutes',
+  retry: { initialInterval: '10 seconds', backoffCoefficient: 2, maximumInterval: '10 minutes' },
+});
+
+const HOUR_MS = 3_600_000;
+/** Runs overlap by an hour, so that no line falls between two of them. */
+const PERIOD_MS = 25 * HOUR_MS;
+/** What happened in the last hour may be noted by one side only. */
+const SETTLED_AFTER_MS = HOUR_MS;
+
+export async function reconciliation(input?: ReconciliationInput): Promise<Reconciled> {
+  const period = input ?? lastDay(workflowInfo().startTime.getTime());
+  const reconciled = await reconcileBooks(period);
+  const { books, lines, breaks } = reconciled;
+  if (breaks > 0) upsertSearchAttributes([{ key: ATTENTION, value: 'reconciliation_breaks' }]);
+  setCurrentDetails(
+    `**${breaks} breaks** in ${books} books and ${lines} lines, ${period.from} to ${period.to}. ` +
+      'Read them with `npm run cli -- reconciliation show`.',
+  );
+  return reconciled;
+}
+
+function lastDay(now: number): ReconciliationInput {
+  const to = now - SETTLED_AFTER_MS;
+  return { from: new Date(to - PERIOD_MS).toISOString(), to: new Date(to).toISOString() };
+}

@@ -1,0 +1,247 @@
+// /events over HTTP, by status. Deliveries that really happen are in test/webhooks/.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import type { Environment } from '../../src/money.ts';
+import { recordAttempt } from '../../src/records/webhookDeliveries.ts';
+import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+
+let api: TestApi;
+let organisation: TestOrganisation;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(async () => {
+  await api.close();
+});
+
+beforeEach(async () => {
+  organisation = await api.createOrganisation();
+});
+
+const UNKNOWN = 'svc_01k00000000000000000000000_evt';
+
+/** An event as a movement writes it. Its public id. */
+async function emit(
+  type = 'payment.settled',
+  createdAt = new Date(),
+  environment: Environment = 'test',
+): Promise<string> {
+  const id = newUuid();
+  const data = { id: 'svc_x_pay', amount: 200_000, nested: { '2': 'b', '1': 'a' } };
+  await api.services.journal.post({
+    book: { organisationId: organisation.organisationId, environment },
+    events: [{ id, type, resource: 'x', data, createdAt }],
+  });
+  return publicId('event', id);
+}
+
+const createEndpoint = async (more: object = {}): Promise<Resource> =>
+  (await organisation.test.post('/webhook-endpoints', { url: 'https://example.com/hook', ...more })).data;
+
+/** The delivery of an event to an endpoint, as the dispatcher leaves it after so many attempts. */
+async function deliver(eventId: string, endpointId: string, statuses: number[]): Promise<void> {
+  const book = { organisationId: organisation.organisationId, environment: 'test' as const };
+  const ids = { eventId: requireUuid('event', eventId), endpointId: requireUuid('webhookEndpoint', endpointId) };
+  await api.sql`
+    INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
+    VALUES (${book.organisationId}, 'test', ${ids.eventId}, ${ids.endpointId}, 'pending')`;
+  for (const [attempts, status] of statuses.entries()) {
+    const verdict =
+      status < 300 ? { kind: 'delivered' as const } : { kind: 'again' as const, at: new Date('2031-01-01') };
+    const result = { attemptedAt: new Date(), durationMs: 12, responseStatus: status, responseBody: 'ok', error: null };
+    await recordAttempt(api.sql, book, { ...ids, attempts }, result, verdict);
+  }
+}
+
+const outbox = async (): Promise<object[]> =>
+  (
+    await api.sql<{ message: object }[]>`
+      SELECT message FROM outbox WHERE organisation_id = ${organisation.organisationId} AND message ? 'redelivery' ORDER BY id`
+  ).map((row) => row.message);
+
+describe('200', () => {
+  test('read shows the envelope that webhooks carry', async () => {
+    const createdAt = new Date('2026-01-02T03:04:05.678Z');
+    const id = await emit('payment.settled', createdAt);
+    const { status, data } = await organisation.test.get(`/events/${id}`);
+    expect(status).toBe(200);
+    expect(data).toEqual({
+      id,
+      type: 'payment.settled',
+      createdAt: createdAt.toISOString(),
+      data: { id: 'svc_x_pay', amount: 200_000, nested: { '1': 'a', '2': 'b' } },
+    });
+  });
+
+  test('list is newest first, twenty a page, and its cursor carries limit and filters', async () => {
+    const ids: string[] = [];
+    for (let second = 0; second < 23; second += 1) {
+      ids.unshift(await emit('payment.expired', new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(second / 2))))); // pairs at one time
+    }
+    await emit('payment.settled');
+    const first = await organisation.test.get('/events?type=payment.expired');
+    expect(first.pagination).toEqual({ limit: 20, hasMore: true, nextCursor: expect.any(String) });
+    const second = await organisation.test.get(`/events?type=payment.expired&cursor=${first.pagination.nextCursor}`);
+    expect(second.pagination).toEqual({ limit: 20, hasMore: false, nextCursor: null });
+    expect([...first.items, ...second.items].map((item) => item.id)).toEqual(ids);
+    const other = await organisation.test.get(`/events?type=payment.settled&cursor=${first.pagination.nextCursor}`);
+    expect(other.error.code).toBe('INVALID_CURSOR');
+  });
+
+  test('list by time: both ends are included', async () => {
+    const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+    const [, one, two] = [
+      await emit('payout.failed', at(0)),
+      await emit('payout.failed', at(1)),
+      await emit('payout.failed', at(2)),
+    ];
+    await emit('payout.failed', at(3));
+    const range = `createdAtFrom=${at(1).toISOString()}&createdAtTo=${at(2).toISOString()}`;
+    expect((await organisation.test.get(`/events?${range}`)).items.map((item) => item.id)).toEqual([two, one]);
+  });
+
+  test("deliveries shows each endpoint's, with its attempts, newest first", async () => {
+    const id = await emit();
+    const [taken, waiting] = [await createEndpoint(), await createEndpoint()];
+    await deliver(id, taken.id, [500, 200]);
+    await deliver(id, waiting.id, [503]);
+    const { status, items, pagination } = await organisation.test.get(`/events/${id}/deliveries`);
+    expect(status).toBe(200);
+    const attempt = { attemptedAt: expect.any(String), durationMs: 12, responseBody: 'ok', error: null };
+    const delivery = { eventId: id, failureReason: null, createdAt: expect.any(String) };
+    expect(items).toEqual([
+      {
+        ...delivery,
+        endpointId: waiting.id,
+        status: 'pending',
+        nextAttemptAt: '2031-01-01T00:00:00.000Z',
+        deliveredAt: null,
+        attempts: [{ ...attempt, responseStatus: 503 }],
+      },
+      {
+        ...delivery,
+        endpointId: taken.id,
+        status: 'delivered',
+        nextAttemptAt: null,
+        deliveredAt: expect.any(String),
+        attempts: [
+          { ...attempt, responseStatus: 200 },
+          { ...attempt, responseStatus: 500 },
+        ],
+      },
+    ]);
+    expect(pagination).toEqual({ limit: 20, hasMore: false, nextCursor: null });
+
+    const first = await organisation.test.get(`/events/${id}/deliveries?limit=1`);
+    const second = await organisation.test.get(`/events/${id}/deliveries?cursor=${first.pagination.nextCursor}`);
+    expect([...first.items, ...second.items].map((item) => item.endpointId)).toEqual([waiting.id, taken.id]);
+    expect((await organisation.test.get(`/events/${await emit()}/deliveries`)).items).toEqual([]);
+  });
+});
+
+describe('202', () => {
+  test('redeliver opens the deliveries again and tells the relay', async () => {
+    const id = await emit();
+    const [had, wants, wantsOther] = [
+      await createEndpoint({ eventTypes: ['payout.failed'] }),
+      await createEndpoint({ eventTypes: ['payment.settled'] }),
+      await createEndpoint({ eventTypes: ['payout.failed'] }),
+    ];
+    await createEndpoint({ status: 'disabled' });
+    await deliver(id, had.id, [200]);
+    const { status, data } = await organisation.test.post(`/events/${id}/redeliver`);
+    expect([status, data.eventId]).toEqual([202, id]);
+    expect(data.endpointIds).toEqual([had.id, wants.id].toSorted());
+    const eventId: Uuid = requireUuid('event', id);
+    expect(await outbox()).toEqual([{ eventId, redelivery: true }]);
+    const { items } = await organisation.test.get(`/events/${id}/deliveries`);
+    expect(items.map((item) => item.status)).toEqual(['pending', 'pending']);
+
+    const only = await organisation.test.post(`/events/${id}/redeliver`, { endpointId: wantsOther.id });
+    expect(only.data).toEqual({ eventId: id, endpointIds: [wantsOther.id] });
+    expect((await outbox())[1]).toEqual({
+      eventId,
+      redelivery: true,
+      endpointId: requireUuid('webhookEndpoint', wantsOther.id),
+    });
+  });
+
+  test('redeliver with no endpoint to go to says so, and tells nobody', async () => {
+    const { status, data } = await organisation.test.post(`/events/${await emit()}/redeliver`, {});
+    expect([status, data.endpointIds]).toEqual([202, []]);
+    expect(await outbox()).toEqual([]);
+  });
+});
+
+describe('400', () => {
+  test.each(['type=payment.paid', 'createdAtFrom=yesterday', 'createdAtTo=2026-01-01'])(
+    'list with %s',
+    async (query) => {
+      const { status, error } = await organisation.test.get(`/events?${query}`);
+      expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    },
+  );
+
+  test.each([{ endpointId: 1 }, { endpoint: 'x' }, [], 'text'])('redeliver with %j', async (body) => {
+    const { status, error } = await organisation.test.post(`/events/${await emit()}/redeliver`, JSON.stringify(body));
+    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+  });
+});
+
+describe('403', () => {
+  test('without the webhook scope', async () => {
+    const { key } = await api.createKey(organisation.organisationId, { scopes: ['wallet'] });
+    expect((await api.client(key).get('/events')).error.code).toBe('API_KEY_SCOPE_FORBIDDEN');
+  });
+});
+
+describe('404', () => {
+  test('an unknown id, a malformed one, and those of another organisation or environment', async () => {
+    const live = await emit('payment.settled', new Date(), 'live');
+    const mine = organisation;
+    organisation = await api.createOrganisation();
+    const foreign = await emit();
+    for (const id of [UNKNOWN, 'nonsense', live, foreign]) {
+      for (const answer of [
+        await mine.test.get(`/events/${id}`),
+        await mine.test.get(`/events/${id}/deliveries`),
+        await mine.test.post(`/events/${id}/redeliver`),
+      ]) {
+        expect([answer.status, answer.error.code, answer.error.details]).toEqual([
+          404,
+          'EVENT_NOT_FOUND',
+          { resource: 'event', id },
+        ]);
+      }
+    }
+    expect((await mine.test.get('/events')).items).toEqual([]);
+    expect((await mine.live.get(`/events/${live}`)).status).toBe(200);
+  });
+
+  test("redeliver to an endpoint that is unknown or another organisation's", async () => {
+    const id = await emit();
+    const other = await api.createOrganisation();
+    const { data: foreign } = await other.test.post('/webhook-endpoints', { url: 'https://example.com/' });
+    for (const endpointId of ['nonsense', 'svc_01k00000000000000000000000_whe', foreign.id]) {
+      const { status, error } = await organisation.test.post(`/events/${id}/redeliver`, { endpointId });
+      expect([status, error.code, error.details.id]).toEqual([404, 'WEBHOOK_ENDPOINT_NOT_FOUND', endpointId]);
+    }
+    expect(await outbox()).toEqual([]);
+  });
+});
+
+describe('422', () => {
+  test('redeliver to a disabled endpoint', async () => {
+    const endpoint = await createEndpoint({ status: 'disabled' });
+    const { status, error } = await organisation.test.post(`/events/${await emit()}/redeliver`, {
+      endpointId: endpoint.id,
+    });
+    expect([status, error.code, error.details]).toEqual([
+      422,
+      'WEBHOOK_ENDPOINT_DISABLED',
+      { endpointId: endpoint.id },
+    ]);
+  });
+});

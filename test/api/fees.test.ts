@@ -1,0 +1,92 @@
+// GET /fees/quote: the fee schedule of contract sections 4.8 and 4.9, as an accountant reads it.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startTestApi, type TestApi } from '../support/api.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(async () => {
+  await api.close();
+});
+
+const quote = (type: string, amount: string) => api.test.get(`/fees/quote?type=${type}&amount=${amount}`);
+
+// 1% of the amount, half a kobo rounded up, at least 500 and at most 18 000; and 2 000 more for a bank transfer out.
+const SERVICE_FEES = [
+  [1, 500],
+  [50_000, 500],
+  [50_049, 500],
+  [50_050, 501],
+  [100_000, 1_000],
+  [1_799_949, 17_999],
+  [1_799_950, 18_000],
+  [1_800_000, 18_000],
+  [1_000_000_000_000, 18_000],
+] as const;
+
+describe('200', () => {
+  test.each(SERVICE_FEES)('a bank-transfer payment of %i costs %i', async (amount, fee) => {
+    const { status, data } = await quote('bank_transfer_payment', String(amount));
+    expect(status).toBe(200);
+    expect(data).toEqual({ type: 'bank_transfer_payment', amount, fee, totalAmount: amount + fee, currency: 'NGN' });
+  });
+
+  test.each(SERVICE_FEES)('a withdrawal and a payout item of %i cost %i and 2000 more', async (amount, serviceFee) => {
+    const fee = serviceFee + 2_000;
+    for (const type of ['withdrawal', 'payout_item']) {
+      const { data } = await quote(type, String(amount));
+      expect(data).toEqual({ type, amount, fee, totalAmount: amount + fee, currency: 'NGN' });
+    }
+  });
+
+  test.each(['virtual_wallet_payment', 'transfer'])('a %s is free', async (type) => {
+    const { data } = await quote(type, '250000');
+    expect(data).toEqual({ type, amount: 250_000, fee: 0, totalAmount: 250_000, currency: 'NGN' });
+  });
+
+  test('a payment charges what was quoted for it', async () => {
+    const targetWalletId = await api.createWallet();
+    const quoted = await quote('bank_transfer_payment', '123450');
+    const payment = await api.test.money('/payments', { method: 'bank_transfer', baseAmount: 123_450, targetWalletId });
+    expect(payment.data).toMatchObject({ fee: quoted.data.fee, payableAmount: quoted.data.totalAmount });
+  });
+});
+
+describe('400 VALIDATION_FAILED', () => {
+  test.each([
+    ['no type', '?amount=1000', 'type'],
+    ['an unknown type', '?type=refund&amount=1000', 'type'],
+    ['no amount', '?type=withdrawal', 'amount'],
+    ['an empty amount', '?type=withdrawal&amount=', 'amount'],
+    ['two amounts', '?type=withdrawal&amount=1000&amount=2000', 'amount'],
+    ['zero', '?type=withdrawal&amount=0', 'amount'],
+    ['a negative amount', '?type=withdrawal&amount=-1', 'amount'],
+    ['a fraction', '?type=withdrawal&amount=10.5', 'amount'],
+    ['a fraction of nothing', '?type=withdrawal&amount=10.0', 'amount'],
+    ['an exponent', '?type=withdrawal&amount=1e3', 'amount'],
+    ['a sign', '?type=withdrawal&amount=%2B5', 'amount'],
+    ['a space', '?type=withdrawal&amount=%205', 'amount'],
+    ['hexadecimal', '?type=withdrawal&amount=0x10', 'amount'],
+    ['digits of another script', '?type=withdrawal&amount=%D9%A1%D9%A2', 'amount'],
+    ['one more than the largest amount', '?type=withdrawal&amount=1000000000001', 'amount'],
+    ['more digits than a number holds', `?type=withdrawal&amount=${'9'.repeat(400)}`, 'amount'],
+  ])('%s', async (_name, query, field) => {
+    const { status, error } = await api.test.get(`/fees/quote${query}`);
+    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
+  });
+});
+
+test('403 for a key without the wallet scope', async () => {
+  const { key } = await api.createKey(api.organisation.organisationId, { scopes: ['payment', 'transfer', 'payout'] });
+  const { status, error } = await api.client(key).get('/fees/quote?type=transfer&amount=1');
+  expect([status, error.code]).toEqual([403, 'API_KEY_SCOPE_FORBIDDEN']);
+});
+
+test('live quotes the same fees, though it has no rail', async () => {
+  const { status, data } = await api.live.get('/fees/quote?type=withdrawal&amount=100000');
+  expect([status, data.fee]).toEqual([200, 3_000]);
+});

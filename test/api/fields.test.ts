@@ -1,0 +1,227 @@
+// What a request may hold, and how it is told what is wrong: dotted paths, reasons and bounds (contract, section 7).
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Answer, KYC, startTestApi, type TestApi } from '../support/api.ts';
+import { moneyRoutes } from '../support/moneyRequests.ts';
+import { pathOf, routeCases } from '../support/routes.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.close());
+
+/** What is wrong, by field. Fails unless it is a 400 VALIDATION_FAILED whose fields have the contract's shape. */
+function problemsOf({ status, error }: Answer): Record<string, unknown>[] {
+  expect([status, error.type, error.code]).toEqual([400, 'validation_error', 'VALIDATION_FAILED']);
+  expect(Object.keys(error.details)).toEqual(['fields']);
+  const fields = error.details.fields as Record<string, unknown>[];
+  expect(fields.length).toBeGreaterThan(0);
+  for (const field of fields) {
+    expect(Object.keys(field).filter((name) => name !== 'constraint')).toEqual(['field', 'code', 'message']);
+    expect(field.message).toEqual(expect.any(String));
+  }
+  return fields.map(({ field, code, constraint }) => ({
+    field,
+    code,
+    ...(constraint !== undefined && { constraint }),
+  }));
+}
+
+const AMOUNT_MAX = 1_000_000_000_000;
+
+/** Where each money route takes an amount. `with` puts JSON text there. */
+const AMOUNTS: [string, string, (body: Record<string, unknown>, value: string) => string][] = [
+  ['POST /wallets/:id/transfer', 'amount', (body, value) => put(body, 'amount', value)],
+  ['POST /wallets/:id/withdraw', 'amount', (body, value) => put(body, 'amount', value)],
+  ['POST /payments', 'baseAmount', (body, value) => put(body, 'baseAmount', value)],
+  ['POST /payments/:id/refund', 'amount', (body, value) => put(body, 'amount', value)],
+  [
+    'POST /payouts',
+    'items.0.amount',
+    (body, value) =>
+      put(body, 'items', `[${put((body.items as Record<string, unknown>[])[0] ?? {}, 'amount', value)}]`),
+  ],
+];
+
+/** The body as JSON, with this text as the value of a field. */
+function put(body: Record<string, unknown>, field: string, value: string): string {
+  return JSON.stringify({ ...body, [field]: '@@' }).replace('"@@"', value);
+}
+
+describe.each(AMOUNTS)('the amount of %s', (name, field, withAmount) => {
+  const send = async (value: string): Promise<Answer> => {
+    const { path, body } = (await moneyRoutes(api)[name]?.good()) ?? { path: '', body: {} };
+    return await api.test.money(path, withAmount(body, value));
+  };
+  const wrongType = { field, code: 'invalid_type', constraint: { expected: 'number' } };
+  const fraction = { field, code: 'invalid_type', constraint: { expected: 'int' } };
+  const tooSmall = { field, code: 'too_small', constraint: { minimum: 1 } };
+  const tooBig = { field, code: 'too_big', constraint: { maximum: AMOUNT_MAX } };
+
+  test.each<[string, object]>([
+    ['"5"', wrongType],
+    ['"1e3"', wrongType],
+    ['null', wrongType],
+    ['true', wrongType],
+    ['[5]', wrongType],
+    ['{}', wrongType],
+    ['1e400', wrongType],
+    ['1.5', fraction],
+    ['0.1', fraction],
+    ['1e-7', fraction],
+    ['999999999999.5', fraction],
+    ['0', tooSmall],
+    ['-0', tooSmall],
+    ['-5', tooSmall],
+    ['1000000000001', tooBig],
+    ['9007199254740993', tooBig],
+    ['123456789012345678901234567890', tooBig],
+  ])('%s is refused, never rounded', async (value, problem) => {
+    expect(problemsOf(await send(value))).toContainEqual(problem);
+  });
+
+  // JSON knows one kind of number: these are whole ones, however they are spelled.
+  test.each(['1e3', '1000.0', '10.00e2', '1000000000000'])('%s is a whole number', async (value) => {
+    expect((await send(value)).status).not.toBe(400);
+  });
+});
+
+describe('a text', () => {
+  const texts: [string, string, string, number][] = [
+    ['/wallets', 'fullName', '{"email":"a@test.example","fullName":@@}', 200],
+    ['/wallets', 'phone', '{"email":"a@test.example","phone":@@}', 32],
+    ['/wallets', 'externalReference', '{"email":"a@test.example","externalReference":@@}', 255],
+    [
+      '/payments',
+      'description',
+      '{"method":"virtual_wallet","baseAmount":1,"targetWalletId":"x","description":@@}',
+      500,
+    ],
+    ['/wallets/x/transfer', 'description', '{"amount":1,"destinationWalletId":"x","description":@@}', 500],
+    ['/wallets/x/transfer', 'destinationWalletId', '{"amount":1,"destinationWalletId":@@}', 64],
+    ['/wallets/x/pay', 'paymentId', '{"paymentId":@@}', 64],
+  ];
+
+  test.each(texts)('%s %s', async (path, field, template, max) => {
+    const send = (value: string) => api.test.money(path, template.replace('@@', value));
+    const refused: [string, object][] = [
+      ['""', { field, code: 'too_small', constraint: { minimum: 1 } }],
+      [`"${'x'.repeat(max + 1)}"`, { field, code: 'too_big', constraint: { maximum: max } }],
+      ['"a\\u0000b"', { field, code: 'invalid_string', constraint: { format: 'regex' } }],
+      ['"a\\ud800b"', { field, code: 'custom' }],
+      ['"\\udc00\\ud800"', { field, code: 'custom' }],
+      ['5', { field, code: 'invalid_type', constraint: { expected: 'string' } }],
+      ['["x"]', { field, code: 'invalid_type', constraint: { expected: 'string' } }],
+    ];
+    for (const [value, problem] of refused) {
+      expect([value, problemsOf(await send(value))]).toEqual([value, expect.arrayContaining([problem])]);
+    }
+    for (const value of [
+      `"${'x'.repeat(max)}"`,
+      '"\\ud83d\\ude00"',
+      '"\\u00e9\\n\\t\\u202e"',
+      '"0"',
+      '"null"',
+      '"\'; DROP TABLE wallets"',
+    ]) {
+      expect((await send(value)).status).not.toBe(400);
+    }
+  });
+
+  test('comes back exactly as it was sent', async () => {
+    const fullName = 'Ọlá\t"Ada" \\ \u{1F600} \u202E <script>&amp; %00 $1 \'';
+    const { data } = await api.test.post('/wallets', { email: 'a@test.example', fullName });
+    expect((await api.test.get(`/wallets/${data.id}`)).data.fullName).toBe(fullName);
+  });
+});
+
+describe('a key that a request does not have is refused by its name', () => {
+  test.each([
+    ['id', '"svc_00000000000000000000000000_wlt"'],
+    ['kind', '"settlement"'],
+    ['status', '"active"'],
+    ['kycStatus', '"tier1"'],
+    ['balance', '1000000'],
+    ['organisationId', '"x"'],
+    ['constructor', '{}'],
+    ['toString', '1'],
+    ['__proto__', '{"kycStatus":"tier1"}'],
+    ['', '1'],
+  ])('POST /wallets with "%s"', async (name, value) => {
+    const answer = await api.test.post('/wallets', `{"email":"a@test.example",${JSON.stringify(name)}:${value}}`);
+    expect(problemsOf(answer)).toEqual([{ field: name, code: 'unrecognized_keys' }]);
+  });
+
+  test.each(routeCases(({ body }) => body !== undefined))('$name', async ({ method, route }) => {
+    const options = { body: { 'not a field': 1 }, idempotencyKey: 'loose' };
+    const problems = problemsOf(await api.test.call(method, pathOf(route), options));
+    expect(problems).toContainEqual({ field: 'not a field', code: 'unrecognized_keys' });
+  });
+
+  test('in a nested object, by its path', async () => {
+    const bankAccount = { accountNumber: '0123456789', bankCode: '058', iban: 'x' };
+    const items = [
+      { amount: 1, bankAccount: { ...bankAccount, iban: undefined } },
+      { amount: 1, bankAccount, fee: 0 },
+    ];
+    expect(problemsOf(await api.test.money('/payouts', { items, total: 2 }))).toEqual([
+      { field: 'items.1.bankAccount.iban', code: 'unrecognized_keys' },
+      { field: 'items.1.fee', code: 'unrecognized_keys' },
+      { field: 'total', code: 'unrecognized_keys' },
+    ]);
+  });
+});
+
+describe('everything that is wrong is told at once', () => {
+  test('with the path into an array', async () => {
+    const good = { amount: 1, bankAccount: { accountNumber: '0123456789', bankCode: '058' } };
+    const items = Array.from({ length: 20 }, (_, place): object => (place === 17 ? { ...good, amount: 0 } : good));
+    expect(problemsOf(await api.test.money('/payouts', { items }))).toEqual([
+      { field: 'items.17.amount', code: 'too_small', constraint: { minimum: 1 } },
+    ]);
+  });
+
+  test('for KYC details', async () => {
+    const walletId = await api.createWallet(api.test, { tier1: false });
+    expect(
+      problemsOf(await api.test.post(`/wallets/${walletId}/kyc`, { gender: 'x', bvn: '123', country: 'ng' })),
+    ).toEqual([
+      { field: 'bvn', code: 'invalid_string', constraint: { format: 'regex' } },
+      { field: 'dateOfBirth', code: 'invalid_type', constraint: { expected: 'string' } },
+      { field: 'gender', code: 'invalid_value', constraint: { values: ['male', 'female', 'other'] } },
+      { field: 'phone', code: 'invalid_type', constraint: { expected: 'string' } },
+      { field: 'addressLine1', code: 'invalid_type', constraint: { expected: 'string' } },
+      { field: 'city', code: 'invalid_type', constraint: { expected: 'string' } },
+      { field: 'state', code: 'invalid_type', constraint: { expected: 'string' } },
+      { field: 'country', code: 'invalid_string', constraint: { format: 'regex' } },
+    ]);
+  });
+
+  test('never repeats what was sent', async () => {
+    const walletId = await api.createWallet(api.test, { tier1: false });
+    const { text } = await api.test.post(`/wallets/${walletId}/kyc`, {
+      ...KYC,
+      bvn: '3333333333x',
+      dateOfBirth: 'soon',
+    });
+    expect(text).not.toContain('3333333333');
+    expect(text).not.toContain('soon');
+  });
+});
+
+describe('an email', () => {
+  test.each([
+    ['nothing', ''],
+    ['a name', 'ada'],
+    ['no host', 'ada@'],
+    ['no name', '@test.example'],
+    ['a space in it', 'a b@test.example'],
+    ['a host without a dot', 'ada@test'],
+    ['more than 254 characters', `${'a'.repeat(250)}@x.io`],
+    ['a NUL in it', 'a\0@test.example'],
+  ])('with %s is none', async (_what, email) => {
+    expect(problemsOf(await api.test.post('/wallets', { email })).map(({ field }) => field)).toContain('email');
+  });
+});

@@ -1,0 +1,188 @@
+// The database going away under the API: an answer within seconds, nothing half done, and the same request again works.
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
+import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
+import { until } from '../support/until.ts';
+
+/** What every movement's statement contains. */
+const MOVEMENT = '"movements"';
+
+let database: TestDatabase;
+let proxy: TcpProxy;
+let api: TestApi;
+let temporal: () => Promise<boolean> = () => Promise.resolve(true);
+
+beforeAll(async () => {
+  database = await createDatabase();
+  proxy = await startTcpProxy(database.url);
+  api = await startTestApi({
+    databaseUrl: database.url,
+    databaseUrlOfApi: proxy.url,
+    temporalIsUp: () => temporal(),
+  });
+});
+
+afterEach(async () => {
+  proxy.heal();
+  temporal = () => Promise.resolve(true);
+  await until('the API to reach its database', async () => (await api.test.get('/health')).status === 200);
+});
+
+afterAll(async () => {
+  await api.close();
+  await proxy.close();
+  await database.drop();
+});
+
+interface Attempt {
+  source: string;
+  destination: string;
+  send: () => Promise<Answer>;
+}
+
+async function attemptTransfer(): Promise<Attempt> {
+  const [source, destination] = [await api.createWallet(api.test, { balance: 500 }), await api.createWallet()];
+  const key = randomUUID();
+  const body = { destinationWalletId: destination, amount: 200 };
+  return { source, destination, send: () => api.test.money(`/wallets/${source}/transfer`, body, key) };
+}
+
+async function expectOneTransfer({ source, destination }: Attempt): Promise<void> {
+  expect([await api.balanceOf(source), await api.balanceOf(destination)]).toEqual([300, 200]);
+}
+
+async function timed<Result>(work: Promise<Result>): Promise<{ result: Result; seconds: number }> {
+  const started = performance.now();
+  const result = await work;
+  return { result, seconds: (performance.now() - started) / 1000 };
+}
+
+const SERVICE_UNAVAILABLE = {
+  type: 'internal_error',
+  code: 'SERVICE_UNAVAILABLE',
+  details: { retryable: true, service: 'database' },
+};
+
+describe('health', () => {
+  const health = () => timed(api.client(null).get('/health'));
+
+  test('200 ok, with the state of each part', async () => {
+    const { result } = await health();
+    expect(result.data).toEqual({
+      status: 'ok',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      environment: 'test',
+      checks: { database: 'ok', temporal: 'ok', rail: 'sandbox' },
+    });
+    const live = await api.client(null, 'live').get('/health');
+    expect(live.data).toMatchObject({ environment: 'live', checks: { rail: 'none' } });
+  });
+
+  test.each<[string, () => Promise<boolean>]>([
+    ['refuses', () => Promise.reject(new Error('no connection'))],
+    ['hangs', () => new Promise(() => {})],
+  ])('200 degraded when Temporal %s', async (_how, isUp) => {
+    temporal = isUp;
+    const { result, seconds } = await health();
+    expect([result.status, result.data.status]).toEqual([200, 'degraded']);
+    expect(result.data.checks).toMatchObject({ database: 'ok', temporal: 'unreachable' });
+    expect(seconds).toBeLessThan(2);
+  });
+
+  test.each(['refuse', 'swallow'] as const)('503 within two seconds when the database is gone (%s)', async (how) => {
+    proxy[how]();
+    const { result, seconds } = await health();
+    expect([result.status, result.error]).toEqual([503, expect.objectContaining(SERVICE_UNAVAILABLE)]);
+    expect(seconds).toBeLessThan(2);
+  });
+});
+
+describe.each(['refuse', 'swallow'] as const)('a database that is gone (%s)', (how) => {
+  test('a movement answers 503 within seconds and leaves nothing; the same request later moves the money once', async () => {
+    const attempt = await attemptTransfer();
+    proxy[how]();
+    const { result, seconds } = await timed(attempt.send());
+    expect([result.status, result.error]).toEqual([503, expect.objectContaining(SERVICE_UNAVAILABLE)]);
+    expect(seconds).toBeLessThan(10);
+    expect(await api.balanceOf(attempt.source)).toBe(500);
+    proxy.heal();
+    const again = await until('the money to move', async () => {
+      const answer = await attempt.send();
+      return answer.status === 201 && answer;
+    });
+    expect(again.status).toBe(201);
+    await expectOneTransfer(attempt);
+  });
+
+  test('a read answers 503 within seconds', async () => {
+    proxy[how]();
+    const { result, seconds } = await timed(api.test.get('/wallets'));
+    expect([result.status, result.error]).toEqual([503, expect.objectContaining(SERVICE_UNAVAILABLE)]);
+    expect(seconds).toBeLessThan(10);
+  });
+});
+
+describe('a connection lost around the statement that moves the money', () => {
+  test('after the commit, before the answer: 201, and once', async () => {
+    const attempt = await attemptTransfer();
+    const lost = proxy.loseReplyTo(MOVEMENT);
+    const answer = await attempt.send();
+    await lost;
+    expect(answer.status).toBe(201);
+    await expectOneTransfer(attempt);
+    expect((await attempt.send()).data).toEqual(answer.data);
+  });
+
+  test('before the statement: 201, and once', async () => {
+    const attempt = await attemptTransfer();
+    const lost = proxy.loseRequest(MOVEMENT);
+    const answer = await attempt.send();
+    await lost;
+    expect(answer.status).toBe(201);
+    await expectOneTransfer(attempt);
+  });
+
+  test('the database goes for good right after the commit: 503, and the same key tells the truth later', async () => {
+    const attempt = await attemptTransfer();
+    const lost = proxy.loseReplyTo(MOVEMENT);
+    const sending = attempt.send();
+    await lost;
+    proxy.refuse();
+    const answer = await sending;
+    expect([answer.status, answer.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    await expectOneTransfer(attempt);
+    proxy.heal();
+    const again = await until('the outcome', async () => {
+      const replay = await attempt.send();
+      return replay.status !== 503 && replay;
+    });
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    await expectOneTransfer(attempt);
+  });
+
+  test('the backend is ended in the middle of the statement: 201, and once', async () => {
+    const attempt = await attemptTransfer();
+    // Hold the source's row, so that the statement waits inside ledger.post; then end its backend.
+    const held = api.sql.reserve();
+    const holder = await held;
+    try {
+      await holder`BEGIN`;
+      await holder`SELECT FROM ledger.accounts WHERE code = ${`wallet:${attempt.source}`} FOR UPDATE`;
+      const sending = attempt.send();
+      const ended = await until('the statement to wait', async () => {
+        const [row] = await api.sql<{ ended: boolean }[]>`
+          SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ledger.post%'`;
+        return row?.ended;
+      });
+      expect(ended).toBe(true);
+      await holder`ROLLBACK`;
+      expect((await sending).status).toBe(201);
+    } finally {
+      holder.release();
+    }
+    await expectOneTransfer(attempt);
+  });
+});

@@ -1,0 +1,345 @@
+// Lists: pages by cursor, page sizes and filters (contract, section 4.10), for every list of the service.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newUuid, publicId } from '../../src/ids.ts';
+import { type Answer, KYC, type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { moneyRoutes } from '../support/moneyRequests.ts';
+
+let api: TestApi;
+let organisation: TestOrganisation;
+/** The paths of the lists, by their name; some belong to one resource. */
+let paths: Record<string, string>;
+
+const LISTS = [
+  'wallets',
+  'statement',
+  'transfers',
+  'withdrawals',
+  'payments',
+  'refunds',
+  'payouts',
+  'webhook endpoints',
+  'events',
+] as const;
+const ROWS = 7;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  organisation = await api.createOrganisation();
+  paths = await fill(organisation);
+});
+
+afterAll(() => api.close());
+
+/** Gives an organisation at least seven of everything that is listed, created in three moments: most share theirs. */
+async function fill(owner: TestOrganisation): Promise<Record<string, string>> {
+  const table = moneyRoutes(api, owner);
+  let payerPath = '';
+  let paymentId = '';
+  for (let row = 0; row < ROWS; row += 1) {
+    for (const [name, { good }] of Object.entries(table)) {
+      const { path, body } = await good();
+      if (name === 'POST /payments/:id/refund') {
+        if (paymentId === '') paymentId = path.split('/')[2] ?? '';
+        await owner.test.money(`/payments/${paymentId}/refund`, { amount: 1, destination: 'wallet' });
+        continue;
+      }
+      if (name === 'POST /wallets/:id/transfer') {
+        if (payerPath === '') payerPath = path;
+        await owner.test.money(payerPath, { ...body, amount: 1 });
+        continue;
+      }
+      await owner.test.money(path, body);
+    }
+    await owner.test.post('/webhook-endpoints', { url: `https://receiver.test.example/${row}` });
+  }
+  for (const name of [
+    'wallets',
+    'transfers',
+    'withdrawals',
+    'payments',
+    'refunds',
+    'payouts',
+    'webhook_endpoints',
+    'events',
+  ]) {
+    await api.sql.unsafe(
+      `UPDATE ${name} SET created_at = date_trunc('hour', created_at) + get_byte(uuid_send(id), 15) % 3 * interval '1 s'
+       WHERE organisation_id = $1`,
+      [owner.organisationId],
+    );
+  }
+  return {
+    wallets: '/wallets',
+    statement: payerPath.replace('/transfer', '/transactions'),
+    transfers: '/transfers',
+    withdrawals: '/withdrawals',
+    payments: '/payments',
+    refunds: `/payments/${paymentId}/refunds`,
+    payouts: '/payouts',
+    'webhook endpoints': '/webhook-endpoints',
+    events: '/events',
+  };
+}
+
+const get = (path: string): Promise<Answer> => organisation.test.get(path);
+const add = (path: string, parameters: string): string => `${path}${path.includes('?') ? '&' : '?'}${parameters}`;
+
+async function page(path: string): Promise<Answer> {
+  const answer = await get(path);
+  expect(answer.status).toBe(200);
+  return answer;
+}
+
+/** Every page from the first to the last. */
+async function walk(path: string): Promise<Answer[]> {
+  const pages = [await page(path)];
+  for (;;) {
+    const { nextCursor } = pages.at(-1)?.pagination ?? { nextCursor: null };
+    if (nextCursor === null) return pages;
+    pages.push(await page(add(path.split('?')[0] ?? '', `cursor=${nextCursor}`)));
+  }
+}
+
+const identity = (row: Resource): string => row.id ?? String(row.transactionId);
+
+describe.each(LISTS)('the list of %s', (name) => {
+  test.each([1, 2, 3, 5])('is walked %i at a time without loss or repetition, newest first', async (limit) => {
+    const path = paths[name] ?? '';
+    const whole = (await page(add(path, 'limit=100'))).items;
+    expect(whole.length).toBeGreaterThanOrEqual(ROWS);
+    const walked = await walk(add(path, `limit=${limit}`));
+    expect(walked.flatMap(({ items }) => items)).toEqual(whole);
+    expect(new Set(whole.map(identity)).size).toBe(whole.length);
+    const times = whole.map(({ createdAt }) => String(createdAt));
+    expect(times).toEqual(times.toSorted().toReversed());
+    const last = walked.pop();
+    expect(last?.pagination).toEqual({ limit, hasMore: false, nextCursor: null });
+    for (const { items, pagination } of walked) {
+      expect(pagination).toEqual({ limit, hasMore: true, nextCursor: expect.any(String) });
+      expect(items).toHaveLength(limit);
+    }
+  });
+
+  test('ends with a full page when its length fits', async () => {
+    const path = paths[name] ?? '';
+    const { items } = await page(add(path, 'limit=100'));
+    const { pagination } = await page(add(path, `limit=${items.length}`));
+    expect(pagination).toEqual({ limit: items.length, hasMore: false, nextCursor: null });
+  });
+
+  test.each(['0', '-1', '101', '1000', 'abc', '1.5', '1e1', '', '%205', '0x10', '99999999999999999999', 'null'])(
+    'a limit of "%s" is 20',
+    async (limit) => {
+      expect((await page(add(paths[name] ?? '', `limit=${limit}`))).pagination.limit).toBe(20);
+    },
+  );
+
+  test('no limit is 20, and the bounds themselves are taken', async () => {
+    const path = paths[name] ?? '';
+    expect((await page(path)).pagination.limit).toBe(20);
+    expect((await page(add(path, 'limit=1'))).pagination.limit).toBe(1);
+    expect((await page(add(path, 'limit=100'))).pagination.limit).toBe(100);
+  });
+
+  test('a cursor carries its limit, whatever limit comes with it', async () => {
+    const path = paths[name] ?? '';
+    const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
+    for (const extra of ['', '&limit=5', '&limit=nonsense']) {
+      const second = await page(add(path, `cursor=${nextCursor}${extra}`));
+      expect([second.pagination.limit, second.items.length]).toEqual([2, 2]);
+    }
+  });
+
+  test('a cursor with any character changed, added or left out is 400 INVALID_CURSOR', async () => {
+    const path = paths[name] ?? '';
+    const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
+    const cursor = nextCursor ?? '';
+    const tampered = [
+      ...Array.from(
+        cursor,
+        (character, at) => cursor.slice(0, at) + (character === 'A' ? 'B' : 'A') + cursor.slice(at + 1),
+      ),
+      cursor.slice(1),
+      cursor.slice(0, -1),
+      ...['A', '=', '%20', '.', cursor].map((more) => cursor + more),
+      '',
+      'x',
+      '%00',
+      'null',
+      Buffer.alloc(80).toString('base64url'),
+    ];
+    for (const each of tampered) {
+      const { status, error } = await get(add(path, `cursor=${each}`));
+      expect([each, status, error.type, error.code, error.details]).toEqual([
+        each,
+        400,
+        'validation_error',
+        'INVALID_CURSOR',
+        { fields: [] },
+      ]);
+    }
+  });
+
+  test('a cursor of another list, another organisation or another environment is INVALID_CURSOR', async () => {
+    const path = paths[name] ?? '';
+    const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
+    for (const other of LISTS.filter((list) => list !== name)) {
+      const { error } = await get(add(paths[other] ?? '', `cursor=${nextCursor}`));
+      expect([other, error.code]).toEqual([other, 'INVALID_CURSOR']);
+    }
+    if (path.split('/').length > 2) return; // a list of one resource is not there for anybody else
+    expect((await api.test.get(add(path, `cursor=${nextCursor}`))).error.code).toBe('INVALID_CURSOR');
+    expect((await organisation.live.get(add(path, `cursor=${nextCursor}`))).error.code).toBe('INVALID_CURSOR');
+  });
+
+  test('a cursor holds for its filters only', async () => {
+    const path = paths[name] ?? '';
+    const filter = 'createdAtFrom=2001-01-01T00:00:00Z';
+    const filtered = (await page(add(path, `limit=2&${filter}`))).pagination.nextCursor;
+    const plain = (await page(add(path, 'limit=2'))).pagination.nextCursor;
+    expect((await page(add(path, `cursor=${filtered}&${filter}`))).items).toHaveLength(2);
+    for (const query of [
+      `cursor=${filtered}`,
+      `cursor=${filtered}&createdAtFrom=2001-01-01T00:00:01Z`,
+      `cursor=${filtered}&${filter}&createdAtTo=2101-01-01T00:00:00Z`,
+      `cursor=${plain}&${filter}`,
+    ]) {
+      expect([query, (await get(add(path, query))).error.code]).toEqual([query, 'INVALID_CURSOR']);
+    }
+  });
+
+  test('a window of time is inclusive at both ends, in any zone', async () => {
+    const path = paths[name] ?? '';
+    const { items } = await page(add(path, 'limit=100'));
+    const at = String(items[Math.floor(items.length / 2)]?.createdAt);
+    const moment = encodeURIComponent(at);
+    const there = items.filter(({ createdAt }) => createdAt === at);
+    const window = await page(add(path, `limit=100&createdAtFrom=${moment}&createdAtTo=${moment}`));
+    expect(window.items).toEqual(there);
+    const abroad = encodeURIComponent(`${new Date(Date.parse(at) + 3_600_000).toISOString().slice(0, -1)}+01:00`);
+    expect((await page(add(path, `limit=100&createdAtFrom=${abroad}&createdAtTo=${abroad}`))).items).toEqual(there);
+    expect((await page(add(path, 'createdAtTo=2001-01-01T00:00:00Z'))).items).toEqual([]);
+    expect((await page(add(path, 'createdAtFrom=2101-01-01T00:00:00Z'))).items).toEqual([]);
+  });
+
+  test.each(['createdAtFrom', 'createdAtTo'])('a %s that is no time is 400', async (field) => {
+    for (const value of ['yesterday', '2026-02-30T00:00:00Z', '2026-01-01', '%00', '']) {
+      const { status, error } = await get(add(paths[name] ?? '', `${field}=${value}`));
+      expect([value, status, error.code]).toEqual([value, 400, 'VALIDATION_FAILED']);
+      expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
+    }
+  });
+
+  test('a parameter that it does not have is ignored', async () => {
+    const path = paths[name] ?? '';
+    expect((await page(add(path, 'limit=2&page=7&offset=3&constructor=x'))).items).toEqual(
+      (await page(add(path, 'limit=2'))).items,
+    );
+  });
+});
+
+describe('while the list grows', () => {
+  test('a walk shows what was there when it began, once', async () => {
+    const before = (await page('/wallets?limit=100')).items.map(({ id }) => id);
+    const seen: string[] = [];
+    let path = '/wallets?limit=3';
+    for (;;) {
+      const { items, pagination } = await page(path);
+      seen.push(...items.map(({ id }) => id));
+      await api.createWallet(organisation.test, { tier1: false });
+      if (pagination.nextCursor === null) break;
+      path = `/wallets?cursor=${pagination.nextCursor}`;
+    }
+    expect(seen).toEqual(before);
+  });
+});
+
+describe('a cursor', () => {
+  test('outlives a new signing key in front of the old one', async () => {
+    const { nextCursor } = (await page('/wallets?limit=2')).pagination;
+    const old = `test:${Buffer.alloc(32, 7).toString('base64url')}`;
+    const rotated = await startTestApi({
+      databaseUrl: api.databaseUrl,
+      settings: { MANILLA_KEYS: `next:${Buffer.alloc(32, 9).toString('base64url')},${old}` },
+    });
+    try {
+      const client = rotated.client(organisation.test.key);
+      expect((await client.get(`/wallets?cursor=${nextCursor}`)).status).toBe(200);
+      const { pagination } = await client.get('/wallets?limit=2');
+      expect((await get(`/wallets?cursor=${pagination.nextCursor}`)).error.code).toBe('INVALID_CURSOR');
+    } finally {
+      await rotated.close();
+    }
+  });
+});
+
+describe('filters', () => {
+  let shop: TestOrganisation;
+  let named: string;
+  let plain: string;
+  let frozen: string;
+
+  beforeAll(async () => {
+    shop = await api.createOrganisation();
+    const created = await shop.test.post('/wallets', { email: 'ada@test.example', externalReference: 'ada-1' });
+    named = created.data.id;
+    plain = await api.createWallet(shop.test, { tier1: false });
+    frozen = await api.createWallet(shop.test);
+    await api.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${frozen}`}`;
+    await shop.test.post(`/wallets/${named}/kyc`, KYC);
+    await shop.test.money('/payments', { method: 'bank_transfer', baseAmount: 5, targetWalletId: named });
+    await shop.test.money('/payments', {
+      method: 'virtual_wallet',
+      baseAmount: 6,
+      targetWalletId: shop.settlementWalletId,
+    });
+  });
+
+  const idsOf = async (path: string) => (await shop.test.get(path)).items.map(({ id }) => id);
+
+  test('of wallets', async () => {
+    expect(await idsOf('/wallets?externalReference=ada-1')).toEqual([named]);
+    expect(await idsOf('/wallets?externalReference=ADA-1')).toEqual([]);
+    expect(await idsOf('/wallets?email=ada@test.example')).toEqual([frozen, plain, named]);
+    expect(await idsOf('/wallets?kind=settlement')).toEqual([shop.settlementWalletId]);
+    expect(await idsOf('/wallets?kycStatus=none&kind=end_user')).toEqual([plain]);
+    expect(await idsOf('/wallets?status=frozen')).toEqual([frozen]);
+    expect(await idsOf('/wallets?status=active&kycStatus=tier1')).toEqual([named]);
+  });
+
+  test('of payments', async () => {
+    const amountsOf = async (path: string) => (await shop.test.get(path)).items.map(({ baseAmount }) => baseAmount);
+    expect(await amountsOf('/payments?method=bank_transfer')).toEqual([5]);
+    expect(await amountsOf(`/payments?targetWalletId=${shop.settlementWalletId}`)).toEqual([6]);
+    expect(await amountsOf('/payments?status=pending')).toEqual([6, 5]);
+    expect(await amountsOf('/payments?status=settled')).toEqual([]);
+    expect(await amountsOf(`/payments?targetWalletId=${publicId('wallet', newUuid())}`)).toEqual([]);
+    expect(await amountsOf('/payments?targetWalletId=nonsense')).toEqual([]);
+  });
+
+  test('of payouts and withdrawals', async () => {
+    for (const path of ['/payouts', '/withdrawals']) {
+      const [first] = (await page(`${path}?limit=1`)).items;
+      const mine = await page(`${path}?sourceWalletId=${String(first?.sourceWalletId)}&status=processing`);
+      expect(mine.items).toEqual([first]);
+      expect((await page(`${path}?status=completed`)).items).toEqual([]);
+      expect((await page(`${path}?sourceWalletId=nonsense`)).items).toEqual([]);
+    }
+  });
+
+  test.each([
+    ['/wallets', 'kind=other'],
+    ['/wallets', 'status=gone'],
+    ['/wallets', 'kycStatus=tier9'],
+    ['/wallets', 'externalReference='],
+    ['/wallets', 'email=%00'],
+    ['/payments', 'status=paid'],
+    ['/payments', 'method=cash'],
+    ['/payouts', 'status=pending'],
+    ['/withdrawals', 'status=pending'],
+  ])('%s with a bad value (%s) is 400', async (path, query) => {
+    const { status, error } = await shop.test.get(`${path}?${query}`);
+    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(error.details.fields).toEqual([expect.objectContaining({ field: query.split('=')[0] })]);
+  });
+});

@@ -1,0 +1,296 @@
+// Paying a `virtual_wallet` payment from a wallet: contract section 4.7, and the rulings for it.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPaymentActivities } from '../../src/activities/payments.ts';
+import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
+import { paymentInput } from '../../src/movements/flowInputs.ts';
+import { findPayment } from '../../src/records/payments.ts';
+import { setWalletStatus } from '../../src/records/walletStatus.ts';
+import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.close());
+
+/** A pending payment of this amount into a wallet of its own, unless one is given. */
+async function bill(baseAmount: number, more: { targetWalletId?: string; method?: string } = {}): Promise<string> {
+  const body = {
+    method: 'virtual_wallet',
+    baseAmount,
+    targetWalletId: more.targetWalletId ?? (await wallet()),
+    ...more,
+  };
+  const answer = await api.test.money('/payments', body);
+  expect(answer.status).toBe(201);
+  return answer.data.id;
+}
+
+const pay = (walletId: string, paymentId: string, client: Client = api.test): Promise<Answer> =>
+  client.money(`/wallets/${walletId}/pay`, { paymentId });
+
+const wallet = (balance = 0, tier1 = true): Promise<string> =>
+  api.createWallet(api.test, { tier1, ...(balance > 0 && { balance }) });
+
+const read = async (paymentId: string) => (await api.test.get(`/payments/${paymentId}`)).data;
+
+async function freeze(walletId: string): Promise<void> {
+  const act = { operator: 'test', reason: 'test' };
+  await setWalletStatus(api.sql, api.organisation.organisationId, requireUuid('wallet', walletId), 'frozen', act);
+}
+
+/** Changes a payment behind the service's back, for a state that takes long to reach. */
+async function alter(
+  paymentId: string,
+  change: { status?: string; expiresAt?: Date; settledAt?: Date },
+): Promise<void> {
+  await api.sql`
+    UPDATE payments SET status = coalesce(${change.status ?? null}, status),
+                        expires_at = coalesce(${change.expiresAt ?? null}, expires_at),
+                        settled_at = coalesce(${change.settledAt ?? null}, settled_at)
+    WHERE id = ${requireUuid('payment', paymentId)}`;
+}
+
+describe('200', () => {
+  test('settles the payment at once: the payer gives the payable amount, the target gets the base', async () => {
+    const [payer, target] = [await wallet(5_000), await wallet()];
+    const paymentId = await bill(3_000, { targetWalletId: target });
+    const pending = await read(paymentId);
+    const answer = await pay(payer, paymentId);
+    expect(answer.status).toBe(200);
+    expect(answer.data).toEqual({
+      ...pending,
+      status: 'settled',
+      fee: 0,
+      payableAmount: 3_000,
+      amountReceived: 3_000,
+      settledAt: expect.stringMatching(/Z$/),
+    });
+    expect(await read(paymentId)).toEqual(answer.data);
+    expect([await api.balanceOf(payer), await api.balanceOf(target)]).toEqual([2_000, 3_000]);
+  });
+
+  test('emits payment.settled, wakes the flow, and keeps who paid', async () => {
+    const payer = await wallet(100);
+    const paymentId = await bill(100);
+    await pay(payer, paymentId);
+    const events = await api.sql`SELECT type, data FROM events WHERE resource = ${paymentId}`;
+    expect([...events]).toEqual([
+      {
+        type: 'payment.settled',
+        data: { id: paymentId, status: 'settled', baseAmount: 100, amountReceived: 100, currency: 'NGN' },
+      },
+    ]);
+    const signals = await api.sql`
+      SELECT message -> 'signal' AS signal FROM outbox
+      WHERE topic = 'flow' AND message ->> 'id' = ${paymentId} AND message ? 'signal'`;
+    expect([...signals]).toEqual([{ signal: { name: 'paid', payload: { amountReceived: 100 } } }]);
+    const [row] = await api.sql`
+      SELECT version, amount_credited, payer_wallet_id FROM payments WHERE id = ${requireUuid('payment', paymentId)}`;
+    expect(row).toEqual({ version: 2, amountCredited: 100, payerWalletId: requireUuid('wallet', payer) });
+  });
+
+  test('shows on both statements', async () => {
+    const [payer, target] = [await wallet(70), await wallet()];
+    const paymentId = await bill(70, { targetWalletId: target });
+    await pay(payer, paymentId);
+    const line = { kind: 'payment_from_wallet', resourceId: paymentId, amount: 70 };
+    const [out, into] = await Promise.all([
+      api.test.get(`/wallets/${payer}/transactions?limit=1`),
+      api.test.get(`/wallets/${target}/transactions`),
+    ]);
+    expect(out.items).toEqual([expect.objectContaining({ ...line, direction: 'debit', balanceAfter: 0 })]);
+    expect(into.items).toEqual([expect.objectContaining({ ...line, direction: 'credit', balanceAfter: 70 })]);
+  });
+});
+
+describe('422', () => {
+  test('a bank-transfer payment is not paid from a wallet: PAYMENT_METHOD_MISMATCH', async () => {
+    const paymentId = await bill(100, { method: 'bank_transfer' });
+    const answer = await pay(await wallet(10_000), paymentId);
+    expect([answer.status, answer.error.code]).toEqual([422, 'PAYMENT_METHOD_MISMATCH']);
+    expect(answer.error.details).toEqual({ paymentId, method: 'bank_transfer', requiredMethod: 'virtual_wallet' });
+  });
+
+  test('a wallet does not pay itself: SAME_WALLET', async () => {
+    const same = await wallet(100);
+    const paymentId = await bill(100, { targetWalletId: same });
+    const answer = await pay(same, paymentId);
+    expect([answer.status, answer.error.code]).toEqual([422, 'SAME_WALLET']);
+    expect(answer.error.details).toEqual({ paymentId, walletId: same });
+  });
+
+  test('a payment past its window is not payable, even before its flow has ended it', async () => {
+    const payer = await wallet(100);
+    const paymentId = await bill(100);
+    const expiresAt = new Date(Date.now() - 1);
+    await alter(paymentId, { expiresAt });
+    const answer = await pay(payer, paymentId);
+    expect([answer.status, answer.error.code]).toEqual([422, 'PAYMENT_NOT_PAYABLE']);
+    expect(answer.error.details).toEqual({ paymentId, status: 'pending', expiresAt: expiresAt.toISOString() });
+    expect(await api.balanceOf(payer)).toBe(100);
+  });
+
+  test.each(['settled', 'expired', 'failed', 'refunded', 'partially_refunded'])(
+    'a payment that is %s is not payable',
+    async (status) => {
+      const payer = await wallet(100);
+      const paymentId = await bill(100);
+      const isSettled = ['settled', 'refunded', 'partially_refunded'].includes(status);
+      await alter(paymentId, { status, ...(isSettled && { settledAt: new Date() }) });
+      const answer = await pay(payer, paymentId);
+      expect(answer.error).toMatchObject({ code: 'PAYMENT_NOT_PAYABLE', details: { paymentId, status } });
+      expect(await api.balanceOf(payer)).toBe(100);
+    },
+  );
+
+  test('a payment is paid once, also by the same wallet', async () => {
+    const payer = await wallet(200);
+    const paymentId = await bill(100);
+    expect((await pay(payer, paymentId)).status).toBe(200);
+    expect((await pay(payer, paymentId)).error.code).toBe('PAYMENT_NOT_PAYABLE');
+    expect(await api.balanceOf(payer)).toBe(100);
+  });
+
+  test.each<{ case: string; code: string; build: () => Promise<{ payer: string; target: string; culprit: string }> }>([
+    {
+      case: 'too little money',
+      code: 'WALLET_INSUFFICIENT_FUNDS',
+      build: async () => {
+        const payer = await wallet(99);
+        return { payer, target: await wallet(), culprit: payer };
+      },
+    },
+    {
+      case: 'a payer without KYC',
+      code: 'WALLET_KYC_REQUIRED',
+      build: async () => {
+        const payer = await wallet(100, false);
+        return { payer, target: await wallet(), culprit: payer };
+      },
+    },
+    {
+      case: 'a frozen payer',
+      code: 'WALLET_FROZEN',
+      build: async () => {
+        const payer = await wallet(100);
+        await freeze(payer);
+        return { payer, target: await wallet(), culprit: payer };
+      },
+    },
+    {
+      case: 'a target over its balance limit',
+      code: 'WALLET_TIER1_LIMIT_EXCEEDED',
+      build: async () => {
+        const target = await wallet(29_999_901);
+        return { payer: await wallet(100), target, culprit: target };
+      },
+    },
+  ])('$case: $code, and the payment stays payable', async ({ code, build }) => {
+    const { payer, target } = await build();
+    const paymentId = await bill(100, { targetWalletId: target });
+    const answer = await pay(payer, paymentId);
+    expect([answer.status, answer.error.code]).toEqual([422, code]);
+    expect((await read(paymentId)).status).toBe('pending');
+    expect((await pay(await wallet(100), await bill(100))).status).toBe(200);
+  });
+
+  test('a target that was frozen after the payment was made', async () => {
+    const target = await wallet();
+    const paymentId = await bill(100, { targetWalletId: target });
+    await freeze(target);
+    const answer = await pay(await wallet(100), paymentId);
+    expect(answer.error).toMatchObject({ code: 'WALLET_FROZEN', details: { walletId: target } });
+  });
+
+  test('more than a tier1 wallet may move at once', async () => {
+    const paymentId = await bill(5_000_001, { targetWalletId: api.organisation.settlementWalletId });
+    const payer = await wallet(6_000_000);
+    const answer = await pay(payer, paymentId);
+    expect(answer.error).toMatchObject({
+      code: 'WALLET_TIER1_LIMIT_EXCEEDED',
+      details: { walletId: payer, limit: 'transaction', limitAmount: 5_000_000, attemptedAmount: 5_000_001 },
+    });
+  });
+});
+
+describe('404', () => {
+  test.each([
+    { case: 'nonsense', stranger: 'nonsense' },
+    { case: 'an id that nobody has', stranger: publicId('payment', newUuid()) },
+    { case: 'the id of a wallet', stranger: publicId('wallet', newUuid()) },
+  ])('$case as the payment', async ({ stranger }) => {
+    const answer = await pay(await wallet(10), stranger);
+    expect(answer.error).toMatchObject({
+      code: 'PAYMENT_NOT_FOUND',
+      details: { resource: 'payment', id: stranger },
+    });
+  });
+
+  test.each([
+    { case: 'nonsense', stranger: 'nonsense' },
+    { case: 'an id that nobody has', stranger: publicId('wallet', newUuid()) },
+  ])('$case as the wallet', async ({ stranger }) => {
+    const answer = await pay(stranger, await bill(10));
+    expect(answer.error).toMatchObject({ code: 'WALLET_NOT_FOUND', details: { resource: 'wallet', id: stranger } });
+  });
+});
+
+describe('one winner', () => {
+  const codesOf = (answers: Answer[]) => answers.map(({ status, error }) => (status === 200 ? '200' : error.code));
+
+  test('of many wallets that pay at once, over two API processes', async () => {
+    const second = await startTestApi({ databaseUrl: api.databaseUrl });
+    try {
+      const clients = [api.test, second.client(api.test.key)];
+      const payers = await Promise.all(Array.from({ length: 20 }, () => wallet(100)));
+      const target = await wallet();
+      const paymentId = await bill(100, { targetWalletId: target });
+      const answers = await Promise.all(payers.map((payer, turn) => pay(payer, paymentId, clients[turn % 2])));
+      expect(codesOf(answers).toSorted()).toEqual(['200', ...Array(19).fill('PAYMENT_NOT_PAYABLE')]);
+      const balances = await Promise.all(payers.map((payer) => api.balanceOf(payer)));
+      expect(balances.filter((balance) => balance === 0)).toHaveLength(1);
+      expect(balances.indexOf(0)).toBe(codesOf(answers).indexOf('200'));
+      expect(await api.balanceOf(target)).toBe(100);
+    } finally {
+      await second.close();
+    }
+  });
+
+  test('of many requests of one wallet, each with a key of its own', async () => {
+    const payer = await wallet(10_000);
+    const paymentId = await bill(100);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => pay(payer, paymentId)));
+    expect(codesOf(answers).toSorted()).toEqual(['200', ...Array(19).fill('PAYMENT_NOT_PAYABLE')]);
+    expect(await api.balanceOf(payer)).toBe(9_900);
+  });
+
+  test('of paying and expiring', async () => {
+    const activities = createPaymentActivities(api.services);
+    const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
+    const payer = await wallet(3_000);
+    const target = await wallet();
+    const outcomes: string[] = [];
+    for (let turn = 0; turn < 30; turn += 1) {
+      const paymentId = await bill(100, { targetWalletId: target });
+      const payment = await findPayment(api.sql, book, requireUuid('payment', paymentId));
+      if (payment === null) throw new Error('the payment is gone');
+      const paying = pay(payer, paymentId);
+      for (let trip = 0; trip < turn % 10; trip += 1) await api.sql`SELECT 1`; // so that each side wins some races
+      const [paid, expiry] = await Promise.all([paying, activities.expirePayment(paymentInput(book, payment))]);
+      const { status } = await read(paymentId);
+      expect(expiry.status).toBe(status);
+      expect(paid.status === 200 ? 'settled' : paid.error.code).toBe(
+        status === 'settled' ? 'settled' : 'PAYMENT_NOT_PAYABLE',
+      );
+      const events = await api.sql<{ type: string }[]>`SELECT type FROM events WHERE resource = ${paymentId}`;
+      expect(events.map(({ type }) => type)).toEqual([`payment.${status}`]);
+      outcomes.push(status);
+    }
+    expect(new Set(outcomes)).toEqual(new Set(['settled', 'expired']));
+    const settled = outcomes.filter((status) => status === 'settled').length;
+    expect([await api.balanceOf(payer), await api.balanceOf(target)]).toEqual([3_000 - 100 * settled, 100 * settled]);
+  });
+});

@@ -1,0 +1,267 @@
+// Creating and reading payments: contract section 4.8, and the rulings for it. What becomes of them is in test/e2e.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newUuid, publicId } from '../../src/ids.ts';
+import { type BankRail, RailRefused, RailUnavailable } from '../../src/rail/port.ts';
+import type { Rails } from '../../src/rail/rails.ts';
+import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
+import { added, written } from '../support/moneyRequests.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.close());
+
+const create = (targetWalletId: string, more = {}, client: Client = api.test): Promise<Answer> =>
+  client.money('/payments', { method: 'bank_transfer', baseAmount: 200_000, targetWalletId, ...more });
+
+const setStatus = (walletId: string, status: string) => api.sql`
+  UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
+
+describe('POST /payments, 201', () => {
+  test('by bank transfer: pending, with an account number of its own', async () => {
+    const targetWalletId = await api.createWallet();
+    const answer = await create(targetWalletId, { description: 'Order 7' });
+    expect(answer.status).toBe(201);
+    const { expiresAt } = answer.data;
+    expect(answer.data).toEqual({
+      id: expect.stringMatching(/^svc_[0-9a-hjkmnp-tv-z]{26}_pay$/),
+      method: 'bank_transfer',
+      status: 'pending',
+      baseAmount: 200_000,
+      fee: 2_000,
+      payableAmount: 202_000,
+      amountReceived: 0,
+      currency: 'NGN',
+      targetWalletId,
+      description: 'Order 7',
+      expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      settledAt: null,
+      createdAt: expect.stringMatching(/Z$/),
+      virtualAccount: {
+        accountNumber: expect.stringMatching(/^\d{10}$/),
+        bankName: 'Sandbox Bank',
+        accountName: 'Ada Obi',
+        expiresAt,
+      },
+    });
+    expect((await api.test.get(`/payments/${answer.data.id}`)).data).toEqual(answer.data);
+    expect((await api.test.get('/payments?limit=1')).items).toEqual([answer.data]);
+  });
+
+  test('from a wallet: no fee, no account number, and it expires too', async () => {
+    const answer = await create(await api.createWallet(), { method: 'virtual_wallet', description: null });
+    expect(answer.data).toMatchObject({
+      method: 'virtual_wallet',
+      status: 'pending',
+      fee: 0,
+      payableAmount: 200_000,
+      description: null,
+      expiresAt: expect.any(String),
+      virtualAccount: null,
+    });
+    expect((await api.test.get(`/payments/${answer.data.id}`)).data).toEqual(answer.data);
+  });
+
+  test('posts nothing to the ledger, and leaves one message that starts its flow', async () => {
+    const targetWalletId = await api.createWallet();
+    const before = await written(api, api.organisation);
+    const { data } = await create(targetWalletId);
+    const nothing = Object.fromEntries(Object.keys(before).map((table) => [table, 0]));
+    expect(added(before, await written(api, api.organisation))).toEqual({
+      ...nothing,
+      payments: 1,
+      virtual_accounts: 1,
+      outbox: 1,
+    });
+    const [{ message } = { message: null }] =
+      await api.sql`SELECT message FROM outbox WHERE message ->> 'id' = ${data.id}`;
+    // Ids, amounts and codes only: it is kept in the flow's history.
+    expect(message).toMatchObject({
+      workflow: 'payment',
+      input: { paymentId: data.id, walletId: targetWalletId, amount: 200_000, expiresAt: data.expiresAt },
+    });
+    expect(JSON.stringify(message)).not.toMatch(/Ada|test\.example|\b\d{10}\b/);
+  });
+
+  test('no account number serves two payments', async () => {
+    const target = await api.createWallet();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => create(target)));
+    const numbers = answers.map(({ data }) => (data.virtualAccount as { accountNumber: string }).accountNumber);
+    expect(new Set(numbers).size).toBe(30);
+  });
+
+  test.each([
+    [1, 500],
+    [49_999, 500],
+    [50_000, 500],
+    [50_049, 500],
+    [50_050, 501],
+    [50_149, 501],
+    [50_150, 502],
+    [200_000, 2_000],
+    [1_799_949, 17_999],
+    [1_799_950, 18_000],
+    [1_800_000, 18_000],
+    [5_000_000, 18_000],
+    [1_000_000_000_000, 18_000],
+  ])('the fee of %i is %i, on top of it', async (baseAmount, fee) => {
+    const { data } = await create(api.organisation.settlementWalletId, { baseAmount });
+    expect([data.baseAmount, data.fee, data.payableAmount]).toEqual([baseAmount, fee, baseAmount + fee]);
+  });
+
+  test.each([
+    ['by default 30 minutes', {}, 1_800],
+    ['at least a minute', { expiresIn: 60 }, 60],
+    ['at most a day', { expiresIn: 86_400 }, 86_400],
+  ])('expires after %s', async (_case, more, seconds) => {
+    const { data } = await create(await api.createWallet(), more);
+    expect(Date.parse(String(data.expiresAt)) - Date.parse(String(data.createdAt))).toBe(seconds * 1000);
+  });
+
+  test.each([59, 86_401, 0, -60, 60.5, '1800', null])('expiresIn %p is 400', async (expiresIn) => {
+    const { status, error } = await create(api.organisation.settlementWalletId, { expiresIn });
+    expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field: 'expiresIn' })]]);
+  });
+
+  test.each([
+    ['method', 'cash'],
+    ['method', undefined],
+    ['targetWalletId', undefined],
+    ['baseAmount', undefined],
+  ])('%s %p is 400', async (field, value) => {
+    const { status, error } = await create(api.organisation.settlementWalletId, { [field]: value });
+    expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field })]]);
+  });
+});
+
+describe('POST /payments, refused', () => {
+  const wallet = (tier1 = true) => api.createWallet(api.test, { tier1 });
+
+  test.each<[string, string, () => Promise<string>]>([
+    ['below tier1', 'WALLET_KYC_REQUIRED', () => wallet(false)],
+    [
+      'frozen',
+      'WALLET_FROZEN',
+      async () => {
+        const walletId = await wallet();
+        await setStatus(walletId, 'frozen');
+        return walletId;
+      },
+    ],
+    [
+      'closed',
+      'WALLET_CLOSED',
+      async () => {
+        const walletId = await wallet();
+        await setStatus(walletId, 'closed');
+        return walletId;
+      },
+    ],
+  ])('a target %s is 422 %s, whichever the method', async (_how, code, build) => {
+    const target = await build();
+    for (const method of ['bank_transfer', 'virtual_wallet']) {
+      const before = await written(api, api.organisation);
+      const { status, error } = await create(target, { method });
+      expect([status, error.code, error.details]).toEqual([422, code, { walletId: target }]);
+      expect(await written(api, api.organisation)).toEqual(before);
+    }
+  });
+
+  test('more than a tier1 target may take at once is 422, to the kobo', async () => {
+    const target = await wallet();
+    expect((await create(target, { baseAmount: 5_000_000 })).status).toBe(201);
+    const { status, error } = await create(target, { baseAmount: 5_000_001 });
+    expect([status, error.code]).toEqual([422, 'WALLET_TIER1_LIMIT_EXCEEDED']);
+    expect(error.details).toEqual({
+      walletId: target,
+      limit: 'transaction',
+      limitAmount: 5_000_000,
+      attemptedAmount: 5_000_001,
+    });
+  });
+
+  test('a target that is not there is 404', async () => {
+    for (const id of ['nonsense', publicId('wallet', newUuid()), publicId('payment', newUuid())]) {
+      const { status, error } = await create(id);
+      expect([status, error.code, error.details]).toEqual([404, 'WALLET_NOT_FOUND', { resource: 'wallet', id }]);
+    }
+  });
+
+  test('live without a rail: 503 for a bank transfer, nothing stored; a wallet may still pay', async () => {
+    const target = await api.createWallet(api.live);
+    const before = await written(api, api.organisation);
+    const { status, error } = await create(target, {}, api.live);
+    expect([status, error.code, error.details]).toEqual([
+      503,
+      'SERVICE_UNAVAILABLE',
+      { retryable: false, service: 'bank_rail' },
+    ]);
+    expect(await written(api, api.organisation)).toEqual(before);
+    expect((await create(target, { method: 'virtual_wallet' }, api.live)).status).toBe(201);
+  });
+});
+
+describe('a rail that does not open an account', () => {
+  const faults: [string, () => Error, number, string][] = [
+    ['refuses', () => new RailRefused('no'), 502, 'BANK_RAIL_ERROR'],
+    ['is away', () => new RailUnavailable('away'), 502, 'BANK_RAIL_ERROR'],
+    ['does not answer', () => new RailUnavailable('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
+  ];
+
+  test.each(faults)('%s: the payment is kept as failed, and its key is free', async (_how, fault, status, code) => {
+    let broken = true;
+    const flaky = await startTestApi({
+      databaseUrl: api.databaseUrl,
+      rails: (rails) =>
+        withRail(rails, (rail) => ({
+          openVirtualAccount: (request) => (broken ? Promise.reject(fault()) : rail.openVirtualAccount(request)),
+        })),
+    });
+    try {
+      const client = flaky.client(api.test.key);
+      const target = await api.createWallet();
+      const body = { method: 'bank_transfer', baseAmount: 7, targetWalletId: target };
+      const key = randomUUID();
+      const { error, ...answer } = await client.money('/payments', body, key);
+      expect([answer.status, error.type, error.code, error.details]).toEqual([
+        status,
+        'internal_error',
+        code,
+        { retryable: true, service: 'bank_rail' },
+      ]);
+      const kept = await api.test.get(`/payments?targetWalletId=${target}`);
+      expect(kept.items).toEqual([
+        expect.objectContaining({ status: 'failed', virtualAccount: null, settledAt: null }),
+      ]);
+      expect(await api.sql`SELECT FROM outbox WHERE message ->> 'id' = ${kept.items[0]?.id ?? ''}`).toHaveLength(0);
+      broken = false;
+      const retried = await client.money('/payments', body, key);
+      expect([retried.status, retried.data.id === kept.items[0]?.id]).toEqual([201, false]);
+    } finally {
+      await flaky.close();
+    }
+  });
+});
+
+/** The test environment's rail, with some of its functions replaced. */
+function withRail(rails: Rails, change: (rail: BankRail) => Partial<BankRail>): Rails {
+  const rail = rails.of('test');
+  if (rail === null) throw new Error('no rail');
+  const changed: BankRail = Object.assign(Object.create(rail), change(rail));
+  return Object.assign(Object.create(rails), { of: () => changed });
+}
+
+describe('GET /payments/:id', () => {
+  test.each([
+    ['nonsense', 'nonsense'],
+    ['an id that nobody has', publicId('payment', newUuid())],
+    ['the id of a wallet', publicId('wallet', newUuid())],
+  ])('%s is 404', async (_case, id) => {
+    const { status, error } = await api.test.get(`/payments/${id}`);
+    expect([status, error.code, error.details]).toEqual([404, 'PAYMENT_NOT_FOUND', { resource: 'payment', id }]);
+  });
+});

@@ -1,0 +1,107 @@
+// Who may call what: contract sections 4.1 and 5, for every route and every scope.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SCOPES, type Scope } from '../../src/api/route.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { pathOf, routeCases } from '../support/routes.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.close());
+
+/** The contract's own table, and the rulings for what it leaves open. */
+const CONTRACT: Readonly<Record<string, Scope | 'any' | 'none'>> = {
+  'GET /health': 'none',
+  'POST /wallets': 'wallet',
+  'GET /wallets': 'wallet',
+  'GET /wallets/:id': 'wallet',
+  'POST /wallets/:id/kyc': 'wallet',
+  'GET /wallets/:id/balance': 'wallet',
+  'POST /wallets/:id/transfer': 'transfer',
+  'POST /wallets/:id/withdraw': 'wallet',
+  'POST /wallets/:id/pay': 'payment',
+  'POST /payments': 'payment',
+  'GET /payments': 'payment',
+  'GET /payments/:id': 'payment',
+  'POST /payments/:id/refund': 'payment',
+  'POST /payouts': 'payout',
+  'GET /payouts': 'payout',
+  'GET /payouts/:id': 'payout',
+  'GET /wallets/:id/deposit-account': 'wallet',
+  'GET /wallets/:id/transactions': 'wallet',
+  'GET /transfers': 'transfer',
+  'GET /transfers/:id': 'transfer',
+  'GET /withdrawals': 'wallet',
+  'GET /withdrawals/:id': 'wallet',
+  'GET /refunds/:id': 'payment',
+  'GET /payments/:id/refunds': 'payment',
+  'POST /webhook-endpoints': 'webhook',
+  'GET /webhook-endpoints': 'webhook',
+  'GET /webhook-endpoints/:id': 'webhook',
+  'PATCH /webhook-endpoints/:id': 'webhook',
+  'DELETE /webhook-endpoints/:id': 'webhook',
+  'POST /webhook-endpoints/:id/rotate-secret': 'webhook',
+  'POST /webhook-endpoints/:id/test': 'webhook',
+  'GET /events': 'webhook',
+  'GET /events/:id': 'webhook',
+  'GET /events/:id/deliveries': 'webhook',
+  'POST /events/:id/redeliver': 'webhook',
+  'GET /banks': 'wallet',
+  'GET /bank-accounts/resolve': 'wallet',
+  'GET /fees/quote': 'wallet',
+  'POST /rails/:rail/callbacks': 'none',
+  'POST /simulations/inbound-credits': 'any',
+  'PUT /simulations/bank-accounts/:accountNumber': 'any',
+  'GET /simulations/bank-transfers/:reference': 'any',
+  'POST /simulations/bank-transfers/:reference/resolve': 'any',
+};
+
+test('every route has the scope that the contract gives it, and none is missing', () => {
+  expect(Object.fromEntries(routeCases().map(({ name, route }) => [name, route.access]))).toEqual(CONTRACT);
+});
+
+test('the six money POSTs, and only they, take an Idempotency-Key', () => {
+  expect(
+    routeCases(({ money }) => money === true)
+      .map(({ name }) => name)
+      .toSorted(),
+  ).toEqual([
+    'POST /payments',
+    'POST /payments/:id/refund',
+    'POST /payouts',
+    'POST /wallets/:id/pay',
+    'POST /wallets/:id/transfer',
+    'POST /wallets/:id/withdraw',
+  ]);
+});
+
+const createClient = async (scopes: readonly Scope[]) =>
+  api.client((await api.createKey(api.organisation.organisationId, { scopes })).key);
+
+/** Each route with each set of scopes that a key could be tried with: every single one, and all but the right one. */
+const trials = routeCases(({ access }) => access !== 'none').flatMap(({ name, method, route }) => {
+  const isEnough = (scope: Scope): boolean => route.access === 'any' || route.access === scope;
+  const others = SCOPES.filter((scope) => !isEnough(scope));
+  const sets = [...SCOPES.map((scope) => [scope]), ...(others.length > 0 ? [others] : [])];
+  return sets.map((scopes) => ({
+    title: `${name} ${scopes.some(isEnough) ? 'lets in' : 'refuses'} ${scopes.join(', ')}`,
+    passes: scopes.some(isEnough),
+    scopes,
+    method,
+    route,
+  }));
+});
+
+test.each(trials.filter(({ passes }) => passes))('$title', async ({ scopes, method, route }) => {
+  const { status } = await (await createClient(scopes)).call(method, pathOf(route));
+  expect([401, 403]).not.toContain(status);
+});
+
+test.each(trials.filter(({ passes }) => !passes))('$title', async ({ scopes, method, route }) => {
+  const { status, error } = await (await createClient(scopes)).call(method, pathOf(route));
+  expect([status, error.type, error.code]).toEqual([403, 'authorization_error', 'API_KEY_SCOPE_FORBIDDEN']);
+  expect(error.details).toEqual({ requiredScopes: [route.access], providedScopes: scopes });
+});

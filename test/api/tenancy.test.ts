@@ -1,0 +1,204 @@
+// Nobody sees or moves what belongs to another organisation, or to the other environment: such an id reads exactly like
+// one that nobody has, in a path, in a body and in a filter.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type IdKind, newUuid, publicId } from '../../src/ids.ts';
+import { type Answer, KYC, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { moneyRoutes, written } from '../support/moneyRequests.ts';
+import { KIND_OF_SEGMENT, kindOf, pathOf, routeCases } from '../support/routes.ts';
+
+let api: TestApi;
+let other: TestOrganisation;
+/** Ids that are there, and not the caller's. */
+let others: Partial<Record<IdKind, string>>;
+/** The caller's own, of the live environment. */
+let live: Partial<Record<IdKind, string>>;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  other = await api.createOrganisation();
+  others = await ownOneOfEach(other);
+  live = await ownInLive();
+});
+
+afterAll(() => api.close());
+
+async function ownOneOfEach(owner: TestOrganisation): Promise<Partial<Record<IdKind, string>>> {
+  const table = moneyRoutes(api, owner);
+  const made: Record<string, Answer> = {};
+  for (const [name, { good, status }] of Object.entries(table)) {
+    const { path, body } = await good();
+    const answer = await owner.test.money(path, body);
+    expect([name, answer.status]).toEqual([name, status]);
+    made[name] = answer;
+  }
+  const endpoint = await owner.test.post('/webhook-endpoints', { url: 'https://receiver.test.example/hook' });
+  expect(endpoint.status).toBe(201);
+  const [event] = (await owner.test.get('/events?limit=1')).items;
+  return {
+    wallet: owner.settlementWalletId,
+    payment: made['POST /payments']?.data.id ?? '',
+    transfer: made['POST /wallets/:id/transfer']?.data.id ?? '',
+    withdrawal: made['POST /wallets/:id/withdraw']?.data.id ?? '',
+    refund: made['POST /payments/:id/refund']?.data.id ?? '',
+    payout: made['POST /payouts']?.data.id ?? '',
+    webhookEndpoint: endpoint.data.id,
+    event: event?.id ?? '',
+  };
+}
+
+/** What an organisation can have in live without a rail. */
+async function ownInLive(): Promise<Partial<Record<IdKind, string>>> {
+  const { live: client, organisation } = api;
+  const wallet = await api.createWallet(client);
+  await api.fund(organisation.organisationId, organisation.liveSettlementWalletId, 5);
+  const source = organisation.liveSettlementWalletId;
+  const transfer = await client.money(`/wallets/${source}/transfer`, { amount: 5, destinationWalletId: wallet });
+  const bill = { method: 'virtual_wallet', baseAmount: 5, targetWalletId: wallet };
+  const payment = await client.money('/payments', bill);
+  const [event] = (await client.get('/events?limit=1')).items;
+  return { wallet, transfer: transfer.data.id, payment: payment.data.id, event: event?.id ?? '' };
+}
+
+/** An answer in which one id, and what differs between two requests, is blotted out. */
+const blotted = ({ status, text, requestId }: Answer, id: string) => [
+  status,
+  text.replaceAll(requestId, '').replaceAll(id, '<id>'),
+];
+
+/** A body that passes validation, for the routes that check one before the id. */
+async function bodyFor(name: string): Promise<unknown> {
+  const money = moneyRoutes(api)[name];
+  if (money !== undefined) return (await money.good()).body;
+  if (name === 'POST /wallets/:id/kyc') return KYC;
+  if (name === 'PATCH /webhook-endpoints/:id') return { status: 'disabled' };
+  return undefined;
+}
+
+describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, method, route }) => {
+  const kind = kindOf(route) as IdKind;
+
+  test.each<[string, () => Partial<Record<IdKind, string>>]>([
+    ["another organisation's", () => others],
+    ["the other environment's", () => live],
+  ])('%s id reads like one that nobody has', async (_whose, owned) => {
+    const foreign = owned()[kind];
+    if (foreign === undefined) return; // live has none without a rail
+    const unknown = publicId(kind, newUuid());
+    const body = await bodyFor(name);
+    const call = (id: string) =>
+      route.money === true
+        ? api.test.money(pathOf(route, id), body)
+        : api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
+    const before = await written(api, other);
+    const [theirs, nobodys] = [await call(foreign), await call(unknown)];
+    expect(theirs.status).toBe(404);
+    expect(theirs.error.details.id).toBe(foreign);
+    expect(blotted(theirs, foreign)).toEqual(blotted(nobodys, unknown));
+    expect(await written(api, other)).toEqual(before);
+  });
+
+  test('an id of another kind, or none, is not found either', async () => {
+    const body = await bodyFor(name);
+    const otherKind = Object.values(KIND_OF_SEGMENT).find((each) => each !== kind) ?? 'wallet';
+    const own = api.organisation.settlementWalletId;
+    for (const id of [
+      publicId(otherKind, newUuid()),
+      'nonsense',
+      `${own}x`,
+      own.toUpperCase(),
+      'null',
+      '%2e%2e',
+      '1',
+    ]) {
+      const answer =
+        route.money === true
+          ? await api.test.money(pathOf(route, id), body)
+          : await api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
+      expect([id, answer.status]).toEqual([id, 404]);
+    }
+  });
+});
+
+describe('in a body', () => {
+  const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
+  const bodies: [string, IdKind, (id: string) => Promise<Answer>][] = [
+    [
+      'POST /wallets/:id/transfer destinationWalletId',
+      'wallet',
+      async (id) => {
+        const source = await api.createWallet(api.test, { balance: 100 });
+        return await api.test.money(`/wallets/${source}/transfer`, { amount: 1, destinationWalletId: id });
+      },
+    ],
+    [
+      'POST /payments targetWalletId',
+      'wallet',
+      (id) => api.test.money('/payments', { method: 'bank_transfer', baseAmount: 1, targetWalletId: id }),
+    ],
+    [
+      'POST /wallets/:id/pay paymentId',
+      'payment',
+      async (id) => {
+        const payer = await api.createWallet(api.test, { balance: 100_000 });
+        return await api.test.money(`/wallets/${payer}/pay`, { paymentId: id });
+      },
+    ],
+    [
+      'POST /payouts sourceWalletId',
+      'wallet',
+      (id) => api.test.money('/payouts', { sourceWalletId: id, items: [{ amount: 1, bankAccount }] }),
+    ],
+    [
+      'POST /payouts items.0.destinationWalletId',
+      'wallet',
+      (id) => api.test.money('/payouts', { items: [{ amount: 1, destinationWalletId: id }] }),
+    ],
+  ];
+
+  test.each(bodies)('%s', async (_place, kind, call) => {
+    for (const owned of [others, live]) {
+      const foreign = owned[kind] ?? '';
+      const unknown = publicId(kind, newUuid());
+      const [theirs, nobodys] = [await call(foreign), await call(unknown)];
+      expect(theirs.status).toBe(404);
+      expect(blotted(theirs, foreign)).toEqual(blotted(nobodys, unknown));
+    }
+  });
+});
+
+describe('in a filter', () => {
+  test.each(['/payments?targetWalletId=', '/payouts?sourceWalletId=', '/withdrawals?sourceWalletId='])(
+    '%s finds nothing',
+    async (query) => {
+      for (const owned of [others, live]) {
+        expect((await api.test.get(`${query}${owned.wallet}`)).items).toEqual([]);
+      }
+    },
+  );
+
+  test('no list shows what is not the caller’s', async () => {
+    const foreign = new Set([...Object.values(others), ...Object.values(live)]);
+    const lists = routeCases(({ method, path }) => method === 'get' && /^\/[a-z-]+$/.test(path));
+    for (const { route, name } of lists) {
+      const answer = await api.test.get(`${route.path}?limit=100`);
+      if (answer.status !== 200 || !Array.isArray(answer.items)) continue;
+      expect([name, answer.items.filter(({ id }) => foreign.has(id))]).toEqual([name, []]);
+    }
+  });
+});
+
+test('the sandbox bank does not tell one organisation of the other’s transfers', async () => {
+  const reference = others.withdrawal ?? '';
+  await api.services.rails.of('test')?.sendTransfer({
+    organisationId: other.organisationId,
+    reference,
+    amount: 10,
+    accountNumber: '0123456789',
+    bankCode: '058',
+    accountName: null,
+    narration: null,
+  });
+  expect((await other.test.get(`/simulations/bank-transfers/${reference}`)).status).toBe(200);
+  const { error } = await api.test.get(`/simulations/bank-transfers/${reference}`);
+  expect(error.code).toBe('BANK_TRANSFER_NOT_FOUND');
+});

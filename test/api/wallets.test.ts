@@ -1,0 +1,358 @@
+// Wallets: contract section 4.4, and the rulings for it.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { requireUuid } from '../../src/ids.ts';
+import { RailRefused, RailUnavailable } from '../../src/rail/port.ts';
+import { type Answer, type Client, KYC, startTestApi, type TestApi } from '../support/api.ts';
+import { tablesThatHold } from '../support/databaseText.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.close());
+
+const wallet = (wanted: { tier1?: boolean; balance?: number } = {}, client: Client = api.test) =>
+  api.createWallet(client, wanted);
+const submitKyc = (walletId: string, more = {}, client: Client = api.test): Promise<Answer> =>
+  client.post(`/wallets/${walletId}/kyc`, { ...KYC, ...more });
+const setStatus = (walletId: string, status: string) => api.sql`
+  UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
+
+describe('POST /wallets', () => {
+  test('201 with the wallet', async () => {
+    const body = {
+      email: 'ada@test.example',
+      fullName: 'Ada Obi',
+      phone: '+2348012345678',
+      externalReference: 'customer 7 / a',
+    };
+    const answer = await api.test.post('/wallets', body);
+    expect(answer.status).toBe(201);
+    expect(answer.data).toEqual({
+      id: expect.stringMatching(/^svc_[0-9a-hjkmnp-tv-z]{26}_wlt$/),
+      kind: 'end_user',
+      ...body,
+      kycStatus: 'none',
+      status: 'active',
+      currency: 'NGN',
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    expect((await api.test.get(`/wallets/${answer.data.id}`)).data).toEqual(answer.data);
+  });
+
+  test.each([
+    ['left out', {}],
+    ['null', { fullName: null, phone: null, externalReference: null }],
+  ])('what is optional and %s is null', async (_case, more) => {
+    const { data } = await api.test.post('/wallets', { email: 'a@test.example', ...more });
+    expect([data.fullName, data.phone, data.externalReference]).toEqual([null, null, null]);
+  });
+
+  test('409 EXTERNAL_REFERENCE_TAKEN names the wallet that has it', async () => {
+    const body = { email: 'a@test.example', externalReference: 'taken' };
+    const { data } = await api.test.post('/wallets', body);
+    const { status, error } = await api.test.post('/wallets', { ...body, email: 'b@test.example' });
+    expect([status, error.type, error.code]).toEqual([409, 'conflict_error', 'EXTERNAL_REFERENCE_TAKEN']);
+    expect(error.details).toEqual({ externalReference: 'taken', walletId: data.id });
+  });
+
+  test('a reference is taken once, however many ask at the same time', async () => {
+    const body = { email: 'a@test.example', externalReference: 'raced' };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.test.post('/wallets', body)));
+    const made = answers.filter(({ status }) => status === 201);
+    const refused = answers.filter(({ status }) => status === 409);
+    expect([made.length, refused.length]).toEqual([1, 19]);
+    for (const { error } of refused) expect(error.details.walletId).toBe(made[0]?.data.id);
+  });
+
+  test('a reference is free in another organisation and in live', async () => {
+    const other = await api.createOrganisation();
+    const body = { email: 'a@test.example', externalReference: 'mine' };
+    const answers = await Promise.all([api.test, api.live, other.test].map((client) => client.post('/wallets', body)));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+  });
+});
+
+describe('settlement wallets', () => {
+  test('come with the organisation, one in each environment, without limits or KYC', async () => {
+    const { settlementWalletId, liveSettlementWalletId } = api.organisation;
+    const settlement = { kind: 'settlement', status: 'active', externalReference: null };
+    expect((await api.test.get(`/wallets/${settlementWalletId}`)).data).toMatchObject(settlement);
+    expect((await api.live.get(`/wallets/${liveSettlementWalletId}`)).data).toMatchObject(settlement);
+    expect((await api.test.get(`/wallets/${settlementWalletId}/balance`)).status).toBe(200);
+  });
+});
+
+describe('POST /wallets/:id/kyc', () => {
+  test('200 with the wallet, now tier1', async () => {
+    const walletId = await wallet({ tier1: false });
+    const before = await api.test.get(`/wallets/${walletId}`);
+    const answer = await submitKyc(walletId, {
+      addressLine2: 'Flat 2',
+      country: 'GH',
+      postalCode: '100001',
+    });
+    expect([answer.status, answer.data]).toEqual([200, { ...before.data, kycStatus: 'tier1' }]);
+    expect((await api.test.get(`/wallets/${walletId}`)).data).toEqual(answer.data);
+  });
+
+  test.each([
+    [
+      'bvn',
+      ['', '2222222222', '222222222222', '2222222222x', ' 22222222222', '22222222222\n', '٢٢٢٢٢٢٢٢٢٢٢', 22222222222],
+    ],
+    [
+      'dateOfBirth',
+      [
+        '',
+        '1990-02-30',
+        '1990-13-01',
+        '1990-00-10',
+        '1990-2-3',
+        '90-02-03',
+        '1990/02/03',
+        '1900-02-29',
+        'soon',
+        19900203,
+      ],
+    ],
+    [
+      'dateOfBirth',
+      ['1990-02-28T00:00:00Z', new Date(Date.now() + 86_400_000).toISOString().slice(0, 10), '9999-12-31'],
+    ],
+    ['gender', ['', 'Female', 'f', null]],
+    ['country', ['ng', 'NGA', '', 'N1']],
+    ['phone', ['', null]],
+  ])('a %s that is none is 400', async (field, values) => {
+    const walletId = await wallet({ tier1: false });
+    for (const value of values) {
+      const { status, error } = await submitKyc(walletId, { [field]: value });
+      expect([value, status, error.code]).toEqual([value, 400, 'VALIDATION_FAILED']);
+      expect(error.details.fields).toEqual(expect.arrayContaining([expect.objectContaining({ field })]));
+    }
+    expect((await api.test.get(`/wallets/${walletId}`)).data.kycStatus).toBe('none');
+  });
+
+  test.each(['2000-02-29', '1901-01-01', new Date().toISOString().slice(0, 10)])(
+    '%s is a date of birth',
+    async (dateOfBirth) => {
+      expect((await submitKyc(await wallet({ tier1: false }), { dateOfBirth })).status).toBe(200);
+    },
+  );
+
+  test('the details are nowhere in the clear: in no table, no log line, no answer', async () => {
+    const secrets = {
+      bvn: '31415926535',
+      dateOfBirth: '1971-03-14',
+      phone: '+2348099887766',
+      addressLine1: '27 Hidden Close',
+      city: 'Nowhereville',
+    };
+    const walletId = await wallet({ tier1: false });
+    const answers = [await submitKyc(walletId, secrets), await submitKyc(walletId, { ...secrets, gender: 'nobody' })];
+    for (const secret of Object.values(secrets)) {
+      expect([secret, await tablesThatHold(api.sql, secret)]).toEqual([secret, []]);
+      expect(api.logged.filter((line) => line.includes(secret))).toEqual([]);
+      expect(answers.filter(({ text }) => text.includes(secret))).toEqual([]);
+    }
+  });
+
+  test('they can be opened with the key, for this wallet only; a repeat overwrites them', async () => {
+    const { keyring } = api.services;
+    const walletId = await wallet({ tier1: false });
+    const uuid = requireUuid('wallet', walletId);
+    const stored = async () => {
+      const rows = await api.sql<{ sealed: string }[]>`SELECT sealed FROM wallet_kyc WHERE wallet_id = ${uuid}`;
+      expect(rows).toHaveLength(1);
+      return rows[0]?.sealed ?? '';
+    };
+    await submitKyc(walletId);
+    const first = await stored();
+    expect(JSON.parse(keyring.open('kyc', uuid, first))).toEqual({ ...KYC, country: 'NG' });
+    const otherWallet = requireUuid('wallet', api.organisation.settlementWalletId);
+    expect(() => keyring.open('kyc', otherWallet, first)).toThrow('unable to authenticate data');
+    expect((await submitKyc(walletId, { city: 'Abuja' })).data.kycStatus).toBe('tier1');
+    expect(JSON.parse(keyring.open('kyc', uuid, await stored()))).toMatchObject({ city: 'Abuja' });
+  });
+
+  test('a repeat changes neither balance nor account number', async () => {
+    const walletId = await wallet({ balance: 70 });
+    const account = (await api.test.get(`/wallets/${walletId}/deposit-account`)).data;
+    await submitKyc(walletId);
+    expect((await api.test.get(`/wallets/${walletId}/deposit-account`)).data).toEqual(account);
+    expect(await api.balanceOf(walletId)).toBe(70);
+  });
+
+  test('a settlement wallet keeps its freedom from limits', async () => {
+    const { organisation } = api;
+    expect((await submitKyc(organisation.settlementWalletId)).data.kycStatus).toBe('tier1');
+    await api.fund(organisation.organisationId, organisation.settlementWalletId, 40_000_000);
+    const bill = { method: 'virtual_wallet', baseAmount: 10_000_000, targetWalletId: organisation.settlementWalletId };
+    expect((await api.test.money('/payments', bill)).status).toBe(201);
+  });
+});
+
+describe('GET /wallets/:id/balance', () => {
+  test('200 with the live balance', async () => {
+    const walletId = await wallet({ balance: 12_345 });
+    const answer = await api.test.get(`/wallets/${walletId}/balance`);
+    expect([answer.status, answer.data]).toEqual([200, { walletId, balance: 12_345, currency: 'NGN' }]);
+  });
+
+  test.each(['balance', 'deposit-account', 'transactions'])('422 below tier1: %s', async (what) => {
+    const walletId = await wallet({ tier1: false });
+    const { status, error } = await api.test.get(`/wallets/${walletId}/${what}`);
+    expect([status, error.code, error.details]).toEqual([422, 'WALLET_KYC_REQUIRED', { walletId }]);
+    await submitKyc(walletId);
+    expect((await api.test.get(`/wallets/${walletId}/${what}`)).status).toBe(200);
+  });
+
+  test.each(['frozen', 'closed'])('a wallet that is %s can be read', async (status) => {
+    const walletId = await wallet();
+    await setStatus(walletId, status);
+    for (const what of ['', '/balance', '/transactions', '/deposit-account']) {
+      expect((await api.test.get(`/wallets/${walletId}${what}`)).status).toBe(200);
+    }
+    expect((await api.test.get(`/wallets/${walletId}`)).data.status).toBe(status);
+  });
+
+  test('after each answer it shows what that answer said', async () => {
+    const [source, destination] = [await wallet({ balance: 100 }), await wallet()];
+    for (let sent = 1; sent <= 20; sent += 1) {
+      await api.test.money(`/wallets/${source}/transfer`, { destinationWalletId: destination, amount: 1 });
+      const { data } = await api.test.get(`/wallets/${destination}/balance`);
+      expect(data.balance).toBe(sent);
+    }
+  });
+
+  test('as of a moment: the balance after the last entry up to then', async () => {
+    const [walletId, other] = [await wallet(), await wallet({ balance: 1_000 })];
+    const created = String((await api.test.get(`/wallets/${walletId}`)).data.createdAt);
+    for (const amount of [500, 40, 3]) {
+      await api.test.money(`/wallets/${other}/transfer`, { destinationWalletId: walletId, amount });
+    }
+    await api.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: 100 });
+    const { items } = await api.test.get(`/wallets/${walletId}/transactions`);
+    expect(items.map(({ balanceAfter }) => balanceAfter)).toEqual([443, 543, 540, 500]);
+    const balanceAt = async (at: string) =>
+      (await api.test.get(`/wallets/${walletId}/balance?at=${encodeURIComponent(at)}`)).data.balance;
+    for (const { createdAt } of items) {
+      const last = items.find((line) => String(line.createdAt) <= String(createdAt));
+      expect(await balanceAt(String(createdAt))).toBe(last?.balanceAfter);
+    }
+    expect(await balanceAt(new Date(Date.parse(created) - 60_000).toISOString())).toBe(0);
+    expect(await balanceAt('2101-01-01T00:00:00Z')).toBe(443);
+  });
+
+  test.each(['yesterday', '2026-01-01', '2026-02-30T00:00:00Z', ''])('as of "%s" is 400', async (at) => {
+    const { status, error } = await api.test.get(`/wallets/${api.organisation.settlementWalletId}/balance?at=${at}`);
+    expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field: 'at' })]]);
+  });
+});
+
+describe('GET /wallets/:id/transactions', () => {
+  test('shows each entry with the balance after it, newest first', async () => {
+    const [walletId, other] = [await wallet({ balance: 300 }), await wallet()];
+    const sent = await api.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: 120 });
+    const { items } = await api.test.get(`/wallets/${walletId}/transactions`);
+    const line = { transactionId: expect.stringMatching(/_txn$/), currency: 'NGN', effectiveAt: expect.any(String) };
+    const createdAt = expect.stringMatching(/Z$/);
+    expect(items).toEqual([
+      {
+        ...line,
+        kind: 'transfer',
+        resourceId: sent.data.id,
+        direction: 'debit',
+        amount: 120,
+        balanceAfter: 180,
+        createdAt,
+      },
+      {
+        ...line,
+        kind: 'deposit',
+        resourceId: walletId,
+        direction: 'credit',
+        amount: 300,
+        balanceAfter: 300,
+        createdAt,
+      },
+    ]);
+    expect(items[0]?.effectiveAt).toBe(sent.data.createdAt);
+  });
+});
+
+describe('GET /wallets/:id/deposit-account', () => {
+  test('a wallet has one from tier1 on, a settlement wallet from birth; it never changes', async () => {
+    const numbers = new Set<unknown>();
+    const owners: [string, string][] = [
+      [await wallet(), 'Ada Obi'],
+      [api.organisation.settlementWalletId, 'money@test.example'],
+    ];
+    for (const [walletId, accountName] of owners) {
+      const { data } = await api.test.get(`/wallets/${walletId}/deposit-account`);
+      expect(data).toEqual({
+        accountNumber: expect.stringMatching(/^\d{10}$/),
+        bankName: 'Sandbox Bank',
+        accountName,
+        expiresAt: null,
+      });
+      expect((await api.test.get(`/wallets/${walletId}/deposit-account`)).data).toEqual(data);
+      numbers.add(data.accountNumber);
+    }
+    expect(numbers.size).toBe(2);
+  });
+
+  test('many first reads at once find the same one', async () => {
+    const { test: client, settlementWalletId } = await api.createOrganisation();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => client.get(`/wallets/${settlementWalletId}/deposit-account`)),
+    );
+    expect(new Set(answers.map(({ data }) => data.accountNumber)).size).toBe(1);
+  });
+
+  test('live without a rail is 503, and KYC works all the same', async () => {
+    const walletId = await wallet({}, api.live);
+    const { status, error } = await api.live.get(`/wallets/${walletId}/deposit-account`);
+    expect([status, error.code, error.details]).toEqual([
+      503,
+      'SERVICE_UNAVAILABLE',
+      { retryable: false, service: 'bank_rail' },
+    ]);
+  });
+
+  test.each([
+    ['does not answer', new RailUnavailable('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
+    ['is away', new RailUnavailable('away'), 502, 'BANK_RAIL_ERROR'],
+    ['refuses', new RailRefused('no'), 502, 'BANK_RAIL_ERROR'],
+  ])('when the rail %s, KYC passes and the account is opened at a later read', async (_how, fault, status, code) => {
+    let broken = true;
+    const flaky = await startTestApi({
+      databaseUrl: api.databaseUrl,
+      rails: (rails) => {
+        const rail = rails.of('test');
+        if (rail === null) throw new Error('no rail');
+        const openVirtualAccount: typeof rail.openVirtualAccount = (request) =>
+          broken ? Promise.reject(fault) : rail.openVirtualAccount(request);
+        const wrapped = Object.assign(Object.create(rail), { openVirtualAccount });
+        return Object.assign(Object.create(rails), { of: () => wrapped });
+      },
+    });
+    try {
+      const client = flaky.client(api.test.key);
+      const walletId = await wallet({ tier1: false });
+      expect((await submitKyc(walletId, {}, client)).data.kycStatus).toBe('tier1');
+      const { error, ...answer } = await client.get(`/wallets/${walletId}/deposit-account`);
+      expect([answer.status, error.code, error.details]).toEqual([
+        status,
+        code,
+        { retryable: true, service: 'bank_rail' },
+      ]);
+      broken = false;
+      expect((await client.get(`/wallets/${walletId}/deposit-account`)).status).toBe(200);
+    } finally {
+      await flaky.close();
+    }
+  });
+});

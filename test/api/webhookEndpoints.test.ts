@@ -1,0 +1,288 @@
+// /webhook-endpoints over HTTP, by status.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { requireUuid } from '../../src/ids.ts';
+import { type Answer, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+
+let api: TestApi;
+/** A fresh one for each test, so that lists and limits start from nothing. */
+let organisation: TestOrganisation;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(async () => {
+  await api.close();
+});
+
+beforeEach(async () => {
+  organisation = await api.createOrganisation();
+});
+
+const PATH = '/webhook-endpoints';
+const URL = 'https://example.com/hook';
+const create = (body: object = { url: URL }): Promise<Answer> => organisation.test.post(PATH, body);
+const patch = (id: string, body: unknown): Promise<Answer> =>
+  organisation.test.call('PATCH', `${PATH}/${id}`, { body });
+const UNKNOWN = 'svc_01k00000000000000000000000_whe';
+
+describe('201', () => {
+  test('create shows the endpoint and its secret, which is stored sealed and never shown again', async () => {
+    const { status, data } = await create({
+      url: URL,
+      description: 'ledger',
+      eventTypes: ['payment.settled', 'payment.settled'],
+    });
+    expect(status).toBe(201);
+    const { secret, ...endpoint } = data;
+    expect(endpoint).toEqual({
+      id: expect.stringMatching(/^svc_[0-9a-z]{26}_whe$/),
+      url: URL,
+      description: 'ledger',
+      eventTypes: ['payment.settled'],
+      status: 'enabled',
+      previousSecretExpiresAt: null,
+      createdAt: expect.any(String),
+    });
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect((await organisation.test.get(`${PATH}/${data.id}`)).data).toEqual(endpoint);
+    expect((await organisation.test.get(PATH)).items).toEqual([endpoint]);
+    const id = requireUuid('webhookEndpoint', data.id);
+    const [row] = await api.sql`SELECT sealed_secret FROM webhook_endpoints WHERE id = ${id}`;
+    expect(row?.sealedSecret).not.toContain(String(secret).slice(6));
+    expect(api.services.keyring.open('webhook-secret', id, row?.sealedSecret)).toBe(secret);
+    expect(api.logged.join('\n')).not.toContain(String(secret).slice(6));
+  });
+
+  test('create takes an address with nothing else: all event types, enabled', async () => {
+    expect((await create()).data).toMatchObject({ eventTypes: null, description: null, status: 'enabled' });
+  });
+
+  test.each(['http://127.0.0.1:4000/hook', 'http://localhost:4000', 'http://example.com/a?b=c'])(
+    'create in a sandbox that is so configured takes %s, and shows it as it was given',
+    async (url) => expect((await create({ url })).data.url).toBe(url),
+  );
+});
+
+describe('200', () => {
+  test('update changes what it names and nothing else', async () => {
+    const { data } = await create({ url: URL, description: 'a', eventTypes: ['payment.expired'] });
+    const { secret: _, ...endpoint } = data;
+    expect((await patch(data.id, {})).data).toEqual(endpoint);
+    expect((await patch(data.id, { status: 'disabled' })).data).toEqual({ ...endpoint, status: 'disabled' });
+    const changes = { url: 'https://example.com/other', description: null, eventTypes: null, status: 'enabled' };
+    expect((await patch(data.id, changes)).data).toEqual({ ...endpoint, ...changes });
+    expect((await patch(data.id, { eventTypes: ['payout.failed'] })).data.eventTypes).toEqual(['payout.failed']);
+  });
+
+  test('rotate-secret shows a new secret, and until when the previous one signs too', async () => {
+    const { data: created } = await create();
+    const { status, data } = await organisation.test.post(`${PATH}/${created.id}/rotate-secret`);
+    expect(status).toBe(200);
+    expect(data.secret).toMatch(/^whsec_/);
+    expect(data.secret).not.toBe(created.secret);
+    const hours = (Date.parse(String(data.previousSecretExpiresAt)) - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(23.9);
+    expect(hours).toBeLessThanOrEqual(24);
+    const { data: read } = await organisation.test.get(`${PATH}/${created.id}`);
+    expect(read.previousSecretExpiresAt).toBe(data.previousSecretExpiresAt);
+    expect(read).not.toHaveProperty('secret');
+
+    const id = requireUuid('webhookEndpoint', created.id);
+    const open = async () => {
+      const [row] = await api.sql`SELECT sealed_secret, sealed_previous_secret FROM webhook_endpoints WHERE id = ${id}`;
+      return [row?.sealedSecret, row?.sealedPreviousSecret].map((sealed) =>
+        api.services.keyring.open('webhook-secret', id, sealed),
+      );
+    };
+    expect(await open()).toEqual([data.secret, created.secret]);
+    const { data: again } = await organisation.test.post(`${PATH}/${created.id}/rotate-secret`, {});
+    expect(await open()).toEqual([again.secret, data.secret]); // a leaked secret is gone after two rotations
+  });
+
+  test('delete takes the endpoint away', async () => {
+    const { data } = await create();
+    const answer = await organisation.test.call('DELETE', `${PATH}/${data.id}`);
+    expect([answer.status, answer.data]).toEqual([200, { id: data.id, deleted: true }]);
+    expect((await organisation.test.get(PATH)).items).toEqual([]);
+    expect((await organisation.test.get(`${PATH}/${data.id}`)).status).toBe(404);
+  });
+
+  test('list pages through all, newest first', async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count += 1) ids.unshift((await create()).data.id);
+    const first = await organisation.test.get(`${PATH}?limit=2`);
+    expect(first.items.map((item) => item.id)).toEqual(ids.slice(0, 2));
+    expect(first.pagination).toEqual({ limit: 2, hasMore: true, nextCursor: expect.any(String) });
+    const second = await organisation.test.get(`${PATH}?cursor=${first.pagination.nextCursor}`);
+    expect(second.items.map((item) => item.id)).toEqual(ids.slice(2));
+    expect(second.pagination).toEqual({ limit: 2, hasMore: false, nextCursor: null });
+  });
+});
+
+describe('202', () => {
+  test('a test call writes an event for that endpoint alone, with its outbox message', async () => {
+    const { data: endpoint } = await create({ url: URL, eventTypes: ['payout.failed'] });
+    await create();
+    const { status, data } = await organisation.test.post(`${PATH}/${endpoint.id}/test`);
+    expect(status).toBe(202);
+    expect(data).toEqual({
+      id: expect.stringMatching(/^svc_[0-9a-z]{26}_evt$/),
+      type: 'webhook.test',
+      createdAt: expect.any(String),
+      data: { id: endpoint.id },
+    });
+    expect((await organisation.test.get(`/events/${data.id}`)).data).toEqual(data);
+    const { organisationId } = organisation;
+    const messages =
+      await api.sql`SELECT topic, environment, message FROM outbox WHERE organisation_id = ${organisationId}`;
+    const message = { eventId: requireUuid('event', data.id), endpointId: requireUuid('webhookEndpoint', endpoint.id) };
+    expect([...messages]).toEqual([{ topic: 'event', environment: 'test', message }]);
+  });
+});
+
+describe('400', () => {
+  test.each([
+    ['no body', undefined, ''],
+    ['no URL', {}, 'url'],
+    ['a relative URL', { url: '/hook' }, 'url'],
+    ['a URL without its slashes', { url: 'https:example.com' }, 'url'],
+    ['another scheme', { url: 'ftp://example.com/' }, 'url'],
+    ['a URL that cannot be parsed', { url: 'https://exa mple.com/' }, 'url'],
+    ['a port beyond the last', { url: 'https://example.com:99999/' }, 'url'],
+    ['a NUL in the URL', { url: 'https://example.com/\0' }, 'url'],
+    ['a URL that is too long', { url: `https://example.com/${'a'.repeat(2_048)}` }, 'url'],
+    ['an event type that does not exist', { url: URL, eventTypes: ['payment.paid'] }, 'eventTypes.0'],
+    ['a test event as a type', { url: URL, eventTypes: ['webhook.test'] }, 'eventTypes.0'],
+    ['no event type', { url: URL, eventTypes: [] }, 'eventTypes'],
+    ['another status', { url: URL, status: 'paused' }, 'status'],
+    ['a secret of its own', { url: URL, secret: 'whsec_AAAA' }, 'secret'],
+  ])('%s', async (_name, body, field) => {
+    const { status, error } = await organisation.test.post(PATH, body);
+    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(error.details).toMatchObject({ fields: expect.arrayContaining([expect.objectContaining({ field })]) });
+  });
+
+  test('update takes no unknown field, and no null URL', async () => {
+    const { data } = await create();
+    expect((await patch(data.id, { deletedAt: null })).status).toBe(400);
+    expect((await patch(data.id, { url: null })).status).toBe(400);
+  });
+
+  test("another list's cursor, another organisation's cursor, and a changed one", async () => {
+    await create();
+    await create();
+    const { pagination } = await organisation.test.get(`${PATH}?limit=1`);
+    const other = await api.createOrganisation();
+    const answers = await Promise.all([
+      organisation.test.get(`/events?cursor=${pagination.nextCursor}`),
+      other.test.get(`${PATH}?cursor=${pagination.nextCursor}`),
+      organisation.test.get(`${PATH}?cursor=A${pagination.nextCursor?.slice(1)}`),
+    ]);
+    expect(answers.map(({ error }) => error.code)).toEqual(['INVALID_CURSOR', 'INVALID_CURSOR', 'INVALID_CURSOR']);
+  });
+});
+
+describe('403', () => {
+  test('without the webhook scope', async () => {
+    const { key } = await api.createKey(organisation.organisationId, { scopes: ['wallet', 'payment'] });
+    const { status, error } = await api.client(key).get(PATH);
+    expect([status, error.code]).toEqual([403, 'API_KEY_SCOPE_FORBIDDEN']);
+    expect(error.details).toEqual({ requiredScopes: ['webhook'], providedScopes: ['wallet', 'payment'] });
+  });
+});
+
+describe('404', () => {
+  const calls = (id: string): [string, string, object?][] => [
+    ['GET', `${PATH}/${id}`],
+    ['PATCH', `${PATH}/${id}`, { status: 'disabled' }],
+    ['DELETE', `${PATH}/${id}`],
+    ['POST', `${PATH}/${id}/rotate-secret`],
+    ['POST', `${PATH}/${id}/test`],
+  ];
+
+  test('an unknown id, a malformed one, a deleted one, and those of another organisation or environment', async () => {
+    const { data: deleted } = await create();
+    await organisation.test.call('DELETE', `${PATH}/${deleted.id}`);
+    const other = await api.createOrganisation();
+    const { data: foreign } = await other.test.post(PATH, { url: URL });
+    const { data: live } = await organisation.live.post(PATH, { url: URL });
+    for (const id of [UNKNOWN, 'nonsense', deleted.id, foreign.id, live.id]) {
+      for (const [method, path, body] of calls(id)) {
+        const { status, error } = await organisation.test.call(method, path, { body });
+        expect([status, error.code, error.details]).toEqual([
+          404,
+          'WEBHOOK_ENDPOINT_NOT_FOUND',
+          { resource: 'webhook_endpoint', id },
+        ]);
+      }
+    }
+    expect((await other.test.get(`${PATH}/${foreign.id}`)).data.status).toBe('enabled');
+  });
+});
+
+describe('422', () => {
+  test.each([
+    ['http://example.com/hook', 'https_required'],
+    ['https://user:word@example.com/', 'userinfo'],
+    ['https://example.com/#part', 'fragment'],
+    ['https://example.com:22/', 'port'],
+    ['https://127.0.0.1/', 'private_address'],
+    ['https://2130706433/', 'private_address'],
+    ['https://0x7f.1/', 'private_address'],
+    ['https://[::ffff:127.0.0.1]/', 'private_address'],
+    ['https://localhost/', 'private_address'],
+    ['https://10.0.0.1/', 'private_address'],
+    ['https://169.254.169.254/', 'private_address'],
+    ['https://[64:ff9b::7f00:1]/', 'private_address'],
+  ])('on live %s is forbidden: %s, at creation and at a change', async (url, reason) => {
+    const { live } = organisation;
+    const { data } = await live.post(PATH, { url: URL });
+    for (const answer of [
+      await live.post(PATH, { url }),
+      await live.call('PATCH', `${PATH}/${data.id}`, { body: { url } }),
+    ]) {
+      expect([answer.status, answer.error.code, answer.error.details]).toEqual([
+        422,
+        'WEBHOOK_URL_FORBIDDEN',
+        { reason },
+      ]);
+    }
+    expect((await live.get(`${PATH}/${data.id}`)).data.url).toBe(URL);
+  });
+
+  test('cloud metadata is forbidden in every sandbox', async () => {
+    const { error } = await create({ url: 'http://169.254.169.254/latest' });
+    expect(error).toMatchObject({ code: 'WEBHOOK_URL_FORBIDDEN', details: { reason: 'private_address' } });
+  });
+
+  test('private addresses are forbidden in a sandbox that is not configured for them', async () => {
+    const hosted = await startTestApi({
+      databaseUrl: api.databaseUrl,
+      settings: { WEBHOOK_ALLOW_PRIVATE_ADDRESSES: '' },
+    });
+    try {
+      const { status, error } = await hosted.test.post(PATH, { url: 'http://127.0.0.1:4000/' });
+      expect([status, error.details]).toEqual([422, { reason: 'private_address' }]);
+      expect((await hosted.test.post(PATH, { url: 'http://example.com/' })).status).toBe(201);
+    } finally {
+      await hosted.close();
+    }
+  });
+
+  test('a test of a disabled endpoint', async () => {
+    const { data } = await create({ url: URL, status: 'disabled' });
+    const { status, error } = await organisation.test.post(`${PATH}/${data.id}/test`);
+    expect([status, error.code, error.details]).toEqual([422, 'WEBHOOK_ENDPOINT_DISABLED', { endpointId: data.id }]);
+  });
+
+  test('the twenty-first endpoint; deleting one makes room', async () => {
+    const made: Answer[] = [];
+    for (let count = 0; count < 20; count += 1) made.push(await create());
+    expect(made.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 201));
+    const { status, error } = await create();
+    expect([status, error.code, error.details]).toEqual([422, 'WEBHOOK_ENDPOINT_LIMIT_REACHED', { limit: 20 }]);
+    await organisation.test.call('DELETE', `${PATH}/${made[0]?.data.id}`);
+    expect((await create()).status).toBe(201);
+  });
+});

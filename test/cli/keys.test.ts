@@ -1,0 +1,221 @@
+// `organisations …` and `keys …`: what they make works, is printed once, and is on record.
+import { userInfo } from 'node:os';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { ApiKeys } from '../../src/api/apiKeys.ts';
+import { connect, type Sql } from '../../src/database.ts';
+import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
+import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { type Ended, runCli } from './run.ts';
+
+// Each command is a process of its own, which takes its time to start on a busy machine.
+jest.setTimeout(120_000);
+
+let database: TestDatabase;
+let sql: Sql;
+let acme: { organisationId: string; settlementWalletId: string; liveSettlementWalletId: string };
+
+const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url });
+
+/** The JSON of a command that must succeed. */
+// biome-ignore lint/suspicious/noExplicitAny: the answers differ
+async function json(...words: string[]): Promise<any> {
+  const { exitCode, output, errors } = await run(...words, '--json');
+  expect([exitCode, errors]).toEqual([0, '']);
+  return JSON.parse(output);
+}
+
+/** What a request with this key is told, by a process that has never seen it. */
+async function useKey(key: string): Promise<string[] | string> {
+  try {
+    const { scopes } = await new ApiKeys(sql).authenticate(
+      `Bearer ${key}`,
+      key.startsWith('svc_test_') ? 'test' : 'live',
+    );
+    return [...scopes];
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+const audit = () => sql<{ action: string; operator: string; subject: string; reason: string | null }[]>`
+  SELECT action, operator, subject, reason FROM audit_log ORDER BY id`;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  sql = connect(database.url, { connectionsMax: 2 });
+  acme = await json('organisations', 'create', '--name', 'Acme Ltd', '--operator', 'ngozi');
+});
+
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+describe('organisations', () => {
+  test('create makes one with a settlement wallet in each environment, ready to move money', async () => {
+    expect(Object.keys(acme)).toEqual(['organisationId', 'settlementWalletId', 'liveSettlementWalletId']);
+    const wallets = await sql`
+      SELECT w.id, w.environment, w.kind, w.email, a.code, a.balance, a.verified, a.balance_max, a.posting_max
+      FROM wallets w JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.id = w.account_id
+        AND a.environment = w.environment
+      WHERE w.organisation_id = ${requireUuid('organisation', acme.organisationId)} ORDER BY w.environment DESC`;
+    const expected = (environment: string, id: string) => ({
+      id: requireUuid('wallet', id),
+      environment,
+      kind: 'settlement',
+      email: 'settlement@manilla.invalid',
+      code: `wallet:${id}`,
+      balance: 0,
+      verified: true,
+      balanceMax: null,
+      postingMax: null,
+    });
+    expect([...wallets]).toEqual([
+      expected('test', acme.settlementWalletId),
+      expected('live', acme.liveSettlementWalletId),
+    ]);
+    expect((await audit())[0]).toEqual({
+      action: 'organisation.create',
+      operator: 'ngozi',
+      subject: requireUuid('organisation', acme.organisationId),
+      reason: null,
+    });
+  });
+
+  test('create is all or nothing', async () => {
+    const before =
+      await sql`SELECT (SELECT count(*) FROM organisations) AS o, (SELECT count(*) FROM ledger.accounts) AS a`;
+    // The last part of it cannot be written.
+    const owner = connect(database.url, { connectionsMax: 1, role: 'owner' });
+    await owner`ALTER TABLE audit_log ADD CONSTRAINT nothing_more CHECK (operator <> 'breaker') NOT VALID`;
+    const { exitCode } = await run('organisations', 'create', '--name', 'Half', '--operator', 'breaker');
+    await owner`ALTER TABLE audit_log DROP CONSTRAINT nothing_more`;
+    await owner.end();
+    expect(exitCode).toBe(1);
+    expect(
+      await sql`SELECT (SELECT count(*) FROM organisations) AS o, (SELECT count(*) FROM ledger.accounts) AS a`,
+    ).toEqual(before);
+  });
+
+  test('list shows each with its wallets', async () => {
+    const [shown] = await json('organisations', 'list');
+    expect(shown).toEqual({ ...acme, name: 'Acme Ltd', createdAt: expect.any(String) });
+    const { output } = await run('organisations', 'list');
+    for (const words of ['Acme Ltd', acme.organisationId, acme.liveSettlementWalletId]) expect(output).toContain(words);
+  });
+});
+
+describe('keys', () => {
+  test('create prints a key that works for its scopes, once, and stores its hash only', async () => {
+    const made = await json('keys', 'create', '--environment', 'test', '--scopes', 'wallet,payment');
+    expect(made).toEqual({
+      id: expect.stringMatching(/^svc_[0-9a-z]{26}_key$/),
+      key: expect.stringMatching(/^svc_test_[0-9A-Za-z]{43}$/),
+      scopes: ['wallet', 'payment'],
+      environment: 'test',
+    });
+    expect(await useKey(made.key)).toEqual(['wallet', 'payment']);
+    const { output: listed } = await run('keys', 'list');
+    const [{ everything }] = (await sql`
+      SELECT string_agg(k::text, ' ') || (SELECT string_agg(a::text, ' ') FROM audit_log a) AS everything FROM api_keys k`) as unknown as [
+      { everything: string },
+    ];
+    for (const text of [listed, everything]) {
+      expect(text).not.toContain(made.key);
+      expect(text).not.toContain(made.key.slice(9, 30));
+    }
+    expect((await audit()).at(-1)).toEqual({
+      action: 'api_key.create',
+      operator: userInfo().username,
+      subject: requireUuid('apiKey', made.id),
+      reason: null,
+    });
+  });
+
+  test('create says when a key ends, and takes each scope once', async () => {
+    const scopes = ['--scopes', ' transfer, wallet,transfer'];
+    const made = await json(
+      'keys',
+      'create',
+      '--environment',
+      'live',
+      ...scopes,
+      '--expires-in-days',
+      '30',
+      '--name',
+      'till',
+    );
+    expect(made).toMatchObject({ environment: 'live', scopes: ['transfer', 'wallet'] });
+    expect(made.key).toMatch(/^svc_live_/);
+    const days = (Date.parse(made.expiresAt) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(29.9);
+    expect(days).toBeLessThanOrEqual(30);
+  });
+
+  test('rotate makes a successor with the same rights; the old key works on for the overlap', async () => {
+    const old = await json('keys', 'create', '--environment', 'test', '--scopes', 'payout', '--name', 'payroll');
+    const made = await json('keys', 'rotate', old.id, '--overlap-hours', '2', '--operator', 'tunde');
+    expect(made).toMatchObject({ scopes: ['payout'], environment: 'test', replaces: { id: old.id } });
+    expect(await Promise.all([useKey(old.key), useKey(made.key)])).toEqual([['payout'], ['payout']]);
+    const hours = (Date.parse(made.replaces.expiresAt) - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(1.9);
+    expect(hours).toBeLessThanOrEqual(2);
+    const [oldUuid, newUuidOfKey] = [requireUuid('apiKey', old.id), requireUuid('apiKey', made.id)];
+    expect((await audit()).slice(-2)).toEqual([
+      { action: 'api_key.rotate', operator: 'tunde', subject: oldUuid, reason: `replaced by ${newUuidOfKey}` },
+      { action: 'api_key.create', operator: 'tunde', subject: newUuidOfKey, reason: `replaces ${oldUuid}` },
+    ]);
+    const listed = (await json('keys', 'list')) as { id: string; name: string; status: string }[];
+    expect(listed.filter(({ name }) => name === 'payroll').map(({ status }) => status)).toEqual(['active', 'active']);
+  });
+
+  test('rotate without an overlap ends the old key at once', async () => {
+    const old = await json('keys', 'create', '--environment', 'test', '--scopes', 'payout');
+    const made = await json('keys', 'rotate', old.id, '--overlap-hours', '0');
+    expect(await Promise.all([useKey(old.key), useKey(made.key)])).toEqual(['API_KEY_INVALID', ['payout']]);
+  });
+
+  test('rotate of a key that has an end asks when the new one ends, and never lengthens the old one', async () => {
+    const end = ['--expires-in-days', '1'];
+    const old = await json('keys', 'create', '--environment', 'test', '--scopes', 'payout', ...end);
+    const refused = await run('keys', 'rotate', old.id);
+    expect([refused.exitCode, refused.errors]).toEqual([1, expect.stringContaining('--expires-in-days')]);
+    const made = await json('keys', 'rotate', old.id, '--overlap-hours', '100', '--expires-in-days', '90');
+    expect(made.replaces.expiresAt).toBe(old.expiresAt);
+  });
+
+  test('of two rotations of one key at once, one wins', async () => {
+    const old = await json('keys', 'create', '--environment', 'test', '--scopes', 'payout');
+    const ended = await Promise.all([run('keys', 'rotate', old.id, '--json'), run('keys', 'rotate', old.id, '--json')]);
+    expect(new Set(ended.map(({ exitCode }) => exitCode))).toEqual(new Set([0, 1]));
+  });
+
+  test('revoke ends a key for ever, and says so when asked again', async () => {
+    const made = await json('keys', 'create', '--environment', 'test', '--scopes', 'wallet');
+    expect(await json('keys', 'revoke', made.id, '--reason', 'found in a log')).toEqual({ id: made.id, revoked: true });
+    expect(await useKey(made.key)).toBe('API_KEY_INVALID');
+    expect((await audit()).at(-1)).toMatchObject({ action: 'api_key.revoke', reason: 'found in a log' });
+    const again = await run('keys', 'revoke', made.id);
+    expect([again.exitCode, again.output]).toEqual([0, `The key ${made.id} had been revoked before.\n`]);
+    expect((await audit()).filter(({ action }) => action === 'api_key.revoke')).toHaveLength(1);
+    const rotated = await run('keys', 'rotate', made.id);
+    expect([rotated.exitCode, rotated.errors]).toEqual([1, expect.stringContaining('is revoked')]);
+  });
+
+  test('with several organisations, a command asks which one, and keeps them apart', async () => {
+    const key = await json('keys', 'create', '--environment', 'test', '--scopes', 'wallet');
+    const other = await json('organisations', 'create', '--name', 'Other', '--email', 'money@other.example');
+    const asked = await run('keys', 'list');
+    expect([asked.exitCode, asked.errors]).toEqual([2, expect.stringContaining('--organisation ID')]);
+    expect(await json('keys', 'list', '--organisation', other.organisationId)).toEqual([]);
+    const strange = await run('keys', 'revoke', key.id, '--organisation', other.organisationId);
+    expect([strange.exitCode, strange.errors]).toEqual([1, expect.stringContaining('There is no key')]);
+    expect(await useKey(key.key)).toEqual(['wallet']);
+    const nobody = publicId('organisation', newUuid());
+    const unknown = await run('keys', 'list', '--organisation', nobody);
+    expect([unknown.exitCode, unknown.errors]).toEqual([
+      1,
+      expect.stringContaining(`There is no organisation ${nobody}`),
+    ]);
+  });
+});

@@ -1,0 +1,112 @@
+// The bootstrap before every npm command: when it installs, when it refuses, and that two at once install once.
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { reasonNotToInstall, reasonToInstall } from '../../src/dev/bootstrap.mjs';
+import { temporaryFolder } from './temporaryFolder.ts';
+
+const DEV = fileURLToPath(new URL('../../src/dev', import.meta.url));
+
+type Packages = Record<string, { version: string; optional?: boolean }>;
+
+const wanted: Packages = {
+  '': { version: '1.0.0' },
+  'node_modules/koa': { version: '3.3.0' },
+  'node_modules/fsevents': { version: '2.0.0', optional: true },
+};
+
+/** A project folder with that lock file, and with those packages installed. */
+function project(installed?: Packages): string {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+  if (installed !== undefined) {
+    mkdirSync(path.join(folder, 'node_modules/node/bin'), { recursive: true });
+    writeFileSync(path.join(folder, 'node_modules/node/bin/node'), '');
+    writeFileSync(path.join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages: installed }));
+  }
+  return folder;
+}
+
+test('nothing is installed while everything of the lock file is there', () => {
+  expect(reasonToInstall(project({ 'node_modules/koa': { version: '3.3.0' } }))).toBeUndefined();
+});
+
+test.each<[string, Packages | undefined, string]>([
+  ['on a fresh clone', undefined, 'not installed yet'],
+  ['when a package is missing', {}, 'node_modules/koa is missing'],
+  [
+    'when the lock file moved on',
+    { 'node_modules/koa': { version: '3.2.0' } },
+    'koa is 3.2.0, package-lock.json says 3.3.0',
+  ],
+  [
+    'when an optional package moved on',
+    { 'node_modules/koa': { version: '3.3.0' }, 'node_modules/fsevents': { version: '1.0.0' } },
+    'fsevents is 1.0.0',
+  ],
+])('it installs %s, and says why', (_case, installed, reason) => {
+  expect(reasonToInstall(project(installed))).toContain(reason);
+});
+
+test.each([
+  ['16.20.2', 'npm/10.8.0 node/v16.20.2', 'Node 18 or newer'],
+  ['20.1.0', 'npm/8.19.4 node/v20.1.0', 'npm 9 or newer is needed; this is npm 8.19.4'],
+])('Node %s with %s is refused with what to do', (node, agent, message) => {
+  expect(reasonNotToInstall(node, agent)).toContain(message);
+});
+
+test('Node 18 with npm 9 and everything newer may install', () => {
+  expect(reasonNotToInstall('18.0.0', 'npm/9.0.0 node/v18.0.0')).toBeUndefined();
+  expect(reasonNotToInstall('26.1.0', 'npm/12.0.1 node/v26.1.0')).toBeUndefined();
+  expect(reasonNotToInstall('20.0.0', undefined)).toBeUndefined();
+});
+
+/** A project whose `npm` is the script given; returns how the bootstrap ran in it. */
+function bootstrapWith(npm: string): { folder: string; run: () => Promise<{ code: number | null; output: string }> } {
+  const folder = project();
+  for (const file of ['bootstrap.mjs', 'turns.mjs']) cpSync(path.join(DEV, file), path.join(folder, 'src/dev', file));
+  mkdirSync(path.join(folder, 'bin'));
+  writeFileSync(path.join(folder, 'bin/npm'), `#!/bin/sh\n${npm}`, { mode: 0o755 });
+  const env = { PATH: `${path.join(folder, 'bin')}:/usr/bin:/bin` };
+  return {
+    folder,
+    run: async () => {
+      const child = spawn(process.execPath, ['src/dev/bootstrap.mjs'], { cwd: folder, env });
+      const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+      const output = (await Promise.all([text(child.stdout), text(child.stderr)])).join('');
+      return { code: await ended, output };
+    },
+  };
+}
+
+const INSTALLS = `
+  echo "$@" >> calls
+  sleep 0.3
+  mkdir -p node_modules/node/bin && touch node_modules/node/bin/node
+  echo '{"packages": {"node_modules/koa": {"version": "3.3.0"}}}' > node_modules/.package-lock.json`;
+
+test('two commands on a fresh clone install once; the second waits for the first', async () => {
+  const { folder, run } = bootstrapWith(INSTALLS);
+  const both = await Promise.all([run(), run()]);
+  expect(both.map(({ code }) => code)).toEqual([0, 0]);
+  expect(both.map(({ output }) => output).join('')).toContain('waiting for it');
+  expect(readFileSync(path.join(folder, 'calls'), 'utf8')).toBe('ci --loglevel=warn\n');
+});
+
+test('an install that fails says so, with what to check, and fails the command', async () => {
+  const { code, output } = await bootstrapWith('echo "npm error network" >&2; exit 7').run();
+  expect(code).toBe(1);
+  expect(output).toContain('npm error network');
+  expect(output).toContain('Cannot install the dependencies: npm ci ended with code 7');
+  expect(output).toContain('npm ping');
+});
+
+test('install scripts that were switched off, which leaves Node 24 out, are named', async () => {
+  const npm = INSTALLS.replace(/&& touch .*/, '');
+  const { code, output } = await bootstrapWith(npm).run();
+  expect(code).toBe(1);
+  expect(output).toContain('npm rebuild node');
+});

@@ -1,0 +1,153 @@
+// docker-compose.yml and the Dockerfile, as far as they can be checked without Docker: that they are whole, agree with
+// the rest of the project and pin what they use.
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { readConfig } from '../../src/config.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/dev/temporal.ts';
+import { TEMPORAL_CLI_VERSION } from '../../src/dev/temporalBinary.ts';
+
+interface Service {
+  image?: string;
+  command?: string[];
+  entrypoint?: string[];
+  environment?: Record<string, string | number>;
+  depends_on?: Record<string, { condition: string }>;
+  deploy?: { replicas: number };
+  healthcheck?: { test: string[] };
+  ports?: string[];
+  volumes?: string[];
+}
+
+interface Compose {
+  services: Record<string, Service>;
+  volumes: Record<string, unknown>;
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
+
+const text = read('docker-compose.yml');
+const compose = parse(text, { merge: true }) as Compose;
+const services = Object.entries(compose.services);
+
+function service(name: string): Service {
+  const found = compose.services[name];
+  if (found === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
+  return found;
+}
+
+test('every part of production is there, API and worker twice', () => {
+  expect(services.map(([name]) => name).toSorted()).toEqual([
+    'api',
+    'cli',
+    'gateway',
+    'migrate',
+    'postgres',
+    'temporal',
+    'temporal-namespace',
+    'temporal-schema',
+    'temporal-ui',
+    'worker',
+  ]);
+  expect([service('api').deploy?.replicas, service('worker').deploy?.replicas]).toEqual([2, 2]);
+});
+
+test('images are pinned to a version, and the deprecated auto-setup is not among them', () => {
+  const pinned = /^[a-z]+(\/[a-z-]+)?:\d+\.\d+[\w.-]*$/;
+  const wrong = services.filter(([, { image = '' }]) => image !== 'manilla:local' && !pinned.test(image));
+  expect(wrong.map(([name]) => name)).toEqual([]);
+  expect(services.every(([, { image }]) => !image?.includes('auto-setup'))).toBe(true);
+});
+
+test('what waits for another service names one that exists and can meet the condition', () => {
+  const wrong = services.flatMap(([name, { depends_on = {} }]) =>
+    Object.entries(depends_on)
+      .filter(([other, { condition }]) => {
+        const target = compose.services[other];
+        if (target === undefined) return true;
+        if (condition === 'service_healthy') return target.healthcheck === undefined;
+        return condition !== 'service_completed_successfully';
+      })
+      .map(([other]) => `${name} waits for ${other}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('nothing takes a flow or a request before the database, the namespace and the search attributes are there', () => {
+  for (const name of ['api', 'worker']) {
+    expect(Object.keys(service(name).depends_on ?? {})).toEqual(['migrate', 'temporal-namespace']);
+  }
+});
+
+test('the search attributes are those of the embedded stack', () => {
+  const command = service('temporal-namespace').command?.join('\n') ?? '';
+  const registered = [...command.matchAll(/--name (\w+) --type (\w+)/g)].map(([, name, type]) => [name, type]);
+  expect(Object.fromEntries(registered)).toEqual(SEARCH_ATTRIBUTES);
+});
+
+test('the tools of the server are of its version, and near the embedded one', () => {
+  const server = service('temporal').image?.split(':')[1];
+  const minor = TEMPORAL_CLI_VERSION.split('.').slice(0, 2).join('.');
+  for (const name of ['temporal-schema', 'temporal-namespace']) {
+    expect(service(name).image).toMatch(new RegExp(`:${server}-.*cli-${minor}\\.`));
+  }
+});
+
+test('the settings are a whole configuration for API, worker, migration and command line', () => {
+  for (const name of ['api', 'worker', 'migrate', 'cli']) {
+    const environment = Object.fromEntries(
+      Object.entries(service(name).environment ?? {}).map(([key, value]) => [key, String(value)]),
+    );
+    const keys = `k1:${Buffer.alloc(32, 1).toString('base64url')}`;
+    expect(readConfig({ ...environment, MANILLA_KEYS: keys })).toMatchObject({
+      bindAddress: '0.0.0.0',
+      ports: { test: 8080, live: 8081 },
+      temporal: { address: 'temporal:7233', namespace: 'default' },
+      sandboxRail: { callbackUrl: 'http://gateway:8080/v1/rails/sandbox/callbacks' },
+      webhooks: { allowPrivateInSandbox: false },
+    });
+  }
+});
+
+test('no secret has a preset: a missing one stops the start', () => {
+  const variables = [...text.matchAll(/\$\{(\w+)(:\?)?/g)].filter(([, name]) => name?.match(/KEYS|PASSWORD/));
+  expect(variables.length).toBeGreaterThan(0);
+  expect(variables.filter(([, , required]) => required === undefined)).toEqual([]);
+});
+
+test('what is published is reachable from this machine only', () => {
+  const ports = services.flatMap(([, one]) => one.ports ?? []);
+  expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+});
+
+test('every file and program that is named exists', () => {
+  const mounted = services.flatMap(([, { volumes = [] }]) => volumes).map((volume) => volume.split(':')[0] ?? '');
+  for (const source of mounted) {
+    expect(source.startsWith('./') ? existsSync(path.join(ROOT, source)) : source in compose.volumes).toBe(true);
+  }
+  const commands = services.flatMap(([, { command = [], entrypoint = [] }]) => [...command, ...entrypoint]);
+  const programs = commands.filter((word) => /^src\/.*\.ts$/.test(word));
+  expect(programs.length).toBeGreaterThan(3);
+  expect(programs.filter((program) => !existsSync(path.join(ROOT, program)))).toEqual([]);
+});
+
+test('the image has what it needs and nothing else of the folder', () => {
+  const copied = [...read('Dockerfile').matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, sources = '']) =>
+    sources.split(' '),
+  );
+  const sent = read('.dockerignore')
+    .split('\n')
+    .filter((line) => line.startsWith('!'));
+  expect(sent.map((line) => line.slice(1)).toSorted()).toEqual(copied.toSorted());
+  expect(read('Dockerfile')).toContain('USER node');
+});
+
+test('the gateway passes each environment to its own port', () => {
+  const gateway = read('tools/compose/Caddyfile');
+  for (const port of [8080, 8081]) {
+    expect(gateway).toMatch(new RegExp(`^:${port} \\{\\s+import api ${port}$`, 'm'));
+  }
+});

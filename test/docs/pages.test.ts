@@ -1,0 +1,46 @@
+// Pages that are made from code, or list what is in it, say what the code says.
+import { readFileSync, statSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { CATALOG } from '../../src/errors.ts';
+import { errorsPage } from '../../tools/errorsPage.ts';
+
+const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+
+test('docs/errors.md is what tools/errorsPage.ts makes of the catalog', () => {
+  expect(read('docs/errors.md')).toBe(errorsPage());
+});
+
+test('every code of the catalog is on that page once, in a table', () => {
+  const listed = [...errorsPage().matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, code]) => code);
+  expect(listed).toHaveLength(new Set(listed).size);
+  expect(new Set(listed)).toEqual(new Set(Object.keys(CATALOG)));
+});
+
+test('docs/configuration.md lists every setting of src/config.ts, and no other', () => {
+  const settings = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(([, name]) => name);
+  expect(settings.length).toBeGreaterThan(15);
+  const listed = [...read('docs/configuration.md').matchAll(/^\| `([A-Z][A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
+  expect(listed).toHaveLength(new Set(listed).size);
+  expect(new Set(listed)).toEqual(new Set(settings));
+});
+
+test('links between pages lead somewhere', () => {
+  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].concat(
+    ['contract', 'errors', 'glossary', 'configuration'].map((name) => `docs/${name}.md`),
+    ['0001-one-movement-one-statement', '0002-group-commit', '0003-uuid-inside-public-id-outside'].map(
+      (name) => `docs/decisions/${name}.md`,
+    ),
+    ['docs/decisions/0004-wallet-rules-on-the-ledger-account.md'],
+  );
+  const broken = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)]
+      .map(([, target]) => target as string)
+      .filter((target) => !exists(new URL(target, new URL(`../../${page}`, import.meta.url))))
+      .map((target) => `${page} → ${target}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+function exists(url: URL): boolean {
+  return statSync(url, { throwIfNoEntry: false }) !== undefined;
+}

@@ -1,0 +1,200 @@
+// A withdrawal that cannot go on by itself: it parks, says why, changes nothing about the money, and does what operators
+// decide, each act in the audit trail.
+
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { replayEverything } from '../support/histories.ts';
+import { until } from '../support/until.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const run = promisify(execFile);
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows({
+    settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' },
+  });
+});
+
+afterAll(async () => {
+  await replayEverything(flows);
+  const { findings } = await verifyLedger(flows.sql);
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+const FUNDS = 1_000_000;
+const HELD = 103_000;
+/** Each test has an account of its own, so that they do not wait for one another's rail. */
+let accounts = 1_111_111_110;
+
+async function withdraw(behaviour = 'unavailable') {
+  accounts += 1;
+  const accountNumber = String(accounts);
+  const setBehaviour = (how: string) =>
+    flows.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour: how } });
+  await setBehaviour(behaviour);
+  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
+  const { data } = await flows.test.money(`/wallets/${walletId}/withdraw`, {
+    amount: 100_000,
+    accountNumber,
+    bankCode: '058',
+  });
+  return {
+    walletId,
+    id: data.id,
+    path: `/withdrawals/${data.id}`,
+    flow: flows.temporal.workflow.getHandle(data.id),
+    setBehaviour,
+  };
+}
+
+const untilParked = (id: string, cause: string) =>
+  until(`${id} to be parked`, async () => {
+    for await (const found of flows.temporal.workflow.list({
+      query: `Attention = '${cause}' AND WorkflowId = '${id}'`,
+    })) {
+      return found;
+    }
+    return undefined;
+  });
+
+const audited = async (id: string) =>
+  (
+    await flows.sql<{ action: string; operator: string }[]>`
+    SELECT action, operator FROM audit_log WHERE subject = ${id} ORDER BY id`
+  ).map(({ action, operator }) => `${operator} ${action}`);
+
+const retryRequest = { action: 'retry', reason: 'the bank is back', operator: 'ngozi' };
+
+describe('a rail that stays away', () => {
+  test('parks the flow: found by Attention, money untouched; the update retry lets it go on', async () => {
+    const { walletId, id, path, flow, setBehaviour } = await withdraw();
+    await untilParked(id, 'rail_unreachable');
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
+    await setBehaviour('complete');
+    expect(await flow.executeUpdate('resolve', { args: [retryRequest] })).toMatchObject({ outcome: 'accepted' });
+    await flows.untilStatus(path, 'completed');
+    await flow.result();
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
+    expect(await audited(id)).toEqual(['ngozi resolve:retry']);
+  });
+
+  test('is refused a resolution that makes no sense, with words that say what to do', async () => {
+    const { id, flow, setBehaviour, path } = await withdraw();
+    await untilParked(id, 'rail_unreachable');
+    const refused = async (args: object) =>
+      await flow.executeUpdate('resolve', { args: [args] }).then(
+        () => 'accepted',
+        (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
+      );
+    expect(await refused({ ...retryRequest, action: 'keep' })).toMatch(/one of retry, complete, fail/);
+    expect(await refused({ ...retryRequest, reason: '' })).toMatch(/reason/);
+    await setBehaviour('complete');
+    await flow.signal('retry', { reason: 'all at once', operator: 'ngozi' });
+    await flows.untilStatus(path, 'completed');
+  });
+
+  test('takes two operators to put the money back without the rail’s word', async () => {
+    const { walletId, id, path, flow } = await withdraw();
+    await untilParked(id, 'rail_unreachable');
+    const fail = { action: 'fail', reason: 'the bank confirmed by letter', operator: 'ngozi', evidence: 'TICKET-1' };
+    expect(await flow.executeUpdate('resolve', { args: [fail] })).toMatchObject({ outcome: 'proposed' });
+    expect(await flow.executeUpdate('resolve', { args: [fail] })).toMatchObject({ outcome: 'proposed' });
+    expect((await flows.test.get(path)).data.status).toBe('processing');
+    expect(await flow.executeUpdate('resolve', { args: [{ ...fail, operator: 'tunde' }] })).toMatchObject({
+      outcome: 'accepted',
+    });
+    const failed = await flows.untilStatus(path, 'failed');
+    expect(failed.failureReason).toMatch(/Decided by tunde/);
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+    expect(await audited(id)).toEqual(['tunde resolve:fail']);
+  });
+
+  test('takes two operators to post it as paid out', async () => {
+    const { walletId, id, path, flow } = await withdraw();
+    await untilParked(id, 'rail_unreachable');
+    const complete = { action: 'complete', reason: 'the statement shows it', operator: 'ngozi' };
+    await flow.executeUpdate('resolve', { args: [complete] });
+    await flow.executeUpdate('resolve', { args: [{ ...complete, operator: 'tunde' }] });
+    await flows.untilStatus(path, 'completed');
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
+  });
+
+  test('frees many at once by a query', async () => {
+    const parked = await Promise.all([withdraw(), withdraw(), withdraw()]);
+    await Promise.all(parked.map(({ id }) => untilParked(id, 'rail_unreachable')));
+    await Promise.all(parked.map(({ setBehaviour }) => setBehaviour('complete')));
+    const ids = new Set(parked.map(({ id }) => id));
+    for await (const { workflowId } of flows.temporal.workflow.list({ query: `Attention = 'rail_unreachable'` })) {
+      if (ids.has(workflowId)) {
+        await flows.temporal.workflow
+          .getHandle(workflowId)
+          .signal('retry', { reason: 'the bank is back', operator: 'ngozi' });
+      }
+    }
+    for (const { path } of parked) await flows.untilStatus(path, 'completed');
+  });
+});
+
+describe('the command line', () => {
+  const cli = async (...words: string[]): Promise<unknown> => {
+    const { stdout } = await run(process.execPath, [CLI, 'attention', ...words, '--json'], {
+      env: {
+        ...process.env,
+        DATABASE_URL: flows.databaseUrl,
+        TEMPORAL_ADDRESS: flows.services.config.temporal.address,
+      },
+    });
+    return JSON.parse(stdout);
+  };
+
+  test('lists a parked flow, shows what it waits for, and frees it by a query', async () => {
+    const { walletId, id, path, setBehaviour } = await withdraw();
+    await untilParked(id, 'rail_unreachable');
+    const byWallet = ['--query', `WalletId = '${walletId}'`];
+    expect(await cli('list', ...byWallet)).toEqual([
+      { id, flow: 'withdrawal', attention: 'rail_unreachable', since: expect.stringMatching(/^20/), amount: 100_000 },
+    ]);
+    expect(await cli('show', id)).toMatchObject({
+      attention: 'rail_unreachable',
+      details: expect.stringContaining('held in transit'),
+    });
+    await setBehaviour('complete');
+    expect(await cli('retry', ...byWallet, '--reason', 'the bank is back')).toEqual([{ id }]);
+    await flows.untilStatus(path, 'completed');
+    await until('the list to be empty', async () => ((await cli('list', ...byWallet)) as unknown[]).length === 0);
+  });
+
+  test('resolves one, and tells a refusal in one line', async () => {
+    const { id, path } = await withdraw();
+    await untilParked(id, 'rail_unreachable');
+    const resolution = ['resolve', id, '--reason', 'confirmed by letter'];
+    await expect(cli(...resolution, '--action', 'keep', '--operator', 'ngozi')).rejects.toThrow(
+      /retry, complete, fail/,
+    );
+    expect(await cli(...resolution, '--action', 'fail', '--operator', 'ngozi')).toMatchObject({ outcome: 'proposed' });
+    expect(await cli(...resolution, '--action', 'fail', '--operator', 'tunde')).toMatchObject({ outcome: 'accepted' });
+    await flows.untilStatus(path, 'failed');
+  });
+});
+
+test('a flow that is not parked says so when it is asked to be resolved', async () => {
+  const { id, flow } = await withdraw('hold');
+  await until('the flow to be there', () => flow.describe().catch(() => null));
+  const refusal = await flow.executeUpdate('resolve', { args: [retryRequest] }).then(
+    () => 'accepted',
+    (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
+  );
+  expect(refusal).toMatch(/not parked/);
+  await until('the bank to have it', async () => {
+    const { status } = await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+    return status === 200;
+  });
+  await flow.result();
+});

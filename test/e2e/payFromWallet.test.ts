@@ -1,0 +1,62 @@
+// The flow of a payment that is paid from a wallet: it waits, and ends with the payment whichever way that ends.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { requireUuid } from '../../src/ids.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { until } from '../support/until.ts';
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows();
+});
+
+afterAll(() => flows.close());
+
+async function bill(targetWalletId: string): Promise<string> {
+  const body = { method: 'virtual_wallet', baseAmount: 400, targetWalletId };
+  const answer = await flows.test.money('/payments', body);
+  expect(answer.data).toMatchObject({ status: 'pending', fee: 0, virtualAccount: null });
+  return answer.data.id;
+}
+
+const pay = (walletId: string, paymentId: string) => flows.test.money(`/wallets/${walletId}/pay`, { paymentId });
+
+test('paying ends the flow at once, without an activity', async () => {
+  const [payer, target] = [await flows.createWallet(flows.test, { balance: 400 }), await flows.createWallet()];
+  const paymentId = await bill(target);
+  const flow = flows.temporal.workflow.getHandle(paymentId);
+  await until('the flow to wait', () => flow.describe().catch(() => null));
+  expect((await pay(payer, paymentId)).status).toBe(200);
+  expect(await flow.result()).toEqual({ status: 'settled' });
+  const { events } = await flow.fetchHistory();
+  expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toEqual([]);
+  expect(await flows.balanceOf(target)).toBe(400);
+});
+
+test('a payment that was paid while no worker ran ends as soon as one runs', async () => {
+  const [payer, target] = [await flows.createWallet(flows.test, { balance: 400 }), await flows.createWallet()];
+  await flows.stopWorker();
+  const paymentId = await bill(target);
+  expect((await pay(payer, paymentId)).status).toBe(200);
+  await flows.startWorkerAgain();
+  const flow = flows.temporal.workflow.getHandle(paymentId);
+  await until('the flow to start', () => flow.describe().catch(() => null));
+  expect(await flow.result()).toEqual({ status: 'settled' });
+});
+
+test('one that nobody pays expires, and cannot be paid then', async () => {
+  const [payer, target] = [await flows.createWallet(flows.test, { balance: 400 }), await flows.createWallet()];
+  await flows.stopWorker();
+  const paymentId = await bill(target);
+  const expiresAt = new Date(Date.now() + 500);
+  await flows.sql`UPDATE payments SET expires_at = ${expiresAt} WHERE id = ${requireUuid('payment', paymentId)}`;
+  await flows.sql`
+    UPDATE outbox SET message = jsonb_set(message, '{input,expiresAt}', to_jsonb(${expiresAt.toISOString()}::text))
+    WHERE message ->> 'id' = ${paymentId}`;
+  await flows.startWorkerAgain();
+  await flows.untilStatus(`/payments/${paymentId}`, 'expired');
+  expect((await flows.eventsOf(paymentId)).map(({ type }) => type)).toEqual(['payment.expired']);
+  expect((await pay(payer, paymentId)).error.code).toBe('PAYMENT_NOT_PAYABLE');
+  expect(await flows.temporal.workflow.getHandle(paymentId).result()).toEqual({ status: 'expired' });
+  expect(await flows.balanceOf(payer)).toBe(400);
+});

@@ -1,0 +1,297 @@
+// A payment from POST to settled, and every other way it can end: the API, the worker, Temporal, Postgres and the
+// sandbox bank are all real.
+
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { connect } from '../../src/database.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
+import { replayEverything } from '../support/histories.ts';
+import { until } from '../support/until.ts';
+
+let flows: TestFlows;
+let walletId: string;
+
+beforeAll(async () => {
+  flows = await startTestFlows();
+});
+
+afterAll(async () => {
+  await replayEverything(flows);
+  const sql = connect(flows.databaseUrl, { connectionsMax: 1, role: 'owner' });
+  const { findings } = await verifyLedger(sql);
+  await sql.end();
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+beforeAll(async () => {
+  walletId = await flows.createWallet();
+});
+
+const pay = (payment: PaymentResource, amount: number, more: object = {}) =>
+  flows.credit(payment.virtualAccount.accountNumber, amount, more);
+
+/** The status of an inbound credit once it is in the books. */
+const untilPlaced = (sessionId: string): Promise<string> =>
+  until(`the credit ${sessionId} to be placed`, async () => {
+    const [row] = await flows.sql<
+      { status: string }[]
+    >`SELECT status FROM inbound_credits WHERE session_id = ${sessionId}`;
+    return row !== undefined && row.status !== 'received' && row.status;
+  });
+
+/** An expiry that comes at once: the window is an input of the flow, so no clock is skipped. */
+async function createExpiring(wallet: string, afterMs: number): Promise<PaymentResource> {
+  await flows.stopWorker();
+  const payment = await flows.createPayment(wallet, 100_000);
+  const expiresAt = new Date(Date.now() + afterMs).toISOString();
+  await flows.sql`
+    UPDATE outbox SET message = jsonb_set(message, '{input,expiresAt}', to_jsonb(${expiresAt}::text))
+    WHERE topic = 'flow' AND message ->> 'id' = ${payment.id}`;
+  await flows.startWorkerAgain();
+  return payment;
+}
+
+describe('a payment by bank transfer', () => {
+  test('settles on the exact amount: the wallet gets the base, the service the fee, and the event says so', async () => {
+    const wallet = await flows.createWallet();
+    const payment = await flows.createPayment(wallet, 200_000);
+    const feesBefore = await flows.accountBalance('income:fees');
+    await pay(payment, payment.payableAmount);
+    const settled = await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    expect(settled).toMatchObject({ amountReceived: 202_000, fee: 2_000 });
+    expect(settled.settledAt).not.toBeNull();
+    expect((await flows.test.get(`/wallets/${wallet}/balance`)).data.balance).toBe(200_000);
+    expect((await flows.accountBalance('income:fees')) - feesBefore).toBe(2_000);
+    expect(await flows.eventsOf(payment.id)).toEqual([
+      {
+        type: 'payment.settled',
+        data: { id: payment.id, status: 'settled', baseAmount: 200_000, amountReceived: 202_000, currency: 'NGN' },
+      },
+    ]);
+    const handle = flows.temporal.workflow.getHandle(payment.id);
+    expect(await handle.result()).toEqual({ status: 'settled' });
+  });
+
+  test('collects partial credits, each with its event, credits the wallet once, and gives a surplus to the wallet', async () => {
+    const wallet = await flows.createWallet();
+    const payment = await flows.createPayment(wallet, 200_000);
+    await pay(payment, 50_000);
+    await until(
+      'the first part',
+      async () => (await flows.test.get(`/payments/${payment.id}`)).data.amountReceived === 50_000,
+    );
+    expect((await flows.test.get(`/wallets/${wallet}/balance`)).data.balance).toBe(0);
+    expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(50_000);
+    await pay(payment, 52_000);
+    await until(
+      'the second part',
+      async () => (await flows.test.get(`/payments/${payment.id}`)).data.amountReceived === 102_000,
+    );
+    await pay(payment, 100_700);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    const { items } = await flows.test.get(`/wallets/${wallet}/transactions`);
+    expect(items.map(({ amount, balanceAfter }) => ({ amount, balanceAfter }))).toEqual([
+      { amount: 200_700, balanceAfter: 200_700 },
+    ]);
+    expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(0);
+    const events = await flows.eventsOf(payment.id);
+    expect(events.map(({ data }) => [data.status, data.amountReceived])).toEqual([
+      ['partial', 50_000],
+      ['partial', 102_000],
+      ['settled', 202_700],
+    ]);
+  });
+
+  test('takes the same session id once, however often the bank repeats its callback', async () => {
+    const payment = await flows.createPayment(walletId, 100_000);
+    await Promise.all(Array.from({ length: 5 }, () => pay(payment, 101_000, { sessionId: 'repeated-session' })));
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    await until('all callbacks to be answered', async () => {
+      const [row] = await flows.sql`SELECT count(*)::int AS waiting FROM sandbox_bank.callbacks`;
+      return row?.waiting === 0;
+    });
+    const [{ credits }] = (await flows.sql`
+      SELECT count(*)::int AS credits FROM inbound_credits WHERE session_id = 'repeated-session'`) as unknown as [
+      { credits: number },
+    ];
+    expect(credits).toBe(1);
+    expect((await flows.test.get(`/payments/${payment.id}`)).data.amountReceived).toBe(101_000);
+  });
+
+  test('after settlement another credit of the same amount goes to suspense with a review case', async () => {
+    const payment = await flows.createPayment(walletId, 100_000);
+    await pay(payment, 101_000);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    const before = await flows.balanceOf(walletId);
+    await pay(payment, 101_000, { sessionId: 'after-settlement' });
+    expect(await untilPlaced('after-settlement')).toBe('suspense');
+    expect(await flows.balanceOf(walletId)).toBe(before);
+    expect(await flows.reviewCases()).toContainEqual({
+      reason: 'credit_after_settlement',
+      amount: 101_000,
+      status: 'open',
+      accountCode: 'suspense:unmatched',
+    });
+  });
+
+  test('expires when nothing came, and a late credit is kept for review', async () => {
+    const payment = await createExpiring(walletId, 200);
+    await flows.untilStatus(`/payments/${payment.id}`, 'expired');
+    expect((await flows.eventsOf(payment.id)).map(({ type }) => type)).toEqual(['payment.expired']);
+    await pay(payment, 101_000, { sessionId: 'late-credit' });
+    expect(await untilPlaced('late-credit')).toBe('suspense');
+    expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('late_credit');
+    expect((await flows.test.get(`/payments/${payment.id}`)).data.status).toBe('expired');
+  });
+
+  test('that expires with a part keeps the part in suspense with a review case', async () => {
+    const payment = await createExpiring(walletId, 3_000);
+    await pay(payment, 40_000);
+    await flows.untilStatus(`/payments/${payment.id}`, 'partial');
+    await flows.untilStatus(`/payments/${payment.id}`, 'expired');
+    expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(40_000);
+    expect(await flows.reviewCases()).toContainEqual({
+      reason: 'partial_expired',
+      amount: 40_000,
+      status: 'open',
+      accountCode: `suspense:payment:${payment.id}`,
+    });
+    const events = await flows.eventsOf(payment.id);
+    expect(events.at(-1)).toEqual({
+      type: 'payment.expired',
+      data: { id: payment.id, status: 'expired', baseAmount: 100_000, amountReceived: 40_000, currency: 'NGN' },
+    });
+  });
+
+  test('for a wallet that was frozen meanwhile goes to suspense, and the payment waits on', async () => {
+    const wallet = await flows.createWallet();
+    const payment = await flows.createPayment(wallet, 100_000);
+    await flows.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${wallet}`}`;
+    await pay(payment, 101_000, { sessionId: 'for-frozen' });
+    expect(await untilPlaced('for-frozen')).toBe('suspense');
+    expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('wallet_frozen');
+    expect((await flows.test.get(`/payments/${payment.id}`)).data).toMatchObject({
+      status: 'pending',
+      amountReceived: 0,
+    });
+  });
+
+  test('settles with the base when only the surplus passes the tier1 ceiling; the surplus waits for a person', async () => {
+    const wallet = await flows.createWallet(undefined, { balance: 29_000_000 });
+    const payment = await flows.createPayment(wallet, 900_000);
+    await pay(payment, payment.payableAmount + 200_000);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    expect(await flows.balanceOf(wallet)).toBe(29_900_000);
+    expect(await flows.reviewCases()).toContainEqual({
+      reason: 'surplus_over_limit',
+      amount: 200_000,
+      status: 'open',
+      accountCode: 'suspense:unmatched',
+    });
+  });
+
+  test('whose base passes the ceiling when the money comes leaves the money in suspense', async () => {
+    const wallet = await flows.createWallet(undefined, { balance: 29_500_000 });
+    const payment = await flows.createPayment(wallet, 900_000);
+    await pay(payment, payment.payableAmount, { sessionId: 'over-ceiling' });
+    expect(await untilPlaced('over-ceiling')).toBe('suspense');
+    expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('over_limit');
+  });
+
+  test('is never doubled by credits that race its expiry: each kobo is in exactly one place', async () => {
+    const wallet = await flows.createWallet();
+    const payments = await Promise.all(Array.from({ length: 6 }, () => flows.createPayment(wallet, 10_000)));
+    await Promise.all(
+      payments.map(async (payment, number) => {
+        const { paymentId, ...rest } = await inputOf(payment.id);
+        const sent = pay(payment, payment.payableAmount, { sessionId: `race-${number}` });
+        const signalled = flows.temporal.workflow.getHandle(payment.id).terminate('a second expiry decides instead');
+        await Promise.allSettled([sent, signalled]);
+        await flows.temporal.workflow.start('payment', {
+          workflowId: payment.id,
+          taskQueue: flows.services.config.temporal.taskQueue,
+          args: [{ ...rest, paymentId, expiresAt: new Date().toISOString() }],
+          workflowIdConflictPolicy: 'USE_EXISTING',
+        });
+      }),
+    );
+    for (const number of payments.keys()) await untilPlaced(`race-${number}`);
+    const settled = await Promise.all(
+      payments.map(
+        async ({ id }) => (await flows.untilStatus(`/payments/${id}`, 'settled', 'expired')).status === 'settled',
+      ),
+    );
+    expect(await flows.balanceOf(wallet)).toBe(settled.filter(Boolean).length * 10_000);
+  });
+});
+
+async function inputOf(paymentId: string): Promise<Record<string, unknown> & { paymentId: string }> {
+  const { data } = await flows.test.get(`/payments/${paymentId}`);
+  return {
+    organisationId: flows.organisation.organisationId,
+    environment: 'test',
+    paymentId,
+    walletId: data.targetWalletId,
+    amount: data.baseAmount,
+  };
+}
+
+describe('money to an account number', () => {
+  test('of nobody goes to suspense with a review case', async () => {
+    await flows.credit('1234567890', 5_000, { sessionId: 'to-nobody' });
+    expect(await untilPlaced('to-nobody')).toBe('suspense');
+    expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('unknown_account');
+  });
+
+  test('of a wallet credits it, with the event wallet.credited', async () => {
+    const wallet = await flows.createWallet();
+    const { data } = await flows.test.get(`/wallets/${wallet}/deposit-account`);
+    await flows.credit(String(data.accountNumber), 70_000, { sessionId: 'deposit' });
+    expect(await untilPlaced('deposit')).toBe('posted');
+    expect(await flows.balanceOf(wallet)).toBe(70_000);
+    expect((await flows.eventsOf(wallet)).map(({ type, data: { amount } }) => [type, amount])).toEqual([
+      ['wallet.credited', 70_000],
+    ]);
+  });
+
+  test('of the settlement wallet credits the platform, with no limit', async () => {
+    const { settlementWalletId } = flows.organisation;
+    const { data } = await flows.test.get(`/wallets/${settlementWalletId}/deposit-account`);
+    await flows.credit(String(data.accountNumber), 90_000_000, { sessionId: 'to-settlement' });
+    expect(await untilPlaced('to-settlement')).toBe('posted');
+    expect(await flows.balanceOf(settlementWalletId)).toBe(90_000_000);
+  });
+});
+
+test('payment.settled reaches the integrator, signed, and the signature is good', async () => {
+  const receiver = await startReceiver();
+  const endpoint = await flows.test.post('/webhook-endpoints', { url: receiver.url });
+  const payment = await flows.createPayment(walletId, 100_000);
+  await pay(payment, payment.payableAmount);
+  const delivery = await until('the webhook', () =>
+    receiver.deliveries.find(({ body }) => body.includes(payment.id) && body.includes('"settled"')),
+  );
+  const event = new Webhook(String(endpoint.data.secret)).verify(delivery.body, delivery.headers) as { type: string };
+  expect(event.type).toBe('payment.settled');
+  receiver.server.close();
+});
+
+async function startReceiver() {
+  const deliveries: { body: string; headers: Record<string, string> }[] = [];
+  const server: Server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      deliveries.push({ body, headers: request.headers as Record<string, string> });
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, deliveries, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+}

@@ -1,0 +1,161 @@
+// A payout to each of its endings, through the API, the worker and the sandbox bank: each item pays once or not at all,
+// and leaves the others alone.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { requireUuid } from '../../src/ids.ts';
+import { walletAccount } from '../../src/ledger/chart.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import type { Resource } from '../support/api.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { replayEverything } from '../support/histories.ts';
+import { until } from '../support/until.ts';
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows({ settings: { SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' } });
+});
+
+afterAll(async () => {
+  await replayEverything(flows);
+  const { findings } = await verifyLedger(flows.sql);
+  const inTransit = await flows.accountBalance('in_transit:payouts');
+  await flows.close();
+  expect(findings).toEqual([]);
+  expect(inTransit).toBe(0);
+});
+
+const FUNDS = 10_000_000;
+const AMOUNT = 100_000;
+const FEE = 3_000;
+const COST = AMOUNT + FEE;
+
+const toBank = (accountNumber: string, more: object = {}) => ({
+  amount: AMOUNT,
+  bankAccount: { accountNumber, bankCode: '058', ...more },
+});
+const toWallet = (destinationWalletId: string) => ({ amount: AMOUNT, destinationWalletId });
+
+async function payOut(items: object[]) {
+  const sourceWalletId = await flows.createWallet(undefined, { balance: FUNDS });
+  const { data, text, status } = await flows.test.money('/payouts', { sourceWalletId, items });
+  if (status !== 202) throw new Error(text);
+  const itemIds = (data.items as Resource[]).map(({ id }) => id);
+  return { sourceWalletId, payout: data, itemIds, path: `/payouts/${data.id}` };
+}
+
+const items = (payout: Resource) => payout.items as (Resource & { failureReason: string | null })[];
+
+const itemOf = async (path: string, place: number) => items((await flows.test.get(path)).data)[place];
+
+const untilItem = (path: string, place: number, status: string) =>
+  until(`item ${place} of ${path} to be ${status}`, async () => (await itemOf(path, place))?.status === status);
+
+const bankEnds = (itemId: string, outcome: string) =>
+  flows.test.post(`/simulations/bank-transfers/${itemId}/resolve`, { outcome });
+
+/** How often the bank paid each of these, by its own books. */
+const timesPaid = (itemIds: readonly string[]) =>
+  Promise.all(
+    itemIds.map(async (id) => (await flows.test.get(`/simulations/bank-transfers/${id}`)).data?.timesPaid ?? 0),
+  );
+
+const eventTypes = async (id: string): Promise<string[]> => (await flows.eventsOf(id)).map(({ type }) => type);
+
+describe('ends', () => {
+  test('completed: banks are paid, and a wallet is credited by the arrival at its deposit account', async () => {
+    const destination = await flows.createWallet();
+    const { sourceWalletId, payout, itemIds, path } = await payOut([toWallet(destination), toBank('0123456789')]);
+    const done = await flows.untilStatus(path, 'completed');
+    expect(done).toMatchObject({ successCount: 2, failureCount: 0, totalAmount: 2 * AMOUNT, totalFee: 2 * FEE });
+    expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS - 2 * COST);
+    await until('the money to arrive', async () => (await flows.balanceOf(destination)) === AMOUNT);
+    expect(await eventTypes(destination)).toEqual(['wallet.credited']);
+    expect(await eventTypes(payout.id)).toEqual(['payout.completed']);
+    expect(await timesPaid(itemIds)).toEqual([1, 1]);
+  });
+
+  test('partially completed, with every way that an item can go', async () => {
+    const { sourceWalletId, payout, itemIds, path } = await payOut([
+      toBank('0123456789'),
+      toBank('9999999001'),
+      toBank('9999999002'),
+      toBank('9999999004'),
+      toBank('9999999005'),
+      toBank('9999999006'),
+      toBank('9999999007', { accountName: 'Ada Obi' }),
+      toBank('9999999007', { accountName: 'Mr Somebody Else' }),
+    ]);
+    const done = await flows.untilStatus(path, 'partially_completed');
+    expect(items(done).map(({ status, failureReason }) => [status, failureReason])).toEqual([
+      ['completed', null],
+      ['failed', 'The receiving bank rejected the transfer'],
+      ['failed', 'The receiving bank returned the money'],
+      ['completed', null], // the answer to its send was lost
+      ['failed', 'The bank never received the transfer'],
+      ['failed', 'The bank knows no account with this number'],
+      ['failed', 'The bank has this account under another name: SOMEBODY ELSE'],
+      ['completed', null],
+    ]);
+    expect(done).toMatchObject({ successCount: 3, failureCount: 5 });
+    expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS - 3 * COST);
+    expect(await timesPaid(itemIds)).toEqual([1, 0, 1, 1, 0, 0, 0, 1]);
+    expect(await flows.eventsOf(payout.id)).toEqual([
+      {
+        type: 'payout.partially_completed',
+        data: {
+          id: payout.id,
+          status: 'partially_completed',
+          totalAmount: 8 * AMOUNT,
+          totalFee: 8 * FEE,
+          itemCount: 8,
+          successCount: 3,
+          failureCount: 5,
+          currency: 'NGN',
+        },
+      },
+    ]);
+  });
+
+  test('failed: amount and fee of every item are back', async () => {
+    const { sourceWalletId, payout, path } = await payOut([toBank('9999999001'), toBank('9999999006')]);
+    await flows.untilStatus(path, 'failed');
+    expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS);
+    expect(await eventTypes(payout.id)).toEqual(['payout.failed']);
+  });
+});
+
+test('counts move as items end, and an item that the bank holds keeps the payout open', async () => {
+  const { itemIds, path } = await payOut([toBank('0123456789'), toBank('9999999003'), toBank('9999999001')]);
+  await Promise.all([untilItem(path, 0, 'completed'), untilItem(path, 1, 'processing'), untilItem(path, 2, 'failed')]);
+  expect((await flows.test.get(path)).data).toMatchObject({ status: 'processing', successCount: 1, failureCount: 1 });
+  const held = itemIds[1] ?? '';
+  await until('the bank to have it', async () => (await bankEnds(held, 'complete')).status === 200);
+  expect(await flows.untilStatus(path, 'partially_completed')).toMatchObject({ successCount: 2, failureCount: 1 });
+});
+
+test('an item that the bank returns late fails after all: money back once, status and event follow', async () => {
+  const { sourceWalletId, payout, itemIds, path } = await payOut([toBank('0123456789'), toBank('0123456788')]);
+  await flows.untilStatus(path, 'completed');
+  const [first, second] = itemIds as [string, string];
+  for (const _repeated of [1, 2, 3]) await bankEnds(first, 'return');
+  expect(await flows.untilStatus(path, 'partially_completed')).toMatchObject({ successCount: 1, failureCount: 1 });
+  expect(await itemOf(path, 0)).toMatchObject({ failureReason: 'The receiving bank returned the money' });
+  await bankEnds(second, 'return');
+  await flows.untilStatus(path, 'failed');
+  expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS);
+  expect(await eventTypes(payout.id)).toEqual(['payout.completed', 'payout.partially_completed', 'payout.failed']);
+});
+
+test('a destination that was frozen meanwhile: the item is paid, and what arrived waits for a person', async () => {
+  const destination = await flows.createWallet();
+  await flows.stopWorker();
+  const { path } = await payOut([toWallet(destination)]);
+  await flows.sql`
+    UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${walletAccount(requireUuid('wallet', destination))}`;
+  await flows.startWorkerAgain();
+  await flows.untilStatus(path, 'completed');
+  await until('the review case', async () =>
+    (await flows.reviewCases()).some(({ reason, amount }) => reason === 'wallet_frozen' && amount === AMOUNT),
+  );
+  expect(await flows.balanceOf(destination)).toBe(0);
+});

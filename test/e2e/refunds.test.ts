@@ -1,0 +1,198 @@
+// Refunds to each of their endings: never more than was credited, and a bank's failure puts the money back.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { replayEverything } from '../support/histories.ts';
+import { until } from '../support/until.ts';
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows({ settings: { SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' } });
+});
+
+afterAll(async () => {
+  await replayEverything(flows);
+  const { findings } = await verifyLedger(flows.sql);
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+const BASE = 200_000;
+
+/** A settled payment by bank transfer, paid from this account. */
+async function settled(senderAccountNumber = '0123456789', surplus = 0) {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, BASE);
+  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount + surplus, {
+    senderAccountNumber,
+    senderBankCode: '058',
+    senderName: 'Chidi Eze',
+  });
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  return { walletId, path: `/payments/${payment.id}`, paymentId: payment.id };
+}
+
+const refund = (path: string, body: object = {}, key?: string) => flows.test.money(`${path}/refund`, body, key);
+
+describe('to a bank', () => {
+  test('gives all that was credited back to the payer, surplus and all; the fee is kept', async () => {
+    const { walletId, path, paymentId } = await settled('0123456789', 5_000);
+    const { status, data } = await refund(path, { reason: 'Changed her mind' });
+    expect(status).toBe(201);
+    expect(data).toMatchObject({
+      paymentId,
+      amount: BASE + 5_000,
+      destination: 'bank',
+      status: 'processing',
+      completedAt: null,
+    });
+    expect(Object.keys(data).toSorted()).toEqual([
+      'amount',
+      'completedAt',
+      'createdAt',
+      'currency',
+      'destination',
+      'failureReason',
+      'id',
+      'paymentId',
+      'status',
+    ]);
+    expect(await flows.balanceOf(walletId)).toBe(0);
+    await flows.untilStatus(`/refunds/${data.id}`, 'completed');
+    expect((await flows.test.get(path)).data.status).toBe('refunded');
+    expect((await flows.eventsOf(data.id)).map(({ type }) => type)).toEqual(['refund.completed']);
+    const [transfer] = await flows.sql`SELECT * FROM sandbox_bank.transfers WHERE reference = ${data.id}`;
+    expect(transfer).toMatchObject({ accountNumber: '0123456789', bankCode: '058', amount: BASE + 5_000 });
+  });
+
+  test('in parts makes the payment partially refunded, then refunded', async () => {
+    const { path } = await settled();
+    const first = await refund(path, { amount: 50_000 });
+    await flows.untilStatus(`/refunds/${first.data.id}`, 'completed');
+    expect((await flows.test.get(path)).data.status).toBe('partially_refunded');
+    const rest = await refund(path);
+    expect(rest.data.amount).toBe(BASE - 50_000);
+    await flows.untilStatus(`/refunds/${rest.data.id}`, 'completed');
+    expect((await flows.test.get(path)).data.status).toBe('refunded');
+    const { items } = await flows.test.get(`${path}/refunds`);
+    expect(items.map(({ id }) => id)).toEqual([rest.data.id, first.data.id]);
+  });
+
+  test.each(['9999999001', '9999999002'])(
+    'that fails at the bank (%s) puts the money back, and it may be tried again',
+    async (sender) => {
+      const { walletId, path } = await settled(sender);
+      const { data } = await refund(path);
+      const failed = await flows.untilStatus(`/refunds/${data.id}`, 'failed');
+      expect(failed.failureReason).toEqual(expect.any(String));
+      expect(await flows.balanceOf(walletId)).toBe(BASE);
+      expect((await flows.test.get(path)).data.status).toBe('settled');
+      expect((await flows.eventsOf(data.id)).map(({ type }) => type)).toEqual(['refund.failed']);
+      const again = await refund(path, { bankAccount: { accountNumber: '0123456780', bankCode: '044' } });
+      await flows.untilStatus(`/refunds/${again.data.id}`, 'completed');
+      expect(await flows.balanceOf(walletId)).toBe(0);
+    },
+  );
+
+  test('that comes back after it was completed puts the money back once', async () => {
+    const { walletId, path } = await settled();
+    const { data } = await refund(path);
+    await flows.untilStatus(`/refunds/${data.id}`, 'completed');
+    await flows.test.post(`/simulations/bank-transfers/${data.id}/resolve`, { outcome: 'return' });
+    await flows.untilStatus(`/refunds/${data.id}`, 'failed');
+    expect(await flows.balanceOf(walletId)).toBe(BASE);
+    expect((await flows.test.get(path)).data.status).toBe('settled');
+  });
+});
+
+describe('to the wallet that paid', () => {
+  test('is completed at once', async () => {
+    const target = await flows.createWallet();
+    const payer = await flows.createWallet(undefined, { balance: BASE });
+    const { data: payment } = await flows.test.money('/payments', {
+      method: 'virtual_wallet',
+      baseAmount: BASE,
+      targetWalletId: target,
+    });
+    const paid = await flows.test.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
+    expect(paid.data.status).toBe('settled');
+    const { status, data } = await refund(`/payments/${payment.id}`, { amount: 60_000 });
+    expect(status).toBe(201);
+    expect(data).toMatchObject({ destination: 'wallet', status: 'completed', amount: 60_000 });
+    expect(data.completedAt).not.toBeNull();
+    expect([await flows.balanceOf(payer), await flows.balanceOf(target)]).toEqual([60_000, BASE - 60_000]);
+    expect((await flows.test.get(`/payments/${payment.id}`)).data.status).toBe('partially_refunded');
+    expect((await flows.eventsOf(data.id)).map(({ type }) => type)).toEqual(['refund.completed']);
+  });
+});
+
+describe('is refused', () => {
+  test('past what was credited, also by many at once: exactly what fits is refunded', async () => {
+    const { walletId, path } = await settled();
+    await flows.fund(flows.organisation.organisationId, walletId, 10 * BASE);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => refund(path, { amount: 45_000 })));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(new Set(refused.map(({ status, error }) => `${status} ${error.code}`))).toEqual(
+      new Set(['422 REFUND_AMOUNT_EXCEEDED']),
+    );
+    expect(refused[0]?.error.details).toMatchObject({ refundableAmount: 20_000, attemptedAmount: 45_000 });
+    await until('the refunds to be completed', async () => {
+      const { items } = await flows.test.get(`${path}/refunds`);
+      return items.length === 4 && items.every(({ status }) => status === 'completed');
+    });
+    expect(await flows.balanceOf(walletId)).toBe(11 * BASE - 180_000);
+  });
+
+  test('when the wallet is short', async () => {
+    const { walletId, path } = await settled();
+    const other = await flows.createWallet();
+    await flows.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: 1 });
+    const { status, error } = await refund(path);
+    expect([status, error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
+    expect((await flows.test.get(`${path}/refunds`)).items).toEqual([]);
+  });
+
+  test('of a payment that is not settled', async () => {
+    const payment = await flows.createPayment(await flows.createWallet(), BASE);
+    const { status, error } = await refund(`/payments/${payment.id}`);
+    expect([status, error.code, error.details.status]).toEqual([422, 'PAYMENT_NOT_REFUNDABLE', 'pending']);
+  });
+
+  test('to a wallet when a bank account paid', async () => {
+    const { path } = await settled();
+    const { status, error } = await refund(path, { destination: 'wallet' });
+    expect([status, error.code]).toEqual([422, 'REFUND_DESTINATION_REQUIRED']);
+  });
+
+  test.each([
+    [{ amount: 0 }, 'amount'],
+    [{ amount: '5' }, 'amount'],
+    [{ destination: 'cash' }, 'destination'],
+    [{ bankAccount: { accountNumber: '1', bankCode: '058' } }, 'bankAccount.accountNumber'],
+    [{ note: 'x' }, 'note'],
+  ])('with %o: 400 that names %s', async (body, field) => {
+    const { path } = await settled();
+    const { status, error } = await refund(path, body);
+    expect(status).toBe(400);
+    expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
+  });
+
+  test('of a payment of somebody else', async () => {
+    const { path } = await settled();
+    const stranger = await flows.createOrganisation();
+    const { status, error } = await stranger.test.money(`${path}/refund`, {});
+    expect([status, error.code]).toEqual([404, 'PAYMENT_NOT_FOUND']);
+  });
+});
+
+test('50 identical requests at once make one refund', async () => {
+  const { walletId, path } = await settled();
+  const answers = await Promise.all(Array.from({ length: 50 }, () => refund(path, { amount: 1_000 }, `same-${path}`)));
+  const accepted = answers.filter(({ status }) => status === 201);
+  expect(accepted.length).toBeGreaterThan(0);
+  expect(new Set(accepted.map(({ data }) => data.id)).size).toBe(1);
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(accepted.length === 50 ? [201] : [201, 409]));
+  expect(await flows.balanceOf(walletId)).toBe(BASE - 1_000);
+});

@@ -1,0 +1,187 @@
+// Money in suspense, decided by an operator: credited, sent back or kept; each posts once, is audited, and is told to the
+// integrator.
+
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { publicId } from '../../src/ids.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { replayEverything } from '../support/histories.ts';
+import { until } from '../support/until.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const run = promisify(execFile);
+
+let flows: TestFlows;
+let sessions = 0;
+
+beforeAll(async () => {
+  flows = await startTestFlows({ settings: { SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' } });
+});
+
+afterAll(async () => {
+  await replayEverything(flows);
+  const { findings } = await verifyLedger(flows.sql);
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+const AMOUNT = 50_000;
+
+/** Money for an account number of nobody, from this sender. The case's public id once its flow waits. */
+async function openCase(senderAccountNumber = '0123456789'): Promise<string> {
+  sessions += 1;
+  const sessionId = `review-${sessions}`;
+  await flows.credit('1234567890', AMOUNT, { sessionId, senderAccountNumber, senderBankCode: '058' });
+  const id = await until('the case', async () => {
+    const [row] = await flows.sql<{ id: string }[]>`
+      SELECT r.id FROM review_cases r JOIN inbound_credits c ON c.id = r.inbound_credit_id WHERE c.session_id = ${sessionId}`;
+    return row !== undefined && publicId('reviewCase', row.id);
+  });
+  await until('its flow', () =>
+    flows.temporal.workflow
+      .getHandle(id)
+      .describe()
+      .catch(() => null),
+  );
+  return id;
+}
+
+const decide = (id: string, decision: object) =>
+  flows.temporal.workflow
+    .getHandle(id)
+    .executeUpdate<{ outcome: string; message: string; status: string }, [object]>('decide', {
+      args: [{ reason: 'the customer called', operator: 'ngozi', ...decision }],
+    });
+
+const audited = async (id: string) => [
+  ...(await flows.sql`SELECT operator, action FROM audit_log WHERE subject = ${id} ORDER BY id`),
+];
+
+const statusOf = async (id: string) => (await flows.eventsOf(id)).map(({ type, data }) => [type, data.status]);
+
+const untilCase = (id: string, status: string) =>
+  until(`${id} to be ${status}`, async () => (await statusOf(id)).at(-1)?.[1] === status);
+
+describe('an operator', () => {
+  test('credits the money to a wallet', async () => {
+    const id = await openCase();
+    const walletId = await flows.createWallet();
+    const before = await flows.accountBalance('suspense:unmatched');
+    expect(await decide(id, { action: 'credit', walletId })).toMatchObject({ outcome: 'done', status: 'credited' });
+    expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'credited' });
+    expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
+    expect(before - (await flows.accountBalance('suspense:unmatched'))).toBe(AMOUNT);
+    expect(await audited(id)).toEqual([{ operator: 'ngozi', action: 'review:credit' }]);
+    expect(await statusOf(id)).toEqual([
+      ['review_case.opened', 'open'],
+      ['review_case.resolved', 'credited'],
+    ]);
+  });
+
+  test('credits a late credit to the wallet that it came for once it can take it', async () => {
+    const walletId = await flows.createWallet();
+    const { data } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
+    await flows.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${walletId}`}`;
+    await flows.credit(String(data.accountNumber), AMOUNT, { sessionId: 'for-frozen' });
+    const id = await until('the case', async () => {
+      const [row] = await flows.sql<{ id: string }[]>`SELECT id FROM review_cases WHERE reason = 'wallet_frozen'`;
+      return row !== undefined && publicId('reviewCase', row.id);
+    });
+    await until('its flow', () =>
+      flows.temporal.workflow
+        .getHandle(id)
+        .describe()
+        .catch(() => null),
+    );
+    expect(await decide(id, { action: 'credit' })).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringMatching(/WALLET_FROZEN/),
+    });
+    await flows.sql`UPDATE ledger.accounts SET status = 'active' WHERE code = ${`wallet:${walletId}`}`;
+    expect(await decide(id, { action: 'credit' })).toMatchObject({ outcome: 'done' });
+    expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
+  });
+
+  test('keeps it as unclaimed money', async () => {
+    const id = await openCase();
+    const before = await flows.accountBalance('unclaimed:credits');
+    expect(await decide(id, { action: 'keep' })).toMatchObject({ status: 'kept' });
+    expect((await flows.accountBalance('unclaimed:credits')) - before).toBe(AMOUNT);
+  });
+
+  test('sends it back to the account that it came from', async () => {
+    const id = await openCase('0123456781');
+    expect(await decide(id, { action: 'send_back' })).toMatchObject({ status: 'sending' });
+    await untilCase(id, 'sent_back');
+    const transfers =
+      await flows.sql`SELECT account_number, amount FROM sandbox_bank.transfers WHERE reference = ${id}`;
+    expect([...transfers]).toEqual([{ accountNumber: '0123456781', amount: AMOUNT }]);
+    expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'sent_back' });
+  });
+
+  test('decides anew when the bank does not take it back', async () => {
+    const id = await openCase('9999999001');
+    await decide(id, { action: 'send_back' });
+    await until(
+      'the case to be open again',
+      async () => (await statusOf(id)).filter(([, status]) => status === 'open').length === 2,
+    );
+    await until(
+      'the flow to take a decision',
+      async () => (await decide(id, { action: 'keep' }).catch(() => null))?.status === 'kept',
+    );
+    expect(await flows.accountBalance('in_transit:returns')).toBe(0);
+  });
+
+  test('decides anew when the bank returns it after it was sent back', async () => {
+    const id = await openCase('0123456782');
+    await decide(id, { action: 'send_back' });
+    await untilCase(id, 'sent_back');
+    await flows.temporal.workflow.getHandle(id).result();
+    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'return' });
+    await untilCase(id, 'open');
+    await until(
+      'the flow to take a decision',
+      async () => (await decide(id, { action: 'keep' }).catch(() => null))?.status === 'kept',
+    );
+  });
+});
+
+test('a decision that makes no sense is refused in words, and the case stays open', async () => {
+  const id = await openCase();
+  const refusal = async (decision: object) =>
+    await decide(id, decision).then(
+      ({ outcome, message }) => `${outcome}: ${message}`,
+      (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
+    );
+  expect(await refusal({ action: 'burn' })).toMatch(/credit, send_back, keep/);
+  expect(await refusal({ action: 'keep', reason: '' })).toMatch(/reason/);
+  expect(await refusal({ action: 'keep', walletId: 'x' })).toMatch(/walletId/);
+  expect(await refusal({ action: 'credit' })).toMatch(/name one as walletId/);
+  expect(await refusal({ action: 'credit', walletId: 'svc_nobody_wlt' })).toMatch(/no wallet/);
+  expect(await statusOf(id)).toEqual([['review_case.opened', 'open']]);
+  await decide(id, { action: 'keep' });
+});
+
+test('the command line lists the open cases and resolves one', async () => {
+  const id = await openCase();
+  const cli = async (...words: string[]): Promise<unknown> => {
+    const { stdout } = await run(process.execPath, [CLI, 'reviews', ...words, '--json'], {
+      env: {
+        ...process.env,
+        DATABASE_URL: flows.databaseUrl,
+        TEMPORAL_ADDRESS: flows.services.config.temporal.address,
+      },
+    });
+    return JSON.parse(stdout);
+  };
+  const organisation = ['--organisation', publicId('organisation', flows.organisation.organisationId)];
+  expect(await cli('list', ...organisation)).toContainEqual(
+    expect.objectContaining({ id, flow: 'reviewCase', attention: 'review', amount: AMOUNT, reason: 'unknown_account' }),
+  );
+  expect(await cli('resolve', id, '--action', 'keep', '--reason', 'nobody asked')).toMatchObject({ status: 'kept' });
+  expect(await cli('show', id, ...organisation)).toMatchObject({ id, status: 'kept', attention: null });
+});

@@ -1,0 +1,223 @@
+// The sweeper on real servers: an accepted resource whose flow was ended by a person, or lost, gets it again within
+// seconds, and the story ends as if nothing had happened. The Schedules that it runs by are the worker's own.
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { keepSchedules, scheduleId } from '../../src/worker/schedules.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { until } from '../support/until.ts';
+import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const run = promisify(execFile);
+
+let flows: TestFlows;
+let config: TestFlows['services']['config'];
+
+beforeAll(async () => {
+  flows = await startTestFlows({
+    settings: {
+      SCHEDULES: 'on',
+      SWEEP_EVERY_SECONDS: '1',
+      SWEEP_AGE_MIN_SECONDS: '0',
+      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+    },
+  });
+  config = flows.services.config;
+});
+
+afterAll(async () => {
+  for (const workflow of ['sweep', 'housekeeping', 'ledgerVerification', 'reconciliation'])
+    await scheduleOf(workflow).delete();
+  const { findings } = await verifyLedger(flows.sql);
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+const scheduleOf = (workflow: string) =>
+  flows.temporal.schedule.getHandle(scheduleId(config.temporal.taskQueue, workflow));
+const flowOf = (id: string) => flows.temporal.workflow.getHandle(id);
+const runOf = async (id: string) => {
+  const { status, runId } = await flowOf(id).describe();
+  return status.name === 'RUNNING' && runId;
+};
+const untilRuns = (id: string) => until(`${id} to run`, () => runOf(id).catch(() => false as const));
+const eventTypes = async (id: string) => (await flows.eventsOf(id)).map(({ type }) => type);
+const untilBankHas = (reference: string) =>
+  until(
+    `the bank to have ${reference}`,
+    async () => (await flows.sql`SELECT FROM sandbox_bank.transfers WHERE reference = ${reference}`).length > 0,
+  );
+const bankPaid = async (reference: string) =>
+  (
+    await flows.sql<{ kind: string }[]>`
+      SELECT kind FROM sandbox_bank.statement_lines WHERE reference = ${reference} ORDER BY id`
+  ).map(({ kind }) => kind);
+
+/** How a flow can be ended from the Temporal UI or by its command line. */
+const ENDINGS = {
+  terminated: (id: string) => flowOf(id).terminate('by mistake'),
+  cancelled: (id: string) => flowOf(id).cancel(),
+  deleted: async (id: string) => {
+    await flows.temporal.workflowService.deleteWorkflowExecution({
+      namespace: config.temporal.namespace,
+      workflowExecution: { workflowId: id },
+    });
+  },
+};
+
+const HELD = '9999999003';
+
+describe.each(Object.keys(ENDINGS) as (keyof typeof ENDINGS)[])('a flow that was %s is back in seconds', (ending) => {
+  /** Ends the flow, and waits for another run of it. */
+  async function endAndAwait(id: string): Promise<void> {
+    const before = await untilRuns(id);
+    await ENDINGS[ending](id);
+    await until(`${id} to be started again`, async () => {
+      const now = await runOf(id).catch(() => false as const);
+      return now !== false && now !== before;
+    });
+  }
+
+  test('a payment that waits for money', async () => {
+    const walletId = await flows.createWallet();
+    const payment = await flows.createPayment(walletId, 200_000);
+    await endAndAwait(payment.id);
+    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    await flowOf(payment.id).result();
+    expect(await flows.balanceOf(walletId)).toBe(200_000);
+    expect(await eventTypes(payment.id)).toEqual(['payment.settled']);
+  });
+
+  test('a withdrawal that the bank holds: it is paid once', async () => {
+    const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
+    const body = { amount: 100_000, accountNumber: HELD, bankCode: '058' };
+    const { id } = (await flows.test.money(`/wallets/${walletId}/withdraw`, body)).data;
+    await untilBankHas(id);
+    await endAndAwait(id);
+    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+    await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+    await flowOf(id).result();
+    expect(await flows.balanceOf(walletId)).toBe(897_000);
+    expect(await eventTypes(id)).toEqual(['withdrawal.completed']);
+    expect(await bankPaid(id)).toEqual(['sent']);
+  });
+
+  test('a refund that the bank holds: it is paid once', async () => {
+    const walletId = await flows.createWallet();
+    const payment = await flows.createPayment(walletId, 200_000);
+    const sender = { senderName: 'Chidi Eze', senderAccountNumber: HELD, senderBankCode: '058' };
+    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, sender);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    const { id } = (await flows.test.money(`/payments/${payment.id}/refund`, {})).data;
+    await untilBankHas(id);
+    await endAndAwait(id);
+    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+    await flows.untilStatus(`/refunds/${id}`, 'completed');
+    await flowOf(id).result();
+    expect(await flows.balanceOf(walletId)).toBe(0);
+    expect(await eventTypes(id)).toEqual(['refund.completed']);
+    expect(await bankPaid(id)).toEqual(['sent']);
+  });
+
+  test('a payout with an item that the bank holds: each item is paid once', async () => {
+    const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
+    const items = [HELD, '0123456789'].map((accountNumber) => ({
+      amount: 100_000,
+      bankAccount: { accountNumber, bankCode: '058' },
+    }));
+    const { data } = await flows.test.money('/payouts', { sourceWalletId: walletId, items });
+    const [held, paid] = (data.items as { id: string }[]).map(({ id }) => id) as [string, string];
+    await untilBankHas(held);
+    await endAndAwait(data.id);
+    await flows.test.post(`/simulations/bank-transfers/${held}/resolve`, { outcome: 'complete' });
+    await flows.untilStatus(`/payouts/${data.id}`, 'completed');
+    await flowOf(data.id).result();
+    expect(await flows.balanceOf(walletId)).toBe(794_000);
+    expect(await eventTypes(data.id)).toEqual(['payout.completed']);
+    expect([await bankPaid(held), await bankPaid(paid)]).toEqual([['sent'], ['sent']]);
+  });
+});
+
+test('a delivery that waits for its next attempt is back too', async () => {
+  const receiver = await startReceiver(answerStatus(500));
+  const { test: owner } = await flows.createOrganisation();
+  const created = await owner.post('/webhook-endpoints', { url: receiver.url, eventTypes: ['payment.settled'] });
+  expect(created.status).toBe(201);
+  const endpoint = created.data;
+  expect((await owner.post(`/webhook-endpoints/${endpoint.id}/test`)).status).toBeLessThan(300);
+  const [delivery] = await until('the delivery to be open', async () => {
+    const rows = await flows.sql<{ eventId: string }[]>`
+      SELECT event_id FROM webhook_deliveries WHERE endpoint_id = ${requireUuid('webhookEndpoint', endpoint.id)}`;
+    return rows.length > 0 && rows;
+  });
+  const id = `${publicId('event', delivery?.eventId ?? '')}/${endpoint.id}`;
+  const before = await untilRuns(id);
+  await flowOf(id).terminate('by mistake');
+  await until(`${id} to be started again`, async () => {
+    const now = await runOf(id);
+    return now !== false && now !== before;
+  });
+  await receiver.close();
+});
+
+describe('with the sweep paused', () => {
+  beforeAll(async () => {
+    await scheduleOf('sweep').pause('looked at by hand');
+    await until('no sweep to be under way', async () => {
+      const { info } = await scheduleOf('sweep').describe();
+      return info.runningActions.length === 0;
+    });
+  });
+
+  const missing = async (...words: string[]) => {
+    const { stdout } = await run(process.execPath, [CLI, 'flows', 'missing', '--age', '0', '--json', ...words], {
+      env: { ...process.env, DATABASE_URL: flows.databaseUrl, TEMPORAL_ADDRESS: config.temporal.address },
+    });
+    return JSON.parse(stdout) as { id: string; flow: string; started: boolean }[];
+  };
+
+  test('`flows missing` names them, `--start` starts them', async () => {
+    const payment = await flows.createPayment(await flows.createWallet(), 200_000);
+    await untilRuns(payment.id);
+    await flowOf(payment.id).terminate('by mistake');
+    await until('it to be named', async () => (await missing()).some(({ id }) => id === payment.id));
+    expect((await missing('--start')).find(({ id }) => id === payment.id)).toMatchObject({
+      flow: 'payment',
+      amount: 200_000,
+      started: true,
+    });
+    await untilRuns(payment.id);
+    expect((await missing()).filter(({ id }) => id === payment.id)).toEqual([]);
+  });
+
+  test('a credit that its payment’s open flow never heard of is told to it', async () => {
+    const walletId = await flows.createWallet();
+    const { id, payableAmount, virtualAccount } = await flows.createPayment(walletId, 200_000);
+    await untilRuns(id);
+    const { organisationId } = flows.organisation;
+    // The bank and our books know the credit; the signal is what was lost.
+    await flows.sql`
+      INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount)
+      VALUES (${organisationId}, ${`lost-${id}`}, ${virtualAccount.accountNumber}, ${payableAmount})`;
+    await flows.sql`
+      INSERT INTO inbound_credits (organisation_id, environment, id, version, rail, session_id, account_number, amount,
+                                   owner_kind, owner_id, status, received_at)
+      VALUES (${organisationId}, 'test', ${newUuid()}, 1, 'sandbox', ${`lost-${id}`}, ${virtualAccount.accountNumber},
+              ${payableAmount}, 'payment', ${requireUuid('payment', id)}, 'received', now())`;
+    await until('it to be told', async () => (await missing('--start')).some((one) => one.id === id));
+    await flows.untilStatus(`/payments/${id}`, 'settled');
+    expect(await flows.balanceOf(walletId)).toBe(200_000);
+  });
+
+  test('a worker that starts again leaves it paused', async () => {
+    await keepSchedules(flows.temporal, config);
+    expect((await scheduleOf('sweep').describe()).state.paused).toBe(true);
+    const { spec } = await scheduleOf('ledgerVerification').describe();
+    expect(spec.intervals?.[0]).toMatchObject({ every: 86_400_000, offset: 7_200_000 });
+  });
+});

@@ -1,0 +1,73 @@
+// What runs by the clock besides the sweep: the verification of the books, which fails loudly on a finding, and
+// housekeeping, which forgets old rows and nothing else.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { WorkflowFailedError } from '@temporalio/client';
+import { newUuid, requireUuid } from '../../src/ids.ts';
+import { walletAccount } from '../../src/ledger/chart.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows();
+});
+
+afterAll(() => flows.close());
+
+const runFlow = async (workflow: string): Promise<unknown> =>
+  await flows.temporal.workflow.execute(workflow, {
+    taskQueue: flows.services.config.temporal.taskQueue,
+    workflowId: `${workflow}-${randomUUID()}`,
+  });
+
+test('the verification says what it read, and fails with LEDGER_BROKEN when a balance was touched', async () => {
+  const walletId = await flows.createWallet(undefined, { balance: 50_000 });
+  expect(await runFlow('ledgerVerification')).toMatchObject({
+    postings: expect.any(Number),
+    books: expect.any(Number),
+  });
+
+  const code = walletAccount(requireUuid('wallet', walletId));
+  await flows.sql`UPDATE ledger.accounts SET balance = balance + 1 WHERE code = ${code}`;
+  const failure = await runFlow('ledgerVerification').then(
+    () => null,
+    (error: unknown) => error,
+  );
+  await flows.sql`UPDATE ledger.accounts SET balance = balance - 1 WHERE code = ${code}`;
+  expect(failure).toBeInstanceOf(WorkflowFailedError);
+  expect((failure as WorkflowFailedError).cause?.cause).toMatchObject({
+    type: 'LEDGER_BROKEN',
+    message: expect.stringContaining('BALANCE_WRONG'),
+  });
+});
+
+test('housekeeping forgets idempotency keys after 7 days and webhook attempts after 90, in batches', async () => {
+  const { organisationId } = flows.organisation;
+  const addKeys = (days: number, count: number) => flows.sql`
+    INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, claim, claimed_until, created_at)
+    SELECT ${organisationId}, 'test', ${`${days}-`} || n, '\\x00', gen_random_uuid(), now() - make_interval(days => ${days}),
+           now() - make_interval(days => ${days})
+    FROM generate_series(1, ${count}::int) n`;
+  const addAttempts = (days: number, count: number) => flows.sql`
+    INSERT INTO webhook_attempts (organisation_id, environment, event_id, endpoint_id, attempted_at, duration_ms)
+    SELECT ${organisationId}, 'test', ${newUuid()}, ${newUuid()}, now() - make_interval(days => ${days}), 1
+    FROM generate_series(1, ${count}::int)`;
+  await addKeys(8, 2_500);
+  await addKeys(6, 3);
+  await addAttempts(91, 1_200);
+  await addAttempts(89, 4);
+  expect(await runFlow('housekeeping')).toEqual({ idempotencyKeys: 2_500, webhookAttempts: 1_200 });
+  expect(await runFlow('housekeeping')).toEqual({ idempotencyKeys: 0, webhookAttempts: 0 });
+  expect(await flows.sql`SELECT count(*)::int AS kept FROM webhook_attempts`).toEqual([{ kept: 4 }]);
+});
+
+test('the application cannot make the log of webhook attempts forget the last month', async () => {
+  const { organisationId } = flows.organisation;
+  await flows.sql`
+    INSERT INTO webhook_attempts (organisation_id, environment, event_id, endpoint_id, attempted_at, duration_ms)
+    VALUES (${organisationId}, 'test', ${newUuid()}, ${newUuid()}, now() - interval '29 days', 1)`;
+  const { sql } = flows.services;
+  expect(await sql`SELECT ledger.forget_webhook_attempts(now(), 10) AS forgotten`).toEqual([{ forgotten: 4 }]);
+  await expect(sql`DELETE FROM webhook_attempts`).rejects.toThrow(/permission denied/);
+});

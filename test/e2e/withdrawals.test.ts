@@ -1,0 +1,228 @@
+// A withdrawal to each of its endings, through the API, the worker and the sandbox bank: the wallet pays once or not at
+// all, and the bank makes at most one transfer, whatever the order and number of its callbacks.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import type { Resource } from '../support/api.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { replayEverything } from '../support/histories.ts';
+import { until } from '../support/until.ts';
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows({ settings: { SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' } });
+});
+
+afterAll(async () => {
+  await replayEverything(flows);
+  const { findings } = await verifyLedger(flows.sql);
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+const AMOUNT = 100_000;
+const FEE = 3_000;
+const FUNDS = 1_000_000;
+/** Events of a history whose first activity is done. */
+const FIRST_TRY_EVENTS = 8;
+
+async function withdraw(accountNumber: string, more: object = {}) {
+  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
+  const answer = await flows.test.money(`/wallets/${walletId}/withdraw`, {
+    amount: AMOUNT,
+    accountNumber,
+    bankCode: '058',
+    ...more,
+  });
+  return { walletId, answer, path: `/withdrawals/${answer.data?.id}` };
+}
+
+const resolve = (withdrawal: Resource, outcome: string) =>
+  flows.test.post(`/simulations/bank-transfers/${withdrawal.id}/resolve`, { outcome });
+
+const transfersMade = async (reference: string): Promise<number> => {
+  const [row] = await flows.sql<{ made: number }[]>`
+    SELECT count(*)::int AS made FROM sandbox_bank.transfers WHERE reference = ${reference}`;
+  return row?.made ?? 0;
+};
+
+const eventTypes = async (id: string): Promise<string[]> => (await flows.eventsOf(id)).map(({ type }) => type);
+
+test('is accepted with amount and fee held, before the bank has said a word', async () => {
+  const { walletId, answer } = await withdraw('9999999003');
+  expect(answer.status).toBe(201);
+  expect(answer.data).toMatchObject({
+    sourceWalletId: walletId,
+    amount: AMOUNT,
+    fee: FEE,
+    totalAmount: AMOUNT + FEE,
+    status: 'processing',
+    failureReason: null,
+    completedAt: null,
+    counterparty: { accountNumber: '9999999003', bankCode: '058' },
+  });
+  expect(answer.data.counterparty).toMatchObject({ accountName: expect.any(String), bankName: expect.any(String) });
+  expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
+});
+
+describe('ends', () => {
+  test('completed: the amount leaves through the rail, the fee is earned', async () => {
+    const { walletId, answer, path } = await withdraw('0123456789');
+    const done = await flows.untilStatus(path, 'completed');
+    expect(done.completedAt).not.toBeNull();
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
+    const [event] = await flows.eventsOf(answer.data.id);
+    expect(event).toMatchObject({
+      type: 'withdrawal.completed',
+      data: { id: answer.data.id, status: 'completed', totalAmount: AMOUNT + FEE, sessionId: expect.any(String) },
+    });
+    expect(await flows.temporal.workflow.getHandle(answer.data.id).result()).toEqual({ status: 'completed' });
+    expect(await transfersMade(answer.data.id)).toBe(1);
+  });
+
+  test('failed when the bank rejects it: amount and fee are back', async () => {
+    const { walletId, answer, path } = await withdraw('9999999001');
+    const failed = await flows.untilStatus(path, 'failed');
+    expect(failed.failureReason).toEqual(expect.any(String));
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+    expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.failed']);
+  });
+
+  test('returned when the bank bounces it: amount and fee are back', async () => {
+    const { walletId, answer, path } = await withdraw('9999999002');
+    await flows.untilStatus(path, 'returned');
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+    expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.returned']);
+  });
+
+  test.each(['complete', 'reject', 'return'] as const)('after a hold, as the bank decides: %s', async (outcome) => {
+    const { walletId, answer, path } = await withdraw('9999999003');
+    await until('the bank to have it', async () => (await transfersMade(answer.data.id)) === 1);
+    await resolve(answer.data, outcome);
+    await flows.untilStatus(path, { complete: 'completed', reject: 'failed', return: 'returned' }[outcome]);
+    expect(await flows.balanceOf(walletId)).toBe(outcome === 'complete' ? FUNDS - AMOUNT - FEE : FUNDS);
+  });
+
+  test('completed when the answer to the send was lost: unknown is never failed, and it is sent once', async () => {
+    const { walletId, answer, path } = await withdraw('9999999004');
+    await flows.untilStatus(path, 'completed');
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
+    expect(await transfersMade(answer.data.id)).toBe(1);
+    expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.completed']);
+  });
+
+  test('failed when the bank never got any of the sends, after its own waiting time', async () => {
+    const { walletId, answer, path } = await withdraw('9999999005');
+    await flows.untilStatus(path, 'failed');
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+    expect(await transfersMade(answer.data.id)).toBe(0);
+    expect((await flows.test.get(path)).data.failureReason).toBe('The bank never received the transfer');
+  });
+
+  test('returned late, after it was completed: amount and fee come back once, however often the bank says so', async () => {
+    const { walletId, answer, path } = await withdraw('0123456789');
+    await flows.untilStatus(path, 'completed');
+    await Promise.all([resolve(answer.data, 'return'), resolve(answer.data, 'return')]);
+    await flows.untilStatus(path, 'returned');
+    await until('all callbacks to be answered', async () => {
+      const [row] = await flows.sql`SELECT count(*)::int AS waiting FROM sandbox_bank.callbacks`;
+      return row?.waiting === 0;
+    });
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+    expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.completed', 'withdrawal.returned']);
+    expect(await flows.accountBalance('in_transit:withdrawals')).toBeGreaterThanOrEqual(0);
+  });
+
+  test('late return to a wallet that was closed meanwhile: the money waits for a person', async () => {
+    const { walletId, answer, path } = await withdraw('0123456789', { amount: FUNDS - 11_900 });
+    await flows.untilStatus(path, 'completed');
+    const left = await flows.balanceOf(walletId);
+    const other = await flows.createWallet();
+    await flows.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: left });
+    await flows.sql`UPDATE ledger.accounts SET status = 'closed' WHERE code = ${`wallet:${walletId}`}`;
+    await resolve(answer.data, 'return');
+    await flows.untilStatus(path, 'returned');
+    expect(await flows.balanceOf(walletId)).toBe(0);
+    expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('wallet_closed');
+  });
+
+  test('waits while the rail is away, and completes when it is back', async () => {
+    const { walletId, answer, path } = await withdraw('9999999008');
+    const flow = flows.temporal.workflow.getHandle(answer.data.id);
+    await until('the flow to have tried', async () => {
+      const described = await flow.describe().catch(() => null); // not started yet
+      return described !== null && described.historyLength > FIRST_TRY_EVENTS;
+    });
+    expect((await flows.test.get(path)).data.status).toBe('processing');
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
+    await flows.test.call('PUT', '/simulations/bank-accounts/9999999008', { body: { behaviour: 'complete' } });
+    await flows.untilStatus(path, 'completed');
+    expect(await transfersMade(answer.data.id)).toBe(1);
+    await flows.test.call('PUT', '/simulations/bank-accounts/9999999008', { body: { behaviour: 'unavailable' } });
+  });
+});
+
+describe('is refused', () => {
+  test.each([
+    ['9999999006', {}, 422, 'BANK_ACCOUNT_NOT_RESOLVED'],
+    ['0123456789', { bankCode: '998' }, 422, 'BANK_CODE_UNKNOWN'],
+    ['0123456789', { accountName: 'Somebody Else' }, 422, 'WITHDRAWAL_NAME_VERIFICATION_FAILED'],
+    ['0123456789', { amount: FUNDS }, 422, 'WALLET_INSUFFICIENT_FUNDS'],
+    ['0123456789', { amount: 5_000_001 }, 422, 'WALLET_TIER1_LIMIT_EXCEEDED'],
+    ['012345678', {}, 400, 'VALIDATION_FAILED'],
+    ['0123456789', { amount: 0 }, 400, 'VALIDATION_FAILED'],
+    ['0123456789', { fee: 0 }, 400, 'VALIDATION_FAILED'],
+  ])('to %s with %o: %d %s, and nothing is held', async (accountNumber, more, status, code) => {
+    const { walletId, answer } = await withdraw(accountNumber, more);
+    expect({ status: answer.status, code: answer.error.code }).toEqual({ status, code });
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+  });
+
+  test('when the name differs it tells both names, and the right name passes', async () => {
+    const { walletId, answer } = await withdraw('9999999007', { accountName: 'Ada Obi' });
+    expect(answer.error.details).toMatchObject({ providedName: 'Ada Obi', resolvedName: expect.any(String) });
+    const { resolvedName } = answer.error.details as { resolvedName: string };
+    const body = { amount: AMOUNT, accountNumber: '9999999007', bankCode: '058', accountName: `Mr ${resolvedName}` };
+    expect((await flows.test.money(`/wallets/${walletId}/withdraw`, body)).status).toBe(201);
+  });
+
+  test('from a wallet below tier1', async () => {
+    const walletId = await flows.createWallet(undefined, { tier1: false });
+    const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
+    const { status, error } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
+    expect([status, error.code]).toEqual([422, 'WALLET_KYC_REQUIRED']);
+  });
+
+  test('on live, where no rail is configured', async () => {
+    const walletId = flows.organisation.liveSettlementWalletId;
+    const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
+    const { status, error } = await flows.live.money(`/wallets/${walletId}/withdraw`, body);
+    expect([status, error.code, error.details.service]).toEqual([503, 'SERVICE_UNAVAILABLE', 'bank_rail']);
+  });
+});
+
+test('50 identical requests at once make one withdrawal, one hold and one transfer', async () => {
+  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
+  const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => flows.test.money(`/wallets/${walletId}/withdraw`, body, `same-${walletId}`)),
+  );
+  const accepted = answers.filter(({ status }) => status === 201);
+  expect(new Set(accepted.map(({ data }) => data.id)).size).toBe(1);
+  expect(answers.filter(({ status }) => status !== 201).map(({ error }) => error.code)).toEqual(
+    Array.from({ length: 50 - accepted.length }, () => 'IDEMPOTENCY_IN_PROGRESS'),
+  );
+  expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
+});
+
+test('of 200 at once for the whole balance exactly one wins, and nobody gets a 5xx', async () => {
+  const walletId = await flows.createWallet(undefined, { balance: AMOUNT + FEE });
+  const body = { amount: AMOUNT, accountNumber: '9999999003', bankCode: '058' };
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () => flows.test.money(`/wallets/${walletId}/withdraw`, body)),
+  );
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 201)).toHaveLength(1);
+  expect(statuses.filter((status) => status === 422)).toHaveLength(199);
+  expect(await flows.balanceOf(walletId)).toBe(0);
+});

@@ -1,0 +1,159 @@
+// What a dead process or server does to the money: nothing. The worker is a process of its own here, ended with SIGKILL;
+// the second Temporal server is started only after the payments were accepted.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connect, type Sql } from '../../src/database.ts';
+import { freePort } from '../../src/dev/freePort.ts';
+import { Parts } from '../../src/dev/parts.ts';
+import { startTemporal } from '../../src/dev/temporal.ts';
+import { findTemporal } from '../../src/dev/temporalBinary.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { until } from '../support/until.ts';
+
+const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
+
+let api: TestApi;
+let owner: Sql;
+let workers: ChildProcess[] = [];
+
+beforeAll(async () => {
+  api = await startTestApi();
+  owner = connect(api.databaseUrl, { connectionsMax: 2, role: 'owner' });
+});
+
+afterAll(async () => {
+  await Promise.all(workers.map(kill));
+  const { findings } = await verifyLedger(owner);
+  await owner.end();
+  await api.close();
+  expect(findings).toEqual([]);
+});
+
+function startWorkerProcess(temporalAddress = api.services.config.temporal.address): ChildProcess {
+  const { config } = api.services;
+  const worker = spawn(process.execPath, [WORKER], {
+    stdio: 'ignore',
+    env: {
+      ...process.env,
+      DATABASE_URL: config.databaseUrl,
+      DATABASE_CONNECTIONS_MAX: '4',
+      TEMPORAL_ADDRESS: temporalAddress,
+      TEMPORAL_TASK_QUEUE: config.temporal.taskQueue,
+      MANILLA_KEYS: `test:${Buffer.alloc(32, 7).toString('base64url')}`,
+      SANDBOX_RAIL_CALLBACK_URL: config.sandboxRail.callbackUrl,
+      SANDBOX_RAIL_DELAY_MS: '0',
+      WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
+    },
+  });
+  workers.push(worker);
+  return worker;
+}
+
+async function kill(worker: ChildProcess): Promise<void> {
+  workers = workers.filter((other) => other !== worker);
+  if (worker.exitCode !== null || worker.signalCode !== null) return;
+  const exited = once(worker, 'exit');
+  worker.kill('SIGKILL');
+  await exited;
+}
+
+async function createPayment(walletId: string) {
+  const { status, data } = await api.test.money('/payments', {
+    method: 'bank_transfer',
+    baseAmount: 100_000,
+    targetWalletId: walletId,
+  });
+  expect(status).toBe(201);
+  return data as typeof data & { virtualAccount: { accountNumber: string }; payableAmount: number };
+}
+
+const untilSettled = (paymentId: string) =>
+  until(
+    `${paymentId} to be settled`,
+    async () => (await api.test.get(`/payments/${paymentId}`)).data.status === 'settled',
+    120_000,
+  );
+
+const creditsPosted = async (): Promise<number> => {
+  const [row] = await owner<{ posted: number }[]>`
+    SELECT count(*)::int AS posted FROM ledger.transactions WHERE key LIKE 'credit/sandbox/%'`;
+  return row?.posted ?? 0;
+};
+
+test('a worker killed while it posts a credit: the flow goes on with another, and the money is posted once', async () => {
+  const walletId = await api.createWallet();
+  const payment = await createPayment(walletId);
+  const first = startWorkerProcess();
+
+  // Hold the wallet's account, so that the worker is inside ledger.post when it dies.
+  const holder = connect(api.databaseUrl, { connectionsMax: 1, role: 'owner' });
+  const code = `wallet:${walletId}`;
+  await holder.unsafe('BEGIN');
+  await holder`SELECT 1 FROM ledger.accounts WHERE code = ${code} FOR UPDATE`;
+  await api.test.post('/simulations/inbound-credits', {
+    accountNumber: payment.virtualAccount.accountNumber,
+    amount: payment.payableAmount,
+  });
+  await until('the worker to be inside ledger.post', async () => {
+    const [row] = await owner<{ waiting: number }[]>`
+      SELECT count(*)::int AS waiting FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ledger.post(%'`;
+    return row !== undefined && row.waiting > 0;
+  });
+  await kill(first);
+  await holder.unsafe('ROLLBACK');
+  await holder.end();
+
+  const second = startWorkerProcess();
+  await untilSettled(payment.id);
+  expect(await api.balanceOf(walletId)).toBe(100_000);
+  expect(await creditsPosted()).toBe(1);
+  const events = await owner`SELECT 1 FROM events WHERE resource = ${payment.id}`;
+  expect(events).toHaveLength(1);
+  await kill(second);
+}, 200_000);
+
+test('a worker killed before it took up a credit: the next one posts it', async () => {
+  const walletId = await api.createWallet();
+  const payment = await createPayment(walletId);
+  const before = await creditsPosted();
+  await api.test.post('/simulations/inbound-credits', {
+    accountNumber: payment.virtualAccount.accountNumber,
+    amount: payment.payableAmount,
+  });
+  const worker = startWorkerProcess();
+  await untilSettled(payment.id);
+  expect(await creditsPosted()).toBe(before + 1);
+  await kill(worker);
+}, 200_000);
+
+test('Temporal down at POST /payments: 201, and the flow starts when it is back', async () => {
+  const port = await freePort();
+  const worker = startWorkerProcess(`127.0.0.1:${port}`);
+  const walletId = await api.createWallet();
+  const payment = await createPayment(walletId);
+  await api.test.post('/simulations/inbound-credits', {
+    accountNumber: payment.virtualAccount.accountNumber,
+    amount: payment.payableAmount,
+  });
+  expect((await api.test.get(`/payments/${payment.id}`)).data.status).toBe('pending');
+
+  const folder = await mkdtemp(path.join(tmpdir(), 'manilla-temporal-'));
+  const parts = new Parts({ logFolder: folder, say: () => {} });
+  try {
+    await startTemporal(parts, { program: await findTemporal({ say: () => {} }), portPreferred: port });
+    await untilSettled(payment.id);
+    expect(await api.balanceOf(walletId)).toBe(100_000);
+  } finally {
+    await kill(worker);
+    await parts.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}, 200_000);

@@ -1,0 +1,141 @@
+// Migrations: applied once whoever starts first, never edited, never run backwards; and what the schema they make
+// promises of every table.
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { connect, type Sql } from '../../src/database.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
+import { administer, createDatabase, databaseUrl, OWNER, type TestDatabase, testStack } from '../support/stack.ts';
+
+const FILES = (await readdir(new URL('../../src/ledger/migrations/', import.meta.url))).toSorted();
+
+/** A database with nothing in it. */
+async function createEmptyDatabase(): Promise<TestDatabase> {
+  const { adminDatabaseUrl } = testStack();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await administer(adminDatabaseUrl, `CREATE DATABASE ${name} OWNER ${OWNER}`);
+  return {
+    url: databaseUrl(adminDatabaseUrl, OWNER, name),
+    drop: () => administer(adminDatabaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function withOwner<Result>(url: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const sql = connect(url, { connectionsMax: 1, role: 'owner' });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+const recorded = (sql: Sql) => sql<{ name: string }[]>`SELECT name FROM migrations ORDER BY number`;
+
+test('twenty at once apply each file once, and all of them succeed', async () => {
+  const database = await createEmptyDatabase();
+  const runs = await Promise.all(Array.from({ length: 20 }, () => migrate(database.url)));
+  expect(runs.flatMap(({ applied }) => applied).toSorted()).toEqual(FILES);
+  expect((await withOwner(database.url, recorded)).map(({ name }) => name)).toEqual(FILES);
+  expect(await migrate(database.url)).toEqual({ applied: [] });
+  await database.drop();
+});
+
+test('each file is named as it is applied', async () => {
+  const database = await createEmptyDatabase();
+  const lines: string[] = [];
+  await migrate(database.url, { log: (line) => lines.push(line) });
+  expect(lines).toEqual(FILES.map((name) => `applied ${name}`));
+  await database.drop();
+});
+
+test('a file that was edited after it was applied is refused, and named', async () => {
+  const database = await createDatabase();
+  await withOwner(database.url, (sql) => sql`UPDATE migrations SET checksum = 'another' WHERE number = 2`);
+  await expect(migrate(database.url)).rejects.toThrow(`Migration ${FILES[1]} was edited after it was applied`);
+  await database.drop();
+});
+
+test('a database of a newer version is left alone', async () => {
+  const database = await createDatabase();
+  await withOwner(
+    database.url,
+    (sql) => sql`INSERT INTO migrations (number, name, checksum) VALUES (9999, '9999_from_the_future.sql', 'x')`,
+  );
+  await expect(migrate(database.url)).rejects.toThrow(
+    '9999_from_the_future.sql, which this version of Manilla does not know',
+  );
+  await database.drop();
+});
+
+test('a file that fails leaves nothing of itself behind, and is applied by the next run', async () => {
+  const database = await createEmptyDatabase();
+  // A table of the second file is in its way.
+  await withOwner(database.url, (sql) => sql`CREATE TABLE audit_log ()`);
+  await expect(migrate(database.url)).rejects.toThrow('relation "audit_log" already exists');
+  await withOwner(database.url, async (sql) => {
+    expect((await recorded(sql)).map(({ name }) => name)).toEqual(FILES.slice(0, 1));
+    expect(await sql`SELECT to_regclass('wallets') AS wallets`).toEqual([{ wallets: null }]);
+    await sql`DROP TABLE audit_log`;
+  });
+  expect(await migrate(database.url)).toEqual({ applied: FILES.slice(1) });
+  await database.drop();
+});
+
+describe('every table of the service', () => {
+  let database: TestDatabase;
+  let owner: Sql;
+  beforeAll(async () => {
+    database = await createDatabase();
+    owner = connect(database.url, { connectionsMax: 1, role: 'owner' });
+  });
+  afterAll(async () => {
+    await owner.end();
+    await database.drop();
+  });
+
+  /** All but the list of migrations, which is of the database itself, and the sandbox bank, which is somebody else's. */
+  const tables = () => owner<
+    { name: string; scoped: boolean; unscopedIndexes: string[] | null; comment: string | null }[]
+  >`
+    SELECT c.oid::regclass::text AS name,
+           EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'organisation_id' AND a.attnotnull) AS scoped,
+           (SELECT array_agg(i.indexrelid::regclass::text) FROM pg_index i
+            WHERE i.indrelid = c.oid AND i.indisunique AND NOT EXISTS (
+              SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'organisation_id'
+                AND a.attnum = ANY (i.indkey::smallint[]))) AS unscoped_indexes,
+           obj_description(c.oid) AS comment
+    FROM pg_class c
+    WHERE c.relkind IN ('r', 'p') AND c.relnamespace::regnamespace::text !~ '^pg_|^information_schema$|^sandbox_bank$'
+      AND c.oid <> 'migrations'::regclass
+    ORDER BY 1`;
+
+  test('belongs to an organisation, in every unique key too, so that one can be moved or sharded away', async () => {
+    const found = await tables();
+    expect(found.length).toBeGreaterThanOrEqual(20);
+    expect(found.filter(({ scoped }) => !scoped).map(({ name }) => name)).toEqual([]);
+    expect(found.flatMap(({ unscopedIndexes }) => unscopedIndexes ?? [])).toEqual([]);
+  });
+
+  test('the check of that sees what it is meant to see', async () => {
+    await owner`CREATE TABLE stray (id bigint PRIMARY KEY, organisation_id uuid)`;
+    const stray = (await tables()).find(({ name }) => name === 'stray');
+    expect(stray).toMatchObject({ scoped: false, unscopedIndexes: ['stray_pkey'] });
+    await owner`DROP TABLE stray`;
+  });
+
+  test('keeps test and live apart, but for the organisation itself and what belongs to a key', async () => {
+    const rows = await owner<{ name: string }[]>`
+      SELECT c.oid::regclass::text AS name FROM pg_class c
+      WHERE c.relkind = 'r' AND c.relnamespace IN ('public'::regnamespace, 'ledger'::regnamespace)
+        AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'environment')
+      ORDER BY 1`;
+    expect(rows.map(({ name }) => name)).toEqual(['migrations', 'organisations', 'rate_counters']);
+  });
+
+  test('no function of the ledger is for everybody', async () => {
+    const rows = await owner`
+      SELECT p.oid::regprocedure::text AS name FROM pg_proc p
+      WHERE p.pronamespace = 'ledger'::regnamespace AND has_function_privilege('public', p.oid, 'EXECUTE')`;
+    expect([...rows]).toEqual([]);
+  });
+});

@@ -1,0 +1,118 @@
+// Postings as data: pairing what leaves with what arrives, and undoing it.
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type Posting, pairShares, reversePostings, type Share } from '../../src/ledger/postings.ts';
+import './seed.ts';
+
+/** What a list of postings does to each account: credits less debits. */
+function effectOf(postings: readonly Posting[]): Map<string, bigint> {
+  const effect = new Map<string, bigint>();
+  const add = (account: string, change: bigint) => effect.set(account, (effect.get(account) ?? 0n) + change);
+  for (const { debit, credit, amount } of postings) {
+    add(debit, -BigInt(amount));
+    add(credit, BigInt(amount));
+  }
+  return effect;
+}
+
+describe('pairShares', () => {
+  test('a settlement: what the rail received goes to the wallet and, last, to the fee', () => {
+    const received = [{ account: 'clearing:sandbox', amount: 202_500 }];
+    const owed = [
+      { account: 'wallet:w', amount: 200_500 },
+      { account: 'income:fees', amount: 2_000 },
+    ];
+    expect(pairShares(received, owed)).toEqual([
+      { debit: 'clearing:sandbox', credit: 'wallet:w', amount: 200_500 },
+      { debit: 'clearing:sandbox', credit: 'income:fees', amount: 2_000 },
+    ]);
+  });
+
+  test('several sources fill several destinations in order', () => {
+    const sources = [
+      { account: 'suspense:payment:p', amount: 30 },
+      { account: 'clearing:sandbox', amount: 70 },
+    ];
+    const destinations = [
+      { account: 'wallet:w', amount: 50 },
+      { account: 'income:fees', amount: 50 },
+    ];
+    expect(pairShares(sources, destinations)).toEqual([
+      { debit: 'suspense:payment:p', credit: 'wallet:w', amount: 30 },
+      { debit: 'clearing:sandbox', credit: 'wallet:w', amount: 20 },
+      { debit: 'clearing:sandbox', credit: 'income:fees', amount: 50 },
+    ]);
+  });
+
+  test('sides of different sums are refused, whichever is short', () => {
+    const one = [{ account: 'wallet:a', amount: 1 }];
+    expect(() => pairShares(one, [])).toThrow(RangeError);
+    expect(() => pairShares([], one)).toThrow(RangeError);
+    expect(() => pairShares(one, [{ account: 'wallet:b', amount: 2 }])).toThrow(RangeError);
+    expect(pairShares([], [])).toEqual([]);
+  });
+
+  /** Two sides of the same sum, zero shares among them: cuts of one total. */
+  const sides = fc
+    .tuple(fc.integer({ min: 0, max: 1_000_000_000_000 }), fc.array(fc.nat()), fc.array(fc.nat()))
+    .map(([total, cutsLeft, cutsRight]) => {
+      const cut = (side: string, cuts: number[]): Share[] => {
+        const marks = [0, ...cuts.map((mark) => mark % (total + 1)), total].toSorted((a, b) => a - b);
+        return marks
+          .slice(1)
+          .map((mark, place) => ({ account: `${side}:${place}`, amount: mark - (marks[place] ?? 0) }));
+      };
+      return { sources: cut('from', cutsLeft), destinations: cut('to', cutsRight) };
+    });
+
+  test('each account gives and gets exactly its share, in postings above zero, and no more of them than shares', () => {
+    fc.assert(
+      fc.property(sides, ({ sources, destinations }) => {
+        const postings = pairShares(sources, destinations);
+        const effect = effectOf(postings);
+        for (const { account, amount } of sources) expect(effect.get(account) ?? 0n).toBe(-BigInt(amount));
+        for (const { account, amount } of destinations) expect(effect.get(account) ?? 0n).toBe(BigInt(amount));
+        for (const { amount } of postings) expect(amount).toBeGreaterThan(0);
+        const shares = [...sources, ...destinations].filter(({ amount }) => amount > 0).length;
+        expect(postings.length).toBeLessThanOrEqual(Math.max(0, shares - 1));
+      }),
+    );
+  });
+
+  test('it leaves what it was given as it was', () => {
+    const sources = Object.freeze([Object.freeze({ account: 'wallet:a', amount: 5 })]);
+    pairShares(sources, [{ account: 'wallet:b', amount: 5 }]);
+    expect(sources).toEqual([{ account: 'wallet:a', amount: 5 }]);
+  });
+});
+
+describe('reversePostings', () => {
+  const lists = fc.array(
+    fc.record({
+      debit: fc.constantFrom('wallet:a', 'wallet:b'),
+      credit: fc.constantFrom('clearing:x', 'income:fees'),
+      amount: fc.integer({ min: 1, max: 1_000_000_000_000 }),
+    }),
+  );
+
+  test('a list and its reverse together change nothing; reversed twice it is itself', () => {
+    fc.assert(
+      fc.property(lists, (postings) => {
+        const both = effectOf([...postings, ...reversePostings(postings)]);
+        expect([...both.values()].every((change) => change === 0n)).toBe(true);
+        expect(reversePostings(reversePostings(postings))).toEqual(postings);
+      }),
+    );
+  });
+
+  test('the last posting is undone first, so that no account between falls below zero', () => {
+    const postings = [
+      { debit: 'clearing:x', credit: 'wallet:a', amount: 10 },
+      { debit: 'wallet:a', credit: 'wallet:b', amount: 10 },
+    ];
+    expect(reversePostings(postings)).toEqual([
+      { debit: 'wallet:b', credit: 'wallet:a', amount: 10 },
+      { debit: 'wallet:a', credit: 'clearing:x', amount: 10 },
+    ]);
+  });
+});

@@ -1,0 +1,332 @@
+// `ledger verify` finds each way in which books can be broken, names it, and finds nothing where nothing is.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type postgres from 'postgres';
+import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import type { AccountCode } from '../../src/ledger/chart.ts';
+import { type Finding, type Progress, verifyLedger } from '../../src/ledger/verify.ts';
+import { type Books, move, newWallet, openBooks, RAIL, transaction } from './books.ts';
+
+interface SmallLedger {
+  books: Books;
+  a: AccountCode;
+  b: AccountCode;
+  /** RAIL → a 1,000; a → b 300; b → income 20; a → b 100. */
+  ids: [Uuid, Uuid, Uuid, Uuid];
+}
+
+/** Two wallets and four transactions, small enough to follow on paper: a 600, b 380, income 20, the rail −1,000. */
+async function smallLedger(): Promise<SmallLedger> {
+  const books = await openBooks();
+  const [a, b] = [await newWallet(books), await newWallet(books)];
+  const movements = [
+    move(books.book, RAIL, a, 1_000),
+    move(books.book, a, b, 300),
+    move(books.book, b, 'income:fees', 20),
+    move(books.book, a, b, 100),
+  ];
+  for (const movement of movements) await books.journal.post(movement);
+  return { books, a, b, ids: movements.map(({ transaction: { id } = { id: '' } }) => id) as SmallLedger['ids'] };
+}
+
+const OF_A_POSTING: ReadonlySet<string> = new Set(['CHAIN_BROKEN', 'ACCOUNT_STRAY', 'TRANSACTION_STRAY']);
+
+/** Findings without what is the same in all of a ledger. */
+const short = (findings: Finding[], books: Books) =>
+  findings.map(({ organisation, environment, posting, ...rest }) => {
+    expect(organisation).toBe(publicId('organisation', books.book.organisationId));
+    expect(environment).toBe('test');
+    expect(posting !== null).toBe(OF_A_POSTING.has(rest.kind));
+    return rest;
+  });
+
+/** The id of no transaction. */
+const NOBODY: Uuid = '00000000-0000-7000-8000-000000000001';
+
+const txn = (id: Uuid) => publicId('transaction', id);
+
+describe('whole books', () => {
+  test('have no findings, and are counted', async () => {
+    const { books } = await smallLedger();
+    const seen: Progress[] = [];
+    const verification = await verifyLedger(books.owner, {
+      onProgress: (progress) => seen.push(progress),
+      pageSize: 3,
+    });
+    expect(verification).toEqual({
+      books: 1,
+      accounts: 4,
+      postings: 4,
+      transactions: 4,
+      findings: [],
+      truncated: false,
+    });
+    expect(seen[0]).toEqual({ done: 0, total: 12 });
+    expect(seen.at(-1)).toEqual({ done: 12, total: 12 });
+    await books.close();
+  });
+
+  test('of an empty database are whole too', async () => {
+    const books = await openBooks();
+    expect(await verifyLedger(books.owner)).toMatchObject({ books: 0, postings: 0, findings: [] });
+    await books.close();
+  });
+
+  test('may owe the rail, and keep test and live and several organisations apart', async () => {
+    const { books } = await smallLedger();
+    const live = { ...books.book, environment: 'live' as const };
+    const other = { organisationId: newUuid(), environment: 'test' as const };
+    for (const book of [live, other]) {
+      const wallet = await newWallet(books, { book, balance: 10 });
+      await books.journal.post(move(book, wallet, 'income:fees', 4));
+    }
+    expect(await verifyLedger(books.owner, { pageSize: 2 })).toMatchObject({ books: 3, findings: [] });
+    await books.close();
+  });
+
+  test('look whole while a service goes on posting', async () => {
+    const { books, a, b } = await smallLedger();
+    let running = true;
+    let posted = 0;
+    const posting = Promise.all(
+      [books.journal, books.anotherJournal()].map(async (journal) => {
+        while (running) {
+          await Promise.all([journal.post(move(books.book, a, b, 3)), journal.post(move(books.book, b, a, 3))]);
+          posted += 2;
+        }
+      }),
+    );
+    // Only runs during which something was posted show anything.
+    for (let runs = 0; runs < 5; ) {
+      const before = posted;
+      expect((await verifyLedger(books.owner, { pageSize: 10 })).findings).toEqual([]);
+      if (posted > before) runs += 1;
+    }
+    running = false;
+    await posting;
+    await books.close();
+  });
+});
+
+describe('a corruption is found and named', () => {
+  interface Case {
+    corruption: string;
+    corrupt: (ledger: SmallLedger) => (sql: postgres.Sql) => Promise<unknown>;
+    findings: (ledger: SmallLedger) => object[];
+  }
+  const cases: Case[] = [
+    {
+      corruption: 'a balance that was edited',
+      corrupt:
+        ({ a }) =>
+        (sql) =>
+          sql`UPDATE ledger.accounts SET balance = balance + 5 WHERE code = ${a}`,
+      findings: ({ a }) => [
+        { kind: 'BALANCE_WRONG', account: a, transaction: null, expected: '600', found: '605' },
+        { kind: 'BOOK_NOT_ZERO', account: null, transaction: null, expected: '0', found: '5' },
+      ],
+    },
+    {
+      corruption: 'an amount that was edited',
+      corrupt:
+        ({ ids }) =>
+        (sql) =>
+          sql`UPDATE ledger.postings SET amount = 301 WHERE transaction_id = ${ids[1]}`,
+      findings: ({ a, b, ids }) => [
+        { kind: 'CHAIN_BROKEN', account: a, transaction: txn(ids[1]), expected: '699', found: '700' },
+        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[1]), expected: '301', found: '300' },
+        { kind: 'BALANCE_WRONG', account: a, transaction: null, expected: '599', found: '600' },
+        { kind: 'BALANCE_WRONG', account: b, transaction: null, expected: '381', found: '380' },
+      ],
+    },
+    {
+      corruption: 'a balance after a posting that was edited',
+      corrupt:
+        ({ ids }) =>
+        (sql) =>
+          sql`UPDATE ledger.postings SET credit_balance_after = 299 WHERE transaction_id = ${ids[1]}`,
+      findings: ({ b, ids }) => [
+        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[1]), expected: '300', found: '299' },
+        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[2]), expected: '279', found: '280' },
+      ],
+    },
+    {
+      corruption: 'a balance after a posting that was removed',
+      corrupt:
+        ({ ids }) =>
+        (sql) =>
+          sql`UPDATE ledger.postings SET credit_balance_after = NULL WHERE transaction_id = ${ids[3]}`,
+      findings: ({ b, ids }) => [
+        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[3]), expected: '380', found: 'no balance' },
+      ],
+    },
+    {
+      corruption: 'a posting that was deleted',
+      corrupt:
+        ({ ids }) =>
+        (sql) =>
+          sql`DELETE FROM ledger.postings WHERE transaction_id = ${ids[1]}`,
+      findings: ({ a, b, ids }) => [
+        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[2]), expected: '-20', found: '280' },
+        { kind: 'CHAIN_BROKEN', account: a, transaction: txn(ids[3]), expected: '900', found: '600' },
+        { kind: 'BALANCE_WRONG', account: a, transaction: null, expected: '900', found: '600' },
+        { kind: 'BALANCE_WRONG', account: b, transaction: null, expected: '80', found: '380' },
+        { kind: 'TRANSACTION_EMPTY', account: null, transaction: txn(ids[1]), expected: '1', found: '0' },
+      ],
+    },
+    {
+      corruption: 'the last posting of an account that was deleted',
+      corrupt:
+        ({ ids }) =>
+        (sql) =>
+          sql`DELETE FROM ledger.postings WHERE transaction_id = ${ids[3]}`,
+      findings: ({ a, b, ids }) => [
+        { kind: 'BALANCE_WRONG', account: a, transaction: null, expected: '700', found: '600' },
+        { kind: 'BALANCE_WRONG', account: b, transaction: null, expected: '280', found: '380' },
+        { kind: 'TRANSACTION_EMPTY', account: null, transaction: txn(ids[3]), expected: '1', found: '0' },
+      ],
+    },
+    {
+      corruption: 'an income below zero',
+      corrupt:
+        ({ ids }) =>
+        (sql) =>
+          sql`
+        UPDATE ledger.postings SET debit_account_id = credit_account_id, credit_account_id = debit_account_id,
+          debit_balance_after = NULL, credit_balance_after = 320 WHERE transaction_id = ${ids[2]}`,
+      findings: ({ b, ids }) => [
+        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[3]), expected: '420', found: '380' },
+        { kind: 'BALANCE_WRONG', account: b, transaction: null, expected: '420', found: '380' },
+        { kind: 'NEGATIVE_BALANCE', account: 'income:fees', transaction: null, expected: '>= 0', found: '-20' },
+        { kind: 'BOOK_NOT_ZERO', account: null, transaction: null, expected: '0', found: '-40' },
+      ],
+    },
+    {
+      corruption: 'a wallet below zero, past the constraint',
+      corrupt:
+        ({ a, ids }) =>
+        async (sql) => {
+          await sql`ALTER TABLE ledger.accounts DROP CONSTRAINT balance_not_negative`;
+          await sql`ALTER TABLE ledger.postings DROP CONSTRAINT postings_debit_balance_after_check`;
+          await sql`UPDATE ledger.accounts SET balance = -1 WHERE code = ${a}`;
+          await sql`UPDATE ledger.postings SET debit_balance_after = -1, amount = 701 WHERE transaction_id = ${ids[3]}`;
+          await sql`UPDATE ledger.postings SET credit_balance_after = 981 WHERE transaction_id = ${ids[3]}`;
+          await sql`UPDATE ledger.accounts SET balance = 981 WHERE balance = 380`;
+        },
+      findings: ({ a }) => [{ kind: 'NEGATIVE_BALANCE', account: a, transaction: null, expected: '>= 0', found: '-1' }],
+    },
+    {
+      corruption: 'a posting to an account that does not exist',
+      corrupt:
+        ({ ids }) =>
+        (sql) =>
+          sql`UPDATE ledger.postings SET credit_account_id = 999999 WHERE transaction_id = ${ids[2]}`,
+      findings: ({ ids }) => [
+        {
+          kind: 'ACCOUNT_STRAY',
+          account: null,
+          transaction: txn(ids[2]),
+          expected: 'credit account 999999 in the test book',
+          found: 'no such account',
+        },
+        { kind: 'BOOK_NOT_ZERO', account: null, transaction: null, expected: '0', found: '-20' },
+      ],
+    },
+    {
+      corruption: 'a transaction that was deleted',
+      corrupt:
+        ({ ids }) =>
+        (sql) =>
+          sql`DELETE FROM ledger.transactions WHERE id = ${ids[2]}`,
+      findings: ({ ids }) => [
+        {
+          kind: 'TRANSACTION_STRAY',
+          account: null,
+          transaction: txn(ids[2]),
+          expected: 'a transaction of the test book',
+          found: 'no such transaction',
+        },
+      ],
+    },
+    {
+      corruption: 'a reversal of nothing',
+      corrupt:
+        ({ ids }) =>
+        (sql) =>
+          sql`UPDATE ledger.transactions SET reverses = ${NOBODY} WHERE id = ${ids[3]}`,
+      findings: ({ ids }) => [
+        {
+          kind: 'REVERSAL_STRAY',
+          account: null,
+          transaction: txn(ids[3]),
+          expected: `${txn(NOBODY)} in the same book`,
+          found: 'no such transaction',
+        },
+      ],
+    },
+    {
+      corruption: 'two reversals of one transaction',
+      corrupt:
+        ({ ids }) =>
+        async (sql) => {
+          await sql`DROP INDEX ledger.one_reversal_per_transaction`;
+          await sql`UPDATE ledger.transactions SET reverses = ${ids[0]} WHERE id IN (${ids[2]}, ${ids[3]})`;
+        },
+      findings: ({ ids }) => [
+        { kind: 'REVERSED_TWICE', account: null, transaction: txn(ids[0]), expected: '1', found: '2' },
+      ],
+    },
+  ];
+
+  test.each(cases)('$corruption', async ({ corrupt, findings }) => {
+    const ledger = await smallLedger();
+    await ledger.books.asSuperuser(corrupt(ledger));
+    // What is found does not depend on where a page ends.
+    for (const pageSize of [1, 3, 10_000]) {
+      const verification = await verifyLedger(ledger.books.owner, { pageSize });
+      expect(short(verification.findings, ledger.books)).toEqual(findings(ledger));
+    }
+    await ledger.books.close();
+  });
+
+  test('money that left one book for another leaves both out of balance', async () => {
+    const { books, ids } = await smallLedger();
+    const live = { ...books.book, environment: 'live' as const };
+    const wallet = await newWallet(books, { book: live });
+    await books.asSuperuser(async (sql) => {
+      await sql`
+        UPDATE ledger.postings SET credit_account_id = (SELECT id FROM ledger.accounts WHERE code = ${wallet}),
+          credit_balance_after = 20 WHERE transaction_id = ${ids[2]}`;
+      await sql`UPDATE ledger.accounts SET balance = 20 WHERE code = ${wallet}`;
+    });
+    const { findings } = await verifyLedger(books.owner);
+    expect(findings.map(({ kind, environment, found }) => [kind, environment, found])).toEqual([
+      ['ACCOUNT_STRAY', 'test', 'an account of the live book'],
+      ['BOOK_NOT_ZERO', 'test', '-20'],
+      ['BOOK_NOT_ZERO', 'live', '20'],
+    ]);
+    await books.close();
+  });
+
+  test('past a thousand findings it says that there are more', async () => {
+    const books = await openBooks();
+    const wallet = await newWallet(books);
+    const postings = Array.from({ length: 1_001 }, () => ({ debit: RAIL, credit: wallet, amount: 1 }));
+    await books.journal.post({ book: books.book, transaction: transaction(postings) });
+    await books.asSuperuser((sql) => sql`UPDATE ledger.postings SET credit_balance_after = NULL`);
+    const { findings, truncated } = await verifyLedger(books.owner, { pageSize: 300 });
+    expect([findings.length, truncated]).toEqual([1_000, true]);
+    await books.close();
+  });
+});
+
+describe('what it is allowed to do', () => {
+  let books: Books;
+  beforeAll(async () => {
+    books = await openBooks();
+  });
+  afterAll(() => books.close());
+
+  test('to read, and nothing else: the role of the service is enough', async () => {
+    expect((await verifyLedger(books.sql)).findings).toEqual([]);
+  });
+});

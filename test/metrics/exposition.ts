@@ -1,0 +1,43 @@
+// Reads what a metrics port answers: Prometheus' text format, as far as the service writes it.
+
+export interface Sample {
+  /** With the suffix `_bucket`, `_sum` or `_count` where it belongs to a histogram. */
+  name: string;
+  labels: Record<string, string>;
+  value: number;
+}
+
+export interface Exposition {
+  /** Type by name. */
+  types: Map<string, string>;
+  samples: Sample[];
+  /** The sum over the samples of this name with at least these labels; null when there is none. */
+  value: (name: string, labels?: Record<string, string>) => number | null;
+}
+
+export async function scrape(port: number): Promise<Exposition> {
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+  if (response.status !== 200) throw new Error(`the metrics port answered ${response.status}`);
+  return readExposition(await response.text());
+}
+
+function readExposition(text: string): Exposition {
+  const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]));
+  const lines = text.matchAll(/^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/gm);
+  const samples = [...lines].map(([, name = '', labels = '', value]) => ({
+    name,
+    labels: Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, held]) => [label, held])),
+    value: Number(value),
+  }));
+  return {
+    types,
+    samples,
+    value: (name, labels = {}) => {
+      const found = samples.filter(
+        (sample) =>
+          sample.name === name && Object.entries(labels).every(([label, held]) => sample.labels[label] === held),
+      );
+      return found.length === 0 ? null : found.reduce((sum, sample) => sum + sample.value, 0);
+    },
+  };
+}

@@ -1,0 +1,114 @@
+// A sandbox bank over a database of its own, behind its rail port, with a customer who keeps every callback that carries
+// the bank's signature.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { connect, type Sql } from '../../src/database.ts';
+import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import { type Keyring, parseKeyring } from '../../src/keyring.ts';
+import type { BankRail, RailCallback, TransferInstruction, TransferReport } from '../../src/rail/port.ts';
+import { SandboxBank } from '../../src/rail/sandbox/bank.ts';
+import { createSandboxRail } from '../../src/rail/sandbox/rail.ts';
+import { createDatabase } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+export const KEYRING: Keyring = parseKeyring(`new:${Buffer.alloc(32, 1).toString('base64url')}`);
+export const UNKNOWN_IS_FINAL_AFTER_MS = 1_234;
+
+export interface TestSandbox {
+  bank: SandboxBank;
+  rail: BankRail;
+  organisationId: Uuid;
+  callbacks: RailCallback[];
+  /** A connection of the bank's database. */
+  sql: Sql;
+  /** Has the customer answer the first callback about this transfer with 500. */
+  refuseNewsOf: (reference: string) => void;
+  /** Another process of the same bank, with connections of its own. */
+  openBranch: (delayMs?: number) => SandboxBank;
+  /** The news of this transfer so far. */
+  newsOf: (reference: string) => number;
+  /** The transfer once the rail says that it has this status. */
+  untilStatus: (reference: string, status: TransferReport['status']) => Promise<TransferReport>;
+  close: () => Promise<void>;
+}
+
+export const newReference = (): string => publicId('withdrawal', newUuid());
+
+/** An instruction to send ₦2,500 to an account that takes money, unless said otherwise. */
+export function instruct(organisationId: Uuid, more: Partial<TransferInstruction> = {}): TransferInstruction {
+  return {
+    organisationId,
+    reference: newReference(),
+    amount: 250_000,
+    accountNumber: '0123456789',
+    bankCode: '058',
+    accountName: null,
+    narration: 'Rent',
+    ...more,
+  };
+}
+
+/** With its clock stopped, the bank ends nothing and tells nothing by itself. */
+export async function startSandbox(options: { clock?: 'stopped' } = {}): Promise<TestSandbox> {
+  const database = await createDatabase();
+  const callbacks: RailCallback[] = [];
+  const refused = new Set<string>();
+  const receiver = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const callback = rail.parseCallback(request.headers, Buffer.concat(chunks));
+      callbacks.push(callback);
+      const refuses = callback.kind === 'transfer_update' && refused.delete(callback.reference);
+      response.writeHead(refuses ? 500 : 204).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const callbackUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+
+  const pools: Sql[] = [];
+  const openPool = (): Sql => {
+    const sql = connect(database.url, { connectionsMax: 5 });
+    pools.push(sql);
+    return sql;
+  };
+  const openBranch = (delayMs = 0): SandboxBank =>
+    new SandboxBank({
+      sql: openPool(),
+      keyring: KEYRING,
+      log: pino({ level: 'silent' }),
+      callbackUrl,
+      delayMs,
+      unknownIsFinalAfterMs: UNKNOWN_IS_FINAL_AFTER_MS,
+    });
+  const bank = openBranch();
+  const rail = createSandboxRail(bank, KEYRING);
+  const clock = bank.clock();
+  if (options.clock !== 'stopped') clock.start();
+  const organisationId = newUuid();
+
+  return {
+    bank,
+    rail,
+    organisationId,
+    callbacks,
+    sql: openPool(),
+    refuseNewsOf: (reference) => void refused.add(reference),
+    openBranch,
+    newsOf: (reference) =>
+      callbacks.filter((callback) => callback.kind === 'transfer_update' && callback.reference === reference).length,
+    untilStatus: (reference, status) =>
+      until(`${reference} to be ${status}`, async () => {
+        const report = await rail.transferStatus({ organisationId, reference });
+        return report?.status === status && report;
+      }),
+    close: async () => {
+      await clock.stop();
+      await Promise.all(pools.map((sql) => sql.end()));
+      receiver.closeAllConnections();
+      await new Promise((resolve) => receiver.close(resolve));
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+// Runs once before all test files: starts a throw-away Postgres and Temporal server on free ports, migrates the template
+// database and bundles the workflows. Nothing of it touches `.manilla`, so it works beside `npm start`.
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode } from '@temporalio/worker';
+import { Parts } from '../../src/dev/parts.ts';
+import { startPostgres } from '../../src/dev/postgres.ts';
+import { startTemporal } from '../../src/dev/temporal.ts';
+import { findTemporal } from '../../src/dev/temporalBinary.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
+import { keepForTeardown } from './globalTeardown.ts';
+import { administer, databaseUrl, OWNER, STACK_VARIABLE, TEMPLATE, type TestStack } from './stack.ts';
+
+const WORKFLOWS = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
+
+const say = (line: string) => console.log(line);
+
+export default async function globalSetup(): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'manilla-test-'));
+  // Postgres may run as another account, which must get to its files below.
+  await chmod(folder, 0o711);
+  // Without onGiveUp nothing is started again: a server that dies in the middle must fail the tests, not be papered over.
+  const parts = new Parts({ logFolder: path.join(folder, 'logs'), say });
+  parts.removeAtEnd(folder);
+  keepForTeardown(parts);
+
+  const [adminDatabaseUrl, temporalAddress, workflowBundlePath] = await Promise.all([
+    startDatabase(parts, folder),
+    startTemporalServer(parts),
+    bundleWorkflows(folder),
+  ]);
+  const stack: TestStack = { adminDatabaseUrl, temporalAddress, workflowBundlePath };
+  process.env[STACK_VARIABLE] = JSON.stringify(stack);
+}
+
+async function startDatabase(parts: Parts, folder: string): Promise<string> {
+  const { adminUrl } = await startPostgres(parts, {
+    folder: path.join(folder, 'postgres'),
+    password: randomBytes(12).toString('hex'),
+    durability: 'throwAway',
+  });
+  await administer(adminUrl, `CREATE DATABASE ${TEMPLATE} OWNER ${OWNER}`);
+  await migrate(databaseUrl(adminUrl, OWNER, TEMPLATE));
+  return adminUrl;
+}
+
+async function startTemporalServer(parts: Parts): Promise<string> {
+  const program = await findTemporal({ say });
+  const { address } = await startTemporal(parts, { program });
+  return address;
+}
+
+async function bundleWorkflows(folder: string): Promise<string> {
+  const quiet = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
+  const { code } = await bundleWorkflowCode({ workflowsPath: WORKFLOWS, logger: quiet });
+  const file = path.join(folder, 'workflows.js');
+  await writeFile(file, code);
+  return file;
+}

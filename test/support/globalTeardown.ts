@@ -1,0 +1,13 @@
+// Runs once after all test files: ends what globalSetup started, with its files. Jest skips this on Ctrl-C and kill; then
+// the caretaker of the parts does the same.
+import type { Parts } from '../../src/dev/parts.ts';
+
+let started: Parts | undefined;
+
+export function keepForTeardown(parts: Parts): void {
+  started = parts;
+}
+
+export default async function globalTeardown(): Promise<void> {
+  await started?.stop();
+}

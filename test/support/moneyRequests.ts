@@ -1,0 +1,163 @@
+// One good and one refused request for each of the money POSTs, so that what holds for all of them is tested on each.
+import type { Client, TestApi, TestOrganisation } from './api.ts';
+
+export interface MoneyRequest {
+  path: string;
+  body: Record<string, unknown>;
+}
+
+export interface MoneyRoute {
+  /** Its status when all is well. */
+  status: number;
+  /** A request that passes once; each call prepares another. */
+  good: () => Promise<MoneyRequest>;
+  /** A request that is refused with 422, and what must happen for it to pass. */
+  refused: () => Promise<MoneyRequest & { repair: () => Promise<unknown> }>;
+  /** A body that fails validation. */
+  invalid: Record<string, unknown>;
+  /** What makes another body of a good one, just as well formed. */
+  change: Record<string, unknown>;
+}
+
+const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
+
+/** By the name of the route. No worker runs beside an API test, so what they start stays under way. */
+export function moneyRoutes(
+  api: TestApi,
+  organisation: TestOrganisation = api.organisation,
+): Record<string, MoneyRoute> {
+  const client: Client = organisation.test;
+  const wallet = (balance = 0) => api.createWallet(client, balance > 0 ? { balance } : {});
+  const fund = (walletId: string) => api.fund(organisation.organisationId, walletId, 10_000);
+
+  const bill = async (): Promise<string> => {
+    const body = { method: 'virtual_wallet', baseAmount: 100, targetWalletId: await wallet() };
+    return (await client.money('/payments', body)).data.id;
+  };
+  const pay = async (paymentId: string): Promise<unknown> =>
+    client.money(`/wallets/${await wallet(100)}/pay`, { paymentId });
+  const transfer = async (source: string): Promise<MoneyRequest> => ({
+    path: `/wallets/${source}/transfer`,
+    body: { amount: 10, destinationWalletId: await wallet() },
+  });
+  const withdraw = (source: string): MoneyRequest => ({
+    path: `/wallets/${source}/withdraw`,
+    body: { amount: 10, ...BANK_ACCOUNT },
+  });
+  const payFrom = async (walletId: string): Promise<MoneyRequest> => ({
+    path: `/wallets/${walletId}/pay`,
+    body: { paymentId: await bill() },
+  });
+  const payment = (targetWalletId: string): MoneyRequest => ({
+    path: '/payments',
+    body: { method: 'bank_transfer', baseAmount: 1_000, targetWalletId },
+  });
+  const refund = (paymentId: string): MoneyRequest => ({
+    path: `/payments/${paymentId}/refund`,
+    body: { amount: 10, destination: 'wallet' },
+  });
+  const payout = (sourceWalletId: string): MoneyRequest => ({
+    path: '/payouts',
+    body: { sourceWalletId, items: [{ amount: 10, bankAccount: BANK_ACCOUNT }] },
+  });
+
+  return {
+    'POST /wallets/:id/transfer': {
+      status: 201,
+      good: async () => await transfer(await wallet(1_000)),
+      refused: async () => {
+        const source = await wallet();
+        return { ...(await transfer(source)), repair: () => fund(source) };
+      },
+      invalid: { amount: 0 },
+      change: { amount: 11 },
+    },
+    'POST /wallets/:id/withdraw': {
+      status: 201,
+      good: async () => withdraw(await wallet(10_000)),
+      refused: async () => {
+        const source = await wallet();
+        return { ...withdraw(source), repair: () => fund(source) };
+      },
+      invalid: { amount: 0 },
+      change: { amount: 11 },
+    },
+    'POST /wallets/:id/pay': {
+      status: 200,
+      good: async () => await payFrom(await wallet(1_000)),
+      refused: async () => {
+        const payer = await wallet();
+        return { ...(await payFrom(payer)), repair: () => fund(payer) };
+      },
+      invalid: { paymentId: 5 },
+      change: { paymentId: 'another' },
+    },
+    'POST /payments': {
+      status: 201,
+      good: async () => payment(await wallet()),
+      refused: async () => {
+        const target = await wallet();
+        const status = (wanted: string) => api.sql`
+          UPDATE ledger.accounts SET status = ${wanted} WHERE code = ${`wallet:${target}`}`;
+        await status('frozen');
+        return { ...payment(target), repair: () => status('active') };
+      },
+      invalid: { baseAmount: 0 },
+      change: { baseAmount: 1_001 },
+    },
+    'POST /payments/:id/refund': {
+      status: 201,
+      good: async () => {
+        const paymentId = await bill();
+        await pay(paymentId);
+        return refund(paymentId);
+      },
+      refused: async () => {
+        const paymentId = await bill();
+        return { ...refund(paymentId), repair: () => pay(paymentId) };
+      },
+      invalid: { amount: 0 },
+      change: { amount: 11 },
+    },
+    'POST /payouts': {
+      status: 202,
+      good: async () => payout(await wallet(10_000)),
+      refused: async () => {
+        const source = await wallet();
+        return { ...payout(source), repair: () => fund(source) };
+      },
+      invalid: { items: [] },
+      change: { items: [{ amount: 11, bankAccount: BANK_ACCOUNT }] },
+    },
+  };
+}
+
+/** How much an organisation has written: what one effect adds to it, many repeats of the request must not add again. */
+export async function written(api: TestApi, organisation: TestOrganisation): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of [
+    'ledger.transactions',
+    'ledger.postings',
+    'payments',
+    'virtual_accounts',
+    'transfers',
+    'withdrawals',
+    'refunds',
+    'payouts',
+    'payout_items',
+    'events',
+    'outbox',
+  ]) {
+    const [row] = await api.sql.unsafe<{ number: number }[]>(
+      `SELECT count(*)::int AS number FROM ${table} WHERE organisation_id = $1`,
+      [organisation.organisationId],
+    );
+    counts[table] = row?.number ?? 0;
+  }
+  return counts;
+}
+
+/** Of two counts, what came in between. */
+export function added(before: Record<string, number>, after: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(after).map(([table, number]) => [table, number - (before[table] ?? 0)]));
+}

@@ -1,0 +1,59 @@
+// Every route of the service as a table for tests: what holds for all routes is tested on all of them, the ones that
+// come later included.
+import type { Route } from '../../src/api/route.ts';
+import { ROUTES } from '../../src/api/routes/index.ts';
+import { type IdKind, newUuid, publicId } from '../../src/ids.ts';
+
+/** What `:id` names, by the first segment of the path. */
+export const KIND_OF_SEGMENT: Readonly<Record<string, IdKind>> = {
+  wallets: 'wallet',
+  payments: 'payment',
+  transfers: 'transfer',
+  withdrawals: 'withdrawal',
+  refunds: 'refund',
+  payouts: 'payout',
+  events: 'event',
+  'webhook-endpoints': 'webhookEndpoint',
+  'review-cases': 'reviewCase',
+};
+
+const OTHER_PARAMETERS: Readonly<Record<string, string>> = {
+  rail: 'sandbox',
+  accountNumber: '0123456789',
+  reference: 'nothing',
+};
+
+/** The kind of the path's `:id`; null when it has none. */
+export function kindOf(route: Route): IdKind | null {
+  if (!route.path.includes(':id')) return null;
+  const segment = route.path.split('/')[1] ?? '';
+  const kind = KIND_OF_SEGMENT[segment];
+  if (kind === undefined) throw new Error(`name what an id of /${segment} is in test/support/routes.ts`);
+  return kind;
+}
+
+/** A path of this route whose ids are well formed; `id` defaults to one that nobody has. */
+export function pathOf(route: Route, id?: string): string {
+  const kind = kindOf(route);
+  return route.path.replaceAll(/:([A-Za-z]+)/g, (_match, name: string) => {
+    if (name === 'id' && kind !== null) return id ?? publicId(kind, newUuid());
+    const value = OTHER_PARAMETERS[name];
+    if (value === undefined) throw new Error(`give a value of :${name} in test/support/routes.ts`);
+    return value;
+  });
+}
+
+export interface RouteCase {
+  /** For the name of a test. */
+  name: string;
+  method: string;
+  route: Route;
+}
+
+/** The routes of the test host that pass the filter. */
+export function routeCases(filter: (route: Route) => boolean = () => true): RouteCase[] {
+  return ROUTES.filter(filter).map((route) => {
+    const method = route.method.toUpperCase();
+    return { name: `${method} ${route.path}`, method, route };
+  });
+}

@@ -1,0 +1,219 @@
+// Where a story of a money flow plays: an organisation of its own, so that its book, its events and its bank hold nothing
+// else, and everything that a flow left behind can be read as a whole.
+import { setTimeout } from 'node:timers/promises';
+import type { WorkflowHandle } from '@temporalio/client';
+import { publicId, type Uuid } from '../../src/ids.ts';
+import type { Kobo } from '../../src/money.ts';
+import { type AttentionCause, resolve } from '../../src/workflows/attention/messages.ts';
+import { decide, type ReviewDecision } from '../../src/workflows/reviewCase/messages.ts';
+import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
+import type { Answer, Resource, TestOrganisation } from './api.ts';
+import type { PaymentResource, TestFlows } from './flows.ts';
+import { until } from './until.ts';
+
+/** What a flow leaves behind. */
+export interface Outcome {
+  /** What the flow ended with, which is also what the API says of the resource. */
+  status: string;
+  /** Every account of the book that is not empty, wallets by the name that the story gave them. */
+  money: Record<string, Kobo>;
+  /** Every event of the book, oldest first. */
+  events: string[];
+  /** Every review case, with its amount, the account that held it, and what was decided. */
+  reviews: string[];
+  /** Every transfer in the bank's own books, by how it ended, and how often money left and came back. */
+  bank: string[];
+}
+
+/** A step may be tried three times, and a lost transfer takes three sends with two seconds between them. */
+const STORY_LIMIT_MS = 200_000;
+
+const LOOK_EVERY_MS = 100;
+
+export class Stage {
+  readonly flows: TestFlows;
+  readonly organisation: TestOrganisation;
+  readonly #wallets = new Map<string, string>();
+
+  constructor(flows: TestFlows, organisation: TestOrganisation) {
+    this.flows = flows;
+    this.organisation = organisation;
+  }
+
+  get organisationId(): Uuid {
+    return this.organisation.organisationId;
+  }
+
+  /** A tier1 wallet; outcomes know it by this name. */
+  async wallet(name: string, balance?: Kobo): Promise<string> {
+    const id = await this.flows.createWallet(this.organisation.test, balance === undefined ? {} : { balance });
+    this.#wallets.set(`wallet:${id}`, `wallet:${name}`);
+    return id;
+  }
+
+  /** A POST that moves money and is accepted. */
+  async money(path: string, body: object): Promise<Resource> {
+    return accepted(await this.organisation.test.money(path, body));
+  }
+
+  async payment(targetWalletId: string, method: 'bank_transfer' | 'virtual_wallet'): Promise<PaymentResource> {
+    const body = { method, baseAmount: 200_000, targetWalletId };
+    return (await this.money('/payments', body)) as PaymentResource;
+  }
+
+  /** The bank receives money on an account number. */
+  async credit(accountNumber: string, amount: Kobo, senderAccountNumber = '0123456789'): Promise<void> {
+    const sender = { senderName: 'Chidi Eze', senderAccountNumber, senderBankCode: '058' };
+    accepted(await this.organisation.test.post('/simulations/inbound-credits', { accountNumber, amount, ...sender }));
+  }
+
+  async endTransfer(reference: string, outcome: 'complete' | 'reject' | 'return'): Promise<void> {
+    accepted(await this.organisation.test.post(`/simulations/bank-transfers/${reference}/resolve`, { outcome }));
+  }
+
+  async status(path: string): Promise<string> {
+    return (await this.organisation.test.get(path)).data.status;
+  }
+
+  async untilStatus(path: string, wanted: string): Promise<void> {
+    await this.#until(`${path} to be ${wanted}`, async () => (await this.status(path)) === wanted);
+  }
+
+  /** So many credits have come and are in the books. Answers their public ids, oldest first. */
+  async untilPlaced(count: number): Promise<string[]> {
+    const credits = await this.#until('all credits to be placed', async () => {
+      const rows = await this.flows.sql<{ id: Uuid; status: string }[]>`
+          SELECT id, status FROM inbound_credits WHERE organisation_id = ${this.organisationId} ORDER BY created_at, id`;
+      return rows.length === count && rows.every(({ status }) => status !== 'received') && rows;
+    });
+    return credits.map(({ id }) => publicId('inboundCredit', id));
+  }
+
+  /** Has the windows of payments made from now on close soon. The API allows none that a test would wait for. */
+  async shortenWindows(toMs: number): Promise<void> {
+    await this.flows.sql`
+      INSERT INTO short_windows (organisation_id, window_length)
+      VALUES (${this.organisationId}, make_interval(secs => ${toMs / 1000}))`;
+  }
+
+  async untilEvent(type: string): Promise<void> {
+    await this.#until(`the event ${type}`, async () => {
+      const found = await this.flows.sql`
+          SELECT FROM events WHERE organisation_id = ${this.organisationId} AND type = ${type}`;
+      return found.length > 0;
+    });
+  }
+
+  /** Two operators decide about a flow, once it is parked. */
+  async decideParked(workflowId: string, action: 'complete' | 'fail'): Promise<void> {
+    const flow = await this.#untilAttention(workflowId, 'rail_unreachable');
+    for (const operator of ['ada', 'ngozi']) {
+      await flow.executeUpdate(resolve, { args: [{ action, operator, reason: 'the bank said so in writing' }] });
+    }
+  }
+
+  /** An operator decides about the only review case, once it is open. Answers its public id. */
+  async decideReview(decision: Pick<ReviewDecision, 'action' | 'walletId'>): Promise<string> {
+    const caseId = await this.#until('a review case', async () => {
+      const [row] = await this.flows.sql<{ id: Uuid }[]>`
+          SELECT id FROM review_cases WHERE organisation_id = ${this.organisationId} AND status = 'open'`;
+      return row && publicId('reviewCase', row.id);
+    });
+    const flow = await this.#untilAttention(caseId, 'review');
+    const answer = await flow.executeUpdate(decide, {
+      args: [{ ...decision, operator: 'ada', reason: 'the payer called' }],
+    });
+    if (answer.outcome !== 'done') throw new Error(answer.message);
+    return caseId;
+  }
+
+  /** A flow asks for a person, for this reason. */
+  async #untilAttention(workflowId: string, reason: AttentionCause | 'review'): Promise<WorkflowHandle> {
+    const flow = this.flows.temporal.workflow.getHandle(workflowId);
+    await this.#until(`${workflowId} to ask for a person`, async () => {
+      const described = await flow.describe().catch(() => null); // not started yet
+      return described?.typedSearchAttributes.get(ATTENTION) === reason;
+    });
+    return flow;
+  }
+
+  /** Nothing is on its way: the bank has told everything, everything told has reached its flow, and the flow has ended. */
+  async untilQuiet(workflowId: string): Promise<{ status: string }> {
+    await this.#until('nothing to be on its way', async () => {
+      const [row] = await this.flows.sql<{ waiting: number }[]>`
+          SELECT (SELECT count(*) FROM sandbox_bank.callbacks WHERE organisation_id = ${this.organisationId})
+               + (SELECT count(*) FROM outbox WHERE organisation_id = ${this.organisationId}) AS waiting`;
+      return Number(row?.waiting) === 0;
+    });
+    const flow = this.flows.temporal.workflow.getHandle(workflowId);
+    await this.#until(`${workflowId} to end`, async () => (await flow.describe()).status.name !== 'RUNNING');
+    return await flow.result();
+  }
+
+  /** What is left once nothing is on its way. `path`: where the API shows the resource, if it does. */
+  async outcome(workflowId: string, path: string | null): Promise<Outcome> {
+    const { organisationId } = this;
+    const { sql } = this.flows;
+    const { status } = await this.untilQuiet(workflowId);
+    const accounts = await sql<{ code: string; balance: Kobo }[]>`
+      SELECT a.code, sum(CASE WHEN p.credit_account_id = a.id THEN p.amount ELSE -p.amount END)::bigint AS balance
+      FROM ledger.accounts a JOIN ledger.postings p
+        ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
+      WHERE a.organisation_id = ${organisationId} GROUP BY a.code ORDER BY a.code`;
+    const events = await sql<{ type: string }[]>`
+      SELECT type FROM events WHERE organisation_id = ${organisationId} ORDER BY created_at, id`;
+    const reviews = await sql<{ reason: string; amount: Kobo; status: string; accountCode: string }[]>`
+      SELECT reason, amount, status, account_code FROM review_cases WHERE organisation_id = ${organisationId}
+      ORDER BY created_at, id`;
+    const transfers = await sql<{ status: string; paid: number; returned: number }[]>`
+      SELECT t.status, count(*) FILTER (WHERE l.kind = 'sent') AS paid, count(*) FILTER (WHERE l.kind = 'returned') AS returned
+      FROM sandbox_bank.transfers t LEFT JOIN sandbox_bank.statement_lines l USING (organisation_id, reference)
+      WHERE t.organisation_id = ${organisationId} GROUP BY t.reference, t.status ORDER BY t.status, t.reference`;
+    return {
+      status: [...new Set([status, path === null ? status : await this.status(path)])].join(' and '),
+      money: Object.fromEntries(
+        accounts.filter(({ balance }) => balance !== 0).map(({ code, balance }) => [this.#nameOf(code), balance]),
+      ),
+      events: events.map(({ type }) => type),
+      reviews: reviews.map((one) => `${one.reason}: ${one.amount} of ${this.#nameOf(one.accountCode)}, ${one.status}`),
+      bank: transfers.map((one) => `${one.status}, paid ${one.paid} times, returned ${one.returned} times`),
+    };
+  }
+
+  /** Many stories play at the same time, so each looks seldom. */
+  async #until<Found>(what: string, look: () => Promise<Found | undefined | null | false>): Promise<Found> {
+    const lookSeldom = async (): Promise<Found | undefined | null | false> => {
+      const found = await look();
+      if (found === undefined || found === null || found === false) await setTimeout(LOOK_EVERY_MS);
+      return found;
+    };
+    return await until(what, lookSeldom, STORY_LIMIT_MS);
+  }
+
+  /** An account without the ids of this run. */
+  #nameOf(code: string): string {
+    return this.#wallets.get(code) ?? code.replace(/:svc_\w+$/, '');
+  }
+}
+
+function accepted(answer: Answer): Resource {
+  if (answer.status >= 300) throw new Error(`refused: ${answer.text}`);
+  return answer.data;
+}
+
+/** Opens empty stages in the database of these flows. */
+export async function openTheatre(flows: TestFlows): Promise<() => Promise<Stage>> {
+  // The window is an input of the flow, so that is where it is shortened: on its way out of the statement that starts it.
+  await flows.sql.unsafe(`
+    CREATE TABLE short_windows (organisation_id uuid PRIMARY KEY, window_length interval NOT NULL);
+    CREATE FUNCTION shorten_window() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      NEW.message := coalesce((
+        SELECT jsonb_set(NEW.message, '{input,expiresAt}', to_jsonb(now() + window_length)) FROM public.short_windows
+        WHERE organisation_id = NEW.organisation_id), NEW.message);
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER shorten_window BEFORE INSERT ON outbox FOR EACH ROW
+    WHEN (NEW.message ->> 'workflow' = 'payment') EXECUTE FUNCTION shorten_window();`);
+  return async () => new Stage(flows, await flows.createOrganisation());
+}

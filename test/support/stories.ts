@@ -1,0 +1,571 @@
+// The stories of the money flows: each flow played to each of its endings through the API, with what it leaves behind.
+// Tests play them under faults; `npm run histories` records them.
+
+import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
+import type { Resource } from './api.ts';
+import type { Outcome, Stage } from './stage.ts';
+import { until } from './until.ts';
+
+/** Where a played story can be looked at. */
+export interface Played {
+  workflowId: string;
+  /** Where the API shows the resource; null for a flow that has none. */
+  path: string | null;
+}
+
+export interface Story {
+  /** The type of the workflow. */
+  flow: string;
+  ending: string;
+  /** Plays it on an empty stage, to the end that the API shows. */
+  play: (stage: Stage) => Promise<Played>;
+  outcome: Outcome;
+}
+
+/** The name of the file that the story's history is recorded in. */
+export const recordingOf = ({ flow, ending }: Pick<Story, 'flow' | 'ending'>): string => `${flow}-${ending}`;
+
+/** Settings under which every story ends within seconds. */
+export const STORY_SETTINGS = {
+  SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+  ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
+  WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05',
+};
+
+/** Long enough for a part to be received before it, also on a busy machine. */
+const SHORT_WINDOW_MS = 5_000;
+
+/** Accounts at other banks, by what the sandbox bank makes of a transfer to them. */
+const TAKES = '0123456789';
+const REJECTS = '9999999001';
+const DOES_NOT_EXIST = '9999999006';
+const BOUNCES = '9999999002';
+const LOSES_THE_ANSWER = '9999999004';
+const LOSES_THE_TRANSFER = '9999999005';
+const IS_AWAY = '9999999008';
+
+async function paidByBank(stage: Stage, credits: number[]): Promise<Played> {
+  const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+  for (const [position, amount] of credits.entries()) {
+    await stage.credit(payment.virtualAccount.accountNumber, amount);
+    await stage.untilPlaced(position + 1);
+  }
+  return { workflowId: payment.id, path: `/payments/${payment.id}` };
+}
+
+async function expired(stage: Stage, credits: number[], late: number[]): Promise<Played> {
+  await stage.shortenWindows(credits.length > 0 ? SHORT_WINDOW_MS : 0);
+  const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+  const path = `/payments/${payment.id}`;
+  for (const amount of credits) await stage.credit(payment.virtualAccount.accountNumber, amount);
+  await stage.untilStatus(path, 'expired');
+  for (const amount of late) await stage.credit(payment.virtualAccount.accountNumber, amount);
+  await stage.untilPlaced(credits.length + late.length);
+  return { workflowId: payment.id, path };
+}
+
+async function withdrawn(
+  stage: Stage,
+  accountNumber: string,
+  status: string,
+  decided?: 'complete' | 'fail' | 'return',
+): Promise<Played> {
+  const wallet = await stage.wallet('owner', 103_000);
+  const body = { amount: 100_000, accountNumber, bankCode: '058' };
+  const { id } = await stage.money(`/wallets/${wallet}/withdraw`, body);
+  const path = `/withdrawals/${id}`;
+  if (decided === 'complete' || decided === 'fail') await stage.decideParked(id, decided);
+  await stage.untilStatus(path, status);
+  if (decided === 'return') {
+    await stage.endTransfer(id, decided);
+    await stage.untilStatus(path, 'returned');
+  }
+  return { workflowId: id, path };
+}
+
+async function refunded(
+  stage: Stage,
+  accountNumber: string,
+  status: string,
+  decided?: 'complete' | 'fail' | 'return',
+): Promise<Played> {
+  const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+  await stage.credit(payment.virtualAccount.accountNumber, payment.payableAmount, accountNumber);
+  await stage.untilStatus(`/payments/${payment.id}`, 'settled');
+  const { id } = await stage.money(`/payments/${payment.id}/refund`, {});
+  const path = `/refunds/${id}`;
+  if (decided === 'complete' || decided === 'fail') await stage.decideParked(id, decided);
+  await stage.untilStatus(path, status);
+  if (decided === 'return') {
+    await stage.endTransfer(id, decided);
+    await stage.untilStatus(path, 'failed');
+  }
+  return { workflowId: id, path };
+}
+
+/** A payout of ₦1,000 to each of these accounts. Answers the flow of the payout, or that of its first item. */
+async function paidOut(
+  stage: Stage,
+  accountNumbers: string[],
+  status: string,
+  flow: 'payout' | 'item' = 'payout',
+  decided?: 'complete' | 'fail',
+): Promise<Played> {
+  const sourceWalletId = await stage.wallet('owner', 103_000 * accountNumbers.length);
+  const items = accountNumbers.map((accountNumber) => ({
+    amount: 100_000,
+    bankAccount: { accountNumber, bankCode: '058' },
+  }));
+  const payout = await stage.money('/payouts', { sourceWalletId, items });
+  const path = `/payouts/${payout.id}`;
+  const [item] = payout.items as [Resource];
+  if (decided !== undefined) await stage.decideParked(item.id, decided);
+  await stage.untilStatus(path, status);
+  return flow === 'payout' ? { workflowId: payout.id, path } : { workflowId: item.id, path: null };
+}
+
+/** Money of nobody that an operator decides about, maybe after it could not be sent back. */
+async function reviewed(stage: Stage, sender: string, ...decisions: ReviewAction[]): Promise<Played> {
+  const walletId = await stage.wallet('owner');
+  await stage.credit('1234567890', 5_000, sender);
+  let workflowId = '';
+  for (const action of decisions) {
+    workflowId = await stage.decideReview(action === 'credit' ? { action, walletId } : { action });
+    if (action === 'send_back' && sender === IS_AWAY) await stage.decideParked(workflowId, 'fail');
+  }
+  await stage.untilEvent('review_case.resolved');
+  return { workflowId, path: null };
+}
+
+/** Money that came in stands against the clearing account, so every outcome adds up to zero. */
+export const STORIES: Story[] = [
+  {
+    flow: 'payment',
+    ending: 'settled',
+    play: (stage) => paidByBank(stage, [202_000]),
+    outcome: {
+      status: 'settled',
+      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      events: ['payment.settled'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payment',
+    ending: 'partialThenSettled',
+    play: (stage) => paidByBank(stage, [50_000, 100_000, 52_500]),
+    outcome: {
+      status: 'settled',
+      money: { 'clearing:sandbox': -202_500, 'income:fees': 2_000, 'wallet:seller': 200_500 },
+      events: ['payment.settled', 'payment.settled', 'payment.settled'], // a part is told as one, with the status `partial`
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payment',
+    ending: 'expired',
+    play: (stage) => expired(stage, [], []),
+    outcome: { status: 'expired', money: {}, events: ['payment.expired'], reviews: [], bank: [] },
+  },
+  {
+    flow: 'payment',
+    ending: 'partialThenExpired',
+    play: (stage) => expired(stage, [40_000], []),
+    outcome: {
+      status: 'expired',
+      money: { 'clearing:sandbox': -40_000, 'suspense:payment': 40_000 },
+      events: ['payment.settled', 'payment.expired', 'review_case.opened'],
+      reviews: ['partial_expired: 40000 of suspense:payment, open'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payment',
+    ending: 'lateCredit',
+    play: (stage) => expired(stage, [], [202_000]),
+    outcome: {
+      status: 'expired',
+      money: { 'clearing:sandbox': -202_000, 'suspense:unmatched': 202_000 },
+      events: ['payment.expired', 'review_case.opened'],
+      reviews: ['late_credit: 202000 of suspense:unmatched, open'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payment',
+    ending: 'paidFromWallet',
+    play: async (stage) => {
+      const payment = await stage.payment(await stage.wallet('seller'), 'virtual_wallet');
+      const payer = await stage.wallet('payer', 200_000);
+      await stage.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
+      return { workflowId: payment.id, path: `/payments/${payment.id}` };
+    },
+    outcome: {
+      status: 'settled',
+      money: { 'clearing:sandbox': -200_000, 'wallet:seller': 200_000 },
+      events: ['payment.settled'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'inboundCredit',
+    ending: 'posted',
+    play: async (stage) => {
+      const wallet = await stage.wallet('owner');
+      const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
+      await stage.credit(String(data.accountNumber), 70_000);
+      const [workflowId = ''] = await stage.untilPlaced(1);
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'posted',
+      money: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
+      events: ['wallet.credited'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'inboundCredit',
+    ending: 'suspense',
+    play: async (stage) => {
+      await stage.credit('1234567890', 5_000);
+      const [workflowId = ''] = await stage.untilPlaced(1);
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'suspense',
+      money: { 'clearing:sandbox': -5_000, 'suspense:unmatched': 5_000 },
+      events: ['review_case.opened'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, open'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'withdrawal',
+    ending: 'completed',
+    play: (stage) => withdrawn(stage, TAKES, 'completed'),
+    outcome: {
+      status: 'completed',
+      money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
+      events: ['withdrawal.completed'],
+      reviews: [],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'withdrawal',
+    ending: 'completedAfterLostAnswer',
+    play: (stage) => withdrawn(stage, LOSES_THE_ANSWER, 'completed'),
+    outcome: {
+      status: 'completed',
+      money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
+      events: ['withdrawal.completed'],
+      reviews: [],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'withdrawal',
+    ending: 'failed',
+    play: (stage) => withdrawn(stage, REJECTS, 'failed'),
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      events: ['withdrawal.failed'],
+      reviews: [],
+      bank: ['failed, paid 0 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'withdrawal',
+    ending: 'returned',
+    play: (stage) => withdrawn(stage, BOUNCES, 'returned'),
+    outcome: {
+      status: 'returned',
+      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      events: ['withdrawal.returned'],
+      reviews: [],
+      bank: ['returned, paid 1 times, returned 1 times'],
+    },
+  },
+  {
+    flow: 'withdrawal',
+    ending: 'returnedLate',
+    play: (stage) => withdrawn(stage, TAKES, 'completed', 'return'),
+    outcome: {
+      status: 'returned',
+      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      events: ['withdrawal.completed', 'withdrawal.returned'],
+      reviews: [],
+      bank: ['returned, paid 1 times, returned 1 times'],
+    },
+  },
+  {
+    flow: 'withdrawal',
+    ending: 'neverReceived',
+    play: (stage) => withdrawn(stage, LOSES_THE_TRANSFER, 'failed'),
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      events: ['withdrawal.failed'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'withdrawal',
+    ending: 'failedByOperators',
+    play: (stage) => withdrawn(stage, IS_AWAY, 'failed', 'fail'),
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      events: ['withdrawal.failed'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'refund',
+    ending: 'completed',
+    play: (stage) => refunded(stage, TAKES, 'completed'),
+    outcome: {
+      status: 'completed',
+      money: { 'clearing:sandbox': -2_000, 'income:fees': 2_000 },
+      events: ['payment.settled', 'refund.completed'],
+      reviews: [],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'refund',
+    ending: 'failed',
+    play: (stage) => refunded(stage, REJECTS, 'failed'),
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      events: ['payment.settled', 'refund.failed'],
+      reviews: [],
+      bank: ['failed, paid 0 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'refund',
+    ending: 'returnedLate',
+    play: (stage) => refunded(stage, TAKES, 'completed', 'return'),
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      events: ['payment.settled', 'refund.completed', 'refund.failed'],
+      reviews: [],
+      bank: ['returned, paid 1 times, returned 1 times'],
+    },
+  },
+  {
+    flow: 'refund',
+    ending: 'neverReceived',
+    play: (stage) => refunded(stage, LOSES_THE_TRANSFER, 'failed'),
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      events: ['payment.settled', 'refund.failed'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'refund',
+    ending: 'completedByOperators', // who have it in writing that the bank has paid
+    play: (stage) => refunded(stage, IS_AWAY, 'completed', 'complete'),
+    outcome: {
+      status: 'completed',
+      money: { 'clearing:sandbox': -2_000, 'income:fees': 2_000 },
+      events: ['payment.settled', 'refund.completed'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'credited',
+    play: (stage) => reviewed(stage, TAKES, 'credit'),
+    outcome: {
+      status: 'credited',
+      money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
+      events: ['review_case.opened', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'kept',
+    play: (stage) => reviewed(stage, TAKES, 'keep'),
+    outcome: {
+      status: 'kept',
+      money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
+      events: ['review_case.opened', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, kept'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'sentBack',
+    play: (stage) => reviewed(stage, TAKES, 'send_back'),
+    outcome: {
+      status: 'sent_back',
+      money: {},
+      events: ['review_case.opened', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, sent_back'],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'neverReceivedThenKept',
+    play: (stage) => reviewed(stage, LOSES_THE_TRANSFER, 'send_back', 'keep'),
+    outcome: {
+      status: 'kept',
+      money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
+      events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, kept'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'failedByOperatorsThenCredited',
+    play: (stage) => reviewed(stage, IS_AWAY, 'send_back', 'credit'),
+    outcome: {
+      status: 'credited',
+      money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
+      events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payout',
+    ending: 'completed',
+    play: (stage) => paidOut(stage, [TAKES, TAKES], 'completed'),
+    outcome: {
+      status: 'completed',
+      money: { 'clearing:sandbox': -6_000, 'income:fees': 6_000 },
+      events: ['payout.completed'],
+      reviews: [],
+      bank: ['completed, paid 1 times, returned 0 times', 'completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'payout',
+    ending: 'partiallyCompleted',
+    play: (stage) => paidOut(stage, [TAKES, REJECTS, DOES_NOT_EXIST], 'partially_completed'),
+    outcome: {
+      status: 'partially_completed',
+      money: { 'clearing:sandbox': -209_000, 'income:fees': 3_000, 'wallet:owner': 206_000 },
+      events: ['payout.partially_completed'],
+      reviews: [],
+      bank: ['completed, paid 1 times, returned 0 times', 'failed, paid 0 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'payout',
+    ending: 'failed',
+    play: (stage) => paidOut(stage, [REJECTS, BOUNCES], 'failed'),
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -206_000, 'wallet:owner': 206_000 },
+      events: ['payout.failed'],
+      reviews: [],
+      bank: ['failed, paid 0 times, returned 0 times', 'returned, paid 1 times, returned 1 times'],
+    },
+  },
+  {
+    flow: 'payoutItem',
+    ending: 'completed',
+    play: (stage) => paidOut(stage, [LOSES_THE_ANSWER], 'completed', 'item'),
+    outcome: {
+      status: 'completed',
+      money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
+      events: ['payout.completed'],
+      reviews: [],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'payoutItem',
+    ending: 'neverReceived',
+    play: (stage) => paidOut(stage, [LOSES_THE_TRANSFER], 'failed', 'item'),
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      events: ['payout.failed'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payoutItem',
+    ending: 'failedByOperators',
+    play: (stage) => paidOut(stage, [IS_AWAY], 'failed', 'item', 'fail'),
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      events: ['payout.failed'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payoutItem',
+    ending: 'returnedLate',
+    play: async (stage) => {
+      const played = await paidOut(stage, [TAKES], 'completed', 'item');
+      await stage.endTransfer(played.workflowId, 'return');
+      await stage.untilEvent('payout.failed');
+      return played;
+    },
+    outcome: {
+      status: 'failed',
+      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      events: ['payout.completed', 'payout.failed'],
+      reviews: [],
+      bank: ['returned, paid 1 times, returned 1 times'],
+    },
+  },
+];
+
+/** Has an event delivered to an endpoint that refuses the first attempts. */
+async function delivered(stage: Stage, refusals: number, status: string): Promise<Played> {
+  const receiver = await startReceiver((response, _received, count) => {
+    response.writeHead(count <= refusals ? 500 : 200).end();
+  });
+  const { test } = stage.organisation;
+  const { data: endpoint } = await test.post('/webhook-endpoints', { url: receiver.url });
+  const { data: event } = await test.post(`/webhook-endpoints/${endpoint.id}/test`);
+  await until(`the delivery to be ${status}`, async () => {
+    const { items } = await test.get(`/events/${event.id}/deliveries`);
+    return items[0]?.status === status;
+  });
+  await receiver.close();
+  return { workflowId: `${event.id}/${endpoint.id}`, path: null };
+}
+
+/** Flows that move no money of their own. They are recorded like the others. */
+export const SIDE_STORIES: Omit<Story, 'outcome'>[] = [
+  { flow: 'webhookDelivery', ending: 'deliveredAfterRetries', play: (stage) => delivered(stage, 2, 'delivered') },
+  { flow: 'webhookDelivery', ending: 'failed', play: (stage) => delivered(stage, 3, 'failed') },
+  {
+    flow: 'payoutPage',
+    ending: 'completed',
+    play: async (stage) => {
+      const { workflowId } = await paidOut(stage, [TAKES, REJECTS], 'partially_completed');
+      return { workflowId: `${workflowId}/1-2`, path: null };
+    },
+  },
+];

@@ -1,0 +1,63 @@
+// Which endpoints are spared a direct attempt, told by a clock that the test holds.
+import { beforeEach, expect, test } from '@jest/globals';
+import { EndpointTraffic } from '../../src/webhooks/endpointTraffic.ts';
+
+let now: number;
+let traffic: EndpointTraffic;
+
+beforeEach(() => {
+  now = 0;
+  traffic = new EndpointTraffic({ perEndpointMin: 2, perEndpointMax: 3, totalMax: 4 }, () => now);
+});
+
+test('an endpoint has no more requests open than it may, and gets a slot back when one is over', () => {
+  const first = traffic.enter('a');
+  expect(first).not.toBeNull();
+  expect(traffic.enter('a')).not.toBeNull();
+  expect(traffic.enter('a')).toBeNull();
+  first?.('failed');
+  first?.('failed'); // said twice, counted once
+  expect(traffic.enter('a')).not.toBeNull();
+  expect(traffic.enter('a')).toBeNull();
+});
+
+test('all endpoints together have no more open than the process may', () => {
+  expect(['a', 'b', 'c', 'd'].map((endpointId) => traffic.enter(endpointId))).not.toContain(null);
+  expect(traffic.enter('e')).toBeNull();
+});
+
+test('quick answers earn an endpoint more room, up to the maximum, and trouble takes it back', () => {
+  const fill = () => Array.from({ length: 4 }, () => traffic.enter('a')).filter((leave) => leave !== null);
+  const answerAll = (leaves: NonNullable<ReturnType<EndpointTraffic['enter']>>[]) => {
+    for (const leave of leaves) leave('answered');
+    return leaves.length;
+  };
+  expect([answerAll(fill()), answerAll(fill()), answerAll(fill())]).toEqual([2, 3, 3]);
+  traffic.enter('a')?.('failed');
+  expect(fill()).toHaveLength(2);
+});
+
+test('an endpoint struggles for half a minute after a failure, or until it answers again', () => {
+  traffic.enter('a')?.('failed');
+  expect([traffic.isStruggling('a'), traffic.isStruggling('b')]).toEqual([true, false]);
+  now = 29_999;
+  expect(traffic.isStruggling('a')).toBe(true);
+  now = 30_000;
+  expect(traffic.isStruggling('a')).toBe(false);
+
+  traffic.enter('b')?.('failed');
+  traffic.enter('b')?.('answered');
+  expect(traffic.isStruggling('b')).toBe(false);
+});
+
+test('an endpoint struggles while a request is open for more than two seconds, and after a slow answer', () => {
+  const leave = traffic.enter('a');
+  now = 2_000;
+  expect(traffic.isStruggling('a')).toBe(false);
+  now = 2_001;
+  expect(traffic.isStruggling('a')).toBe(true);
+  leave?.('answered');
+  expect(traffic.isStruggling('a')).toBe(true);
+  now += 30_000;
+  expect(traffic.isStruggling('a')).toBe(false);
+});

@@ -1,0 +1,68 @@
+// A webhook receiver on loopback: keeps what it was sent and answers as a test says.
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { until } from '../support/until.ts';
+
+export interface Received {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** Answers one request; `count` is 1 for the first. */
+export type Answering = (response: ServerResponse, received: Received, count: number) => void | Promise<void>;
+
+export interface Receiver {
+  url: string;
+  port: number;
+  /** In the order of their arrival. */
+  received: Received[];
+  answerWith: (answering: Answering) => void;
+  /** Resolves with all requests once there are this many. */
+  untilReceived: (count: number) => Promise<Received[]>;
+  close: () => Promise<void>;
+}
+
+export const answerStatus =
+  (status: number, body = ''): Answering =>
+  (response) =>
+    void response.writeHead(status).end(body);
+
+export async function startReceiver(answering: Answering = answerStatus(200)): Promise<Receiver> {
+  let answer = answering;
+  const received: Received[] = [];
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const one = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: request.headers,
+      body: Buffer.concat(chunks).toString('utf8'),
+    };
+    received.push(one);
+    await answer(response, one, received.length);
+  };
+  const server = createServer((request, response) => {
+    take(request, response).catch(() => response.destroy()); // the sender hung up
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    port,
+    received,
+    answerWith: (next) => {
+      answer = next;
+    },
+    untilReceived: (count) => until(`${count} requests at the receiver`, () => received.length >= count && received),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

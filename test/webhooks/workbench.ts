@@ -1,0 +1,89 @@
+// What the tests of the delivery code work on: a database of their own, books with endpoints that listen on loopback, and
+// events as movements write them.
+import { type Logger, pino } from 'pino';
+import { type Config, readConfig } from '../../src/config.ts';
+import { connect, type Sql } from '../../src/database.ts';
+import { newUuid, type Uuid } from '../../src/ids.ts';
+import type { Book } from '../../src/money.ts';
+import { type Delivery, listDeliveries } from '../../src/records/webhookDeliveries.ts';
+import { insertWebhookEndpoint, type WebhookEndpoint } from '../../src/records/webhookEndpoints.ts';
+import { newWebhookSecret } from '../../src/webhooks/signature.ts';
+import { createDatabase } from '../support/stack.ts';
+import { type Answering, type Receiver, startReceiver } from './receiver.ts';
+
+export interface TestEndpoint extends Receiver {
+  id: Uuid;
+  secret: string;
+}
+
+export interface Workbench {
+  sql: Sql;
+  config: Config;
+  log: Logger;
+  /** Every line that was logged. */
+  logged: string[];
+  /** A receiver and its endpoint, which wants all events unless said otherwise. */
+  endpoint: (book: Book, wanted?: Partial<WebhookEndpoint>, answering?: Answering) => Promise<TestEndpoint>;
+  /** An event; `data` is the JSON text of its payload. */
+  event: (book: Book, data?: string, type?: string) => Promise<Uuid>;
+  /** The deliveries of an event by their endpoint. */
+  deliveries: (book: Book, eventId: Uuid) => Promise<Map<Uuid, Delivery>>;
+  closeReceivers: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+export async function startWorkbench(): Promise<Workbench> {
+  const database = await createDatabase();
+  const sql = connect(database.url, { connectionsMax: 4 });
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    MANILLA_KEYS: `test:${Buffer.alloc(32, 7).toString('base64url')}`,
+    WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
+    WEBHOOK_RETRY_GAPS_SECONDS: '5,300',
+  });
+  const logged: string[] = [];
+  const receivers: Receiver[] = [];
+  const closeReceivers = async (): Promise<void> => {
+    await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
+  };
+  return {
+    sql,
+    config,
+    log: pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) }),
+    logged,
+    endpoint: async (book, wanted = {}, answering) => {
+      const receiver = await startReceiver(answering);
+      receivers.push(receiver);
+      const id = newUuid();
+      const secret = newWebhookSecret();
+      const endpoint = {
+        id,
+        url: receiver.url,
+        description: null,
+        eventTypes: null,
+        status: 'enabled' as const,
+        createdAt: new Date(),
+        ...wanted,
+      };
+      await insertWebhookEndpoint(sql, book, endpoint, config.keyring.seal('webhook-secret', id, secret));
+      return { ...receiver, id, secret };
+    },
+    event: async (book, data = '{"amount": 200000,  "id":"x"}', type = 'payment.settled') => {
+      const id = newUuid();
+      await sql`
+        INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
+        VALUES (${book.organisationId}, ${book.environment}, ${id}, ${type}, 'x', ${data}::text::json, ${new Date()})`;
+      return id;
+    },
+    deliveries: async (book, eventId) => {
+      const rows = await listDeliveries(sql, book, eventId, { limit: 100, after: null });
+      return new Map(rows.map((row) => [row.endpointId, row]));
+    },
+    closeReceivers,
+    close: async () => {
+      await closeReceivers();
+      await sql.end();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+// The flows as somebody might change them without a thought for those that are under way: none goes the way that its
+// recorded histories went. They prove that the replay test can fail.
+import { sleep } from '@temporalio/workflow';
+import * as flows from '../../src/workflows/index.ts';
+import { showState } from '../../src/workflows/state.ts';
+
+type InputOf<Flow extends (input: never) => unknown> = Parameters<Flow>[0];
+
+/** Does something more before. */
+export async function payment(input: InputOf<typeof flows.payment>) {
+  await sleep(1_000);
+  return await flows.payment(input);
+}
+
+export async function payout(input: InputOf<typeof flows.payout>) {
+  await sleep(1_000);
+  return await flows.payout(input);
+}
+
+/** Does something more afterwards. */
+export async function payoutItem(input: InputOf<typeof flows.payoutItem>) {
+  const result = await flows.payoutItem(input);
+  await sleep(1_000);
+  return result;
+}
+
+export async function inboundCredit(input: InputOf<typeof flows.inboundCredit>) {
+  const result = await flows.inboundCredit(input);
+  showState('done');
+  return result;
+}
+
+export async function payoutPage(input: InputOf<typeof flows.payoutPage>) {
+  await flows.payoutPage(input);
+  showState('done');
+}
+
+/** Does nothing any more. */
+export async function withdrawal(_input: InputOf<typeof flows.withdrawal>) {
+  return { status: 'completed' };
+}
+
+export async function refund(_input: InputOf<typeof flows.refund>) {
+  return { status: 'completed' };
+}
+
+export async function reviewCase(_input: InputOf<typeof flows.reviewCase>) {
+  return { status: 'kept' };
+}
+
+/** Does it twice. */
+export async function webhookDelivery(input: InputOf<typeof flows.webhookDelivery>) {
+  await flows.webhookDelivery(input);
+  return await flows.webhookDelivery(input);
+}

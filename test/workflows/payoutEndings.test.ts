@@ -1,0 +1,167 @@
+// A payout to each of its endings on a real Temporal server, with every step run twice, and again with every step's first
+// answer lost: the money is the same as if each had run once.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import type { Resource } from '../support/api.ts';
+import { until } from '../support/until.ts';
+import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
+
+const [GOOD, REJECTED, UNKNOWN, OTHER_NAME, DENIED] = [
+  '1000000001',
+  '1000000002',
+  '1000000003',
+  '1000000004',
+  '1000000005',
+] as const;
+const FUNDS = 10_000_000;
+const to = (accountNumber: string, amount = 100_000, accountName = 'Mrs. Ada OBI') => ({
+  amount,
+  bankAccount: { accountNumber, bankCode: '058', accountName },
+});
+
+describe.each(['run twice', 'losing its first answer'] as const)('with every step %s', (repetition) => {
+  let flows: PayoutFlows;
+
+  beforeAll(async () => {
+    flows = await startPayoutFlows(repetition);
+    flows.bank.manners.set(REJECTED, 'reject').set(DENIED, 'deny');
+    flows.bank.names.set(UNKNOWN, null).set(OTHER_NAME, 'CHIDI EZE');
+  });
+
+  afterAll(async () => {
+    const { findings } = await verifyLedger(flows.api.sql);
+    const [reserved, inTransit] = [await flows.balances('reserve:'), await flows.balances('in_transit:')];
+    await flows.close();
+    expect(findings).toEqual([]);
+    expect([reserved, inTransit]).toEqual([0, 0]);
+  });
+
+  /** A payout from a wallet of its own, under way. */
+  async function startPayout(
+    items: object[],
+  ): Promise<{ payout: Resource; sourceWalletId: string; itemIds: string[] }> {
+    const sourceWalletId = await flows.api.createWallet(undefined, { balance: FUNDS });
+    const { data, text, status } = await flows.api.test.money('/payouts', { sourceWalletId, items });
+    if (status !== 202) throw new Error(text);
+    await flows.start(data.id);
+    return { payout: data, sourceWalletId, itemIds: (data.items as Resource[]).map(({ id }) => id) };
+  }
+
+  const told = async (payoutId: string) =>
+    (await flows.events(payoutId)).map(({ type, data }) => [type, data.successCount, data.failureCount]);
+
+  test('completed: every amount leaves through the rail and every fee is earned', async () => {
+    const [paid, earned] = [await flows.balances('clearing:'), await flows.balances('income:')];
+    const { payout, sourceWalletId, itemIds } = await startPayout([to(GOOD), to(GOOD, 250_000), to(GOOD, 1)]);
+    const done = await flows.untilStatus(payout.id, 'completed');
+    expect(done).toMatchObject({ successCount: 3, failureCount: 0 });
+    for (const item of done.items as Resource[]) {
+      expect(item).toMatchObject({
+        status: 'completed',
+        failureReason: null,
+        counterparty: { accountName: 'ADA OBI' },
+      });
+    }
+    const fees = 3_000 + 4_500 + 2_500;
+    expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 350_001 - fees);
+    expect((await flows.balances('clearing:')) - paid).toBe(350_001 - FUNDS);
+    expect((await flows.balances('income:')) - earned).toBe(fees);
+    expect(await flows.events(payout.id)).toEqual([
+      {
+        type: 'payout.completed',
+        data: {
+          id: payout.id,
+          status: 'completed',
+          totalAmount: 350_001,
+          totalFee: fees,
+          itemCount: 3,
+          successCount: 3,
+          failureCount: 0,
+          currency: 'NGN',
+        },
+      },
+    ]);
+    expect(await flows.temporal.workflow.getHandle(payout.id).result()).toEqual({ status: 'completed' });
+    expect(itemIds.map((id) => flows.bank.sends.get(id))).toEqual([1, 1, 1]);
+  });
+
+  test('partially completed: a failed item comes back and leaves the others alone, whatever was wrong with it', async () => {
+    const { payout, sourceWalletId, itemIds } = await startPayout([
+      to(REJECTED),
+      to(GOOD),
+      to(UNKNOWN),
+      to(OTHER_NAME),
+      to(DENIED),
+      to(GOOD, 20_000),
+    ]);
+    const done = await flows.untilStatus(payout.id, 'partially_completed');
+    expect(done).toMatchObject({ successCount: 2, failureCount: 4 });
+    expect((done.items as Resource[]).map(({ status, failureReason }) => [status, failureReason])).toEqual([
+      ['failed', 'Account closed'],
+      ['completed', null],
+      ['failed', 'The bank knows no account with this number'],
+      ['failed', 'The bank has this account under another name: CHIDI EZE'],
+      ['failed', 'Transfers to this bank are suspended'],
+      ['completed', null],
+    ]);
+    expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000 - 22_500);
+    expect(await told(payout.id)).toEqual([['payout.partially_completed', 2, 4]]);
+    // What failed at name enquiry was never sent.
+    expect([2, 3].map((place) => flows.bank.sends.get(itemIds[place] ?? ''))).toEqual([undefined, undefined]);
+  });
+
+  test('failed: the wallet is whole again', async () => {
+    const { payout, sourceWalletId } = await startPayout([to(REJECTED), to(UNKNOWN), to(REJECTED, 1)]);
+    await flows.untilStatus(payout.id, 'failed');
+    expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
+    expect(await told(payout.id)).toEqual([['payout.failed', 0, 3]]);
+  });
+
+  test('returned late: each bounce comes back once, and status and events follow the rule again', async () => {
+    const earned = await flows.balances('income:');
+    const { payout, sourceWalletId, itemIds } = await startPayout([to(GOOD), to(GOOD, 50_000), to(GOOD, 10_000)]);
+    await flows.untilStatus(payout.id, 'completed');
+    const [first, second, third] = itemIds as [string, string, string];
+
+    flows.bank.end(second, 'returned');
+    await flows.tell(payout, second);
+    const after = await flows.untilStatus(payout.id, 'partially_completed');
+    expect(after).toMatchObject({ successCount: 2, failureCount: 1 });
+    expect((after.items as Resource[])[1]).toMatchObject({ status: 'failed', failureReason: 'Account dormant' });
+    expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000 - 12_500);
+
+    // The same news again changes nothing.
+    await flows.tell(payout, second);
+    await flows.temporal.workflow.getHandle(second).result();
+    expect(await told(payout.id)).toHaveLength(2);
+
+    // The status stays, and the caller is told all the same.
+    flows.bank.end(first, 'returned');
+    await flows.tell(payout, first);
+    await until('the second bounce to be told', async () => (await told(payout.id)).length === 3);
+
+    flows.bank.end(third, 'returned');
+    await flows.tell(payout, third);
+    await flows.untilStatus(payout.id, 'failed');
+    expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
+    expect(await flows.balances('income:')).toBe(earned);
+    expect(await told(payout.id)).toEqual([
+      ['payout.completed', 3, 0],
+      ['payout.partially_completed', 2, 1],
+      ['payout.partially_completed', 1, 2],
+      ['payout.failed', 0, 3],
+    ]);
+  });
+
+  test('returned late, all at the same time: the last event tells of all of them', async () => {
+    const { payout, sourceWalletId, itemIds } = await startPayout(Array.from({ length: 6 }, () => to(GOOD)));
+    await flows.untilStatus(payout.id, 'completed');
+    for (const itemId of itemIds) flows.bank.end(itemId, 'returned');
+    await Promise.all(itemIds.map((itemId) => flows.tell(payout, itemId)));
+    await flows.untilStatus(payout.id, 'failed');
+    expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
+    expect((await told(payout.id)).at(-1)).toEqual(['payout.failed', 0, 6]);
+    await Promise.all(itemIds.map((itemId) => flows.temporal.workflow.getHandle(itemId).result()));
+    expect((await told(payout.id)).filter(([type]) => type === 'payout.failed')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,101 @@
+// The largest payout there is: its histories stay far below what Temporal bears, and nothing else waits for it.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { pagesOf, WINDOW } from '../../src/workflows/payout/decide.ts';
+import type { Resource } from '../support/api.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { until } from '../support/until.ts';
+import { ObedientBank } from './payoutBank.ts';
+
+const ITEMS = 1_000;
+/** Temporal warns of a history with 10,240 events. A tenth of that leaves room for what nobody thought of. */
+const EVENTS_MAX = 1_024;
+/** A thousand flows on two cores that are busy with other tests too. */
+const LIMIT_MS = 300_000;
+
+const bank = new ObedientBank();
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows({ rails: (rails) => bank.behind(rails) });
+});
+
+afterAll(async () => {
+  const { findings } = await verifyLedger(flows.sql);
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+const pages = (payoutId: string): string[] =>
+  pagesOf(ITEMS).map(({ from, count }) => `${payoutId}/${from + 1}-${from + count}`);
+
+/** How many flows run below this one; none while it has not begun. */
+async function childrenOf(workflowId: string): Promise<number> {
+  try {
+    return (await described(workflowId)).raw.pendingChildren?.length ?? 0;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 0;
+    throw error;
+  }
+}
+
+const described = (workflowId: string) => flows.temporal.workflow.getHandle(workflowId).describe();
+
+test(
+  'a thousand items: another organisation is paid meanwhile, every item is sent once, and the histories stay small',
+  async () => {
+    const { organisationId, settlementWalletId } = flows.organisation;
+    await flows.fund(organisationId, settlementWalletId, 1_000_000_000);
+    let open = () => {};
+    bank.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const { data: payout } = await flows.test.money('/payouts', {
+      items: Array.from({ length: ITEMS }, (_, position) => ({
+        amount: 100_000,
+        reference: `salary ${position}`,
+        bankAccount: { accountNumber: String(1_000_000_000 + position), bankCode: '058' },
+      })),
+    });
+    // The bank answers no send, so the payout takes every place that it can get and keeps it.
+    for (const page of pages(payout.id)) {
+      await until(`${page} to run as many items as it may`, async () => (await childrenOf(page)) >= WINDOW);
+    }
+
+    const other = await flows.createOrganisation();
+    const walletId = await flows.createWallet(other.test);
+    const { data: payment } = await other.test.money('/payments', {
+      method: 'bank_transfer',
+      baseAmount: 100_000,
+      targetWalletId: walletId,
+    });
+    const { accountNumber } = payment.virtualAccount as { accountNumber: string };
+    await other.test.post('/simulations/inbound-credits', { accountNumber, amount: payment.payableAmount });
+    await until(
+      'the payment to settle',
+      async () => (await other.test.get(`/payments/${payment.id}`)).data.status === 'settled',
+    );
+    expect((await flows.test.get(`/payouts/${payout.id}`)).data).toMatchObject({
+      status: 'processing',
+      successCount: 0,
+    });
+
+    const { taskQueue } = flows.services.config.temporal;
+    const [item] = payout.items as [Resource];
+    const flowsOfBoth = [payment.id, payout.id, ...pages(payout.id).slice(0, 1), item.id];
+    expect((await Promise.all(flowsOfBoth.map(described))).map((flow) => flow.taskQueue)).toEqual([
+      taskQueue,
+      ...Array.from({ length: 3 }, () => `${taskQueue}-payouts`),
+    ]);
+
+    open();
+    expect(await flows.temporal.workflow.getHandle(payout.id).result()).toEqual({ status: 'completed' });
+    expect(bank.taken.size).toBe(ITEMS);
+    expect(await flows.accountBalance('clearing:sandbox')).toBe(-1_000_000_000 + ITEMS * 100_000);
+    expect(await flows.accountBalance('income:fees')).toBe(ITEMS * 3_000);
+    const histories = await Promise.all([payout.id, ...pages(payout.id)].map(described));
+    expect(Math.max(...histories.map(({ historyLength }) => historyLength))).toBeLessThan(EVENTS_MAX);
+  },
+  LIMIT_MS,
+);

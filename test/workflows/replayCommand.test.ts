@@ -1,0 +1,148 @@
+// `npm run replay` as an engineer uses it: on files, on a running server, on a history that does not fit, in a debugger.
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { HISTORIES } from '../support/histories.ts';
+import { openTheatre } from '../support/stage.ts';
+import { STORIES, STORY_SETTINGS, type Story } from '../support/stories.ts';
+import { until } from '../support/until.ts';
+
+const REPLAY = fileURLToPath(new URL('../../src/dev/replay.ts', import.meta.url));
+const ENVIRONMENT = { ...process.env, TEMPORAL_ADDRESS: '', MANILLA_HOME: tmpdir() };
+
+/** The code is built for each run: two seconds on an idle machine, many on a busy one. */
+const LIMIT_MS = 90_000;
+
+const folder = mkdtempSync(path.join(tmpdir(), 'manilla-replay-'));
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const recorded = (name: string) => path.join(HISTORIES, `${name}.json`);
+
+/** A copy of a recorded history in which something else happened. */
+function altered(name: string, change: (text: string) => string): string {
+  const file = path.join(folder, `${name}.json`);
+  const text = readFileSync(recorded(name), 'utf8');
+  expect(change(text)).not.toBe(text);
+  writeFileSync(file, change(text));
+  return file;
+}
+
+function run(...args: string[]): Promise<{ exitCode: number; output: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [REPLAY, ...args], { env: ENVIRONMENT }, (error, stdout, stderr) => {
+      resolve({ exitCode: Number(error?.code ?? 0), output: stdout + stderr });
+    });
+  });
+}
+
+describe('replays', () => {
+  let flows: TestFlows;
+  let workflowId: string;
+  let answer: { exitCode: number; output: string };
+
+  // One run for all of them: most of its time goes into building the code.
+  beforeAll(async () => {
+    flows = await startTestFlows({ settings: STORY_SETTINGS });
+    const stage = await (await openTheatre(flows))();
+    const story = STORIES.find(({ flow, ending }) => flow === 'payment' && ending === 'settled') as Story;
+    ({ workflowId } = await story.play(stage));
+    await stage.untilQuiet(workflowId);
+    answer = await run(
+      workflowId,
+      recorded('withdrawal-returned'),
+      altered('withdrawal-completed', (text) => text.replace('"sendWithdrawal"', '"sendMoney"')),
+      altered('payment-settled', (text) => text.replace('"name": "payment"', '"name": "cheque"')),
+      recorded('refund-completed'),
+      '--address',
+      flows.services.config.temporal.address,
+    );
+  }, LIMIT_MS);
+
+  afterAll(() => flows.close());
+
+  test('a history of a server by the id of its workflow', () => {
+    expect(answer.output).toMatch(
+      new RegExp(`^ok {2}${workflowId}: this code goes the same way through all \\d+ events`),
+    );
+  });
+
+  test('a history of a file, whatever came before it', () => {
+    expect(answer.output).toMatch(/^ok {2}.*withdrawal-returned\.json: .* all \d+ events$/m);
+    expect(answer.output).toMatch(/^ok {2}.*refund-completed\.json: .* all \d+ events$/m);
+  });
+
+  test('one with another step: names the event, what the code does instead, and where', () => {
+    expect(answer.output).toMatch(
+      /withdrawal-completed\.json does not fit this code\.\n {2}event \d+\n {4}the history has {2}ActivityTaskScheduled sendMoney\n {4}this code gives {2}scheduleActivity sendWithdrawal\n {6}src\/workflows\/bankTransfer\/drive\.ts:\d+ .*\n {6}src\/workflows\/withdrawal\/workflow\.ts:\d+ .*\n {2}\[TMPRL1100\] /,
+    );
+  });
+
+  test('one of a flow that the code does not have: says what is thrown', () => {
+    expect(answer.output).toMatch(/payment-settled\.json does not fit this code\.\n.* throws\n.*cheque/);
+  });
+
+  test('and ends with 1 when one did not fit', () => {
+    expect(answer.exitCode).toBe(1);
+  });
+
+  test('nothing when the server has no such workflow', async () => {
+    const { address } = flows.services.config.temporal;
+    const { exitCode, output } = await run('svc_nobody', '--address', address, '--namespace', 'default');
+    expect(output).toMatch(/^error: The server at .* has no workflow svc_nobody in the namespace default\.\n$/);
+    expect(exitCode).toBe(1);
+  });
+});
+
+test(
+  '--debug waits for a debugger and stops where it was told to',
+  async () => {
+    const child = spawn(process.execPath, [REPLAY, recorded('withdrawal-completed'), '--debug', '6'], {
+      env: ENVIRONMENT,
+    });
+    const exited = new Promise<number | null>((resolve) => {
+      child.once('exit', resolve);
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += String(chunk)));
+    const url = await until('the address for a debugger', () => /ws:\/\/\S+/.exec(output)?.[0], LIMIT_MS);
+    const socket = new WebSocket(url);
+    const urls = new Map<string, string>();
+    const stoppedIn: string[] = [];
+    const say = (method: string) => socket.send(JSON.stringify({ id: 1, method }));
+    socket.addEventListener('open', () => {
+      for (const method of ['Debugger.enable', 'Runtime.runIfWaitingForDebugger']) say(method);
+    });
+    socket.addEventListener('message', ({ data }) => {
+      const { method, params } = JSON.parse(String(data));
+      if (method === 'Debugger.scriptParsed') urls.set(params.scriptId, params.url);
+      if (method === 'Debugger.paused') {
+        stoppedIn.push(urls.get(params.callFrames[0].location.scriptId) ?? '');
+        say('Debugger.resume');
+      }
+    });
+    expect(await exited).toBe(0);
+    expect(output).toMatch(/It stops when the code has heard up to event \d+\./);
+    expect(stoppedIn).toEqual([expect.stringMatching(/workflow-bundle/)]);
+  },
+  LIMIT_MS,
+);
+
+describe('is used wrongly', () => {
+  test.each([
+    [[], 2, "missing required argument 'history'"],
+    [['x.json', 'y.json', '--debug'], 2, '--debug takes one history'],
+    [['x.json', '--debug', 'soon'], 2, 'It takes the number of an event'],
+    [['nowhere.json'], 1, 'There is no file nowhere.json'],
+    [[fileURLToPath(new URL('../../package.json', import.meta.url))], 1, 'does not hold a history'],
+    [['svc_x'], 1, 'Name the Temporal server'],
+  ])('%j', async (args, exitCode, message) => {
+    const answer = await run(...args);
+    expect(answer.output).toContain(message);
+    expect(answer.exitCode).toBe(exitCode);
+  });
+});

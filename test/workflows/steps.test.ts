@@ -1,0 +1,66 @@
+// Every step of every money flow fails in turn and runs more than once: each story ends the same, to the kobo, with the
+// same events and the same transfers at the bank.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Uuid } from '../../src/ids.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { CONDUCTS, moneyActivities, startConductedWorker } from '../support/activities.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { type Outcome, openTheatre } from '../support/stage.ts';
+import { STORIES, STORY_SETTINGS, type Story } from '../support/stories.ts';
+
+/** All stories play at the same time; the slowest waits for three lost sends. */
+const LIMIT_MS = 300_000;
+
+type Does = keyof typeof CONDUCTS;
+
+let flows: TestFlows;
+let worker: { stop: () => Promise<void> };
+const told = new Map<string, Promise<Outcome>>();
+const ran = new Map<Does, Set<string>>();
+
+const nameOf = (does: Does, { flow, ending }: Story) => `${flow}: ${ending}, and each step ${does}`;
+
+beforeAll(async () => {
+  flows = await startTestFlows({ settings: STORY_SETTINGS });
+  await flows.stopWorker();
+  const openStage = await openTheatre(flows);
+  const does = new Map<Uuid, Does>();
+  worker = await startConductedWorker(flows.services, (organisationId, name) => {
+    const doing = does.get(organisationId) as Does;
+    ran.set(doing, (ran.get(doing) ?? new Set()).add(name));
+    return CONDUCTS[doing];
+  });
+  const tell = async (doing: Does, story: Story): Promise<Outcome> => {
+    const stage = await openStage();
+    does.set(stage.organisationId, doing);
+    const { workflowId, path } = await story.play(stage);
+    return await stage.outcome(workflowId, path);
+  };
+  for (const doing of Object.keys(CONDUCTS) as Does[]) {
+    for (const story of STORIES) told.set(nameOf(doing, story), tell(doing, story));
+  }
+  for (const [name, one] of told)
+    void one.then(
+      () => console.log('done', name),
+      (e) => console.log('failed', name, e),
+    );
+  await Promise.allSettled(told.values());
+}, LIMIT_MS);
+
+afterAll(async () => {
+  await worker.stop();
+  const { findings } = await verifyLedger(flows.sql);
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+describe.each(Object.keys(CONDUCTS) as Does[])('each step %s', (doing) => {
+  test.each(STORIES)('$flow: $ending', async (story) => {
+    expect(await told.get(nameOf(doing, story))).toEqual(story.outcome);
+  });
+
+  test('and no step is left out', () => {
+    const steps = Object.keys(moneyActivities(flows.services));
+    expect([...(ran.get(doing) ?? [])].toSorted()).toEqual(steps.toSorted());
+  });
+});
