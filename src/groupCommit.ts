@@ -1,5 +1,8 @@
 // Group commit: while one statement is in flight, the calls that arrive are collected, and the next statement carries
-// them all. A lone caller never waits for company; many callers share one round trip and one disk flush.
+// them all. A lone caller never waits for company; many callers share one round trip and one disk flush. Each
+// organisation has a lane of its own, so that a statement names one organisation and none waits for
+// another's.
+import type { Uuid } from './ids.ts';
 
 interface Waiting<Entry, Result> {
   entry: Entry;
@@ -7,32 +10,44 @@ interface Waiting<Entry, Result> {
   reject: (reason: unknown) => void;
 }
 
-export class GroupCommit<Entry, Result> {
-  readonly #commit: (entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>;
-  readonly #entriesMax: number;
-  #waiting: Waiting<Entry, Result>[] = [];
-  #busy = false;
+export interface GroupCommitOptions<Entry, Result> {
+  /** Whose entry it is: a batch holds entries of one organisation. */
+  organisationOf: (entry: Entry) => Uuid;
+  /** Answers each entry, in order; when it throws, every entry of that batch fails with the same error. */
+  commit: (organisationId: Uuid, entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>;
+  entriesMax: number;
+}
 
-  /** `commit` answers each entry, in order; when it throws, every entry of that batch fails with the same error. */
-  constructor(commit: (entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>, entriesMax: number) {
-    this.#commit = commit;
-    this.#entriesMax = entriesMax;
+export class GroupCommit<Entry, Result> {
+  readonly #options: GroupCommitOptions<Entry, Result>;
+  /** What waits for the statement that is in flight. A lane is here as long as it has one. */
+  readonly #lanes = new Map<Uuid, Waiting<Entry, Result>[]>();
+
+  constructor(options: GroupCommitOptions<Entry, Result>) {
+    this.#options = options;
   }
 
-  /** Adds an entry to the next batch and resolves with its own result. */
+  /** Adds an entry to the next batch of its organisation and resolves with its own result. */
   add(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ entry, resolve, reject });
-      if (!this.#busy) void this.#drain();
+      const organisationId = this.#options.organisationOf(entry);
+      const waiting = { entry, resolve, reject };
+      const lane = this.#lanes.get(organisationId);
+      if (lane !== undefined) lane.push(waiting);
+      else void this.#drain(organisationId, [waiting]);
     });
   }
 
-  async #drain(): Promise<void> {
-    this.#busy = true;
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#entriesMax);
+  async #drain(organisationId: Uuid, lane: Waiting<Entry, Result>[]): Promise<void> {
+    const { commit, entriesMax } = this.#options;
+    this.#lanes.set(organisationId, lane);
+    while (lane.length > 0) {
+      const batch = lane.splice(0, entriesMax);
       try {
-        const results = await this.#commit(batch.map((waiting) => waiting.entry));
+        const results = await commit(
+          organisationId,
+          batch.map(({ entry }) => entry),
+        );
         batch.forEach((waiting, position) => {
           const result = results[position];
           if (result?.status === 'fulfilled') waiting.resolve(result.value);
@@ -42,6 +57,6 @@ export class GroupCommit<Entry, Result> {
         for (const waiting of batch) waiting.reject(error);
       }
     }
-    this.#busy = false;
+    this.#lanes.delete(organisationId);
   }
 }

@@ -51,7 +51,11 @@ export class IdempotencyKeys {
 
   constructor(volatileSql: Sql) {
     this.#sql = volatileSql;
-    this.#group = new GroupCommit((claims) => this.#claim(claims), BATCH_MAX);
+    this.#group = new GroupCommit({
+      organisationOf: ({ book }) => book.organisationId,
+      commit: (organisationId, claims) => this.#claim(organisationId, claims),
+      entriesMax: BATCH_MAX,
+    });
   }
 
   /** Claims a key, or tells what it was answered with before. Throws the two 409s. */
@@ -81,21 +85,20 @@ export class IdempotencyKeys {
         AND key = ${claim.key} AND claim = ${claim.id} AND status_code IS NULL`;
   }
 
-  async #claim(claims: Claim[]): Promise<PromiseSettledResult<ClaimResult>[]> {
+  async #claim(organisationId: Uuid, claims: Claim[]): Promise<PromiseSettledResult<ClaimResult>[]> {
     const rows = await this.#sql<
       { claimed: boolean; same: boolean | null; statusCode: number | null; response: string | null }[]
     >`
       WITH wanted AS (
         SELECT * FROM unnest(
-          ${claims.map(({ book }) => book.organisationId)}::uuid[], ${claims.map(({ book }) => book.environment)}::text[],
-          ${claims.map(({ key }) => key)}::text[], ${claims.map((claim) => claim.fingerprint)}::text[],
-          ${claims.map(({ id }) => id)}::uuid[]
-        ) WITH ORDINALITY AS w (organisation_id, environment, key, fingerprint, claim, slot)
+          ${claims.map(({ book }) => book.environment)}::text[], ${claims.map(({ key }) => key)}::text[],
+          ${claims.map((claim) => claim.fingerprint)}::text[], ${claims.map(({ id }) => id)}::uuid[]
+        ) WITH ORDINALITY AS w (environment, key, fingerprint, claim, slot)
       ), taken AS (
         INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until)
-        SELECT DISTINCT ON (organisation_id, environment, key) organisation_id, environment, key,
+        SELECT DISTINCT ON (environment, key) ${organisationId}::uuid, environment, key,
                decode(fingerprint, 'base64'), claim, now() + make_interval(secs => ${CLAIM_SECONDS})
-        FROM wanted ORDER BY organisation_id, environment, key, slot
+        FROM wanted ORDER BY environment, key, slot
         ON CONFLICT (organisation_id, environment, key) DO UPDATE SET
           fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
           status_code = NULL, response = NULL, created_at = now()
@@ -105,7 +108,8 @@ export class IdempotencyKeys {
       )
       SELECT EXISTS (SELECT FROM taken t WHERE t.claim = w.claim) AS claimed,
              i.fingerprint = decode(w.fingerprint, 'base64') AS same, i.status_code, i.response
-      FROM wanted w LEFT JOIN idempotency_keys i USING (organisation_id, environment, key)
+      FROM wanted w LEFT JOIN idempotency_keys i
+        ON i.organisation_id = ${organisationId} AND i.environment = w.environment AND i.key = w.key
       ORDER BY w.slot`;
     return rows.map((row) => ({ status: 'fulfilled', value: resultOf(row) }));
   }

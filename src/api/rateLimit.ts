@@ -24,7 +24,11 @@ export class RateLimit {
   constructor(volatileSql: Sql, perMinute: number) {
     this.#sql = volatileSql;
     this.#perMinute = perMinute;
-    this.#group = new GroupCommit((callers) => this.#count(callers), BATCH_MAX);
+    this.#group = new GroupCommit({
+      organisationOf: ({ book }) => book.organisationId,
+      commit: (organisationId, callers) => this.#count(organisationId, callers),
+      entriesMax: BATCH_MAX,
+    });
   }
 
   /** Counts one request of this key. */
@@ -32,21 +36,19 @@ export class RateLimit {
     return this.#group.add(caller);
   }
 
-  async #count(callers: Caller[]): Promise<PromiseSettledResult<Rate>[]> {
-    const hits = new Map<Uuid, { organisationId: Uuid; hits: number }>();
-    const places = callers.map(({ keyId, book }) => {
-      const counter = hits.get(keyId) ?? { organisationId: book.organisationId, hits: 0 };
-      counter.hits += 1;
-      hits.set(keyId, counter);
-      return counter.hits;
+  async #count(organisationId: Uuid, callers: Caller[]): Promise<PromiseSettledResult<Rate>[]> {
+    const hits = new Map<Uuid, number>();
+    const places = callers.map(({ keyId }) => {
+      const place = (hits.get(keyId) ?? 0) + 1;
+      hits.set(keyId, place);
+      return place;
     });
     // In key order, so that two processes that count the same keys never wait for each other in a circle.
     const keys = [...hits].toSorted(([a], [b]) => (a < b ? -1 : 1));
     const rows = await this.#sql<{ keyId: Uuid; windowStart: Date; hits: number }[]>`
       INSERT INTO rate_counters AS r (organisation_id, api_key_id, window_start, hits)
-      SELECT organisation_id, api_key_id, date_trunc('minute', now()), hits
-      FROM unnest(${keys.map(([, { organisationId }]) => organisationId)}::uuid[], ${keys.map(([id]) => id)}::uuid[],
-                  ${keys.map(([, counter]) => counter.hits)}::integer[]) AS n (organisation_id, api_key_id, hits)
+      SELECT ${organisationId}::uuid, api_key_id, date_trunc('minute', now()), hits
+      FROM unnest(${keys.map(([id]) => id)}::uuid[], ${keys.map(([, count]) => count)}::integer[]) AS n (api_key_id, hits)
       ON CONFLICT (organisation_id, api_key_id) DO UPDATE SET
         hits = CASE WHEN r.window_start >= excluded.window_start THEN r.hits ELSE 0 END + excluded.hits,
         window_start = greatest(r.window_start, excluded.window_start)
@@ -55,7 +57,7 @@ export class RateLimit {
     return callers.map((caller, position) => {
       const total = totals.get(caller.keyId);
       if (total === undefined) throw new Error('a rate counter did not come back');
-      const before = total.hits - (hits.get(caller.keyId)?.hits ?? 0);
+      const before = total.hits - (hits.get(caller.keyId) ?? 0);
       const used = before + (places[position] ?? 0);
       return {
         status: 'fulfilled',

@@ -105,7 +105,11 @@ export class Journal {
 
   constructor(sql: Sql) {
     this.#sql = sql;
-    this.#group = new GroupCommit((movements) => counted(movements, this.#commit(movements)), BATCH_MAX);
+    this.#group = new GroupCommit({
+      organisationOf: ({ book }) => book.organisationId,
+      commit: (organisationId, movements) => counted(movements, this.#commit(organisationId, movements)),
+      entriesMax: BATCH_MAX,
+    });
   }
 
   /**
@@ -117,11 +121,11 @@ export class Journal {
   }
 
   /** Posts a batch. Of several movements that change one row, the first goes ahead: at most one of them can hold. */
-  async #commit(movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
+  async #commit(organisationId: Uuid, movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
     const leaders = leadersOf(movements);
     const ahead = movements.filter((_, position) => leaders[position] === position);
     const results = new Map<Movement, PromiseSettledResult<PostResult>>();
-    for (const [position, result] of (await this.#attempt(ahead, 0)).entries()) {
+    for (const [position, result] of (await this.#attempt(organisationId, ahead, 0)).entries()) {
       results.set(ahead[position] as Movement, result);
     }
     const again: Movement[] = [];
@@ -135,30 +139,34 @@ export class Journal {
       }
     }
     if (again.length > 0) {
-      for (const [position, result] of (await this.#commit(again)).entries()) {
+      for (const [position, result] of (await this.#commit(organisationId, again)).entries()) {
         results.set(again[position] as Movement, result);
       }
     }
     return movements.map((movement) => results.get(movement) as PromiseSettledResult<PostResult>);
   }
 
-  async #attempt(movements: Movement[], attempt: number): Promise<PromiseSettledResult<PostResult>[]> {
+  async #attempt(
+    organisationId: Uuid,
+    movements: Movement[],
+    attempt: number,
+  ): Promise<PromiseSettledResult<PostResult>[]> {
     try {
-      const results = await this.#send(movements);
+      const results = await this.#send(organisationId, movements);
       return results.map((value) => ({ status: 'fulfilled', value }));
     } catch (error) {
       const pause = RETRY_PAUSES_MS[attempt];
       if ((isOutage(error) || isContention(error)) && pause !== undefined) {
         await new Promise((resolve) => setTimeout(resolve, pause));
-        return await this.#attempt(movements, attempt + 1);
+        return await this.#attempt(organisationId, movements, attempt + 1);
       }
       if (isOutage(error) || isContention(error)) throw error;
       if (movements.length > 1) {
         // One of them spoils the statement for all. Halve until it stands alone, so that it fails no neighbour.
         const middle = Math.ceil(movements.length / 2);
         return [
-          ...(await this.#attempt(movements.slice(0, middle), 0)),
-          ...(await this.#attempt(movements.slice(middle), 0)),
+          ...(await this.#attempt(organisationId, movements.slice(0, middle), 0)),
+          ...(await this.#attempt(organisationId, movements.slice(middle), 0)),
         ];
       }
       const constraint = violatedUnique(error);
@@ -169,12 +177,12 @@ export class Journal {
     }
   }
 
-  async #send(movements: Movement[]): Promise<PostResult[]> {
+  async #send(organisationId: Uuid, movements: Movement[]): Promise<PostResult[]> {
     journalBatchSize.observe(movements.length);
     const started = performance.now();
     let outcome = 'failed';
     try {
-      const results = await this.#statement(movements);
+      const results = await this.#statement(organisationId, movements);
       outcome = 'ok';
       return results;
     } finally {
@@ -182,10 +190,10 @@ export class Journal {
     }
   }
 
-  async #statement(movements: Movement[]): Promise<PostResult[]> {
+  async #statement(organisationId: Uuid, movements: Movement[]): Promise<PostResult[]> {
     const answers = await this.#sql<
       { outcome: PostResult['outcome']; code: RefusalCode; accountCode: AccountCode | null; detail: object | null }[]
-    >`SELECT outcome, code, account_code, detail FROM ledger.post(${JSON.stringify(encodeBatch(movements))}::text::jsonb)`;
+    >`SELECT outcome, code, account_code, detail FROM ledger.post(${organisationId}::uuid, ${JSON.stringify(encodeBatch(movements))}::text::jsonb)`;
     return answers.map((answer) =>
       answer.outcome === 'refused'
         ? { outcome: 'refused', code: answer.code, account: answer.accountCode, detail: { ...answer.detail } }
@@ -234,15 +242,15 @@ function leadersOf(movements: readonly Movement[]): number[] {
   });
 }
 
-/** The document that `ledger.post` takes; its shape is described in migration 0003. */
+/** The document that `ledger.post` takes of one organisation's movements; its shape is described in migration 0003. */
 function encodeBatch(movements: readonly Movement[]): object {
   const accounts: object[] = [];
   const slots = new Map<string, number>();
   const slotOf = (book: Book, code: AccountCode): number => {
-    const name = `${book.organisationId}/${book.environment}/${code}`;
+    const name = `${book.environment}/${code}`;
     let slot = slots.get(name);
     if (slot === undefined) {
-      slot = accounts.push({ o: book.organisationId, e: book.environment, c: code, k: accountKind(code) });
+      slot = accounts.push({ e: book.environment, c: code, k: accountKind(code) });
       slots.set(name, slot);
     }
     return slot;
@@ -254,7 +262,7 @@ function encodeBatch(movements: readonly Movement[]): object {
   const outbox: object[] = [];
   const encoded = movements.map((movement, position) => {
     const m = position + 1;
-    const scope = { m, o: movement.book.organisationId, e: movement.book.environment };
+    const scope = { m, e: movement.book.environment };
     for (const { debit, credit, amount } of movement.transaction?.postings ?? []) {
       postings.push([m, slotOf(movement.book, debit), slotOf(movement.book, credit), amount]);
     }

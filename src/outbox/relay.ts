@@ -41,13 +41,15 @@ export interface RelayDependencies {
 export function createRelay(dependencies: RelayDependencies): { start: () => void; stop: () => Promise<void> } {
   const { volatileSql: sql, client, taskQueue, log, dispatcher } = dependencies;
 
-  const done = new GroupCommit<OutboxRow, void>(async (rows) => {
-    await sql`
-      DELETE FROM outbox o USING unnest(${rows.map((row) => row.organisationId)}::uuid[], ${rows.map((row) => row.id)}::bigint[])
-        AS d (organisation_id, id)
-      WHERE o.organisation_id = d.organisation_id AND o.id = d.id`;
-    return rows.map(() => ({ status: 'fulfilled', value: undefined }));
-  }, DONE_BATCH_MAX);
+  const done = new GroupCommit<OutboxRow, void>({
+    organisationOf: (row) => row.organisationId,
+    commit: async (organisationId, rows) => {
+      await sql`
+        DELETE FROM outbox WHERE organisation_id = ${organisationId} AND id = ANY (${rows.map((row) => row.id)}::bigint[])`;
+      return rows.map(() => ({ status: 'fulfilled', value: undefined }));
+    },
+    entriesMax: DONE_BATCH_MAX,
+  });
 
   const loop = (topic: string, slots: number, handle: (row: OutboxRow) => Promise<void>): LeaseLoop<OutboxRow> =>
     new LeaseLoop<OutboxRow>({

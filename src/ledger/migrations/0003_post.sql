@@ -2,21 +2,23 @@
 -- each; a movement is a transaction with its postings and everything that must be true together with it (resource rows,
 -- events, outbox messages, the idempotency outcome). It is one statement, so a lost connection leaves all of it or nothing.
 --
--- The document: accounts [{o: organisation, e: environment, c: code, k: 'wallet' | 'kept' | 'shared'}], movements
--- [{o, e, transaction: {id, key, kind, resource, exempt, reverses, effective_at} | null, claim: {...} | null}], postings
+-- A batch is one organisation's, which is an argument of its own: every table that is read or written here is met by that
+-- organisation, so that a distributed database can run the whole of it where the organisation lives.
+--
+-- The document: accounts [{e: environment, c: code, k: 'wallet' | 'kept' | 'shared'}], movements
+-- [{e, transaction: {id, key, kind, resource, exempt, reverses, effective_at} | null, claim: {...} | null}], postings
 -- [[movement, debit account, credit account, amount]] (positions count from 1), and rows by table, each with `m`, the
 -- movement it belongs to, and written by `ledger.write_<table>`. `exempt`: the credited side takes it though it is frozen
 -- or over a limit. src/ledger/journal.ts makes it.
 --
 -- Locks are taken in one order everywhere (accounts by id, then idempotency rows by key), so two batches never deadlock.
-CREATE FUNCTION ledger.post(batch jsonb)
+CREATE FUNCTION ledger.post(organisation uuid, batch jsonb)
 RETURNS TABLE (movement integer, outcome text, code text, account_code text, detail jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   movement_count integer := jsonb_array_length(batch -> 'movements');
   -- One slot an account of the batch.
-  organisations  uuid[];
   account_codes  text[];
   account_ids    bigint[];
   balances       bigint[];
@@ -56,20 +58,20 @@ DECLARE
 BEGIN
   -- 1. Platform accounts come into being with their first posting; a wallet's account is opened with the wallet.
   INSERT INTO ledger.accounts (organisation_id, environment, code, balance)
-  SELECT a.o, a.e, a.c, CASE a.k WHEN 'kept' THEN 0 END
-  FROM jsonb_to_recordset(batch -> 'accounts') AS a (o uuid, e text, c text, k text)
+  SELECT organisation, a.e, a.c, CASE a.k WHEN 'kept' THEN 0 END
+  FROM jsonb_to_recordset(batch -> 'accounts') AS a (e text, c text, k text)
   WHERE a.k <> 'wallet'
-    AND NOT EXISTS (SELECT FROM ledger.accounts x WHERE x.organisation_id = a.o AND x.environment = a.e AND x.code = a.c)
-  ORDER BY a.o, a.e, a.c
+    AND NOT EXISTS (SELECT FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.environment = a.e AND x.code = a.c)
+  ORDER BY a.e, a.c
   ON CONFLICT DO NOTHING;
 
   -- 2. Lock, in id order, the accounts whose balance is kept; read the shared ones without a lock.
   WITH wanted AS (
-    SELECT row_number() OVER () AS slot, a.o, a.e, a.c, a.k
-    FROM jsonb_to_recordset(batch -> 'accounts') AS a (o uuid, e text, c text, k text)
+    SELECT row_number() OVER () AS slot, a.e, a.c, a.k
+    FROM jsonb_to_recordset(batch -> 'accounts') AS a (e text, c text, k text)
   ), locked AS (
     SELECT w.slot, x.id, x.balance, x.status, x.verified, x.balance_max, x.posting_max
-    FROM wanted w JOIN ledger.accounts x ON x.organisation_id = w.o AND x.environment = w.e AND x.code = w.c
+    FROM wanted w JOIN ledger.accounts x ON x.organisation_id = organisation AND x.environment = w.e AND x.code = w.c
     WHERE w.k <> 'shared'
     ORDER BY x.id
     FOR NO KEY UPDATE OF x
@@ -77,13 +79,13 @@ BEGIN
     SELECT slot, id, balance, status, verified, balance_max, posting_max FROM locked
     UNION ALL
     SELECT w.slot, x.id, NULL, x.status, x.verified, x.balance_max, x.posting_max
-    FROM wanted w JOIN ledger.accounts x ON x.organisation_id = w.o AND x.environment = w.e AND x.code = w.c
+    FROM wanted w JOIN ledger.accounts x ON x.organisation_id = organisation AND x.environment = w.e AND x.code = w.c
     WHERE w.k = 'shared'
   )
-  SELECT array_agg(w.o ORDER BY w.slot), array_agg(w.c ORDER BY w.slot), array_agg(f.id ORDER BY w.slot), array_agg(f.balance ORDER BY w.slot),
+  SELECT array_agg(w.c ORDER BY w.slot), array_agg(f.id ORDER BY w.slot), array_agg(f.balance ORDER BY w.slot),
          array_agg(f.status ORDER BY w.slot), array_agg(f.verified ORDER BY w.slot),
          array_agg(f.balance_max ORDER BY w.slot), array_agg(f.posting_max ORDER BY w.slot)
-  INTO organisations, account_codes, account_ids, balances, statuses, verifieds, balance_maxes, posting_maxes
+  INTO account_codes, account_ids, balances, statuses, verifieds, balance_maxes, posting_maxes
   FROM wanted w LEFT JOIN found f USING (slot);
   balances_first := balances;
 
@@ -103,14 +105,14 @@ BEGIN
          array_agg(coalesce((m.transaction ->> 'exempt')::boolean, false) ORDER BY m.slot)
   INTO outcomes, codes, exempts
   FROM (
-    SELECT row_number() OVER () AS slot, r.o, r.e, r.transaction, r.claim
-    FROM jsonb_to_recordset(batch -> 'movements') AS r (o uuid, e text, transaction jsonb, claim jsonb)
+    SELECT row_number() OVER () AS slot, r.e, r.transaction, r.claim
+    FROM jsonb_to_recordset(batch -> 'movements') AS r (e text, transaction jsonb, claim jsonb)
   ) m
   LEFT JOIN ledger.transactions t
-    ON t.organisation_id = m.o AND t.environment = m.e AND t.key = m.transaction ->> 'key'
+    ON t.organisation_id = organisation AND t.environment = m.e AND t.key = m.transaction ->> 'key'
   LEFT JOIN LATERAL (
     SELECT i.key, i.claim, i.status_code FROM idempotency_keys i
-    WHERE i.organisation_id = m.o AND i.environment = m.e AND i.key = m.claim ->> 'key'
+    WHERE i.organisation_id = organisation AND i.environment = m.e AND i.key = m.claim ->> 'key'
     FOR UPDATE
   ) k ON m.claim IS NOT NULL;
 
@@ -189,20 +191,20 @@ BEGIN
   -- 5. Write what was accepted, each table once.
   all_accepted := NOT (false = ANY (accepted));
   INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, reverses, effective_at)
-  SELECT r.o, r.e, t.id, t.key, t.kind, t.resource, t.reverses, t.effective_at
+  SELECT organisation, r.e, t.id, t.key, t.kind, t.resource, t.reverses, t.effective_at
   FROM (
-    SELECT row_number() OVER () AS slot, x.o, x.e, x.transaction
-    FROM jsonb_to_recordset(batch -> 'movements') AS x (o uuid, e text, transaction jsonb)
+    SELECT row_number() OVER () AS slot, x.e, x.transaction
+    FROM jsonb_to_recordset(batch -> 'movements') AS x (e text, transaction jsonb)
   ) r
   CROSS JOIN LATERAL jsonb_to_record(r.transaction)
     AS t (id uuid, key text, kind text, resource text, reverses uuid, effective_at timestamptz)
   WHERE accepted[r.slot] AND jsonb_typeof(r.transaction) = 'object'
-  ORDER BY r.o, r.e, t.key;
+  ORDER BY r.e, t.key;
 
   IF posting_count > 0 THEN
     INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount,
                                  debit_balance_after, credit_balance_after)
-    SELECT (m.value ->> 'o')::uuid, m.value ->> 'e', (m.value #>> '{transaction,id}')::uuid,
+    SELECT organisation, m.value ->> 'e', (m.value #>> '{transaction,id}')::uuid,
            account_ids[p.debit], account_ids[p.credit], p.amount, p.debit_after, p.credit_after
     FROM unnest(posting_movements, debits, credits, amounts, debit_afters, credit_afters) WITH ORDINALITY
            AS p (movement, debit, credit, amount, debit_after, credit_after, slot)
@@ -211,8 +213,8 @@ BEGIN
     ORDER BY p.slot;
 
     UPDATE ledger.accounts a SET balance = n.balance
-    FROM unnest(organisations, account_ids, balances, balances_first) AS n (organisation_id, id, balance, first)
-    WHERE a.organisation_id = n.organisation_id AND a.id = n.id AND n.balance IS DISTINCT FROM n.first;
+    FROM unnest(account_ids, balances, balances_first) AS n (id, balance, first)
+    WHERE a.organisation_id = organisation AND a.id = n.id AND n.balance IS DISTINCT FROM n.first;
   END IF;
 
   -- Resource rows, each table by its own `ledger.write_<table>`, which answers how many rows it wrote. A row that was
@@ -229,27 +231,27 @@ BEGIN
 
   IF jsonb_array_length(batch -> 'events') > 0 THEN
     INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
-    SELECT e.o, e.e, e.id, e.type, e.resource, e.data::json, e.created_at
-    FROM jsonb_to_recordset(batch -> 'events') AS e (m integer, o uuid, e text, id uuid, type text, resource text, data text, created_at timestamptz)
+    SELECT organisation, e.e, e.id, e.type, e.resource, e.data::json, e.created_at
+    FROM jsonb_to_recordset(batch -> 'events') AS e (m integer, e text, id uuid, type text, resource text, data text, created_at timestamptz)
     WHERE accepted[e.m];
   END IF;
 
   IF jsonb_array_length(batch -> 'outbox') > 0 THEN
     INSERT INTO outbox (organisation_id, environment, topic, message)
-    SELECT x.o, x.e, x.topic, x.message
-    FROM jsonb_to_recordset(batch -> 'outbox') AS x (m integer, o uuid, e text, topic text, message jsonb)
+    SELECT organisation, x.e, x.topic, x.message
+    FROM jsonb_to_recordset(batch -> 'outbox') AS x (m integer, e text, topic text, message jsonb)
     WHERE accepted[x.m];
   END IF;
 
   INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, claim, claimed_until, status_code, response)
-  SELECT r.o, r.e, k.key, decode(k.fingerprint, 'base64'), k.claim, now(), k.status_code, k.response
+  SELECT organisation, r.e, k.key, decode(k.fingerprint, 'base64'), k.claim, now(), k.status_code, k.response
   FROM (
-    SELECT row_number() OVER () AS slot, x.o, x.e, x.claim
-    FROM jsonb_to_recordset(batch -> 'movements') AS x (o uuid, e text, claim jsonb)
+    SELECT row_number() OVER () AS slot, x.e, x.claim
+    FROM jsonb_to_recordset(batch -> 'movements') AS x (e text, claim jsonb)
   ) r
   CROSS JOIN LATERAL jsonb_to_record(r.claim) AS k (key text, fingerprint text, claim uuid, status_code integer, response text)
   WHERE accepted[r.slot] AND jsonb_typeof(r.claim) = 'object'
-  ORDER BY r.o, r.e, k.key
+  ORDER BY r.e, k.key
   ON CONFLICT (organisation_id, environment, key) DO UPDATE SET status_code = excluded.status_code, response = excluded.response
   WHERE idempotency_keys.claim = excluded.claim AND idempotency_keys.status_code IS NULL;
   GET DIAGNOSTICS written = ROW_COUNT;
@@ -265,6 +267,6 @@ BEGIN
   FROM generate_series(1, movement_count) AS g (m);
 END
 $$;
-COMMENT ON FUNCTION ledger.post(jsonb) IS 'Posts a batch of movements, each whole or not at all. See src/ledger/journal.ts.';
-REVOKE ALL ON FUNCTION ledger.post(jsonb) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ledger.post(jsonb) TO manilla_app;
+COMMENT ON FUNCTION ledger.post(uuid, jsonb) IS 'Posts a batch of one organisation''s movements, each whole or not at all. See src/ledger/journal.ts.';
+REVOKE ALL ON FUNCTION ledger.post(uuid, jsonb) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.post(uuid, jsonb) TO manilla_app;
