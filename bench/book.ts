@@ -1,0 +1,92 @@
+// The book that is measured: an organisation with its settlement wallet (the hot account) and ten thousand wallets of
+// customers, each with money, limits and everything else that a wallet of the service has.
+import { connect, type Sql } from '../src/database.ts';
+import { newUuid, publicId, type Uuid } from '../src/ids.ts';
+import { type AccountCode, clearingAccount, walletAccount } from '../src/ledger/chart.ts';
+import { Journal, type Movement, type Transaction } from '../src/ledger/journal.ts';
+import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../src/ledger/limits.ts';
+import type { Book, Kobo } from '../src/money.ts';
+import { createOrganisation } from '../src/records/organisations.ts';
+
+export const WALLETS = 10_000;
+
+/** So much that a run of small transfers neither empties a wallet nor fills it up to its limit. */
+export const OPENING_BALANCE: Kobo = TIER1_BALANCE_MAX / 2;
+const HOT_BALANCE: Kobo = 1_000_000_000_000;
+
+export interface BenchBook {
+  url: string;
+  book: Book;
+  /** The service's own connections and journal, as an API process has them. */
+  sql: Sql;
+  journal: Journal;
+  /** The settlement wallet. */
+  hot: Uuid;
+  wallets: Uuid[];
+  close: () => Promise<void>;
+}
+
+/** Fills a migrated database. */
+export async function openBook(url: string): Promise<BenchBook> {
+  const sql = connect(url, { connectionsMax: 10 });
+  const journal = new Journal(sql);
+  const organisation = await createOrganisation(sql, { name: 'Bench', email: 'bench@example.com', operator: 'bench' });
+  const book: Book = { organisationId: organisation.organisationId, environment: 'test' };
+  const hot = organisation.settlementWalletId;
+  const wallets = Array.from({ length: WALLETS }, newUuid);
+  await sql`
+    WITH opened AS (
+      INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, kyc_status, created_at)
+      SELECT ${book.organisationId}, ${book.environment}, w.id,
+             ledger.open_account(${book.organisationId}, ${book.environment}, w.code, true),
+             'end_user', 'customer@example.com', 'tier1', now()
+      FROM unnest(${wallets}::uuid[], ${wallets.map(walletAccount)}::text[]) AS w (id, code)
+      RETURNING account_id
+    )
+    SELECT count(ledger.verify_account(${book.organisationId}, account_id, ${TIER1_BALANCE_MAX}, ${TIER1_POSTING_MAX}))
+    FROM opened`;
+  const deposit = (wallet: Uuid, amount: Kobo) =>
+    journal.post(oneTransfer(book, clearingAccount('bench'), walletAccount(wallet), amount, 'credit_exempt'));
+  await Promise.all([deposit(hot, HOT_BALANCE), ...wallets.map((wallet) => deposit(wallet, OPENING_BALANCE))]);
+  const admin = connect(url, { connectionsMax: 1, role: 'owner' });
+  await admin`VACUUM (ANALYZE)`;
+  await admin.end();
+  return { url, book, sql, journal, hot, wallets, close: () => sql.end({ timeout: 5 }) };
+}
+
+/** A movement of one posting and nothing else. */
+export function oneTransfer(
+  book: Book,
+  debit: AccountCode,
+  credit: AccountCode,
+  amount: Kobo,
+  rules: Transaction['rules'] = 'enforced',
+): Movement {
+  const id = newUuid();
+  return {
+    book,
+    transaction: {
+      id,
+      key: `bench/${id}`,
+      kind: 'transfer',
+      resource: publicId('transfer', id),
+      effectiveAt: new Date(),
+      rules,
+      postings: [{ debit, credit, amount }],
+    },
+  };
+}
+
+/** Two wallets for a transfer. `hot`: one of them is the hot one, which pays as often as it is paid. */
+export function pickPair({ hot, wallets }: BenchBook, load: 'hot' | 'uniform'): { source: Uuid; destination: Uuid } {
+  const one = Math.floor(Math.random() * wallets.length);
+  const wallet = wallets[one] as Uuid;
+  if (load === 'hot') {
+    return Math.random() < 0.5 ? { source: hot, destination: wallet } : { source: wallet, destination: hot };
+  }
+  const other = (one + 1 + Math.floor(Math.random() * (wallets.length - 1))) % wallets.length;
+  return { source: wallet, destination: wallets[other] as Uuid };
+}
+
+/** A small amount, so that no limit is met. */
+export const pickAmount = (): Kobo => 1 + Math.floor(Math.random() * 1_000);

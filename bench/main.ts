@@ -1,0 +1,159 @@
+// `npm run bench`: measures the ledger, the HTTP API, the flows and growth beside their yardsticks, on a Postgres of its
+// own, and writes the figures into docs/performance/. `npm run bench -- ledger http` runs some stages; `--quick` is a
+// short look; `--out <folder>` writes elsewhere.
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import postgres from 'postgres';
+import { connect } from '../src/database.ts';
+import { homeFolder } from '../src/dev/home.ts';
+import { Parts } from '../src/dev/parts.ts';
+import { startPostgres } from '../src/dev/postgres.ts';
+import { migrate } from '../src/ledger/migrate.ts';
+import { verifyLedger } from '../src/ledger/verify.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import { formatted } from './measure.ts';
+import { writeResults, writeStage } from './report.ts';
+import { type Bench, CannotRun, isMet, type Stage, type StageResult } from './stage.ts';
+import { http } from './stages/http.ts';
+import { ledger } from './stages/ledger.ts';
+
+const STAGES: Stage[] = [ledger, http];
+
+const RESULTS = fileURLToPath(new URL('../docs/performance/', import.meta.url));
+
+const say = (line: string) => console.log(line);
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    out: { type: 'string', default: RESULTS },
+  },
+});
+
+async function main(): Promise<void> {
+  const stages = chosen(positionals);
+  // Beside the data of `npm start`: a temporary folder may be memory, where a flush to disk costs nothing.
+  mkdirSync(homeFolder(), { recursive: true });
+  const folder = mkdtempSync(path.join(homeFolder(), 'bench-'));
+  chmodSync(folder, 0o711); // Postgres may run as another account
+  const parts = new Parts({ logFolder: path.join(folder, 'logs'), say });
+  parts.removeAtEnd(folder);
+  // What a stage started is ended by its caretaker as soon as we are gone.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void parts.stop().then(() => process.exit(1)));
+  }
+  try {
+    const data = path.join(folder, 'postgres');
+    const password = randomBytes(12).toString('hex');
+    const { adminUrl } = await startPostgres(parts, { folder: data, password, durability: 'durable' });
+    parts.removeAtEnd(realpathSync(data));
+    const machine = await describeMachine(adminUrl);
+    for (const [name, value] of Object.entries(machine)) say(`${name}: ${value}`);
+    for (const stage of stages) {
+      const stageParts = new Parts({ logFolder: path.join(folder, 'logs', stage.name), say });
+      try {
+        await runStage(stage, { parts: stageParts, adminUrl, quick: options.quick, say }, machine);
+      } finally {
+        await stageParts.stop();
+      }
+    }
+    writeResults(
+      options.out,
+      STAGES.map(({ name }) => name),
+    );
+    say(`\nResults are in ${path.relative(process.cwd(), options.out) || '.'}`);
+  } finally {
+    await parts.stop();
+  }
+}
+
+function chosen(names: readonly string[]): Stage[] {
+  if (names.length === 0) return STAGES.filter(({ onRequest }) => onRequest !== true);
+  return names.map((name) => {
+    const stage = STAGES.find((one) => one.name === name);
+    if (stage !== undefined) return stage;
+    throw new Error(`There is no stage ${name}. There are: ${STAGES.map((one) => one.name).join(', ')}`);
+  });
+}
+
+async function runStage(stage: Stage, bench: Omit<Bench, 'createDatabase'>, machine: Machine): Promise<void> {
+  say(`\n${stage.name}: ${stage.title}`);
+  const databases = new Databases(bench.adminUrl);
+  const started = performance.now();
+  let result: StageResult | { cannotRun: string };
+  try {
+    result = await stage.run({ ...bench, createDatabase: (kind) => databases.create(kind) });
+    result.notes.push(await databases.verify());
+  } catch (error) {
+    if (!(error instanceof CannotRun)) throw error;
+    result = { cannotRun: error.message };
+  } finally {
+    await databases.drop();
+  }
+  const run = { at: new Date(), seconds: (performance.now() - started) / 1000, quick: bench.quick, machine };
+  writeStage(options.out, stage, run, result);
+  if ('cannotRun' in result) return say(`  did not run: ${result.cannotRun}`);
+  for (const { name, unit, min, median, max } of result.measured) {
+    say(`  ${name}: ${formatted(median)} ${unit} (${formatted(min)} to ${formatted(max)})`);
+  }
+  for (const goal of result.goals) say(`  ${isMet(goal) ? 'met    ' : 'NOT MET'} ${goal.text}: ${formatted(goal.got)}`);
+  for (const note of result.notes) say(`  ${note}`);
+}
+
+/** The databases of one stage. */
+class Databases {
+  readonly #adminUrl: string;
+  readonly #made: { name: string; url: string; kind: 'books' | 'empty' }[] = [];
+
+  constructor(adminUrl: string) {
+    this.#adminUrl = adminUrl;
+  }
+
+  async create(kind: 'books' | 'empty'): Promise<string> {
+    const name = `bench_${randomBytes(4).toString('hex')}`;
+    const url = new URL(this.#adminUrl);
+    await this.#administer(`CREATE DATABASE ${name} OWNER manilla`);
+    url.username = 'manilla';
+    url.pathname = `/${name}`;
+    this.#made.push({ name, url: url.href, kind });
+    if (kind === 'books') await migrate(url.href);
+    return url.href;
+  }
+
+  /** Proves the books of every database. Throws on any finding: figures of broken books are worth nothing. */
+  async verify(): Promise<string> {
+    let postings = 0;
+    for (const { url } of this.#made.filter(({ kind }) => kind === 'books')) {
+      const sql = connect(url, { connectionsMax: 1, role: 'owner' });
+      try {
+        const verification = await verifyLedger(sql);
+        postings += verification.postings;
+        if (verification.findings.length > 0) {
+          throw new Error(`The books do not hold after the load: ${JSON.stringify(verification.findings.slice(0, 5))}`);
+        }
+      } finally {
+        await sql.end();
+      }
+    }
+    return `The books hold after the load: ${formatted(postings)} postings verified.`;
+  }
+
+  async drop(): Promise<void> {
+    for (const { name } of this.#made) await this.#administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  }
+
+  async #administer(statement: string): Promise<void> {
+    const sql = postgres(this.#adminUrl, { max: 1, onnotice: () => {} });
+    try {
+      await sql.unsafe(statement);
+    } finally {
+      await sql.end();
+    }
+  }
+}
+
+await main();

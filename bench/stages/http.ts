@@ -1,0 +1,106 @@
+// Transfers over HTTP through the API as it runs in production: key, rate count, validation and idempotency on, each
+// answered when its money is on disk. Beside it the same Koa stack's health, and other ledgers where they are named.
+import { randomUUID } from 'node:crypto';
+import { publicId } from '../../src/ids.ts';
+import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
+import { type BenchBook, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
+import { runLoad } from '../load.ts';
+import { type Measured, measureInTurns, type Series } from '../measure.ts';
+import type { Stage, StageResult } from '../stage.ts';
+
+const UNIT = 'requests/s';
+const CONNECTIONS = 64;
+
+export const http: Stage = {
+  name: 'http',
+  title: `POST /wallets/:id/transfer with ${CONNECTIONS} connections; ${WALLETS.toLocaleString('en')} wallets. Hot: the settlement wallet is in every transfer.`,
+  run: async (bench) => {
+    const rounds = bench.quick ? 1 : 5;
+    const seconds = bench.quick ? 2 : 6;
+    const temporal = await startBenchTemporal(bench.parts, bench.say);
+    const book = await openBook(await bench.createDatabase('books'));
+    try {
+      const api = await startBenchApi(bench.parts, book, temporal);
+      return report(await measureInTurns(series(api, book, seconds), rounds, bench.say));
+    } finally {
+      await book.close();
+    }
+  },
+};
+
+const HEALTH = `GET /health, ${CONNECTIONS} connections`;
+const transferName = (load: 'hot' | 'uniform', connections: number): string =>
+  `POST transfer, ${load}, ${connections} connections`;
+
+function series(api: BenchApi, book: BenchBook, seconds: number): Series[] {
+  const transfer = (load: 'hot' | 'uniform', connections: number): Series => ({
+    name: transferName(load, connections),
+    unit: UNIT,
+    measure: () =>
+      runLoad({
+        url: api.url,
+        connections,
+        seconds,
+        request: () => {
+          const { source, destination } = pickPair(book, load);
+          return {
+            method: 'POST',
+            path: `/v1/wallets/${publicId('wallet', source)}/transfer`,
+            headers: {
+              authorization: api.authorization,
+              'content-type': 'application/json',
+              'idempotency-key': randomUUID(),
+            },
+            body: JSON.stringify({ destinationWalletId: publicId('wallet', destination), amount: pickAmount() }),
+          };
+        },
+      }),
+  });
+  return [
+    {
+      name: HEALTH,
+      unit: UNIT,
+      measure: () =>
+        runLoad({
+          url: api.url,
+          connections: CONNECTIONS,
+          seconds,
+          request: () => ({ method: 'GET', path: '/v1/health', headers: {} }),
+        }),
+    },
+    transfer('hot', CONNECTIONS),
+    transfer('uniform', CONNECTIONS),
+    transfer('hot', 8),
+  ];
+}
+
+function report(measured: Measured[]): StageResult {
+  const of = (name: string): Measured | undefined => measured.find((one) => one.name === name);
+  const hot = of(transferName('hot', CONNECTIONS));
+  const rate = hot?.median ?? Number.NaN;
+  return {
+    measured,
+    goals: [
+      { text: `${transferName('hot', CONNECTIONS)}, a second`, atLeast: 2_300, got: rate },
+      {
+        text: `${transferName('hot', CONNECTIONS)} ÷ GET /health`,
+        atLeast: 0.5,
+        got: rate / (of(HEALTH)?.median ?? Number.NaN),
+      },
+      {
+        text: `${transferName('hot', CONNECTIONS)}, p99 ÷ p50`,
+        atMost: 5,
+        got: (hot?.details['p99 ms'] ?? Number.NaN) / (hot?.details['p50 ms'] ?? Number.NaN),
+      },
+    ],
+    plots: [
+      {
+        name: 'throughput',
+        title: 'Requests answered a second',
+        unit: `${UNIT} (median; whisker: least to most)`,
+        bars: measured,
+      },
+    ],
+    notes: [],
+  };
+}

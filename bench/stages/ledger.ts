@@ -1,0 +1,218 @@
+// The journal in one process: callers that each await their posting, on a hot account and spread over all accounts,
+// beside pgbench and beside a bare statement a posting through the same driver.
+import { connect, type Sql } from '../../src/database.ts';
+import { newUuid, publicId } from '../../src/ids.ts';
+import { walletAccount } from '../../src/ledger/chart.ts';
+import { transferMovement } from '../../src/movements/transfers.ts';
+import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
+import { said } from '../machine.ts';
+import { callInParallel, formatted, type Measured, measureInTurns, type Series } from '../measure.ts';
+import { initialisePgbench, runPgbench } from '../pgbench.ts';
+import type { Bench, Goal, Stage, StageResult } from '../stage.ts';
+
+const UNIT = 'transfers/s';
+const TPCB_SCALE = 50;
+const TPCB_CLIENTS = [4, 8, 16, 32];
+const BARE_CALLERS = [1, 8, 64];
+
+export const ledger: Stage = {
+  name: 'ledger',
+  title: `Postings through the journal in one process, each awaited; ${WALLETS.toLocaleString('en')} accounts. Hot: one account is in every transfer.`,
+  run: async (bench) => {
+    const rounds = bench.quick ? 1 : 5;
+    const seconds = bench.quick ? 2 : 5;
+    const book = await openBook(await bench.createDatabase('books'));
+    const bare = await BarePostings.open(book);
+    try {
+      const tpcb = await prepareTpcb(bench, seconds);
+      const measured = await measureInTurns(
+        [...(tpcb?.series ?? []), ...bare.series(seconds), ...journalSeries(book, seconds)],
+        rounds,
+        bench.say,
+      );
+      return report(measured, tpcb?.name, tpcb === undefined ? ['pgbench is not installed here: no TPC-B.'] : []);
+    } finally {
+      await Promise.all([bare.close(), book.close()]);
+    }
+  },
+};
+
+const journalName = (load: 'hot' | 'uniform', callers: number): string => `journal, ${load}, ${callers} callers`;
+const bareName = (load: 'hot' | 'uniform', callers: number): string => `bare statement, ${load}, ${callers} callers`;
+
+function journalSeries(book: BenchBook, seconds: number): Series[] {
+  const post = async (load: 'hot' | 'uniform'): Promise<void> => {
+    const { source, destination } = pickPair(book, load);
+    const movement = oneTransfer(book.book, walletAccount(source), walletAccount(destination), pickAmount());
+    const { outcome } = await book.journal.post(movement);
+    if (outcome !== 'posted') throw new Error(`a posting was ${outcome}`);
+  };
+  const postWhole = async (): Promise<void> => {
+    const { source, destination } = pickPair(book, 'hot');
+    const movement = transferMovement(book.book, {
+      id: newUuid(),
+      sourceWalletId: source,
+      destinationWalletId: destination,
+      amount: pickAmount(),
+      fee: 0,
+      status: 'completed',
+      description: null,
+      createdAt: new Date(),
+    });
+    const { outcome } = await book.journal.post(movement);
+    if (outcome !== 'posted') throw new Error(`a transfer was ${outcome}`);
+  };
+  return [
+    ...[1, 8, 64, 512].flatMap((callers) =>
+      (['uniform', 'hot'] as const).map((load) => ({
+        name: journalName(load, callers),
+        unit: UNIT,
+        measure: () => callInParallel(callers, seconds, () => post(load)),
+      })),
+    ),
+    {
+      name: 'journal, hot, 64 callers, with resource row, event and message',
+      unit: UNIT,
+      measure: () => callInParallel(64, seconds, postWhole),
+    },
+  ];
+}
+
+async function prepareTpcb(bench: Bench, seconds: number): Promise<{ name: string; series: Series[] } | undefined> {
+  if (said('pgbench', ['--version']) === undefined) return undefined;
+  const url = await bench.createDatabase('empty');
+  await initialisePgbench(url, TPCB_SCALE);
+  let best = { clients: 0, value: 0 };
+  for (const clients of TPCB_CLIENTS) {
+    const { value } = await runPgbench(url, { clients, seconds });
+    bench.say(`    pgbench TPC-B, ${clients} clients: ${formatted(value)} transactions/s`);
+    if (value > best.value) best = { clients, value };
+  }
+  const { clients } = best;
+  const name = `pgbench TPC-B, scale ${TPCB_SCALE}, ${clients} clients (the best of ${TPCB_CLIENTS.join(', ')})`;
+  return {
+    name,
+    series: [
+      { name, unit: 'transactions/s', measure: () => runPgbench(url, { clients, seconds }) },
+      {
+        name: `pgbench TPC-B, ${clients} clients, prepared statements`,
+        unit: 'transactions/s',
+        measure: () => runPgbench(url, { clients, seconds, protocol: 'prepared' }),
+      },
+    ],
+  };
+}
+
+/** One statement a posting, with nothing around it: what the driver and the database need for the least of ledgers. */
+class BarePostings {
+  readonly #book: BenchBook;
+  readonly #sql: Sql;
+  readonly #accounts: Map<string, number>;
+
+  constructor(book: BenchBook, sql: Sql, accounts: Map<string, number>) {
+    this.#book = book;
+    this.#sql = sql;
+    this.#accounts = accounts;
+  }
+
+  static async open(book: BenchBook): Promise<BarePostings> {
+    // The application may not write postings by itself.
+    const sql = connect(book.url, { connectionsMax: Math.max(...BARE_CALLERS), role: 'owner' });
+    const rows = await sql<{ id: string; accountId: number }[]>`
+      SELECT id, account_id FROM wallets WHERE organisation_id = ${book.book.organisationId}`;
+    return new BarePostings(book, sql, new Map(rows.map(({ id, accountId }) => [id, accountId])));
+  }
+
+  series(seconds: number): Series[] {
+    return BARE_CALLERS.flatMap((callers) =>
+      (['uniform', 'hot'] as const).map((load) => ({
+        name: bareName(load, callers),
+        unit: UNIT,
+        measure: () => callInParallel(callers, seconds, () => this.#post(load)),
+      })),
+    );
+  }
+
+  async #post(load: 'hot' | 'uniform'): Promise<void> {
+    const { source, destination } = pickPair(this.#book, load);
+    const debit = this.#accounts.get(source) ?? 0;
+    const credit = this.#accounts.get(destination) ?? 0;
+    const { organisationId, environment } = this.#book.book;
+    const id = newUuid();
+    const amount = pickAmount();
+    const written = await this.#sql`
+      WITH locked AS MATERIALIZED (
+        SELECT id FROM ledger.accounts
+        WHERE organisation_id = ${organisationId} AND id IN (${debit}, ${credit}) ORDER BY id FOR NO KEY UPDATE
+      ), debited AS (
+        UPDATE ledger.accounts SET balance = balance - ${amount}
+        WHERE organisation_id = ${organisationId} AND id = ${debit} AND EXISTS (SELECT FROM locked)
+        RETURNING balance
+      ), credited AS (
+        UPDATE ledger.accounts SET balance = balance + ${amount}
+        WHERE organisation_id = ${organisationId} AND id = ${credit} AND EXISTS (SELECT FROM debited)
+        RETURNING balance
+      ), transaction AS (
+        INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, effective_at)
+        VALUES (${organisationId}, ${environment}, ${id}, ${`bench/${id}`}, 'transfer', ${publicId('transfer', id)}, now())
+      )
+      INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id,
+                                   amount, debit_balance_after, credit_balance_after)
+      SELECT ${organisationId}, ${environment}, ${id}, ${debit}, ${credit}, ${amount}, debited.balance, credited.balance
+      FROM debited, credited`;
+    if (written.count !== 1) throw new Error('a bare posting was not written');
+  }
+
+  close(): Promise<void> {
+    return this.#sql.end({ timeout: 5 });
+  }
+}
+
+function report(measured: Measured[], tpcb: string | undefined, notes: string[]): StageResult {
+  const of = (name: string): number => measured.find((one) => one.name === name)?.median ?? Number.NaN;
+  const ratio = (ours: string, yardstick: string): number => of(ours) / of(yardstick);
+  const beside = (load: 'hot' | 'uniform', callers: number, atLeast: number): Goal[] =>
+    tpcb === undefined
+      ? []
+      : [
+          {
+            text: `${journalName(load, callers)} ÷ pgbench TPC-B`,
+            atLeast,
+            got: ratio(journalName(load, callers), tpcb),
+          },
+        ];
+  return {
+    measured,
+    goals: [
+      ...beside('hot', 64, 5),
+      ...beside('uniform', 64, 5),
+      ...beside('hot', 512, 8),
+      ...beside('uniform', 512, 8),
+      {
+        text: 'hot ÷ uniform, 64 callers',
+        atLeast: 0.9,
+        got: ratio(journalName('hot', 64), journalName('uniform', 64)),
+      },
+      {
+        text: 'hot ÷ uniform, 512 callers',
+        atLeast: 0.9,
+        got: ratio(journalName('hot', 512), journalName('uniform', 512)),
+      },
+      {
+        text: 'one caller ÷ bare statement, uniform',
+        atLeast: 0.7,
+        got: ratio(journalName('uniform', 1), bareName('uniform', 1)),
+      },
+      { text: 'one caller ÷ bare statement, hot', atLeast: 0.7, got: ratio(journalName('hot', 1), bareName('hot', 1)) },
+    ],
+    plots: [
+      {
+        name: 'throughput',
+        title: 'Postings a second, each awaited',
+        unit: `${UNIT} (median; whisker: least to most)`,
+        bars: measured,
+      },
+    ],
+    notes,
+  };
+}
