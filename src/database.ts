@@ -58,6 +58,12 @@ export function isContention(error: unknown): boolean {
   return code === '40001' || code === '40P01' || code === '55P03';
 }
 
+/** The name of the violated CHECK, or null when the error is something else. */
+export function violatedCheck(error: unknown): string | null {
+  const fault = error as { code?: unknown; constraint_name?: unknown } | null;
+  return fault?.code === '23514' && typeof fault.constraint_name === 'string' ? fault.constraint_name : null;
+}
+
 /** The name of the violated unique constraint, or null when the error is something else. */
 export function violatedUnique(error: unknown): string | null {
   const fault = error as { code?: unknown; constraint_name?: unknown } | null;

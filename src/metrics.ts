@@ -180,6 +180,11 @@ export const reviewCaseAge = standing(
   'Age of the oldest open review case; 0 when there is none.',
   ['environment'],
 );
+export const railPaused = standing(
+  'manilla_rail_paused',
+  '1 while operations have paused the rail, 0 while it sends.',
+  ['environment'],
+);
 export const databaseConnections = standing(
   'manilla_database_connections',
   'Connections that all processes of the service hold to this database.',

@@ -1,5 +1,6 @@
 // The steps of a bank transfer, the same for withdrawals, refunds to a bank and payout items. What differs, how each
 // stands in the books, is given by a `TransferBook`.
+import { activityInfo } from '@temporalio/activity';
 import type { Movement } from '../ledger/journal.ts';
 import type { Book } from '../money.ts';
 import {
@@ -9,17 +10,24 @@ import {
   type TransferInstruction,
   type TransferReport,
 } from '../rail/port.ts';
+import { isRailPaused } from '../records/railPauses.ts';
 import {
   decideTransfer,
   type RailWord,
   type TransferDecision,
   type TransferState,
 } from '../workflows/bankTransfer/decide.ts';
-import type { BankTransferInput, OperatorDecision, TransferProgress } from '../workflows/bankTransfer/messages.ts';
+import type {
+  BankTransferInput,
+  OperatorDecision,
+  Patience,
+  TransferLimits,
+  TransferProgress,
+} from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
-import { untilDecided, wasPosted } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { impossible } from './failures.ts';
+import { impossible, railPaused } from './failures.ts';
+import { untilDecided } from './posting.ts';
 
 /** A change that moves money. */
 export type TransferChange = Extract<TransferDecision, 'complete' | 'fail' | 'return'>;
@@ -45,8 +53,22 @@ const NEVER_RECEIVED = 'The bank never received the transfer';
 
 type Answer = { word: RailWord | 'unreachable'; report: TransferReport };
 
+/** A paused rail is looked at again after this, ever more slowly up to the maximum: so long a flow waits after a resume. */
+const PAUSED_LOOK_MS = 2_000;
+const PAUSED_LOOK_MAX_MS = 45_000;
+
+/** What a step answers while the rail is paused. A patient one throws: it is repeated until the rail is resumed. */
+export function whilePaused(
+  status: TransferState,
+  limits: TransferLimits,
+  patience: Patience | undefined,
+): TransferProgress {
+  if (patience === 'patient') throw railPaused(Math.min(PAUSED_LOOK_MAX_MS, PAUSED_LOOK_MS * activityInfo().attempt));
+  return { status, rail: 'paused', limits };
+}
+
 export function createBankTransferSteps<Row, Input extends BankTransferInput>(
-  { rails, journal, log, config: { attention } }: ActivityDependencies,
+  { sql, rails, journal, log, config: { attention } }: ActivityDependencies,
   books: TransferBook<Row>,
 ) {
   function railOf(book: Book, name: string): BankRail {
@@ -83,18 +105,25 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
     }
   }
 
-  /** Asks the rail, does `act` about its answer, and posts what came of it. */
+  /**
+   * Asks the rail, does `act` about its answer, and posts what came of it. A rail that is paused is asked all the same;
+   * where its answer is one of `held`, nothing is done about it until it is resumed.
+   */
   async function advance(
     input: Input,
     act: (rail: BankRail, book: Book, row: Row, answer: Answer) => Promise<Answer> | Answer,
+    { held, patience }: { held: readonly Answer['word'][]; patience?: Patience | undefined },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
-    return await untilDecided(async () => {
+    return await untilDecided(journal, async ({ mustPost }) => {
       const { row, rail: railName, state } = await books.read(book, input.transferId);
       const rail = railOf(book, railName);
       const asked = await ask(rail, book, input.transferId);
-      const { word, report } = state === 'processing' ? await act(rail, book, row, asked) : asked;
       const limits = { ...attention, unknownIsFinalAfterMs: rail.unknownIsFinalAfterMs };
+      if (held.includes(asked.word) && (await isRailPaused(sql, book.environment))) {
+        return whilePaused(state, limits, patience);
+      }
+      const { word, report } = state === 'processing' ? await act(rail, book, row, asked) : asked;
       if (word === 'unreachable') return { status: state, rail: 'unreachable', limits };
       const decision = decideTransfer(state, word);
       if (decision === 'contradiction') {
@@ -103,35 +132,45 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       }
       const told = word === 'unknown' ? 'unknown' : 'told';
       if (decision === 'none') return { status: state, rail: told, limits };
-      const posted = wasPosted(await journal.post(await books.movement(book, row, decision, report)));
+      const posted = await mustPost(await books.movement(book, row, decision, report));
       return posted ? { status: STATE_AFTER[decision], rail: told, limits } : null;
     });
   }
 
   return {
     /** Gives the rail the instruction, unless the rail knows it already: the same reference, however often. */
-    send: (input: Input) =>
-      advance(input, (rail, book, row, answer) =>
-        answer.word === 'unknown' ? give(rail, books.instruction(book, row)) : answer,
+    send: (input: Input, patience?: Patience) =>
+      advance(
+        input,
+        (rail, book, row, answer) => (answer.word === 'unknown' ? give(rail, books.instruction(book, row)) : answer),
+        { held: ['unknown', 'unreachable'], patience },
       ),
 
     /** Asks the rail and posts what its answer means. */
-    check: (input: Input) => advance(input, (_rail, _book, _row, answer) => answer),
+    check: (input: Input, patience?: Patience) =>
+      advance(input, (_rail, _book, _row, answer) => answer, { held: ['unreachable'], patience }),
 
     /** Posts what operators decided; the rail's own word, if it has one by now, goes before theirs. */
     decide: (input: Input, { outcome, reason }: OperatorDecision) =>
-      advance(input, (_rail, _book, _row, answer) => {
-        if (answer.word === 'completed' || answer.word === 'failed' || answer.word === 'returned') return answer;
-        const word = outcome === 'complete' ? 'completed' : 'failed';
-        return { word, report: { ...emptyReport(input.transferId, word), reason } };
-      }),
+      advance(
+        input,
+        (_rail, _book, _row, answer) => {
+          if (answer.word === 'completed' || answer.word === 'failed' || answer.word === 'returned') return answer;
+          const word = outcome === 'complete' ? 'completed' : 'failed';
+          return { word, report: { ...emptyReport(input.transferId, word), reason } };
+        },
+        { held: [] },
+      ),
 
     /** Posts that the transfer was never made, unless the rail knows it after all. */
-    giveUp: (input: Input) =>
-      advance(input, (_rail, _book, _row, answer) =>
-        answer.word === 'unknown'
-          ? { word: 'failed', report: { ...emptyReport(input.transferId, 'failed'), reason: NEVER_RECEIVED } }
-          : answer,
+    giveUp: (input: Input, patience?: Patience) =>
+      advance(
+        input,
+        (_rail, _book, _row, answer) =>
+          answer.word === 'unknown'
+            ? { word: 'failed', report: { ...emptyReport(input.transferId, 'failed'), reason: NEVER_RECEIVED } }
+            : answer,
+        { held: ['unreachable'], patience },
       ),
   };
 }

@@ -1,6 +1,5 @@
-// What all flows that take in money share: reading a credit, having the rail confirm it, and deciding until it holds.
+// What all flows that take in money share: reading a credit, and having the rail confirm it.
 import { requireUuid } from '../ids.ts';
-import type { PostResult } from '../ledger/journal.ts';
 import type { Book } from '../money.ts';
 import { findInboundCredit, type InboundCredit } from '../records/inboundCredits.ts';
 import { bookOf, type FlowScope } from '../workflows/flows.ts';
@@ -27,25 +26,4 @@ export async function confirmCredit({ rails }: ActivityDependencies, book: Book,
   if (report.amount !== credit.amount || report.accountNumber !== credit.accountNumber) {
     throw unconfirmed('the rail tells another amount or account than its callback did');
   }
-}
-
-/** More rounds than any race between a credit, an expiry and a refund can need. */
-const ROUNDS_MAX = 20;
-
-/**
- * Reads, decides and posts until it holds: `round` answers null when another writer was first, and then everything is
- * read again.
- */
-export async function untilDecided<Result>(round: () => Promise<Result | null>): Promise<Result> {
-  for (let count = 0; count < ROUNDS_MAX; count += 1) {
-    const result = await round();
-    if (result !== null) return result;
-  }
-  throw impossible(`overtaken ${ROUNDS_MAX} times in a row`);
-}
-
-/** Whether this attempt posted it. False: it is there since an earlier one, or was overtaken; reading again tells. */
-export function wasPosted(result: PostResult): boolean {
-  if (result.outcome === 'refused') throw impossible(`a posting that may not be refused was: ${result.code}`);
-  return result.outcome === 'posted';
 }

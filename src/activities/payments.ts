@@ -1,7 +1,6 @@
 // The payment flow's effects on the books. Each reads the state, lets the rules decide, and posts with one statement
 // that holds only if the state is still the one that was read; so each may run twice, and two may race.
 import { requireUuid } from '../ids.ts';
-import type { PostResult } from '../ledger/journal.ts';
 import type { Book, Kobo } from '../money.ts';
 import { divertCredit, reviewReasonOf } from '../movements/credits.ts';
 import { creditMovement, expiryMovement, paymentAfter } from '../movements/payments.ts';
@@ -11,9 +10,10 @@ import type { ReviewReason } from '../records/reviewCases.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { decideCredit, decideExpiry, roomAfterRefusal, type WalletRoom } from '../workflows/payment/decide.ts';
 import type { CreditReceived, PaymentInput } from '../workflows/payment/messages.ts';
-import { confirmCredit, readCredit, untilDecided, wasPosted } from './credits.ts';
+import { confirmCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
+import { type Poster, refuse, untilDecided } from './posting.ts';
 
 export type PaymentActivities = ReturnType<typeof createPaymentActivities>;
 
@@ -33,7 +33,12 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
   }
 
   /** Decides and posts one credit; null when it was overtaken and must be read again. */
-  async function postCredit(book: Book, payment: Payment, credit: InboundCredit): Promise<Payment | null> {
+  async function postCredit(
+    poster: Poster,
+    book: Book,
+    payment: Payment,
+    credit: InboundCredit,
+  ): Promise<Payment | null> {
     let room: WalletRoom = 'all';
     let reason: ReviewReason = 'over_limit';
     for (;;) {
@@ -43,10 +48,11 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
         decision.kind === 'divert'
           ? divertCredit(book, credit, decision.reason === 'wallet_refused' ? reason : decision.reason)
           : creditMovement(book, payment, next, credit, decision);
-      const result: PostResult = await journal.post(movement);
-      if (result.outcome !== 'refused') return wasPosted(result) ? next : null;
-      if (decision.kind === 'divert') throw impossible(`suspense refused a credit: ${result.code}`);
-      reason = reviewReasonOf(result.code);
+      const result = await poster.mayPost(movement);
+      if (result.outcome !== 'refused') return result.outcome === 'posted' ? next : null;
+      const refused = decision.kind === 'divert' ? null : reviewReasonOf(result, payment.targetWalletId);
+      if (refused === null) refuse(movement, result);
+      reason = refused;
       room = roomAfterRefusal(room, decision, result.code === 'WALLET_TIER1_LIMIT_EXCEEDED', payment.baseAmount);
     }
   }
@@ -63,12 +69,12 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
     /** Confirms a credit with the rail and posts it: held, settled, or into suspense with a review case. */
     async applyCredit(input: PaymentInput, { inboundCreditId }: CreditReceived): Promise<PaymentProgress> {
       const book = bookOf(input);
-      return await untilDecided(async () => {
+      return await untilDecided(journal, async (poster) => {
         const payment = await readPayment(input);
         const credit = await readCredit(dependencies, input, inboundCreditId);
         if (credit.status !== 'received') return await finish(book, payment, payment);
         await confirmCredit(dependencies, book, credit);
-        const next = await postCredit(book, payment, credit);
+        const next = await postCredit(poster, book, payment, credit);
         return next === null ? null : await finish(book, payment, next);
       });
     },
@@ -76,13 +82,13 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
     /** Ends a payment whose window closed. What was received so far goes to review. */
     async expirePayment(input: PaymentInput): Promise<PaymentProgress> {
       const book = bookOf(input);
-      return await untilDecided(async () => {
+      return await untilDecided(journal, async ({ mustPost }) => {
         const payment = await readPayment(input);
         const decision = decideExpiry(payment);
         if (decision.kind === 'leave') return await finish(book, payment, payment);
         const next: Payment = { ...payment, version: payment.version + 1, status: 'expired' };
-        const result = await journal.post(expiryMovement(book, next, decision.toReview));
-        return wasPosted(result) ? await finish(book, payment, next) : null;
+        const posted = await mustPost(expiryMovement(book, next, decision.toReview));
+        return posted ? await finish(book, payment, next) : null;
       });
     },
   };

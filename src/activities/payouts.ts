@@ -5,16 +5,17 @@ import { completeItem, holdItem, type ItemFailure, putBackItem, rollUpMovement }
 import { isSameName } from '../rail/accountNames.ts';
 import { type BankRail, RailUnavailable } from '../rail/port.ts';
 import { countPayout, findPayoutItem, listOpenItems, type PayoutItem, type SourcedItem } from '../records/payouts.ts';
+import { isRailPaused } from '../records/railPauses.ts';
 import { findWallet } from '../records/wallets.ts';
-import type { TransferProgress } from '../workflows/bankTransfer/messages.ts';
+import type { Patience, TransferProgress } from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { isNews, rollUp } from '../workflows/payout/decide.ts';
 import type { OpenItem, PayoutInput, PayoutPageInput, PayoutProgress } from '../workflows/payout/messages.ts';
 import type { PayoutItemInput } from '../workflows/payoutItem/messages.ts';
-import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
-import { untilDecided, wasPosted } from './credits.ts';
+import { createBankTransferSteps, type TransferBook, whilePaused } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
+import { untilDecided } from './posting.ts';
 
 export type PayoutActivities = ReturnType<typeof createPayoutActivities>;
 
@@ -59,18 +60,19 @@ export function createPayoutActivities(dependencies: ActivityDependencies) {
 
   /**
    * Takes a pending item's money out of the reserve: into transit, or back to the wallet where it cannot be sent. Answers
-   * whether it did so now. Throws RailUnavailable.
+   * whether it did so now; while the rail is paused the money stays where it is. Throws RailUnavailable.
    */
-  async function hold(book: Book, itemId: string): Promise<boolean> {
-    return await untilDecided(async () => {
+  async function hold(book: Book, itemId: string): Promise<boolean | 'paused'> {
+    return await untilDecided(journal, async ({ mustPost }) => {
       const sourced = await readItem(book, itemId);
       if (sourced.item.status !== 'pending') return false;
+      if (await isRailPaused(sql, book.environment)) return 'paused';
       const enquiry = await enquire(book, sourced.item);
       const movement =
         'refusal' in enquiry
           ? await putBack(book, sourced, { kind: 'payout_item_refusal', reason: enquiry.refusal, sessionId: null })
           : holdItem(book, sourced.item, enquiry.accountName);
-      return wasPosted(await journal.post(movement)) ? true : null;
+      return (await mustPost(movement)) ? true : null;
     });
   }
 
@@ -109,15 +111,19 @@ export function createPayoutActivities(dependencies: ActivityDependencies) {
    */
   const onceHeld =
     (step: typeof send) =>
-    async (input: PayoutItemInput): Promise<TransferProgress> => {
+    async (input: PayoutItemInput, patience?: Patience): Promise<TransferProgress> => {
       const book = bookOf(input);
+      const limits = async () => {
+        const { item } = await readItem(book, input.transferId);
+        return { ...config.attention, unknownIsFinalAfterMs: railOf(book, item).unknownIsFinalAfterMs };
+      };
       try {
-        return await ((await hold(book, input.transferId)) ? send : step)(input);
+        const held = await hold(book, input.transferId);
+        if (held === 'paused') return whilePaused('processing', await limits(), patience);
+        return await (held ? send : step)(input, patience);
       } catch (error) {
         if (!(error instanceof RailUnavailable)) throw error;
-        const { item } = await readItem(book, input.transferId);
-        const { unknownIsFinalAfterMs } = railOf(book, item);
-        return { status: 'processing', rail: 'unreachable', limits: { ...config.attention, unknownIsFinalAfterMs } };
+        return { status: 'processing', rail: 'unreachable', limits: await limits() };
       }
     };
 
@@ -137,13 +143,13 @@ export function createPayoutActivities(dependencies: ActivityDependencies) {
     /** Tells what the items have become, when that is news: the status changes and an event is written. */
     async rollUpPayout({ payoutId, ...scope }: Pick<PayoutInput, 'payoutId'> & Book): Promise<PayoutProgress> {
       const book = bookOf(scope);
-      return await untilDecided(async () => {
+      return await untilDecided(journal, async ({ mustPost }) => {
         const counted = await countPayout(sql, book, requireUuid('payout', payoutId));
         if (counted === null) throw impossible(`payout ${payoutId} is not in the database`);
         const { payout, ...counts } = counted;
         const progress = { status: rollUp(counts), completed: counts.completed, failed: counts.failed };
         if (!isNews(payout, counts)) return progress;
-        return wasPosted(await journal.post(rollUpMovement(book, payout, counts))) ? progress : null;
+        return (await mustPost(rollUpMovement(book, payout, counts))) ? progress : null;
       });
     },
   };

@@ -8,9 +8,9 @@ import { bookOf } from '../workflows/flows.ts';
 import type { ReviewAnswer, ReviewCaseInput, ReviewDecision } from '../workflows/reviewCase/messages.ts';
 import { createAttentionActivities } from './attention.ts';
 import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
-import { untilDecided } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
+import { untilDecided } from './posting.ts';
 
 export type ReviewCaseActivities = ReturnType<typeof createReviewCaseActivities>;
 
@@ -91,15 +91,16 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies) {
     /** Posts an operator's decision and audits it; or says why it cannot be, and the case stays open. */
     async applyDecision(input: ReviewCaseInput, decision: ReviewDecision): Promise<ReviewAnswer> {
       const book = bookOf(input);
-      const answer = await untilDecided(async (): Promise<ReviewAnswer | null> => {
+      const answer = await untilDecided(journal, async ({ mayPost }): Promise<ReviewAnswer | null> => {
         const row = await read(book, input.transferId);
         if (row.status !== 'open')
           return { outcome: 'done', message: `The case is ${row.status}.`, status: row.status };
         const movement = await movementOf(book, row, decision);
         if (typeof movement === 'string') return { outcome: 'refused', message: movement, status: row.status };
-        const result = await journal.post(movement);
+        const result = await mayPost(movement);
         if (result.outcome === 'refused') {
-          return { outcome: 'refused', message: `The wallet cannot take it now: ${result.code}.`, status: row.status };
+          const message = `The books refuse it: ${result.code}, at ${result.account ?? 'no account'}.`;
+          return { outcome: 'refused', message, status: row.status };
         }
         if (result.outcome !== 'posted') return null;
         const status = AFTER[decision.action];

@@ -7,6 +7,7 @@ import { addKeyCommands } from './keys.ts';
 import { addLedgerCommands } from './ledger.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addOrganisationCommands } from './organisations.ts';
+import { addRailCommands } from './rail.ts';
 import { addReconciliationCommands } from './reconciliation.ts';
 import { addReviewCommands } from './reviews.ts';
 import { addWalletCommands } from './wallets.ts';
@@ -25,6 +26,7 @@ export function createProgram(): Command {
   addLedgerCommands(program);
   addAttentionCommands(program);
   addFlowCommands(program);
+  addRailCommands(program);
   addReviewCommands(program);
   addReconciliationCommands(program);
   return program;

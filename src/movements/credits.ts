@@ -1,7 +1,7 @@
 // How inbound money that belongs to no payment stands in the books: in the wallet whose deposit account it came to, or in
 // suspense with a review case for a person.
-import { newUuid, publicId } from '../ids.ts';
-import { clearingAccount, UNMATCHED, walletAccount } from '../ledger/chart.ts';
+import { newUuid, publicId, type Uuid } from '../ids.ts';
+import { type AccountCode, clearingAccount, UNMATCHED, walletAccount } from '../ledger/chart.ts';
 import type { Movement, RefusalCode, Transaction } from '../ledger/journal.ts';
 import { type Posting, pairShares } from '../ledger/postings.ts';
 import { type Book, CURRENCY } from '../money.ts';
@@ -64,10 +64,12 @@ const REVIEW_REASONS: Partial<Record<RefusalCode, ReviewReason>> = {
   WALLET_TIER1_LIMIT_EXCEEDED: 'over_limit',
 };
 
-export function reviewReasonOf(code: RefusalCode): ReviewReason {
-  const reason = REVIEW_REASONS[code];
-  if (reason === undefined) throw new Error(`a credit was refused with ${code}`);
-  return reason;
+/** Null: it was not this wallet that refused, or for no reason that a credit can meet. */
+export function reviewReasonOf(
+  { code, account }: { code: RefusalCode; account: AccountCode | null },
+  walletId: Uuid,
+): ReviewReason | null {
+  return account === walletAccount(walletId) ? (REVIEW_REASONS[code] ?? null) : null;
 }
 
 /** Money into the wallet whose deposit account it came to. */

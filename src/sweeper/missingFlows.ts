@@ -33,6 +33,7 @@ import { paymentFlow } from '../workflows/payment/messages.ts';
 import { payoutFlow } from '../workflows/payout/messages.ts';
 import { refundFlow } from '../workflows/refund/messages.ts';
 import { reviewCaseFlow } from '../workflows/reviewCase/messages.ts';
+import { ATTENTION } from '../workflows/searchAttributes.ts';
 import { webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
 import { withdrawalFlow } from '../workflows/withdrawal/messages.ts';
 
@@ -127,11 +128,12 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
   return fresh === null ? null : { resource, message: fresh };
 }
 
-/** `works`: an activity of it is under way. `waits`: it is open and none is. */
+/** `works`: an activity of it is under way, or it is parked until a person decides. `waits`: it is open and idle. */
 async function lookUp(client: Client, flowId: string): Promise<'closed' | 'works' | 'waits'> {
   try {
-    const { status, raw } = await client.workflow.getHandle(flowId).describe();
+    const { status, raw, typedSearchAttributes } = await client.workflow.getHandle(flowId).describe();
     if (status.name !== 'RUNNING') return 'closed';
+    if (typedSearchAttributes.get(ATTENTION) !== undefined) return 'works'; // told already, and it waits its turn
     return (raw.pendingActivities ?? []).length > 0 || raw.pendingWorkflowTask ? 'works' : 'waits';
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'closed';

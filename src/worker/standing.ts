@@ -9,6 +9,7 @@ import {
   outboxLag,
   parkedFlowAge,
   parkedFlows,
+  railPaused,
   reviewCaseAge,
   suspenseBalance,
   unattemptedAge,
@@ -16,19 +17,27 @@ import {
 } from '../metrics.ts';
 import type { Source } from '../metricsServer.ts';
 import { CHOICES } from '../workflows/attention/decide.ts';
+import type { AttentionCause } from '../workflows/attention/messages.ts';
 import { FLOW_TOPIC } from '../workflows/flows.ts';
 import { ATTENTION, ATTENTION_SINCE } from '../workflows/searchAttributes.ts';
 
 /** Shorter than a scrape waits, so that the database is not still at it when the next one comes. */
 const STATEMENT_TIMEOUT_MS = 2_000;
-/** The longest waiting is looked for among this many parked flows; with more, the count alone is alarm enough. */
+/** The longest waiting of a cause is looked for among so many; with more, the count alone is alarm enough. */
 const PARKED_LOOKED_AT_MAX = 1_000;
 
 const TOPICS = [FLOW_TOPIC, 'event'];
 const ENVIRONMENTS = ['test', 'live'];
 
 const BY_TOPIC = { outboxDepth, outboxLag };
-const BY_ENVIRONMENT = { undeliveredAge, unattemptedAge, suspenseBalance, openReviewCases, reviewCaseAge };
+const BY_ENVIRONMENT = {
+  undeliveredAge,
+  unattemptedAge,
+  suspenseBalance,
+  openReviewCases,
+  reviewCaseAge,
+  railPaused,
+};
 type GaugeName = keyof typeof BY_TOPIC | keyof typeof BY_ENVIRONMENT | 'databaseConnections';
 
 /** What the database knows, in one statement. Close it before the process ends. */
@@ -73,6 +82,8 @@ export function databaseStanding(databaseUrl: string): Source & { close: () => P
           SELECT 'reviewCaseAge', environment, extract(epoch FROM now() - min(created_at))::float8
           FROM review_cases WHERE status IN ('open', 'sending') GROUP BY environment
           UNION ALL
+          SELECT 'railPaused', environment, 1 FROM rail_pauses
+          UNION ALL
           SELECT 'databaseConnections', '', count(*)::float8 FROM pg_stat_activity
           WHERE datname = current_database() AND application_name = current_setting('application_name')
         )
@@ -104,22 +115,31 @@ function show(rows: readonly { gauge: GaugeName; label: string; value: number }[
 /** Causes that are shown as 0 while no flow waits for them, so that the first one counts as a rise. */
 const CAUSES = Object.keys(CHOICES);
 
+/** One pause, or one dead endpoint, parks every flow that it concerns. */
+const BY_THE_THOUSAND: readonly AttentionCause[] = ['rail_paused', 'rail_unreachable', 'webhook_retries_spent'];
+const MANY = BY_THE_THOUSAND.map((cause) => `'${cause}'`).join(', ');
+
 /** The flows that wait for a person, as Temporal's visibility lists them. */
 export function parkedStanding(client: Client): Source {
   return {
     name: 'temporal',
     look: async () => {
-      const query = `${ATTENTION.name} IS NOT NULL AND ExecutionStatus = 'Running'`;
       const found = new Map<string, { count: number; since: number }>();
-      let lookedAt = 0;
-      for await (const { typedSearchAttributes } of client.workflow.list({ query })) {
-        const cause = typedSearchAttributes.get(ATTENTION) ?? 'other';
-        const since = typedSearchAttributes.get(ATTENTION_SINCE)?.getTime() ?? Date.now();
-        const one = found.get(cause) ?? { count: 0, since };
-        found.set(cause, { count: one.count + 1, since: Math.min(one.since, since) });
-        lookedAt += 1;
-        if (lookedAt === PARKED_LOOKED_AT_MAX) break;
-      }
+      // Those that come by the thousand are looked at apart from the others, which they would hide behind the maximum.
+      await Promise.all(
+        [`NOT IN (${MANY})`, ...BY_THE_THOUSAND.map((cause) => `= '${cause}'`)].map(async (which) => {
+          const query = `${ATTENTION.name} IS NOT NULL AND ${ATTENTION.name} ${which} AND ExecutionStatus = 'Running'`;
+          let lookedAt = 0;
+          for await (const { typedSearchAttributes } of client.workflow.list({ query })) {
+            const cause = typedSearchAttributes.get(ATTENTION) ?? 'other';
+            const since = typedSearchAttributes.get(ATTENTION_SINCE)?.getTime() ?? Date.now();
+            const one = found.get(cause) ?? { count: 0, since };
+            found.set(cause, { count: one.count + 1, since: Math.min(one.since, since) });
+            lookedAt += 1;
+            if (lookedAt === PARKED_LOOKED_AT_MAX) break;
+          }
+        }),
+      );
       const now = Date.now();
       return () => {
         for (const cause of new Set([...CAUSES, ...found.keys()])) {

@@ -14,6 +14,7 @@ test.each([
     null,
   ],
   ['a rail away for the limit', { rail: 'unreachable', unreachableForMs: 3_600_000, openForMs: 1 }, 'rail_unreachable'],
+  ['a paused rail, however long', { rail: 'paused', unreachableForMs: 9e9, openForMs: 9e9 }, null],
   ['a contradiction, at once', { rail: 'contradiction', unreachableForMs: 0, openForMs: 0 }, 'rail_contradiction'],
 ] as const)('%s', (_name, waiting, expected) => {
   expect(decideAttention(waiting, LIMITS)).toBe(expected);
@@ -26,6 +27,8 @@ describe('a resolution', () => {
     ['that is no object', 'rail_unreachable', null, /one object/],
     ['with an unknown action', 'rail_unreachable', { ...asked, action: 'refund' as never }, /retry, complete, fail/],
     ['with an action of another cause', 'rail_contradiction', { ...asked, action: 'fail' }, /retry, keep/],
+    ['of a flow that waits for a paused rail', 'rail_paused', asked, /after `rail resume`/],
+    ['that decides what the ledger must', 'posting_refused', { ...asked, action: 'complete' }, /one of retry:/],
     ['without a reason', 'rail_unreachable', { ...asked, reason: ' ' }, /reason/],
     ['without an operator', 'rail_unreachable', { action: 'retry', reason: 'x' }, /operator/],
   ] as const)('%s is refused in words', (_name, cause, resolution, message) => {

@@ -8,27 +8,46 @@ export interface AttentionLimits {
 }
 
 export interface Waiting {
-  rail: 'told' | 'unknown' | 'unreachable' | 'contradiction';
+  rail: 'told' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
   /** How long the rail has not answered, without a break. */
   unreachableForMs: number;
   /** How long the outcome has been open. */
   openForMs: number;
 }
 
-/** Whether a flow that waits must park, and why. */
-export function decideAttention(waiting: Waiting, limits: AttentionLimits): AttentionCause | null {
+/** Whether a flow that waits for a rail must park, and why. A pause is wanted: it parks nothing, however long it lasts. */
+export function decideAttention(
+  waiting: Waiting,
+  limits: AttentionLimits,
+): 'rail_contradiction' | 'rail_unreachable' | 'outcome_unknown' | null {
   if (waiting.rail === 'contradiction') return 'rail_contradiction';
+  if (waiting.rail === 'paused') return null;
   if (waiting.rail === 'unreachable') {
     return waiting.unreachableForMs >= limits.railUnreachableMs ? 'rail_unreachable' : null;
   }
   return waiting.openForMs >= limits.outcomeUnknownMs ? 'outcome_unknown' : null;
 }
 
-/** What can be asked of a flow that is parked for this cause. */
-export const CHOICES: Record<AttentionCause, readonly ResolveAction[]> = {
-  rail_unreachable: ['retry', 'complete', 'fail'],
-  outcome_unknown: ['retry', 'complete', 'fail'],
-  rail_contradiction: ['retry', 'keep'],
+const WITHOUT_THE_RAIL = {
+  retry: 'ask the rail again and go on',
+  complete: 'post it as paid out, without the rail’s word; needs two operators',
+  fail: 'put the money back into the wallet, without the rail’s word; needs two operators',
+};
+
+/** What can be asked of a flow that is parked for this cause, and what each does. */
+export const CHOICES: Record<AttentionCause, Partial<Record<ResolveAction, string>>> = {
+  rail_unreachable: WITHOUT_THE_RAIL,
+  outcome_unknown: WITHOUT_THE_RAIL,
+  rail_contradiction: {
+    retry: 'ask the rail again and go on',
+    keep: 'leave the books as they are; the difference is settled with the bank by hand',
+  },
+  rail_paused: {},
+  posting_refused: { retry: 'do the step again: everything is read anew, and nothing is posted twice' },
+  webhook_retries_spent: {
+    retry: 'start the schedule of attempts anew',
+    keep: 'give up: the delivery stays failed, and the integrator can still have it sent again',
+  },
 };
 
 /** What moves money without the rail's word needs two people. */
@@ -37,10 +56,13 @@ const NEEDS_TWO: readonly ResolveAction[] = ['complete', 'fail'];
 /** Why a resolution is refused, in words that tell the operator what to do; null when it is allowed. */
 export function refuseResolution(cause: AttentionCause | null, resolution: Partial<Resolution> | null): string | null {
   if (cause === null) return 'This flow is not parked: it goes on by itself, and there is nothing to resolve.';
+  if (cause === 'rail_paused') {
+    return 'Operations have paused the rail. The flow goes on by itself after `rail resume`; there is nothing to resolve.';
+  }
   if (resolution === null || typeof resolution !== 'object')
     return 'Send one object: {"action", "reason", "operator"}.';
   const { action, reason, operator } = resolution;
-  const choices = CHOICES[cause];
+  const choices = Object.keys(CHOICES[cause]);
   if (action === undefined || !choices.includes(action)) {
     return `action must be one of ${choices.join(', ')}: the flow is parked because of ${cause}.`;
   }

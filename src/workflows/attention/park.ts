@@ -1,12 +1,14 @@
 // Parking: a flow that cannot go on by itself says so in the Temporal UI and waits for an operator. While it is parked
-// nothing about its money changes.
+// nothing about its work changes.
+import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import { condition, setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow';
 import { ATTENTION, ATTENTION_SINCE } from '../searchAttributes.ts';
 import { CHOICES, decideResolution, refuseResolution } from './decide.ts';
 import {
   type AttentionCause,
+  POSTING_REFUSED,
+  type PostingRefusal,
   type Resolution,
-  type ResolveAction,
   type ResolveAnswer,
   resolve,
   retry,
@@ -16,10 +18,10 @@ import {
 export interface ParkedView {
   /** What happened, one sentence. */
   happened: string;
-  /** The rail's last words, or that there were none. */
-  railSays: string;
-  /** The money at stake and the account that it stands in. */
-  money: string;
+  /** Whose answer was the last, for example `rail`, and what it was. */
+  lastWords: { of: string; words: string };
+  /** What is at stake, and where it stands. */
+  atStake: string;
 }
 
 export interface AttentionActivities {
@@ -36,15 +38,14 @@ export interface AttentionActivities {
 
 export interface Attention {
   /** Waits for an operator, and resolves with what was decided. */
-  park: (cause: AttentionCause, view: ParkedView) => Promise<Resolution>;
+  park(cause: AttentionCause, view: ParkedView): Promise<Resolution>;
+  /** The same; resolves with null when `overtaken` comes true first. */
+  park(cause: AttentionCause, view: ParkedView, overtaken: () => boolean): Promise<Resolution | null>;
+  /** Does a step that posts. Where the ledger refuses, the flow is parked, and `retry` does the step again. */
+  untilPosted: <Answer>(step: () => Promise<Answer>) => Promise<Answer>;
+  /** Shows the cause while `work` goes on. It ends by itself: there is nothing to resolve. */
+  showWhile: <Answer>(cause: 'rail_paused', work: () => Promise<Answer>) => Promise<Answer>;
 }
-
-const MEANING: Record<ResolveAction, string> = {
-  retry: 'ask the rail again and go on',
-  complete: 'post it as paid out, without the rail’s word; needs two operators',
-  fail: 'put the money back into the wallet, without the rail’s word; needs two operators',
-  keep: 'leave the books as they are; the difference is settled with the bank by hand',
-};
 
 /** Installs the handlers. Call it before the first await, so that a flow that is not parked can say so. */
 export function createAttention(
@@ -89,9 +90,9 @@ export function createAttention(
         '',
         view.happened,
         '',
-        `The rail’s last words: ${view.railSays}`,
+        `The ${view.lastWords.of}’s last words: ${view.lastWords.words}`,
         '',
-        `Money at stake: ${view.money}. Nothing about it changes while this flow is parked.`,
+        `At stake: ${view.atStake}. Nothing about it changes while this flow is parked.`,
         ...(proposal === null
           ? []
           : [
@@ -103,32 +104,44 @@ export function createAttention(
         '',
         '| action | what it does |',
         '|---|---|',
-        ...CHOICES[cause].map((action) => `| ${action} | ${MEANING[action]} |`),
+        ...Object.entries(CHOICES[cause]).map(([action, meaning]) => `| ${action} | ${meaning} |`),
         '',
         '```json',
-        '{"action": "retry", "reason": "the bank is back", "operator": "you"}',
+        '{"action": "retry", "reason": "what was wrong is put right", "operator": "you"}',
         '```',
       ].join('\n'),
     );
   }
 
-  return {
-    async park(why, about) {
-      cause = why;
-      view = about;
-      proposal = null;
-      decided = null;
-      upsertSearchAttributes([
-        { key: ATTENTION, value: why },
-        { key: ATTENTION_SINCE, value: new Date() },
-      ]);
-      show();
-      await condition(() => decided !== null);
-      const { action, operator, reason, evidence } = decided as unknown as Resolution;
-      const backing =
-        proposal === null
-          ? ''
-          : ` [proposed by ${(proposal as Resolution).operator}: ${(proposal as Resolution).reason}]`;
+  function enter(why: AttentionCause, about: ParkedView | null): void {
+    cause = why;
+    view = about;
+    proposal = null;
+    decided = null;
+    upsertSearchAttributes([
+      { key: ATTENTION, value: why },
+      { key: ATTENTION_SINCE, value: new Date() },
+    ]);
+    show();
+  }
+
+  function leave(): void {
+    cause = null;
+    upsertSearchAttributes([
+      { key: ATTENTION, value: null },
+      { key: ATTENTION_SINCE, value: null },
+    ]);
+  }
+
+  async function park(why: AttentionCause, about: ParkedView): Promise<Resolution>;
+  async function park(why: AttentionCause, about: ParkedView, overtaken?: () => boolean): Promise<Resolution | null>;
+  async function park(why: AttentionCause, about: ParkedView, overtaken = () => false): Promise<Resolution | null> {
+    enter(why, about);
+    await condition(() => decided !== null || overtaken());
+    const decision = decided;
+    if (decision !== null) {
+      const { action, operator, reason, evidence } = decision;
+      const backing = proposal === null ? '' : ` [proposed by ${proposal.operator}: ${proposal.reason}]`;
       await recordAct({
         organisationId,
         environment,
@@ -137,12 +150,49 @@ export function createAttention(
         operator,
         reason: `${why}: ${reason}${evidence === undefined ? '' : ` (${evidence})`}${backing}`,
       });
-      cause = null;
-      upsertSearchAttributes([
-        { key: ATTENTION, value: null },
-        { key: ATTENTION_SINCE, value: null },
-      ]);
-      return decided as unknown as Resolution;
+    }
+    leave();
+    return decision;
+  }
+
+  return {
+    park,
+    async untilPosted(step) {
+      for (;;) {
+        try {
+          return await step();
+        } catch (error) {
+          const refusal = refusalIn(error);
+          if (refusal === null) throw error;
+          await park('posting_refused', refusedView(refusal));
+          setCurrentDetails('**retrying** the posting that the ledger refused.');
+        }
+      }
     },
+    async showWhile(why, work) {
+      enter(why, null);
+      try {
+        return await work();
+      } finally {
+        leave();
+      }
+    },
+  };
+}
+
+/** What the ledger refused, if that is why a step failed. */
+function refusalIn(error: unknown): PostingRefusal | null {
+  const cause = error instanceof ActivityFailure ? error.cause : null;
+  if (!(cause instanceof ApplicationFailure) || cause.type !== POSTING_REFUSED) return null;
+  return cause.details?.[0] as PostingRefusal;
+}
+
+function refusedView({ code, account, transaction, postings }: PostingRefusal): ParkedView {
+  const what = transaction === null ? 'a change of its rows' : `the transaction ${transaction}`;
+  const stands = postings.map(({ debit, credit, amount }) => `${amount} kobo in ${debit}, on the way to ${credit}`);
+  return {
+    happened: `The ledger refused ${what}, which it has no reason to refuse: a bug, or something was changed by hand.`,
+    lastWords: { of: 'ledger', words: account === null ? code : `${code}, at ${account}` },
+    atStake: stands.length === 0 ? 'no money was to move' : stands.join('; '),
   };
 }

@@ -45,8 +45,8 @@ export type TransferStep = 'send' | 'check' | 'give_up';
 
 /** What is known after the last step. */
 export interface TransferKnowledge {
-  /** What the rail said: its word, that it knows no such reference, or nothing. */
-  rail: 'told' | 'unknown' | 'unreachable' | 'contradiction';
+  /** What the rail said: its word, that it knows no such reference, or nothing, maybe because operations paused it. */
+  rail: 'told' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
   sends: number;
   sinceSendMs: number;
   /** How long the rail may take to know a reference that it got. */

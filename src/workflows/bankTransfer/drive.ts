@@ -3,17 +3,27 @@
 //   1. Give it to the rail by its fixed reference, unless the rail knows it.   A lost answer is unknown, never failed.
 //   2. Wait for the rail's word, and ask for it.    Woken by `railReported`; asks by itself when no callback comes.
 //   3. Unknown to the rail for good: the same reference is sent again; after the last send, the money goes back.
-//   4. The rail away, silent or contradicting itself for too long: park, and do what an operator decides.
+//   4. The rail paused by operations: nothing is sent, and the flow goes on by itself when it is resumed.
+//   5. The rail away, silent or contradicting itself for too long: park, and do what an operator decides.
 import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { decideAttention } from '../attention/decide.ts';
-import type { AttentionCause, Resolution } from '../attention/messages.ts';
+import type { Resolution } from '../attention/messages.ts';
 import { type AttentionActivities, createAttention, type ParkedView } from '../attention/park.ts';
 import { showState } from '../state.ts';
 import { checkPauseMs, decideStep, type TransferState, type TransferStep } from './decide.ts';
-import { type BankTransferInput, type OperatorDecision, railReported, type TransferProgress } from './messages.ts';
+import {
+  type BankTransferInput,
+  type OperatorDecision,
+  type Patience,
+  railReported,
+  type TransferProgress,
+} from './messages.ts';
 
 /** The steps, as activities. Each reads the books, asks the rail, and posts what its answer means. */
-export type BankTransferSteps<Input> = Record<TransferStep, (input: Input) => Promise<TransferProgress>> & {
+export type BankTransferSteps<Input> = Record<
+  TransferStep,
+  (input: Input, patience?: Patience) => Promise<TransferProgress>
+> & {
   /** Posts what operators decided, unless the rail's word came first. */
   decide: (input: Input, decision: OperatorDecision) => Promise<TransferProgress>;
 };
@@ -24,6 +34,10 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
   activities: AttentionActivities,
 ): Promise<TransferState> {
   const attention = createAttention({ ...input, subject: input.transferId }, activities);
+  const take = (step: TransferStep, decision: OperatorDecision | null) =>
+    attention.untilPosted(() => (decision === null ? steps[step](input) : steps.decide(input, decision)));
+  const waitForResume = (step: TransferStep) =>
+    attention.untilPosted(() => attention.showWhile('rail_paused', () => steps[step](input, 'patient')));
   let news = 0;
   setHandler(railReported, () => {
     news += 1;
@@ -38,14 +52,19 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
   let unreachableSince: number | null = null;
   for (;;) {
     const heard = news;
+    setCurrentDetails(details(input, sends, step === 'send' ? 'is given to the rail' : 'is asked about'));
+    const answer = await take(step, decision);
+    const wasPaused = answer.rail === 'paused';
+    if (wasPaused) setCurrentDetails(details(input, sends, SAYS.paused));
+    const { status, rail, limits } = wasPaused ? await waitForResume(step) : answer;
+    decision = null;
+    if (wasPaused) unreachableSince = null;
     if (step === 'send') {
       sends += 1;
       sentAt = Date.now();
       checks = 0;
+      if (wasPaused) openSince = sentAt;
     }
-    setCurrentDetails(details(input, sends, step === 'send' ? 'is given to the rail' : 'is asked about'));
-    const { status, rail, limits } = await (decision === null ? steps[step](input) : steps.decide(input, decision));
-    decision = null;
     if (status !== 'processing' && (rail === 'told' || rail === 'unknown')) {
       if (news === heard) {
         showState(status);
@@ -93,6 +112,7 @@ const SAYS: Record<TransferProgress['rail'], string> = {
   told: 'is with the rail; waiting for its word',
   unknown: 'is not known to the rail (yet)',
   unreachable: 'waits: the rail does not answer',
+  paused: 'waits: the rail is paused by operations. It goes on by itself within a minute after `rail resume`',
   contradiction: 'is spoken of by the rail in two ways: a person must look',
 };
 
@@ -108,7 +128,9 @@ function details(input: BankTransferInput, sends: number, says: string): string 
   ].join('\n');
 }
 
-const PARKED: Record<AttentionCause, Pick<ParkedView, 'happened' | 'railSays'>> = {
+type RailCause = NonNullable<ReturnType<typeof decideAttention>>;
+
+const PARKED: Record<RailCause, { happened: string; railSays: string }> = {
   rail_unreachable: {
     happened: 'The rail has not answered for longer than the limit, so nobody knows whether the money has left.',
     railSays: 'none: it cannot be reached',
@@ -123,12 +145,17 @@ const PARKED: Record<AttentionCause, Pick<ParkedView, 'happened' | 'railSays'>> 
   },
 };
 
-function parkedView(input: BankTransferInput, cause: AttentionCause, status: TransferState): ParkedView {
+function parkedView(input: BankTransferInput, cause: RailCause, status: TransferState): ParkedView {
   const stands: Record<TransferState, string> = {
     processing: 'held in transit',
     completed: 'paid out through the rail',
     failed: 'back in the wallet',
     returned: 'back in the wallet',
   };
-  return { ...PARKED[cause], money: `${input.amount} kobo, ${stands[status]} (reference ${input.transferId})` };
+  const { happened, railSays } = PARKED[cause];
+  return {
+    happened,
+    lastWords: { of: 'rail', words: railSays },
+    atStake: `${input.amount} kobo, ${stands[status]} (reference ${input.transferId})`,
+  };
 }

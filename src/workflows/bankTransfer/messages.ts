@@ -15,6 +15,12 @@ export interface BankTransferInput extends FlowScope {
 /** The rail has news of this transfer. It says no more than that: the flow asks the rail. */
 export const railReported = defineSignal('railReported');
 
+/**
+ * What a step does while the rail is paused. Without it, it says so and leaves the waiting to its caller; `patient`: it is
+ * repeated until the rail is resumed, which costs the history nothing.
+ */
+export type Patience = 'patient';
+
 /** Where a transfer stands after a step. */
 export interface TransferProgress {
   status: TransferState;

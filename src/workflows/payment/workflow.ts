@@ -3,18 +3,23 @@
 //   1. Wait for money until the payment expires.    Woken by `creditReceived`, which the rail's callback sends.
 //   2. Each credit is decided and posted.           Undo: none; money that does not belong here waits in suspense.
 //   3. Settled, or expired, ends it.                A later credit starts the flow anew and goes to review.
+//   4. Where the ledger refuses what it must take: park. Credits that come meanwhile wait their turn.
 //
 // A `virtual_wallet` payment is settled in the API, by the wallet that pays it: `paid` ends its flow, and nothing is left
 // to do.
 import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { PaymentActivities } from '../../activities/payments.ts';
+import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { showState } from '../state.ts';
 import { type CreditReceived, creditReceived, type PaymentInput, type PaymentResult, paid } from './messages.ts';
 
-const { applyCredit, expirePayment } = proxyActivities<PaymentActivities>(MONEY_ACTIVITY);
+const { applyCredit, expirePayment, recordAct } = proxyActivities<PaymentActivities & AttentionActivities>(
+  MONEY_ACTIVITY,
+);
 
 export async function payment(input: PaymentInput): Promise<PaymentResult> {
+  const attention = createAttention({ ...input, subject: input.paymentId }, { recordAct });
   const inbox: CreditReceived[] = [];
   setHandler(creditReceived, (credit) => {
     inbox.push(credit);
@@ -31,7 +36,9 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
     setCurrentDetails(waitingFor(input, status, received));
     const credit = inbox.shift() ?? (await nextCredit(inbox, input.expiresAt, () => !isOpen()));
     if (credit === undefined && !isOpen()) break;
-    const outcome = credit === undefined ? await expirePayment(input) : await applyCredit(input, credit);
+    const outcome = await attention.untilPosted(() =>
+      credit === undefined ? expirePayment(input) : applyCredit(input, credit),
+    );
     if (outcome.status === 'partial' && status !== 'partial') showState('partial');
     status = outcome.status;
     received = outcome.amountReceived;

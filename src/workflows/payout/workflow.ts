@@ -13,6 +13,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { PayoutActivities } from '../../activities/payouts.ts';
+import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { payoutItemSummary } from '../payoutItem/messages.ts';
 import { payoutItem } from '../payoutItem/workflow.ts';
@@ -20,15 +21,18 @@ import { childOptions, slideOver, untilEnded } from './children.ts';
 import { type Page, pagesOf, roundPauseMs } from './decide.ts';
 import type { OpenItem, PayoutInput, PayoutPageInput, PayoutResult } from './messages.ts';
 
-const { listPayoutItems, rollUpPayout } = proxyActivities<PayoutActivities>(MONEY_ACTIVITY);
+const { listPayoutItems, rollUpPayout, recordAct } = proxyActivities<PayoutActivities & AttentionActivities>(
+  MONEY_ACTIVITY,
+);
 
 export async function payout(input: PayoutInput): Promise<PayoutResult> {
+  const attention = createAttention({ ...input, subject: input.payoutId }, { recordAct });
   for (let round = 0; ; round += 1) {
     setCurrentDetails(
       `**processing**: ${input.itemCount} items, ${input.amount} kobo and their fees are in the reserve.`,
     );
     await Promise.all(pagesOf(input.itemCount).map((page) => untilEnded(runPage(input, page))));
-    const { status, completed, failed } = await rollUpPayout(input);
+    const { status, completed, failed } = await attention.untilPosted(() => rollUpPayout(input));
     if (status !== 'processing') {
       setCurrentDetails(`**${status}**: ${completed} items completed, ${failed} failed.`);
       return { status };

@@ -5,7 +5,7 @@
 //   2. Without a payout flow that waits for it (the bank returned an item that had ended), roll the payout up again.
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { PayoutActivities } from '../../activities/payouts.ts';
-import type { AttentionActivities } from '../attention/park.ts';
+import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import type { PayoutItemInput, PayoutItemResult } from './messages.ts';
@@ -19,6 +19,9 @@ export async function payoutItem(input: PayoutItemInput): Promise<PayoutItemResu
     { send: sendPayoutItem, check: checkPayoutItem, give_up: giveUpPayoutItem, decide: decidePayoutItem },
     { recordAct },
   );
-  if (workflowInfo().parent === undefined) await rollUpPayout(input);
+  if (workflowInfo().parent === undefined) {
+    const attention = createAttention({ ...input, subject: input.transferId }, { recordAct });
+    await attention.untilPosted(() => rollUpPayout(input));
+  }
   return { status: status === 'completed' ? 'completed' : 'failed' };
 }

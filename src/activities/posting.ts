@@ -1,0 +1,75 @@
+// How activities post: read, decide, post, and read again where another writer was first. What the ledger has no reason to
+// refuse parks its flow when it is refused all the same.
+import { violatedCheck } from '../database.ts';
+import type { Journal, Movement, PostResult } from '../ledger/journal.ts';
+import { impossible, postingRefused } from './failures.ts';
+
+/** More rounds than any race between a credit, an expiry and a refund can need. */
+const ROUNDS_MAX = 20;
+
+type Refusal = Extract<PostResult, { outcome: 'refused' }>;
+
+/** `overtaken`: it is there since an earlier attempt, or somebody else was first; reading again tells. */
+export type Posted = { outcome: 'posted' | 'overtaken' } | Refusal;
+
+export interface Poster {
+  /** Posts what the books may refuse: the caller has an answer to that, or calls `refuse`. */
+  mayPost: (movement: Movement) => Promise<Posted>;
+  /** Posts what the books have no reason to refuse. Whether it was this call that posted it; false: read again. */
+  mustPost: (movement: Movement) => Promise<boolean>;
+}
+
+/** Parks the flow because of a refusal that has no story. */
+export function refuse({ transaction }: Movement, { code, account }: { code: string; account: string | null }): never {
+  throw postingRefused({
+    code,
+    account,
+    transaction: transaction?.key ?? null,
+    postings: (transaction?.postings ?? []).map(({ debit, credit, amount }) => ({ debit, credit, amount })),
+  });
+}
+
+/**
+ * Reads, decides and posts until it holds: `round` answers null when another writer was first, and then everything is
+ * read again. Throws POSTING_REFUSED, which is for an operator; any other failure is repeated.
+ */
+export async function untilDecided<Result>(
+  journal: Journal,
+  round: (poster: Poster) => Promise<Result | null>,
+): Promise<Result> {
+  const duplicates = new Set<string>();
+
+  async function mayPost(movement: Movement): Promise<Posted> {
+    const result = await post(journal, movement);
+    if (result.outcome === 'refused') return result;
+    if (result.outcome !== 'duplicate') return { outcome: result.outcome === 'posted' ? 'posted' : 'overtaken' };
+    // An earlier attempt posted it, and reading again shows so. A second time, the rows contradict the books.
+    const key = movement.transaction?.key ?? '';
+    if (duplicates.has(key)) refuse(movement, { code: 'DUPLICATE', account: null });
+    duplicates.add(key);
+    return { outcome: 'overtaken' };
+  }
+
+  async function mustPost(movement: Movement): Promise<boolean> {
+    const result = await mayPost(movement);
+    if (result.outcome === 'refused') refuse(movement, result);
+    return result.outcome === 'posted';
+  }
+
+  for (let count = 0; count < ROUNDS_MAX; count += 1) {
+    const result = await round({ mayPost, mustPost });
+    if (result !== null) return result;
+  }
+  throw impossible(`overtaken ${ROUNDS_MAX} times in a row`);
+}
+
+/** Posts one movement. A constraint that it breaks is a refusal that nobody may have foreseen. */
+async function post(journal: Journal, movement: Movement): Promise<PostResult> {
+  try {
+    return await journal.post(movement);
+  } catch (error) {
+    const constraint = violatedCheck(error);
+    if (constraint !== null) refuse(movement, { code: constraint, account: null });
+    throw error;
+  }
+}

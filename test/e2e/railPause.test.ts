@@ -1,0 +1,235 @@
+// A rail that operations pause: what is asked for is accepted and waits, nothing is sent, nothing fails or parks however
+// long it lasts, and all of it goes on by itself after `rail resume`.
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { pauseRail, resumeRail } from '../../src/records/railPauses.ts';
+import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
+import type { Resource } from '../support/api.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { replayEverything } from '../support/histories.ts';
+import { until } from '../support/until.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const run = promisify(execFile);
+
+/** A flow parks when the rail has been away for a second. */
+const LIMIT_MS = 1_000;
+/** An account at a bank that cannot be reached about it. */
+const UNAVAILABLE = '9999999008';
+const TAKES = '0123456789';
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows({
+    settings: {
+      ATTENTION_RAIL_UNREACHABLE_SECONDS: String(LIMIT_MS / 1000),
+      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+    },
+  });
+});
+
+afterEach(async () => {
+  await resume();
+});
+
+afterAll(async () => {
+  await replayEverything(flows);
+  const { findings } = await verifyLedger(flows.sql);
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+async function cli(...words: string[]): Promise<unknown> {
+  const { stdout } = await run(process.execPath, [CLI, ...words, '--json'], {
+    env: { ...process.env, DATABASE_URL: flows.databaseUrl, TEMPORAL_ADDRESS: flows.services.config.temporal.address },
+  });
+  return JSON.parse(stdout);
+}
+
+const rail = (...words: string[]): Promise<unknown> => cli('rail', ...words);
+/** What the commands do, without a process for each. */
+const act = { operator: 'ngozi', reason: 'maintenance at the bank' };
+const pause = () => pauseRail(flows.sql, 'test', act);
+const resume = () => resumeRail(flows.sql, 'test', act);
+
+async function withdraw(accountNumber: string): Promise<Resource & { walletId: string }> {
+  const walletId = await flows.createWallet(undefined, { balance: 103_000 });
+  const body = { amount: 100_000, accountNumber, bankCode: '058' };
+  const { status, data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
+  expect(status).toBe(201);
+  return { ...data, walletId };
+}
+
+/** What the flow says of itself once it shows this cause. */
+const untilShown = (id: string, cause: string): Promise<string> =>
+  until(`${id} to show ${cause}`, async () => {
+    const flow = flows.temporal.workflow.getHandle(id);
+    const described = await flow.describe().catch(() => null); // not started yet
+    if (described?.typedSearchAttributes.get(ATTENTION) !== cause) return undefined;
+    const metadata = await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+    return metadata.currentDetails;
+  });
+
+/** How often the bank was asked to make any of these transfers. */
+async function sendsOf(...references: string[]): Promise<number> {
+  const [row] = await flows.sql<{ sends: number }[]>`
+    SELECT coalesce(sum(times), 0)::int AS sends FROM sandbox_bank.requests WHERE reference = ANY (${references})`;
+  return row?.sends ?? 0;
+}
+
+/** The attempt that a flow's step is at: it has been repeated so often, for so long. */
+const untilRepeated = (id: string, attempt: number) =>
+  until(`the step of ${id} to be repeated`, async () => {
+    const { raw } = await flows.temporal.workflow.getHandle(id).describe();
+    return raw.pendingActivities?.some((one) => (one.attempt ?? 0) >= attempt);
+  });
+
+describe('while the rail is paused', () => {
+  test('a withdrawal, a refund and a payout are accepted and wait; nothing is sent; then all are paid', async () => {
+    const seller = await flows.createWallet();
+    const payment = await flows.createPayment(seller, 200_000);
+    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, {
+      senderAccountNumber: TAKES,
+      senderBankCode: '058',
+    });
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+
+    await pause();
+    const withdrawal = await withdraw(TAKES);
+    const { data: refund } = await flows.test.money(`/payments/${payment.id}/refund`, { amount: 50_000 });
+    const sourceWalletId = await flows.createWallet(undefined, { balance: 206_000 });
+    const bankAccount = { accountNumber: TAKES, bankCode: '058' };
+    const items = [
+      { amount: 100_000, bankAccount },
+      { amount: 100_000, bankAccount },
+    ];
+    const { status, data: payout } = await flows.test.money('/payouts', { sourceWalletId, items });
+    expect(status).toBe(202);
+    const itemIds = (payout.items as Resource[]).map(({ id }) => id);
+    const references = [withdrawal.id, refund.id, ...itemIds];
+    for (const id of references) {
+      expect(await untilShown(id, 'rail_paused')).toMatch(/paused by operations/);
+    }
+    // An item's money stays in the reserve, and every flow is older than the limit after which it would park.
+    expect(await flows.accountBalance(`reserve:payout:${payout.id}`)).toBe(206_000);
+    await untilRepeated(withdrawal.id, 3);
+    expect(Date.now() - Date.parse(withdrawal.createdAt as string)).toBeGreaterThan(LIMIT_MS);
+    for (const id of references) await untilShown(id, 'rail_paused');
+    expect(await sendsOf(...references)).toBe(0);
+    expect((await flows.test.get(`/withdrawals/${withdrawal.id}`)).data.status).toBe('processing');
+
+    const shown = await cli('attention', 'list', '--query', `WalletId = '${withdrawal.walletId}'`);
+    expect(shown).toEqual([expect.objectContaining({ id: withdrawal.id, attention: 'rail_paused', amount: 100_000 })]);
+
+    await resume();
+    await flows.untilStatus(`/withdrawals/${withdrawal.id}`, 'completed');
+    await flows.untilStatus(`/refunds/${refund.id}`, 'completed');
+    await flows.untilStatus(`/payouts/${payout.id}`, 'completed');
+    expect(await sendsOf(...references)).toBe(references.length);
+    await until('nothing to be shown any more', async () => {
+      const flow = await flows.temporal.workflow.getHandle(withdrawal.id).describe();
+      return flow.typedSearchAttributes.get(ATTENTION) === undefined;
+    });
+  }, 120_000);
+
+  test('money that comes in is placed as ever', async () => {
+    await pause();
+    const walletId = await flows.createWallet();
+    const payment = await flows.createPayment(walletId, 10_000);
+    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    expect(await flows.balanceOf(walletId)).toBe(10_000);
+  });
+
+  test('the bank is still asked: a transfer that it had before the pause ends', async () => {
+    const accountNumber = '9999999003'; // holds what it gets
+    const { id } = await withdraw(accountNumber);
+    await until('the bank to have it', async () => (await sendsOf(id)) > 0);
+    await pause();
+    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+    await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+    expect(await sendsOf(id)).toBe(1);
+  });
+
+  test('an operator has nothing to resolve, and is told so', async () => {
+    await pause();
+    const { id } = await withdraw(TAKES);
+    await untilShown(id, 'rail_paused');
+    const resolution = ['--action', 'fail', '--reason', 'x', '--operator', 'ngozi'];
+    await expect(cli('attention', 'resolve', id, ...resolution)).rejects.toThrow(/after `rail resume`/);
+    await resume();
+    await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+  });
+});
+
+test('a flow that parked before the pause is freed by a batch retry after it', async () => {
+  const { id } = await withdraw(UNAVAILABLE);
+  await untilShown(id, 'rail_unreachable');
+  await pause();
+  await flows.test.call('PUT', `/simulations/bank-accounts/${UNAVAILABLE}`, { body: { behaviour: 'complete' } });
+  const retry = ['attention', 'retry', '--query', "Attention = 'rail_unreachable'", '--reason', 'the bank is back'];
+  await until('the parked flow to be found', async () => JSON.stringify(await cli(...retry)).includes(id));
+  await untilShown(id, 'rail_paused');
+  await resume();
+  await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+  expect(await sendsOf(id)).toBeGreaterThanOrEqual(1);
+  await flows.test.call('PUT', `/simulations/bank-accounts/${UNAVAILABLE}`, { body: { behaviour: 'unavailable' } });
+});
+
+test('a rail that is away while it is paused parks nothing; the time counts from the resume', async () => {
+  await pause();
+  const { id } = await withdraw(UNAVAILABLE);
+  await untilShown(id, 'rail_paused');
+  await untilRepeated(id, 3);
+  await untilShown(id, 'rail_paused');
+  await resume();
+  await untilShown(id, 'rail_unreachable');
+  for (const operator of ['ngozi', 'tunde']) {
+    await cli('attention', 'resolve', id, '--action', 'fail', '--reason', 'by letter', '--operator', operator);
+  }
+  await flows.untilStatus(`/withdrawals/${id}`, 'failed');
+});
+
+describe('the command', () => {
+  test('tells what it did, keeps the first reason, and writes each act to the audit trail once', async () => {
+    const words = ['test', '--operator', 'ngozi', '--reason'];
+    const before = await audited();
+    expect(await rail('pause', ...words, ' maintenance ')).toEqual({
+      environment: 'test',
+      paused: true,
+      changed: true,
+    });
+    expect(await rail('pause', ...words, 'again')).toEqual({ environment: 'test', paused: true, changed: false });
+    expect(await rail('show')).toEqual([
+      { environment: 'test', paused: true, since: expect.any(String), operator: 'ngozi', reason: 'maintenance' },
+      { environment: 'live', paused: false, since: null, operator: null, reason: null },
+    ]);
+    expect(await rail('resume', ...words, 'over')).toEqual({ environment: 'test', paused: false, changed: true });
+    expect(await rail('resume', ...words, 'over')).toEqual({ environment: 'test', paused: false, changed: false });
+    expect((await audited()).slice(before.length)).toEqual([
+      'ngozi rail.pause rail:test test maintenance',
+      'ngozi rail.resume rail:test test over',
+    ]);
+  });
+
+  test.each([
+    ['no reason', ['pause', 'test'], /required option '--reason <text>'/],
+    ['an empty reason', ['pause', 'test', '--reason', ' '], /--reason must say why/],
+    ['no such environment', ['pause', 'prod', '--reason', 'x'], /Allowed choices are test, live/],
+  ])('%s changes nothing and says so', async (_name, words, says) => {
+    await expect(rail(...words)).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(says) });
+    expect(await flows.sql`SELECT FROM rail_pauses`).toHaveLength(0);
+  });
+});
+
+const audited = async (): Promise<string[]> =>
+  (
+    await flows.sql<{ operator: string; action: string; subject: string; environment: string; reason: string }[]>`
+      SELECT operator, action, subject, environment, reason FROM audit_log WHERE action LIKE 'rail.%' ORDER BY id`
+  ).map(({ operator, action, subject, environment, reason }) =>
+    [operator, action, subject, environment, reason].join(' '),
+  );
