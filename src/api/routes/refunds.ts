@@ -45,15 +45,16 @@ const create = route({
   handle: async (call) => {
     const { services, body, outcome } = call;
     const id = newUuid();
-    const destination = await readDestination(call, await requirePayment(call));
+    let payment = await requirePayment(call);
+    const destination = await readDestination(call, payment);
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const payment = await requirePayment(call);
       const refund = draft(id, payment, body, destination);
       const result: Single = { status: 201, data: refundView(refund) };
       const movement = movementOf(call.caller.book, payment, refund, destination);
       const posted = await services.journal.post({ ...movement, outcome: outcome(result) });
       throwRefusal(posted);
       if (posted.outcome !== 'conflict') return result;
+      payment = await requirePayment(call);
     }
     throw new Error(`a refund was overtaken ${ROUNDS_MAX} times`);
   },

@@ -1,0 +1,170 @@
+// What a request costs the database: how many statements each route sends, counted on the line, against the budget in
+// docs/performance/statements.md. A list costs the same with one row and with a hundred.
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { routeCases } from '../support/routes.ts';
+import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { type SentStatement, type StatementTap, startStatementTap } from '../support/statementTap.ts';
+import { fillLists, goodRequests, ROWS, type Send } from './requests.ts';
+
+/** A hundred payouts, payments and refunds first. */
+const FILLING_LIMIT_MS = 120_000;
+
+/** The columns of the page. */
+const KINDS = ['rate', 'claim', 'reads', 'durable', 'bank'] as const;
+type Cost = Record<(typeof KINDS)[number], number>;
+
+let database: TestDatabase;
+let tap: StatementTap;
+let api: TestApi;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  tap = await startStatementTap(database.url);
+  api = await startTestApi({ databaseUrl: database.url, databaseUrlOfApi: tap.url });
+});
+
+afterAll(async () => {
+  process.stdout.write(`${printed([...measured].map(([name, cost]) => row(name, cost)))}\n`);
+  await api.close();
+  await tap.close();
+  await database.drop();
+});
+
+const measured = new Map<string, Cost>();
+const row = (name: string, cost: Cost) => `| \`${name}\` | ${KINDS.map((kind) => cost[kind]).join(' | ')} |`;
+const printed = (rows: string[]) => ['', `| route | ${KINDS.join(' | ')} |`, `|---|${'---|'.repeat(KINDS.length)}`, ...rows].join('\n');
+
+/** The budget, by the name of the route. */
+const budget = new Map(
+  readFileSync(new URL('../../docs/performance/statements.md', import.meta.url), 'utf8')
+    .split('\n')
+    .map((line) => /^\| `([A-Z]+ \/[^`]*)` \|([\d |]+)\|$/.exec(line))
+    .filter((match) => match !== null)
+    .map(([, name = '', numbers = '']) => [name, numbers.split('|').map(Number)]),
+);
+
+function kindOf({ text, durability }: SentStatement): keyof Cost | 'key' {
+  if (/\bsandbox_bank\./.test(text)) return 'bank';
+  if (/FROM api_keys WHERE hash = /.test(text)) return 'key';
+  if (durability === 'volatile') {
+    if (/INTO rate_counters\b/.test(text)) return 'rate';
+    if (/\bidempotency_keys\b/.test(text)) return 'claim';
+    throw new Error(`a commit that may be lost, of something else: ${text}`);
+  }
+  return /\b(INSERT|UPDATE|DELETE)\b|\bledger\.\w+\(/.test(text) ? 'durable' : 'reads';
+}
+
+/** Sends a request, with or without its key in the cache, and answers what it sent to the database. */
+async function statementsOf(send: Send, successful = true): Promise<SentStatement[]> {
+  await api.test.get('/fees/quote'); // brings the key into the cache
+  tap.take();
+  const answer = await send();
+  const sent = tap.take();
+  if (answer.status >= 400 === successful) throw new Error(`another answer than was wanted: ${answer.text}`);
+  return sent;
+}
+
+function costOf(statements: SentStatement[]): Cost {
+  const cost: Cost = { rate: 0, claim: 0, reads: 0, durable: 0, bank: 0 };
+  for (const statement of statements) {
+    const kind = kindOf(statement);
+    if (kind !== 'key') cost[kind] += 1;
+  }
+  return cost;
+}
+
+describe('every route', () => {
+  test.each(routeCases())('$name costs what its budget says', async ({ name }) => {
+    const prepare = goodRequests(api)[name];
+    if (prepare === undefined) throw new Error(`give a good request of ${name} in test/statements/requests.ts`);
+    const cost = costOf(await statementsOf(await prepare()));
+    measured.set(name, cost);
+    expect(KINDS.map((kind) => cost[kind])).toEqual(budget.get(name));
+  });
+
+  test('and no route that is not there has one', () => {
+    expect([...budget.keys()].toSorted()).toEqual(
+      routeCases()
+        .map(({ name }) => name)
+        .toSorted(),
+    );
+  });
+});
+
+describe('a list', () => {
+  let full: Record<string, Send>;
+  beforeAll(async () => {
+    const organisation = await api.createOrganisation();
+    full = await fillLists(api, organisation);
+    await organisation.test.get('/fees/quote');
+  }, FILLING_LIMIT_MS);
+
+  /** Lists that take a limit. Banks are one page, whatever is asked for, and never in our database. */
+  const lists = routeCases(({ query }) => query !== undefined && 'limit' in (query as unknown as { shape: object }).shape);
+
+  test.each(lists)(`$name costs the same with ${ROWS} rows`, async ({ name }) => {
+    const send = full[name];
+    if (send === undefined) throw new Error(`fill ${name} in test/statements/requests.ts`);
+    tap.take();
+    const answer = await send();
+    const cost = costOf(tap.take());
+    expect(answer.items).toHaveLength(ROWS);
+    expect(KINDS.map((kind) => cost[kind])).toEqual(budget.get(name));
+  });
+
+  test('and none is left out', () => {
+    expect(Object.keys(full).toSorted()).toEqual(lists.map(({ name }) => name).toSorted());
+  });
+});
+
+describe('a transfer', () => {
+  const transfer = async (): Promise<Send> => (await goodRequests(api)['POST /wallets/:id/transfer']?.()) as Send;
+
+  test('is one durable statement, the posting; nothing is read before it', async () => {
+    const sent = await statementsOf(await transfer());
+    expect(sent.filter(({ durability }) => durability === 'durable').map(({ text }) => text)).toEqual([
+      expect.stringContaining('FROM ledger.post('),
+    ]);
+    expect(costOf(sent)).toEqual({ rate: 1, claim: 1, reads: 0, durable: 1, bank: 0 });
+  });
+
+  test('that is refused costs one more, which may be lost: its outcome is kept', async () => {
+    const [source, destinationWalletId] = [await api.createWallet(), await api.createWallet()];
+    const refused = () => api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId });
+    expect(costOf(await statementsOf(refused, false))).toEqual({ rate: 1, claim: 2, reads: 0, durable: 1, bank: 0 });
+  });
+
+  test('that is repeated moves nothing: the claim finds the outcome', async () => {
+    const [source, destinationWalletId] = [await api.createWallet(api.test, { balance: 10 }), await api.createWallet()];
+    const send = () => api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId }, 'again');
+    const first = await statementsOf(send);
+    const second = await statementsOf(send);
+    expect([costOf(first), costOf(second)]).toEqual([
+      { rate: 1, claim: 1, reads: 0, durable: 1, bank: 0 },
+      { rate: 1, claim: 1, reads: 0, durable: 0, bank: 0 },
+    ]);
+  });
+
+  test('a hundred at once share their statements', async () => {
+    const sends = await Promise.all(Array.from({ length: ROWS }, transfer));
+    tap.take();
+    await Promise.all(sends.map((send) => send()));
+    const { rate, claim, durable, reads } = costOf(tap.take());
+    expect(reads).toBe(0);
+    for (const shared of [rate, claim, durable]) expect(shared).toBeLessThan(ROWS / 2);
+  });
+});
+
+test('a key is looked up once for many requests, and never for one that is malformed or of the other host', async () => {
+  const { key } = await api.createKey(api.organisation.organisationId);
+  const caller = api.client(key);
+  tap.take();
+  for (let count = 0; count < 3; count += 1) await caller.get('/fees/quote');
+  expect(tap.take().map(kindOf)).toEqual(['key', 'rate', 'rate', 'rate']);
+  await api.client('nonsense').get('/wallets');
+  await api.client(api.live.key).get('/wallets');
+  await api.client(null).get('/wallets');
+  expect(tap.take()).toEqual([]);
+});

@@ -1,0 +1,204 @@
+// One good request for every route of the service, so that what it costs the database, and where, can be looked at.
+import { randomUUID } from 'node:crypto';
+import { newUuid, requireUuid } from '../../src/ids.ts';
+import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
+import { type Answer, KYC, type TestApi, type TestOrganisation } from '../support/api.ts';
+
+/** Sends the request; what it needs was prepared before. */
+export type Send = () => Promise<Answer>;
+
+/** How many rows lists are looked at with. */
+export const ROWS = 100;
+
+const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
+
+/** By the name of the route. Each call prepares another request. */
+export function goodRequests(
+  api: TestApi,
+  { organisationId, test: client }: TestOrganisation = api.organisation,
+): Record<string, () => Promise<Send>> {
+  const get = (path: string) => () => client.get(path);
+  const money = (path: string, body: unknown) => () => client.money(path, body);
+  const wallet = (balance?: number) => api.createWallet(client, balance === undefined ? {} : { balance });
+  const made = async (answer: Promise<Answer>): Promise<string> => (await answer).data.id;
+
+  const payment = async (method: 'bank_transfer' | 'virtual_wallet', baseAmount = 1_000): Promise<string> =>
+    made(client.money('/payments', { method, baseAmount, targetWalletId: await wallet() }));
+  const paid = async (): Promise<string> => {
+    const paymentId = await payment('virtual_wallet');
+    await client.money(`/wallets/${await wallet(1_000)}/pay`, { paymentId });
+    return paymentId;
+  };
+  const refund = async (paymentId: string): Promise<string> =>
+    made(client.money(`/payments/${paymentId}/refund`, { amount: 10 }));
+  const transfer = async (): Promise<string> =>
+    made(client.money(`/wallets/${await wallet(1_000)}/transfer`, { amount: 10, destinationWalletId: await wallet() }));
+  const withdrawal = async (): Promise<string> =>
+    made(client.money(`/wallets/${await wallet(10_000)}/withdraw`, { amount: 10, ...BANK_ACCOUNT }));
+  const payoutBody = async (count: number) => ({
+    sourceWalletId: await wallet(10_000_000),
+    items: Array.from({ length: count }, () => ({ amount: 10, bankAccount: BANK_ACCOUNT })),
+  });
+  const payout = async (count = 1): Promise<string> => made(client.money('/payouts', await payoutBody(count)));
+  const endpoint = (): Promise<string> =>
+    made(client.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${randomUUID()}` }));
+  const event = async (): Promise<string> => {
+    await transfer();
+    const { items } = await client.get('/events?limit=1');
+    return items[0]?.id ?? '';
+  };
+  const sent = async (): Promise<string> => {
+    const reference = `reference_${newUuid().replaceAll('-', '')}`.slice(0, 40);
+    const instruction = { organisationId, reference, amount: 10, ...BANK_ACCOUNT, accountName: null, narration: null };
+    await api.services.sandboxBank.transfers.send(instruction);
+    return reference;
+  };
+  const callback = (body: object) => {
+    const raw = JSON.stringify(body);
+    const signature = signCallback(api.services.config.keyring, raw, new Date());
+    return () =>
+      api
+        .client(null)
+        .call('POST', '/rails/sandbox/callbacks', { body: raw, headers: { [SIGNATURE_HEADER]: signature } });
+  };
+
+  return {
+    'GET /health': async () => () => api.client(null).get('/health'),
+    'POST /wallets': async () => () => client.post('/wallets', { email: 'ada@test.example' }),
+    'GET /wallets': async () => get(`/wallets?limit=${ROWS}`),
+    'GET /wallets/:id': async () => get(`/wallets/${await wallet()}`),
+    'POST /wallets/:id/kyc': async () => {
+      const walletId = await api.createWallet(client, { tier1: false });
+      return () => client.post(`/wallets/${walletId}/kyc`, KYC);
+    },
+    'GET /wallets/:id/balance': async () => get(`/wallets/${await wallet()}/balance`),
+    'GET /wallets/:id/deposit-account': async () => get(`/wallets/${await wallet()}/deposit-account`),
+    'GET /wallets/:id/transactions': async () => get(`/wallets/${await wallet(10)}/transactions?limit=${ROWS}`),
+    'POST /wallets/:id/transfer': async () =>
+      money(`/wallets/${await wallet(1_000)}/transfer`, { amount: 10, destinationWalletId: await wallet() }),
+    'GET /transfers': async () => get(`/transfers?limit=${ROWS}`),
+    'GET /transfers/:id': async () => get(`/transfers/${await transfer()}`),
+    'POST /wallets/:id/pay': async () =>
+      money(`/wallets/${await wallet(1_000)}/pay`, { paymentId: await payment('virtual_wallet') }),
+    'POST /wallets/:id/withdraw': async () =>
+      money(`/wallets/${await wallet(10_000)}/withdraw`, { amount: 10, ...BANK_ACCOUNT }),
+    'GET /withdrawals': async () => get(`/withdrawals?limit=${ROWS}`),
+    'GET /withdrawals/:id': async () => get(`/withdrawals/${await withdrawal()}`),
+    'POST /payments': async () =>
+      money('/payments', { method: 'bank_transfer', baseAmount: 1_000, targetWalletId: await wallet() }),
+    'GET /payments': async () => get(`/payments?limit=${ROWS}`),
+    'GET /payments/:id': async () => get(`/payments/${await payment('bank_transfer')}`),
+    'POST /payments/:id/refund': async () => money(`/payments/${await paid()}/refund`, { amount: 10 }),
+    'GET /refunds/:id': async () => get(`/refunds/${await refund(await paid())}`),
+    'GET /payments/:id/refunds': async () => get(`/payments/${await paid()}/refunds?limit=${ROWS}`),
+    'POST /payouts': async () => money('/payouts', await payoutBody(ROWS)),
+    'GET /payouts': async () => get(`/payouts?limit=${ROWS}`),
+    'GET /payouts/:id': async () => get(`/payouts/${await payout(ROWS)}`),
+    'POST /webhook-endpoints': async () => () =>
+      client.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${randomUUID()}` }),
+    'GET /webhook-endpoints': async () => get(`/webhook-endpoints?limit=${ROWS}`),
+    'GET /webhook-endpoints/:id': async () => get(`/webhook-endpoints/${await endpoint()}`),
+    'PATCH /webhook-endpoints/:id': async () => {
+      const id = await endpoint();
+      return () => client.call('PATCH', `/webhook-endpoints/${id}`, { body: { description: 'another' } });
+    },
+    'DELETE /webhook-endpoints/:id': async () => {
+      const id = await endpoint();
+      return () => client.call('DELETE', `/webhook-endpoints/${id}`);
+    },
+    'POST /webhook-endpoints/:id/rotate-secret': async () => {
+      const id = await endpoint();
+      return () => client.post(`/webhook-endpoints/${id}/rotate-secret`);
+    },
+    'POST /webhook-endpoints/:id/test': async () => {
+      const id = await endpoint();
+      return () => client.post(`/webhook-endpoints/${id}/test`);
+    },
+    'GET /events': async () => get(`/events?limit=${ROWS}`),
+    'GET /events/:id': async () => get(`/events/${await event()}`),
+    'GET /events/:id/deliveries': async () => get(`/events/${await event()}/deliveries?limit=${ROWS}`),
+    'POST /events/:id/redeliver': async () => {
+      const id = await event();
+      return () => client.post(`/events/${id}/redeliver`);
+    },
+    'GET /banks': async () => get('/banks'),
+    'GET /bank-accounts/resolve': async () => get('/bank-accounts/resolve?accountNumber=0123456789&bankCode=058'),
+    'GET /fees/quote': async () => get('/fees/quote?type=withdrawal&amount=1000'),
+    'POST /rails/:rail/callbacks': async () => {
+      const answer = await client.money('/payments', {
+        method: 'bank_transfer',
+        baseAmount: 1_000,
+        targetWalletId: await wallet(),
+      });
+      const { accountNumber } = answer.data.virtualAccount as { accountNumber: string };
+      return callback({
+        type: 'inbound_credit',
+        contract: organisationId,
+        sessionId: randomUUID(),
+        accountNumber,
+        amount: 1_500,
+        senderName: null,
+        senderAccountNumber: null,
+        senderBankCode: null,
+        receivedAt: new Date().toISOString(),
+      });
+    },
+    'POST /simulations/inbound-credits': async () => () =>
+      client.post('/simulations/inbound-credits', { accountNumber: '0000000000', amount: 10 }),
+    'PUT /simulations/bank-accounts/:accountNumber': async () => () =>
+      client.call('PUT', '/simulations/bank-accounts/0123456780', { body: { behaviour: 'complete' } }),
+    'GET /simulations/bank-transfers/:reference': async () => get(`/simulations/bank-transfers/${await sent()}`),
+    'POST /simulations/bank-transfers/:reference/resolve': async () => {
+      const reference = await sent();
+      return () => client.post(`/simulations/bank-transfers/${reference}/resolve`, { outcome: 'complete' });
+    },
+  };
+}
+
+/** Fills every list of an organisation. Answers, by the name of the route, how to read the first `ROWS` rows of it. */
+export async function fillLists(
+  api: TestApi,
+  { test: client }: TestOrganisation = api.organisation,
+): Promise<Record<string, Send>> {
+  const many = async (send: (position: number) => Promise<unknown>): Promise<void> => {
+    await Promise.all(Array.from({ length: ROWS }, (_, position) => send(position)));
+  };
+  const source = await api.createWallet(client, { balance: 10_000_000 });
+  const target = await api.createWallet(client);
+  await many(() => client.post('/wallets', { email: 'ada@test.example' }));
+  await many(() => client.money(`/wallets/${source}/transfer`, { amount: 1, destinationWalletId: target }));
+  await many(() => client.money('/payments', { method: 'bank_transfer', baseAmount: 1_000, targetWalletId: target }));
+  await many(() => client.money(`/wallets/${source}/withdraw`, { amount: 10, ...BANK_ACCOUNT }));
+  await many(() =>
+    client.money('/payouts', { sourceWalletId: source, items: [{ amount: 10, bankAccount: BANK_ACCOUNT }] }),
+  );
+  const bill = { method: 'virtual_wallet', baseAmount: 1_000, targetWalletId: target };
+  const paymentId = (await client.money('/payments', bill)).data.id;
+  await client.money(`/wallets/${source}/pay`, { paymentId });
+  // One after the other: they all change the same payment.
+  for (let count = 0; count < ROWS; count += 1) await client.money(`/payments/${paymentId}/refund`, { amount: 1 });
+  const eventId = (await client.get('/events?limit=1')).items[0]?.id ?? '';
+  // The API allows twenty endpoints at a time; deleted ones keep their deliveries.
+  await api.sql`
+    INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
+    SELECT organisation_id, environment, id, gen_random_uuid(), 'pending'
+    FROM events, generate_series(1, ${ROWS}) WHERE id = ${requireUuid('event', eventId)}`;
+  await api.sql`
+    INSERT INTO webhook_endpoints (organisation_id, environment, id, url, sealed_secret, created_at)
+    SELECT organisation_id, environment, gen_random_uuid(), 'http://127.0.0.1:9000/', 'sealed', now()
+    FROM events, generate_series(1, ${ROWS}) WHERE id = ${requireUuid('event', eventId)}`;
+  const page = (path: string) => () => client.get(`${path}?limit=${ROWS}`);
+  return {
+    'GET /wallets': page('/wallets'),
+    'GET /wallets/:id/transactions': page(`/wallets/${source}/transactions`),
+    'GET /transfers': page('/transfers'),
+    'GET /withdrawals': page('/withdrawals'),
+    'GET /payments': page('/payments'),
+    'GET /payments/:id/refunds': page(`/payments/${paymentId}/refunds`),
+    'GET /payouts': page('/payouts'),
+    'GET /webhook-endpoints': page('/webhook-endpoints'),
+    'GET /events': page('/events'),
+    'GET /events/:id/deliveries': page(`/events/${eventId}/deliveries`),
+  };
+}
+
