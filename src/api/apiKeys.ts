@@ -70,12 +70,11 @@ export class ApiKeys {
   async recordUse(): Promise<void> {
     const used = [...this.#used];
     this.#used.clear();
-    if (used.length === 0) return;
-    await this.#sql`
-      UPDATE api_keys k SET last_used_at = now()
-      FROM unnest(${used.map(([, organisationId]) => organisationId)}::uuid[], ${used.map(([id]) => id)}::uuid[])
-        AS u (organisation_id, id)
-      WHERE k.organisation_id = u.organisation_id AND k.id = u.id`;
+    for (const [organisationId, keys] of Map.groupBy(used, ([, owner]) => owner)) {
+      await this.#sql`
+        UPDATE api_keys SET last_used_at = now()
+        WHERE organisation_id = ${organisationId} AND id = ANY (${keys.map(([id]) => id)}::uuid[])`;
+    }
   }
 
   #find(hash: Buffer): Promise<KeyRow | null> {

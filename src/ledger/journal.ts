@@ -267,6 +267,7 @@ function encodeBatch(movements: readonly Movement[]): object {
       postings.push([m, slotOf(movement.book, debit), slotOf(movement.book, credit), amount]);
     }
     for (const [table, tableRows] of Object.entries(movement.rows ?? {})) {
+      if (tableRows.length === 0) continue; // a table that is named is written to
       rows[table as RowTable] ??= [];
       for (const row of tableRows) rows[table as RowTable]?.push({ m, ...snakeKeys({ ...movement.book, ...row }) });
     }

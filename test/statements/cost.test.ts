@@ -34,7 +34,8 @@ afterAll(async () => {
 
 const measured = new Map<string, Cost>();
 const row = (name: string, cost: Cost) => `| \`${name}\` | ${KINDS.map((kind) => cost[kind]).join(' | ')} |`;
-const printed = (rows: string[]) => ['', `| route | ${KINDS.join(' | ')} |`, `|---|${'---|'.repeat(KINDS.length)}`, ...rows].join('\n');
+const printed = (rows: string[]) =>
+  ['', `| route | ${KINDS.join(' | ')} |`, `|---|${'---|'.repeat(KINDS.length)}`, ...rows].join('\n');
 
 /** The budget, by the name of the route. */
 const budget = new Map(
@@ -102,7 +103,9 @@ describe('a list', () => {
   }, FILLING_LIMIT_MS);
 
   /** Lists that take a limit. Banks are one page, whatever is asked for, and never in our database. */
-  const lists = routeCases(({ query }) => query !== undefined && 'limit' in (query as unknown as { shape: object }).shape);
+  const lists = routeCases(
+    ({ query }) => query !== undefined && 'limit' in (query as unknown as { shape: object }).shape,
+  );
 
   test.each(lists)(`$name costs the same with ${ROWS} rows`, async ({ name }) => {
     const send = full[name];

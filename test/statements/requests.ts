@@ -201,4 +201,3 @@ export async function fillLists(
     'GET /events/:id/deliveries': page(`/events/${eventId}/deliveries`),
   };
 }
-

@@ -44,7 +44,7 @@ const OF_THE_CONNECTION = /FROM pg_catalog\.pg_type/i;
 export async function startStatementTap(databaseUrl: string): Promise<StatementTap> {
   const target = new URL(databaseUrl);
   let sent: SentStatement[] = [];
-  let plans: RunPlan[] = [];
+  let told: string[] = []; // read when they are asked for: a test has other things to do meanwhile
   const open = new Set<Socket>();
   const server = createServer((inner) => {
     const outer = connect(Number(target.port || 5432), target.hostname);
@@ -61,9 +61,7 @@ export async function startStatementTap(databaseUrl: string): Promise<StatementT
     const readRequest = frontendReader((statement) => {
       if (!OF_THE_CONNECTION.test(statement.text)) sent.push(statement);
     });
-    const readAnswer = backendReader((plan) => {
-      if (!OF_THE_CONNECTION.test(plan.text)) plans.push(plan);
-    });
+    const readAnswer = backendReader((plan) => told.push(plan));
     inner.on('data', (chunk) => {
       readRequest(chunk);
       outer.write(chunk);
@@ -87,9 +85,9 @@ export async function startStatementTap(databaseUrl: string): Promise<StatementT
       return taken;
     },
     takePlans: () => {
-      const taken = plans;
-      plans = [];
-      return taken;
+      const taken = told.map(readPlan);
+      told = [];
+      return taken.filter(({ text }) => !OF_THE_CONNECTION.test(text));
     },
     close: async () => {
       for (const socket of open) socket.destroy();
@@ -165,18 +163,22 @@ function frontendReader(onStatement: (statement: SentStatement) => void): (chunk
   });
 }
 
-function backendReader(onPlan: (plan: RunPlan) => void): (chunk: Buffer) => void {
+const PLAN = /^duration: [^\n]* plan:\n/;
+
+function backendReader(onPlan: (plan: string) => void): (chunk: Buffer) => void {
   return messageReader(true, (type, body) => {
     if (type !== 'N') return;
     const at = new Cursor(body);
     for (let field = at.byte(); field !== 0; field = at.byte()) {
       const value = at.string();
-      const plan = String.fromCharCode(field) === 'M' && /^duration: .* plan:\n(.*)$/s.exec(value)?.[1];
-      if (!plan) continue;
-      const { 'Query Text': text, Plan } = JSON.parse(plan) as { 'Query Text': string; Plan: PlanNode };
-      onPlan({ text: oneLine(text), plan: Plan });
+      if (String.fromCharCode(field) === 'M' && PLAN.test(value)) onPlan(value.replace(PLAN, ''));
     }
   });
+}
+
+function readPlan(told: string): RunPlan {
+  const { 'Query Text': text, Plan: plan } = JSON.parse(told) as { 'Query Text': string; Plan: PlanNode };
+  return { text: oneLine(text), plan };
 }
 
 class Cursor {

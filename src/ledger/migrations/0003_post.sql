@@ -222,6 +222,7 @@ BEGIN
   FOR row_table, table_rows IN SELECT key, value FROM jsonb_each(batch -> 'rows') LOOP
     IF NOT all_accepted THEN
       SELECT coalesce(jsonb_agg(r), '[]') INTO table_rows FROM jsonb_array_elements(table_rows) r WHERE accepted[(r ->> 'm')::integer];
+      CONTINUE WHEN table_rows = '[]';
     END IF;
     EXECUTE format('SELECT ledger.%I($1)', 'write_' || row_table) INTO written USING table_rows;
     IF written <> jsonb_array_length(table_rows) THEN
