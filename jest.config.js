@@ -15,5 +15,5 @@ export default {
   // Two workers beside one Postgres and one Temporal server are what two cores carry.
   maxWorkers: 2,
   // Far longer than any takes, for a machine that is busy with something else; a test that needs more says so itself.
-  testTimeout: 90_000,
+  testTimeout: 240_000,
 };

@@ -74,9 +74,15 @@ describe('a key is checked in this order', () => {
     expect(await codeFor(`Bearer ${gone.key}`)).toBe('API_KEY_INVALID');
     const expiresAt = new Date(Date.now() + 1_000);
     const ending = await api.createKey(organisationId, { expiresAt });
-    expect(await codeFor(`Bearer ${ending.key}`)).toBeNull();
-    await until('the key to expire', async () => (await codeFor(`Bearer ${ending.key}`)) === 'API_KEY_INVALID');
-    expect(Date.now() - expiresAt.getTime()).toBeLessThan(500);
+    const uses: { asked: Date; code: string | null; answered: Date }[] = [];
+    await until('the key to expire', async () => {
+      const asked = new Date();
+      const code = await codeFor(`Bearer ${ending.key}`);
+      uses.push({ asked, code, answered: new Date() });
+      return code === 'API_KEY_INVALID';
+    });
+    expect(uses.filter(({ answered, code }) => answered < expiresAt && code !== null)).toEqual([]);
+    expect(uses.filter(({ asked, code }) => asked >= expiresAt && code === null)).toEqual([]);
   });
 
   test('6. it is not revoked: every process stops taking it within 5 seconds', async () => {
@@ -87,11 +93,15 @@ describe('a key is checked in this order', () => {
       for (const caller of callers) expect((await caller.get('/wallets')).status).toBe(200);
       expect(await revoke(id)).toBe(true);
       const revokedAt = Date.now();
+      let lastTakenMs = 0;
       await until('both to refuse it', async () => {
+        const askedMs = Date.now() - revokedAt;
         const answers = await Promise.all(callers.map((caller) => caller.get('/wallets')));
-        return answers.every(({ status, error }) => status === 401 && error.code === 'API_KEY_INVALID');
+        const areRefused = answers.every(({ status, error }) => status === 401 && error.code === 'API_KEY_INVALID');
+        if (!areRefused) lastTakenMs = askedMs;
+        return areRefused;
       });
-      expect(Date.now() - revokedAt).toBeLessThan(5_000);
+      expect(lastTakenMs).toBeLessThan(5_000);
     } finally {
       await second.close();
     }

@@ -120,7 +120,7 @@ describe('POST /wallets/:id/kyc', () => {
     ],
     [
       'dateOfBirth',
-      ['1990-02-28T00:00:00Z', new Date(Date.now() + 86_400_000).toISOString().slice(0, 10), '9999-12-31'],
+      ['1990-02-28T00:00:00Z', new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10), '9999-12-31'],
     ],
     ['gender', ['', 'Female', 'f', null]],
     ['country', ['ng', 'NGA', '', 'N1']],

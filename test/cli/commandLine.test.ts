@@ -3,15 +3,12 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';
-
-// Each command is a process of its own, which takes its time to start on a busy machine.
-jest.setTimeout(120_000);
 
 let database: TestDatabase;
 let folder: string;

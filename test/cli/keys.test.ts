@@ -1,14 +1,11 @@
 // `organisations …` and `keys …`: what they make works, is printed once, and is on record.
 import { userInfo } from 'node:os';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ApiKeys } from '../../src/api/apiKeys.ts';
 import { connect, type Sql } from '../../src/database.ts';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';
-
-// Each command is a process of its own, which takes its time to start on a busy machine.
-jest.setTimeout(120_000);
 
 let database: TestDatabase;
 let sql: Sql;

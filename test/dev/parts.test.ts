@@ -1,6 +1,6 @@
 // The supervisor of the parts, with real child processes.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { type Part, Parts } from '../../src/dev/parts.ts';
@@ -86,8 +86,16 @@ test('a part that was killed is said to be, and is started again', async () => {
 
 test('a part that crashes five times within a minute is given up, with the end of its log', async () => {
   const on = stage();
-  const crashes = 'console.log("ready"); setTimeout(() => { console.log("out of luck"); process.exit(9) }, 100)';
+  const fate = path.join(on.folder, 'fate');
+  const crashes = `
+    console.log("ready");
+    setInterval(() => {
+      if (!require('fs').existsSync(${JSON.stringify(fate)})) return;
+      console.log("out of luck");
+      process.exit(9);
+    }, 10)`;
   await on.parts.start(part(on, 'api', crashes));
+  writeFileSync(fate, '');
   await until('it gives up', () => on.gaveUp.length > 0);
   expect(on.gaveUp[0]).toContain('api ended with code 9, 5 times within a minute');
   expect(on.gaveUp[0]).toContain('out of luck');

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 // A first start makes database files and keys, on a machine that runs other tests beside this one.
-const START_MS = 120_000;
+const START_MS = 240_000;
 jest.setTimeout(START_MS);
 
 const home = path.join(temporaryFolder(), '.manilla');

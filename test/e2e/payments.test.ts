@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { connect } from '../../src/database.ts';
+import { requireUuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
@@ -43,14 +44,20 @@ const untilPlaced = (sessionId: string): Promise<string> =>
     return row !== undefined && row.status !== 'received' && row.status;
   });
 
-/** An expiry that comes at once: the window is an input of the flow, so no clock is skipped. */
-async function createExpiring(wallet: string, afterMs: number): Promise<PaymentResource> {
+/**
+ * An expiry that comes at once: the window is an input of the flow, so no clock is skipped. A part comes before it: its
+ * message starts the flow, as it does when the start has not been made yet.
+ */
+async function createExpiring(wallet: string, part?: number): Promise<PaymentResource> {
   await flows.stopWorker();
   const payment = await flows.createPayment(wallet, 100_000);
-  const expiresAt = new Date(Date.now() + afterMs).toISOString();
+  const expiresAt = new Date();
+  await flows.sql`UPDATE payments SET expires_at = ${expiresAt} WHERE id = ${requireUuid('payment', payment.id)}`;
   await flows.sql`
-    UPDATE outbox SET message = jsonb_set(message, '{input,expiresAt}', to_jsonb(${expiresAt}::text))
+    UPDATE outbox SET message = jsonb_set(message, '{input,expiresAt}', to_jsonb(${expiresAt.toISOString()}::text)),
+                      available_at = CASE WHEN ${part === undefined} THEN available_at ELSE now() + interval '1 hour' END
     WHERE topic = 'flow' AND message ->> 'id' = ${payment.id}`;
+  if (part !== undefined) await pay(payment, part);
   await flows.startWorkerAgain();
   return payment;
 }
@@ -139,7 +146,7 @@ describe('a payment by bank transfer', () => {
   });
 
   test('expires when nothing came, and a late credit is kept for review', async () => {
-    const payment = await createExpiring(walletId, 200);
+    const payment = await createExpiring(walletId);
     await flows.untilStatus(`/payments/${payment.id}`, 'expired');
     expect((await flows.eventsOf(payment.id)).map(({ type }) => type)).toEqual(['payment.expired']);
     await pay(payment, 101_000, { sessionId: 'late-credit' });
@@ -149,9 +156,7 @@ describe('a payment by bank transfer', () => {
   });
 
   test('that expires with a part keeps the part in suspense with a review case', async () => {
-    const payment = await createExpiring(walletId, 3_000);
-    await pay(payment, 40_000);
-    await flows.untilStatus(`/payments/${payment.id}`, 'partial');
+    const payment = await createExpiring(walletId, 40_000);
     await flows.untilStatus(`/payments/${payment.id}`, 'expired');
     expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(40_000);
     expect(await flows.reviewCases()).toContainEqual({

@@ -9,7 +9,7 @@ import { type Played, STORIES, STORY_SETTINGS } from '../support/stories.ts';
 import { until } from '../support/until.ts';
 
 /** The stories play at the same time, and each flow is reset some ten times. */
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 900_000;
 
 const RESET = STORIES.filter(({ flow }) => ['payment', 'withdrawal', 'refund', 'inboundCredit'].includes(flow));
 

@@ -118,7 +118,7 @@ test('a worker killed while it posts a credit: the flow goes on with another, an
   const events = await owner`SELECT 1 FROM events WHERE resource = ${payment.id}`;
   expect(events).toHaveLength(1);
   await kill(second);
-}, 200_000);
+}, 600_000);
 
 test('a worker killed before it took up a credit: the next one posts it', async () => {
   const walletId = await api.createWallet();
@@ -132,7 +132,7 @@ test('a worker killed before it took up a credit: the next one posts it', async 
   await untilSettled(payment.id);
   expect(await creditsPosted()).toBe(before + 1);
   await kill(worker);
-}, 200_000);
+}, 600_000);
 
 test('Temporal down at POST /payments: 201, and the flow starts when it is back', async () => {
   const port = await freePort();
@@ -156,4 +156,4 @@ test('Temporal down at POST /payments: 201, and the flow starts when it is back'
     await parts.stop();
     await rm(folder, { recursive: true, force: true });
   }
-}, 200_000);
+}, 600_000);

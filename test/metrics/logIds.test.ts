@@ -22,7 +22,7 @@ beforeAll(async () => {
     { workflowBundle: { codePath: testStack().workflowBundlePath } },
   );
   receiver = await startReceiver(answerStatus(500));
-}, 60_000);
+});
 
 afterAll(async () => {
   await worker.stop();

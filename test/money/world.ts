@@ -30,7 +30,7 @@ const FIRST_DEPOSIT = 1_000_000;
 /** Payments close while the day goes on, some before their money comes. */
 const WINDOW_MS = 2_500;
 const WAKE_EVERY_MS = 400;
-const SETTLED_LIMIT_MS = 60_000;
+const SETTLED_LIMIT_MS = 180_000;
 
 interface TestWallet {
   id: string;

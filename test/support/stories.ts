@@ -33,9 +33,6 @@ export const STORY_SETTINGS = {
   WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05',
 };
 
-/** Long enough for a part to be received before it, also on a busy machine. */
-const SHORT_WINDOW_MS = 5_000;
-
 /** Accounts at other banks, by what the sandbox bank makes of a transfer to them. */
 const TAKES = '0123456789';
 const REJECTS = '9999999001';
@@ -55,7 +52,7 @@ async function paidByBank(stage: Stage, credits: number[]): Promise<Played> {
 }
 
 async function expired(stage: Stage, credits: number[], late: number[]): Promise<Played> {
-  await stage.shortenWindows(credits.length > 0 ? SHORT_WINDOW_MS : 0);
+  await stage.shortenWindows(0, { startsWithCredit: credits.length > 0 });
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${payment.id}`;
   for (const amount of credits) await stage.credit(payment.virtualAccount.accountNumber, amount);

@@ -118,7 +118,7 @@ describe('a reply', () => {
     const target = await receiver((response) => void response.writeHead(200).write('well'));
     const result = await send(target.url, {}, '{}');
     expect(result).toMatchObject({ responseStatus: 200, responseBody: 'well', error: null });
-    expect(result.durationMs).toBeLessThan(5_000);
+    expect(result.durationMs).toBeLessThan(10_000); // the limit of a whole attempt
   });
 
   test('is kept as text that Postgres can store, whatever its bytes', async () => {

@@ -25,7 +25,7 @@ const flowOf = (name: string) => name.slice(0, name.indexOf('-'));
 const WITHOUT_STORY = ['housekeeping', 'ledgerVerification', 'reconciliation', 'sweep'];
 
 /** Building a bundle and replaying them all. */
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 240_000;
 
 async function misfitsOf(workflows?: { workflowsPath: string }): Promise<Map<string, string>> {
   const { misfits, replayed } = await replay(recorded, workflows);

@@ -15,7 +15,7 @@ const REPLAY = fileURLToPath(new URL('../../src/dev/replay.ts', import.meta.url)
 const ENVIRONMENT = { ...process.env, TEMPORAL_ADDRESS: '', MANILLA_HOME: tmpdir() };
 
 /** The code is built for each run: two seconds on an idle machine, many on a busy one. */
-const LIMIT_MS = 90_000;
+const LIMIT_MS = 240_000;
 
 const folder = mkdtempSync(path.join(tmpdir(), 'manilla-replay-'));
 
