@@ -4,7 +4,7 @@ import { hashApiKey, newApiKey } from '../src/api/apiKeys.ts';
 import { SCOPES } from '../src/api/route.ts';
 import { freePort } from '../src/dev/freePort.ts';
 import type { Parts } from '../src/dev/parts.ts';
-import { startTemporal } from '../src/dev/temporal.ts';
+import { DEFAULT_NAMESPACE, startTemporal, workerPolls } from '../src/dev/temporal.ts';
 import { findTemporal } from '../src/dev/temporalBinary.ts';
 import { newUuid } from '../src/ids.ts';
 import { insertApiKey } from '../src/records/apiKeyRecords.ts';
@@ -64,6 +64,8 @@ export async function startBenchApi(parts: Parts, book: BenchBook, temporalAddre
     MANILLA_KEYS: KEYS,
     SANDBOX_PORT: String(sandboxPort),
     LIVE_PORT: String(livePort),
+    SANDBOX_RAIL_CALLBACK_URL: `${url}/rails/sandbox/callbacks`,
+    SANDBOX_RAIL_DELAY_MS: '0',
     RATE_LIMIT_PER_MINUTE: String(RATE_LIMIT_PER_MINUTE),
     LOG_LEVEL: 'info',
   };
@@ -79,4 +81,22 @@ export async function startBenchApi(parts: Parts, book: BenchBook, temporalAddre
     isReady: async () => (await fetch(`${url}/health`)).ok,
   });
   return { url, authorization: `Bearer ${key}`, settings };
+}
+
+/** The queue of the service's flows; that of payouts is named after it. */
+export const TASK_QUEUE = 'bench';
+
+/** Starts a worker process beside an API, with the API's settings. */
+export async function startBenchWorker(parts: Parts, api: BenchApi, temporalAddress: string): Promise<void> {
+  await parts.start({
+    name: 'worker',
+    kind: 'application',
+    command: process.execPath,
+    args: [fileURLToPath(new URL('../src/worker/main.ts', import.meta.url))],
+    env: { ...api.settings, TEMPORAL_TASK_QUEUE: TASK_QUEUE, SCHEDULES: 'off' },
+    stopSignal: 'SIGTERM',
+    stopWithinMs: 30_000,
+    readyWithinMs: 120_000,
+    isReady: (startedAt) => workerPolls(temporalAddress, DEFAULT_NAMESPACE, TASK_QUEUE, startedAt),
+  });
 }

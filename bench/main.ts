@@ -17,10 +17,11 @@ import { describeMachine, type Machine } from './machine.ts';
 import { formatted } from './measure.ts';
 import { writeResults, writeStage } from './report.ts';
 import { type Bench, CannotRun, isMet, type Stage, type StageResult } from './stage.ts';
+import { flows } from './stages/flows.ts';
 import { http } from './stages/http.ts';
 import { ledger } from './stages/ledger.ts';
 
-const STAGES: Stage[] = [ledger, http];
+const STAGES: Stage[] = [ledger, http, flows];
 
 const RESULTS = fileURLToPath(new URL('../docs/performance/', import.meta.url));
 

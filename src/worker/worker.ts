@@ -21,6 +21,7 @@ import { createDispatcher } from '../webhooks/dispatch.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
 import { webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
+import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
 import { keepSchedules } from './schedules.ts';
 import { databaseStanding, parkedStanding } from './standing.ts';
 
@@ -31,15 +32,6 @@ export interface RunningWorker {
   stop: () => Promise<void>;
 }
 
-/** Workflow tasks of this many flows are kept in memory, so that a wake-up does not replay them. */
-const CACHED_WORKFLOWS_MAX = 1_000;
-/**
- * Payouts come a thousand items at a time. On a queue of their own, and with this share of a worker, they stand in front
- * of one another and of nothing else; it is also what a rail is asked to take at once.
- */
-const PAYOUT_ACTIVITIES_AT_ONCE = 20;
-const PAYOUT_WORKFLOW_TASKS_AT_ONCE = 10;
-const CACHED_PAYOUT_WORKFLOWS_MAX = 500;
 const CONNECT_PAUSE_MS = 500;
 
 /** Connects (waiting for Temporal as long as it takes) and starts. `workflows` is a bundle or the path to build one from. */
@@ -84,15 +76,13 @@ export async function startWorker(
       ...createReconciliationActivities(foundation),
       ...createWebhookActivities({ sql, keyring: config.keyring, config, log }),
     },
-    maxCachedWorkflows: CACHED_WORKFLOWS_MAX,
+    ...FLOWS_CAPACITY,
   });
   const payoutWorker = await Worker.create({
     ...common,
     taskQueue: taskQueueOf(taskQueue, 'payouts'),
     activities: { ...createAttentionActivities(foundation), ...createPayoutActivities(foundation) },
-    maxCachedWorkflows: CACHED_PAYOUT_WORKFLOWS_MAX,
-    maxConcurrentWorkflowTaskExecutions: PAYOUT_WORKFLOW_TASKS_AT_ONCE,
-    maxConcurrentActivityTaskExecutions: PAYOUT_ACTIVITIES_AT_ONCE,
+    ...PAYOUTS_CAPACITY,
   });
   const relay = createRelay({ volatileSql, client, taskQueue, dispatcher, log });
   const bank = foundation.sandboxBank.clock();

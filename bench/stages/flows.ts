@@ -1,0 +1,223 @@
+// Flows: payments settled a second through the whole path, and a payout of a thousand items, each beside bare workflows on
+// the same Temporal server with the same worker settings.
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { type BenchApi, startBenchApi, startBenchTemporal, startBenchWorker } from '../api.ts';
+import { type BareWorker, startBareWorker } from '../bare/worker.ts';
+import { type BenchBook, openBook } from '../book.ts';
+import { callInParallel, formatted, type Measured, measureInTurns, type Sample, type Series } from '../measure.ts';
+import type { Stage, StageResult } from '../stage.ts';
+
+/** Flows under way at a time. */
+const CALLERS = 50;
+const PAYOUT_ITEMS = 1_000;
+/** What a payout item needs: the send, and the look at its outcome (docs/performance/actions.md). */
+const ACTIVITIES_AN_ITEM = 2;
+/** How often the database is asked which of the payments have settled, one query for all. */
+const LOOK_EVERY_MS = 10;
+
+const PAYMENTS = `payments settled, ${CALLERS} under way`;
+const BARE_FLOWS = `bare workflows of one signal and one activity, ${CALLERS} under way`;
+
+export const flows: Stage = {
+  name: 'flows',
+  title:
+    'Payments through the whole path (POST, credit at the sandbox bank, callback, workflow, posting, event), and payouts. In process: API, worker, Postgres, Temporal and this load, all on this machine.',
+  run: async (bench) => {
+    const rounds = bench.quick ? 1 : 3;
+    const seconds = bench.quick ? 5 : 20;
+    const items = bench.quick ? 100 : PAYOUT_ITEMS;
+    const temporal = await startBenchTemporal(bench.parts, bench.say);
+    const book = await openBook(await bench.createDatabase('books'));
+    const bare = await startBareWorker(temporal);
+    const settlements = new Settlements(book);
+    try {
+      const api = await startBenchApi(bench.parts, book, temporal);
+      await startBenchWorker(bench.parts, api, temporal);
+      const payer = new Payer(api, book, settlements);
+      return report(
+        await measureInTurns(
+          [
+            {
+              name: BARE_FLOWS,
+              unit: 'flows/s',
+              measure: untilIdle(bare, () => callInParallel(CALLERS, seconds, bare.runSignalled)),
+            },
+            {
+              name: PAYMENTS,
+              unit: 'flows/s',
+              measure: untilIdle(bare, () => callInParallel(CALLERS, seconds, () => payer.settlePayment())),
+            },
+            ...payoutSeries(bare, payer, items),
+          ],
+          rounds,
+          bench.say,
+        ),
+        items,
+      );
+    } finally {
+      settlements.stop();
+      await bare.close();
+      await book.close();
+    }
+  },
+};
+
+const payoutName = (items: number): string => `a payout of ${items} items`;
+const parentName = (items: number): string =>
+  `a bare parent of ${items} children with ${ACTIVITIES_AN_ITEM} activities each`;
+
+function payoutSeries(bare: BareWorker, payer: Payer, items: number): Series[] {
+  const timed = (run: () => Promise<void>) => async (): Promise<Sample> => {
+    const begun = performance.now();
+    await run();
+    return { value: (performance.now() - begun) / 1000 };
+  };
+  return [
+    {
+      name: parentName(items),
+      unit: 's',
+      measure: untilIdle(
+        bare,
+        timed(() => bare.runParent(items, ACTIVITIES_AN_ITEM)),
+      ),
+    },
+    {
+      name: payoutName(items),
+      unit: 's',
+      measure: untilIdle(
+        bare,
+        timed(() => payer.payOut(items)),
+      ),
+    },
+  ];
+}
+
+/** Waits until no workflow runs any more, so that no series pays for what another left behind. */
+function untilIdle(bare: BareWorker, measure: () => Promise<Sample>): () => Promise<Sample> {
+  return async () => {
+    const sample = await measure();
+    while ((await bare.client.workflow.count("ExecutionStatus = 'Running'")).count > 0) await setTimeout(200);
+    return sample;
+  };
+}
+
+/** Uses the API as an integrator and the sandbox bank's customers do. */
+class Payer {
+  readonly #api: BenchApi;
+  readonly #book: BenchBook;
+  readonly #settlements: Settlements;
+
+  constructor(api: BenchApi, book: BenchBook, settlements: Settlements) {
+    this.#api = api;
+    this.#book = book;
+    this.#settlements = settlements;
+  }
+
+  /** A payment from its creation until it is settled. */
+  async settlePayment(): Promise<void> {
+    const { wallets } = this.#book;
+    const target = wallets[Math.floor(Math.random() * wallets.length)] as Uuid;
+    const payment = await this.#post('/payments', {
+      method: 'bank_transfer',
+      baseAmount: 1_000,
+      targetWalletId: publicId('wallet', target),
+    });
+    const { accountNumber } = payment.virtualAccount as { accountNumber: string };
+    const settled = this.#settlements.of(requireUuid('payment', payment.id as string));
+    await this.#post('/simulations/inbound-credits', { accountNumber, amount: payment.payableAmount });
+    await settled;
+  }
+
+  /** A payout from the settlement wallet to accounts at other banks, until it has completed. */
+  async payOut(itemCount: number): Promise<void> {
+    const payout = await this.#post('/payouts', {
+      items: Array.from({ length: itemCount }, () => ({
+        amount: 1_000,
+        bankAccount: { accountNumber: '0123456789', bankCode: '058' },
+      })),
+    });
+    const uuid = requireUuid('payout', payout.id as string);
+    for (;;) {
+      const [row] = await this.#book.sql<{ status: string }[]>`
+        SELECT status FROM payouts WHERE organisation_id = ${this.#book.book.organisationId} AND id = ${uuid}`;
+      if (row?.status === 'completed') return;
+      if (row?.status !== 'processing') throw new Error(`a payout ended as ${row?.status}`);
+      await setTimeout(50);
+    }
+  }
+
+  async #post(path: string, body: object): Promise<Record<string, unknown>> {
+    const response = await fetch(`${this.#api.url}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: this.#api.authorization,
+        'content-type': 'application/json',
+        'idempotency-key': randomUUID(),
+      },
+      body: JSON.stringify(body),
+    });
+    const answer = (await response.json()) as { data: Record<string, unknown> };
+    if (!response.ok) throw new Error(`POST ${path} answered ${response.status}: ${JSON.stringify(answer)}`);
+    return answer.data;
+  }
+}
+
+/** Tells when payments have settled, by one query for all that are waited for. */
+class Settlements {
+  readonly #book: BenchBook;
+  readonly #waiting = new Map<Uuid, () => void>();
+  readonly #stopping = new AbortController();
+
+  constructor(book: BenchBook) {
+    this.#book = book;
+    void this.#look();
+  }
+
+  of(paymentId: Uuid): Promise<void> {
+    return new Promise((resolve) => this.#waiting.set(paymentId, resolve));
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #look(): Promise<void> {
+    const { sql, book } = this.#book;
+    while (!this.#stopping.signal.aborted) {
+      await setTimeout(LOOK_EVERY_MS);
+      if (this.#waiting.size === 0) continue;
+      const settled = await sql<{ id: Uuid }[]>`
+        SELECT id FROM payments
+        WHERE organisation_id = ${book.organisationId} AND status = 'settled' AND id = ANY (${[...this.#waiting.keys()]}::uuid[])`;
+      for (const { id } of settled) {
+        this.#waiting.get(id)?.();
+        this.#waiting.delete(id);
+      }
+    }
+  }
+}
+
+function report(measured: Measured[], items: number): StageResult {
+  const median = (name: string): number => measured.find((one) => one.name === name)?.median ?? Number.NaN;
+  const flowSeries = measured.filter(({ unit }) => unit === 'flows/s');
+  return {
+    measured,
+    goals: [
+      { text: `${PAYMENTS} ÷ bare workflows`, atLeast: 0.6, got: median(PAYMENTS) / median(BARE_FLOWS) },
+      {
+        text: `${payoutName(items)} ÷ a bare parent's time`,
+        atMost: 1.5,
+        got: median(payoutName(items)) / median(parentName(items)),
+      },
+    ],
+    plots: [
+      { name: 'payments', title: 'Flows ended a second', unit: 'flows/s', bars: flowSeries },
+      { name: 'payouts', title: 'Wall time', unit: 's', bars: measured.filter(({ unit }) => unit === 's') },
+    ],
+    notes: [
+      `A payout item a second: ${formatted(items / median(payoutName(items)))}. The sandbox bank, which a real rail replaces, works on the same machine.`,
+    ],
+  };
+}
