@@ -9,9 +9,13 @@ const DAY = 24 * HOUR;
 /** Gaps between webhook attempts in seconds: 75 h 35 m in ten attempts, the schedule that Standard Webhooks suggests. */
 const WEBHOOK_RETRY_GAPS = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR].join(',');
 
+/** Where a collector of traces listens unless it was told otherwise. */
+const COLLECTOR = 'http://localhost:4318';
+
 const port = z.coerce.number().int().min(0).max(65_535);
 /** Empty: off. */
 const optionalPort = z.union([z.literal('').transform(() => null), port]).default(null);
+const optionalUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default('');
 const positive = z.coerce.number().int().positive();
 
 const settings = z.object({
@@ -50,6 +54,14 @@ const settings = z.object({
   RECONCILIATION_EVERY_SECONDS: positive.default(DAY),
   IDEMPOTENCY_KEYS_KEPT_DAYS: positive.min(7).default(7),
   WEBHOOK_ATTEMPTS_KEPT_DAYS: positive.min(30).default(90),
+  OTEL_SDK_DISABLED: z.string().default(''),
+  OTEL_TRACES_EXPORTER: z.enum(['', 'otlp', 'none']).default(''),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optionalUrl,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: optionalUrl,
+  OTEL_EXPORTER_OTLP_PROTOCOL: z.enum(['', 'http/json']).default(''),
+  OTEL_TRACES_SAMPLER: z.enum(['', 'parentbased_always_on', 'parentbased_traceidratio']).default(''),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
+  OTEL_SERVICE_NAME: z.string().default(''),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -109,6 +121,20 @@ export function readConfig(environment: Record<string, string | undefined>) {
       idempotencyKeysKeptDays: value.IDEMPOTENCY_KEYS_KEPT_DAYS,
       webhookAttemptsKeptDays: value.WEBHOOK_ATTEMPTS_KEPT_DAYS,
     },
+    tracing: tracingOf(value),
     logLevel: value.LOG_LEVEL,
+  };
+}
+
+/** Null: traces are off. They are on when an endpoint is named, or the exporter is. */
+function tracingOf(value: z.infer<typeof settings>): { url: string; ratio: number; serviceName: string } | null {
+  const { OTEL_TRACES_EXPORTER: exporter, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = value;
+  const ofTraces = value.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
+  const named = exporter === 'otlp' || endpoint !== '' || ofTraces !== '';
+  if (value.OTEL_SDK_DISABLED === 'true' || exporter === 'none' || !named) return null;
+  return {
+    url: ofTraces || `${(endpoint || COLLECTOR).replace(/\/$/, '')}/v1/traces`,
+    ratio: value.OTEL_TRACES_SAMPLER === 'parentbased_traceidratio' ? value.OTEL_TRACES_SAMPLER_ARG : 1,
+    serviceName: value.OTEL_SERVICE_NAME,
   };
 }

@@ -1,6 +1,7 @@
 // The one logger: JSON lines on standard output. Names, account numbers, BVNs and keys are never passed to it.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { currentTraceId } from './tracing.ts';
 
 export type Log = Logger;
 
@@ -11,10 +12,16 @@ export function withLogIds<Result>(carried: Readonly<Record<string, unknown>>, w
   return ids.run(carried, work);
 }
 
+/** A new object for each line: pino writes the line's own fields into it. */
+function carriedIds(): object {
+  const traceId = currentTraceId();
+  return { ...ids.getStore(), ...(traceId !== undefined && { traceId }) };
+}
+
 /** A logger for one process; `part` tells its lines from the other processes' (`api`, `worker`). */
 export function createLog(part: string, level: string, destination?: DestinationStream): Log {
   return pino(
-    { level, base: { part }, timestamp: pino.stdTimeFunctions.isoTime, mixin: () => ids.getStore() ?? {} },
+    { level, base: { part }, timestamp: pino.stdTimeFunctions.isoTime, mixin: carriedIds },
     destination ?? pino.destination(1),
   );
 }

@@ -81,6 +81,7 @@ test('nothing that a workflow bundles reaches for Node or for a package that is 
     }
   };
   visit('src/workflows/index.ts');
+  visit('src/workflows/traces.ts');
   expect(seen.size).toBeGreaterThan(1);
   expect(wrong).toEqual([]);
 });

@@ -14,6 +14,7 @@ import type { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import { rateLimited } from '../metrics.ts';
 import type { Environment } from '../money.ts';
+import { isTracing } from '../tracing.ts';
 import { ApiKeys } from './apiKeys.ts';
 import { successEnvelope } from './envelope.ts';
 import {
@@ -26,6 +27,7 @@ import {
 } from './idempotency.ts';
 import { answer } from './middleware/answer.ts';
 import { parseJson, readBody } from './middleware/body.ts';
+import { trace } from './middleware/trace.ts';
 import { type Rate, RateLimit } from './rateLimit.ts';
 import type { Call, Caller, Page, Route, Single } from './route.ts';
 import { ROUTES } from './routes/index.ts';
@@ -55,6 +57,7 @@ export function createApp(services: Services, gate: Gate, environment: Environme
     if (route.environments !== undefined && !route.environments.includes(environment)) continue;
     router.register(route.path, [route.method], (ctx) => serve(services, gate, environment, route, ctx));
   }
+  if (isTracing()) app.use(trace(environment));
   app.use(answer(services.log, environment));
   app.use(router.routes());
   app.silent = true; // `answer` has logged it

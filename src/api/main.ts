@@ -4,6 +4,7 @@ import { readConfig } from '../config.ts';
 import { createFoundation } from '../foundation.ts';
 import { createLog } from '../log.ts';
 import { onShutdown } from '../shutdown.ts';
+import { startTracing } from '../tracing.ts';
 import { startApi } from './server.ts';
 
 /** How long health waits for Temporal's answer. */
@@ -11,6 +12,7 @@ const TEMPORAL_ANSWER_MS = 1_000;
 
 const config = readConfig(process.env);
 const log = createLog('api', config.logLevel);
+const stopTracing = await startTracing(config, 'api');
 const foundation = createFoundation(config, log);
 const temporal = Connection.lazy({ address: config.temporal.address });
 
@@ -28,4 +30,5 @@ onShutdown(log, async () => {
   await api.close();
   await temporal.close();
   await foundation.close();
+  await stopTracing();
 });

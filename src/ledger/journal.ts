@@ -5,6 +5,7 @@ import { GroupCommit } from '../groupCommit.ts';
 import type { Uuid } from '../ids.ts';
 import { journalBatchSeconds, journalBatchSize, journalMovements } from '../metrics.ts';
 import type { Book } from '../money.ts';
+import { currentTraceparent } from '../tracing.ts';
 import { type AccountCode, accountKind } from './chart.ts';
 import type { Posting } from './postings.ts';
 
@@ -68,6 +69,8 @@ export interface Movement {
   events?: readonly EventRow[];
   outbox?: readonly OutboxMessage[];
   outcome?: IdempotencyOutcome;
+  /** The span that asked for it, which what the outbox starts belongs to. The journal fills it in. */
+  traceparent?: string;
 }
 
 export type RefusalCode =
@@ -117,7 +120,8 @@ export class Journal {
    * the database is gone, and then it may or may not have happened: the same movement may be posted again.
    */
   post(movement: Movement): Promise<PostResult> {
-    return this.#group.add(movement);
+    const traceparent = currentTraceparent(); // here: the statement is sent on behalf of many callers
+    return this.#group.add(traceparent === undefined ? movement : { ...movement, traceparent });
   }
 
   /** Posts a batch. Of several movements that change one row, the first goes ahead: at most one of them can hold. */
@@ -263,6 +267,7 @@ function encodeBatch(movements: readonly Movement[]): object {
   const encoded = movements.map((movement, position) => {
     const m = position + 1;
     const scope = { m, e: movement.book.environment };
+    const trace = movement.traceparent === undefined ? {} : { traceparent: movement.traceparent };
     for (const { debit, credit, amount } of movement.transaction?.postings ?? []) {
       postings.push([m, slotOf(movement.book, debit), slotOf(movement.book, credit), amount]);
     }
@@ -274,9 +279,10 @@ function encodeBatch(movements: readonly Movement[]): object {
     for (const event of movement.events ?? []) {
       const { id, type, resource } = event;
       events.push({ ...scope, id, type, resource, data: JSON.stringify(event.data), created_at: event.createdAt });
-      outbox.push({ ...scope, topic: 'event', message: { eventId: id } });
+      outbox.push({ ...scope, topic: 'event', message: { eventId: id, ...trace } });
     }
-    for (const { topic, message } of movement.outbox ?? []) outbox.push({ ...scope, topic, message });
+    for (const { topic, message } of movement.outbox ?? [])
+      outbox.push({ ...scope, topic, message: { ...message, ...trace } });
     return { ...scope, ...encodeTransaction(movement.transaction), ...encodeOutcome(movement.outcome) };
   });
   return { accounts, movements: encoded, postings, rows, events, outbox };

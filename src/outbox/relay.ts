@@ -3,11 +3,12 @@
 import type { Client } from '@temporalio/client';
 import type { Sql } from '../database.ts';
 import { GroupCommit } from '../groupCommit.ts';
-import type { Uuid } from '../ids.ts';
+import { publicId, type Uuid } from '../ids.ts';
 import { LeaseLoop } from '../leaseLoop.ts';
 import type { Log } from '../log.ts';
 import { outboxMessages } from '../metrics.ts';
 import type { Book, Environment } from '../money.ts';
+import { inSpan, type SpanAttributes } from '../tracing.ts';
 import type { Dispatcher } from '../webhooks/dispatch.ts';
 import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
 import { startFlow } from './startFlow.ts';
@@ -62,11 +63,12 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
         RETURNING o.organisation_id, o.environment, o.id, o.message, o.attempts`,
       handle: async (row) => {
         try {
-          await handle(row);
+          await traced(topic, row, () => handle(row));
         } catch (error) {
           outboxMessages.inc({ topic, outcome: 'failed' });
           await putBack(sql, row, error);
-          log.warn({ err: error, topic, attempts: row.attempts }, 'an outbox message could not be handled yet');
+          const ids = idsOf(row.message);
+          log.warn({ err: error, topic, ...ids, attempts: row.attempts }, 'an outbox message could not be handled yet');
           return;
         }
         await done.add(row);
@@ -90,6 +92,34 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
 }
 
 const bookOfRow = ({ organisationId, environment }: OutboxRow): Book => ({ organisationId, environment });
+
+/** Under the span of the request or activity that wrote the message, where that was traced. */
+async function traced(
+  topic: string,
+  { message, attempts, environment }: OutboxRow,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { traceparent } = message as { traceparent?: string };
+  if (traceparent === undefined) return await work();
+  const { workflow, signal } = message as { workflow?: string; signal?: object };
+  const { workflowId, eventId } = idsOf(message);
+  const attributes: SpanAttributes = {
+    'manilla.environment': environment,
+    'manilla.outbox.attempt': attempts,
+    temporalWorkflowID: workflowId,
+    'manilla.event': eventId,
+  };
+  const start = signal === undefined ? 'StartWorkflow' : 'SignalWithStartWorkflow';
+  const name = topic === FLOW_TOPIC ? `${start}:${workflow}` : 'deliver event';
+  await inSpan(name, { kind: 'producer', parent: traceparent, attributes }, work);
+}
+
+/** What a message is about. */
+function idsOf(message: Record<string, unknown>): { workflowId?: string; eventId?: string } {
+  const { id, eventId } = message as { id?: string; eventId?: Uuid };
+  if (eventId !== undefined) return { eventId: publicId('event', eventId) };
+  return id === undefined ? {} : { workflowId: id };
+}
 
 /** Event messages carry plain UUIDs, as the books do. */
 function eventOf(message: Record<string, unknown>): { eventId: Uuid; endpointId?: Uuid; redelivery?: true } {

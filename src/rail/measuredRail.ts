@@ -1,5 +1,7 @@
-// A rail that is watched: the same rail, with the time and outcome of every call counted. Adapters need not do it.
+// A rail that is watched: the same rail, with the time and outcome of every call counted, and a span
+// for each where traces are on. Adapters need not do it.
 import { railCallbacks, railSeconds } from '../metrics.ts';
+import { inSpan } from '../tracing.ts';
 import { type BankRail, RailRefused, RailUnavailable } from './port.ts';
 
 export function measuredRail(rail: BankRail): BankRail {
@@ -10,7 +12,7 @@ export function measuredRail(rail: BankRail): BankRail {
     const started = performance.now();
     let outcome = 'ok';
     try {
-      return await call();
+      return await inSpan(`rail ${operation}`, { kind: 'client', attributes: { 'manilla.rail': name } }, call);
     } catch (error) {
       outcome = outcomeOf(error);
       throw error;

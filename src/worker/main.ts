@@ -5,6 +5,7 @@ import { readConfig } from '../config.ts';
 import { createFoundation } from '../foundation.ts';
 import { createLog } from '../log.ts';
 import { onShutdown } from '../shutdown.ts';
+import { startTracing } from '../tracing.ts';
 import { temporalLog } from './temporalLog.ts';
 import { startWorker } from './worker.ts';
 
@@ -18,6 +19,7 @@ Runtime.install({
   // The SDK's own metrics, on a listener of its own.
   ...(temporalAddress !== '' && { telemetryOptions: { metrics: { prometheus: { bindAddress: temporalAddress } } } }),
 });
+const stopTracing = await startTracing(config, 'worker');
 const foundation = createFoundation(config, log);
 const worker = await startWorker(foundation, {
   workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
@@ -27,5 +29,6 @@ log.info({ taskQueue: config.temporal.taskQueue }, 'working');
 onShutdown(log, async () => {
   await worker.stop();
   await foundation.close();
+  await stopTracing();
 });
 await worker.stopped;

@@ -17,6 +17,7 @@ import type { Foundation } from '../foundation.ts';
 import { startMetricsServer } from '../metricsServer.ts';
 import { createRelay } from '../outbox/relay.ts';
 import { startFlow } from '../outbox/startFlow.ts';
+import { isTracing } from '../tracing.ts';
 import { createDispatcher } from '../webhooks/dispatch.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
 import { webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
@@ -24,6 +25,7 @@ import { logIdsOfActivity } from './activityLog.ts';
 import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
 import { keepSchedules } from './schedules.ts';
 import { databaseStanding, parkedStanding } from './standing.ts';
+import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './traces.ts';
 
 export interface RunningWorker {
   /** Resolves when the worker has stopped; rejects when it fell over. */
@@ -45,7 +47,11 @@ export async function startWorker(
   const connection = await connectPatiently(address, (error) =>
     log.warn({ err: error, address }, 'Temporal does not answer; trying again'),
   );
-  const client = new Client({ connection, namespace });
+  const client = new Client({
+    connection,
+    namespace,
+    ...(isTracing() && { interceptors: { workflow: [traceOfClient] } }),
+  });
   metrics?.server.add(parkedStanding(client));
   const dispatcher = createDispatcher({
     sql,
@@ -57,7 +63,8 @@ export async function startWorker(
   const common = {
     connection,
     namespace,
-    interceptors: { activity: [logIdsOfActivity] },
+    interceptors: { activity: isTracing() ? [traceOfActivity, logIdsOfActivity] : [logIdsOfActivity] },
+    ...(isTracing() && { sinks: traceSinks }),
     ...(await bundled(workflows)),
   };
   const worker = await Worker.create({
@@ -134,7 +141,13 @@ async function bundled(
 ): Promise<Pick<WorkerOptions, 'workflowBundle'>> {
   const { workflowBundle, workflowsPath } = workflows;
   if (workflowsPath === undefined) return { workflowBundle };
-  return { workflowBundle: await bundleWorkflowCode({ workflowsPath, logger: Runtime.instance().logger }) };
+  return {
+    workflowBundle: await bundleWorkflowCode({
+      workflowsPath,
+      workflowInterceptorModules: isTracing() ? [TRACED_WORKFLOWS] : [],
+      logger: Runtime.instance().logger,
+    }),
+  };
 }
 
 /** Runs workers until all have stopped. One that falls over takes the others with it: half a worker process helps nobody. */

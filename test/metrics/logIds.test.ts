@@ -73,6 +73,19 @@ test('ids reach every line below, and none beside', async () => {
   });
 });
 
+test('what one line says stays in that line', () => {
+  const read: Record<string, unknown>[] = [];
+  const own = createLog('x', 'info', { write: (text: string) => void read.push(JSON.parse(text)) });
+  withLogIds({ workflowId: 'a' }, () => {
+    own.info({ attempts: 2 }, 'first');
+    own.info('second');
+  });
+  expect(read.map(({ msg, workflowId, attempts }) => ({ msg, workflowId, attempts }))).toEqual([
+    { msg: 'first', workflowId: 'a', attempts: 2 },
+    { msg: 'second', workflowId: 'a', attempts: undefined },
+  ]);
+});
+
 test('the line of a request carries its id and that of the resource it answered with', async () => {
   const answer = await flows.test.post('/wallets', { email: 'ada@test.example', fullName: 'Ada Obi' });
   const line = await until('the line of the request', () =>

@@ -1,7 +1,6 @@
 // A running API for a test file: real HTTP on free ports, over a database of its own, with an organisation, its
 // settlement wallets and keys. Every answer that its callers get is checked against the envelope of contract section 2.2.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { pino } from 'pino';
 import { hashApiKey, newApiKey } from '../../src/api/apiKeys.ts';
 import { SCOPES, type Scope } from '../../src/api/route.ts';
 import { startApi } from '../../src/api/server.ts';
@@ -13,6 +12,7 @@ import { CATALOG, type ErrorCode, typeOf } from '../../src/errors.ts';
 import { createFoundation } from '../../src/foundation.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { clearingAccount, walletAccount } from '../../src/ledger/chart.ts';
+import { createLog } from '../../src/log.ts';
 import type { Environment, Kobo } from '../../src/money.ts';
 import type { Rails } from '../../src/rail/rails.ts';
 import { insertApiKey } from '../../src/records/apiKeyRecords.ts';
@@ -133,7 +133,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       ? await createDatabase()
       : { url: options.databaseUrl, drop: () => Promise.resolve() };
   const logged: string[] = [];
-  const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(line) });
+  const log = createLog('test', 'info', { write: (line: string) => void logged.push(line) });
   const { foundation, services, running } = await retryWhenTaken(async () => {
     const port = await freePort();
     const config = readConfig({

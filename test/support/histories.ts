@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { type ReplayHistoriesIterable, Worker } from '@temporalio/worker';
+import { type ReplayHistoriesIterable, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
 import type { Sql } from '../../src/database.ts';
 import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { KYC } from './api.ts';
@@ -32,7 +32,7 @@ export function recordedHistories(): RecordedHistory[] {
 /** Replays histories, by default with the code of src/workflows. Answers those that it does not fit, and how. */
 export async function replay(
   histories: ReplayHistoriesIterable,
-  workflows: { workflowsPath: string } | null = null,
+  workflows: ReplayWorkerOptions | null = null,
 ): Promise<{ replayed: number; misfits: { workflowId: string; error: string }[] }> {
   const options = workflows ?? { workflowBundle: { codePath: testStack().workflowBundlePath } };
   const misfits: { workflowId: string; error: string }[] = [];

@@ -26,6 +26,7 @@ export function answer(log: Log, environment: Environment) {
       if (error.status >= 500) log.error({ requestId, err: fault }, error.code);
       ctx.status = error.status;
       ctx.body = errorEnvelope(error, requestId);
+      ctx.state.errorCode = error.code;
       if (!ctx.req.complete) ctx.set('Connection', 'close'); // the rest of an unread body is not worth reading
     }
     const tookMs = performance.now() - started;

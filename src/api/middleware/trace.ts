@@ -1,0 +1,30 @@
+// The span of a request, around everything else. Used only when traces are on (docs/traces.md).
+import type { Context, Next } from 'koa';
+import type { Environment } from '../../money.ts';
+import { inSpan } from '../../tracing.ts';
+
+/**
+ * Begins a trace. A `traceparent` that the caller sends becomes a link: callers are strangers, and would otherwise decide
+ * what is sampled and which trace it is counted to.
+ */
+export function trace(environment: Environment) {
+  return async (ctx: Context, next: Next): Promise<void> => {
+    const caller = ctx.get('traceparent');
+    const start = { kind: 'server', root: true, links: caller === '' ? [] : [caller] } as const;
+    await inSpan(ctx.method, start, async (span) => {
+      await next();
+      const { route, requestId, resource, errorCode } = ctx.state;
+      if (route !== undefined) span.rename(route);
+      span.set({
+        'http.request.method': ctx.method,
+        'http.route': route?.slice(route.indexOf(' ') + 1),
+        'http.response.status_code': ctx.status,
+        'manilla.environment': environment,
+        'manilla.request_id': requestId,
+        'manilla.resource': resource,
+        'manilla.code': errorCode,
+      });
+      if (ctx.status >= 500) span.fail(errorCode);
+    });
+  };
+}
