@@ -25,6 +25,10 @@ const settings = z.object({
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_TASK_QUEUE: z.string().default('manilla'),
   TEMPORAL_UI_URL: z.string().default(''),
+  WORKER_BUILD_ID: z
+    .string()
+    .regex(/^[\w.-]{0,100}$/)
+    .default(''),
   MANILLA_KEYS: z.string().min(1),
   BIND_ADDRESS: z.string().default('127.0.0.1'),
   SANDBOX_PORT: port.default(8080),
@@ -86,6 +90,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
       namespace: value.TEMPORAL_NAMESPACE,
       taskQueue: value.TEMPORAL_TASK_QUEUE,
       uiUrl: value.TEMPORAL_UI_URL,
+      /** Empty: this worker takes whatever comes, whichever version began it. */
+      buildId: value.WORKER_BUILD_ID,
     },
     keyring: parseKeyring(value.MANILLA_KEYS),
     bindAddress: value.BIND_ADDRESS,

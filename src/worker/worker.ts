@@ -26,6 +26,7 @@ import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
 import { keepSchedules } from './schedules.ts';
 import { databaseStanding, parkedStanding } from './standing.ts';
 import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './traces.ts';
+import { versionOf } from './version.ts';
 
 export interface RunningWorker {
   /** Resolves when the worker has stopped; rejects when it fell over. */
@@ -65,6 +66,7 @@ export async function startWorker(
     namespace,
     interceptors: { activity: isTracing() ? [traceOfActivity, logIdsOfActivity] : [logIdsOfActivity] },
     ...(isTracing() && { sinks: traceSinks }),
+    ...versionOf(config),
     ...(await bundled(workflows)),
   };
   const worker = await Worker.create({

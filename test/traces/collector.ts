@@ -1,6 +1,6 @@
 // A collector of traces: takes OTLP over HTTP in JSON, as a real one does, and keeps every span for a test to look at.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
@@ -58,15 +58,18 @@ const STATUS_ERROR = 2;
 export async function startCollector(): Promise<Collector> {
   const requests: ExportRequest[] = [];
   const spans: CollectedSpan[] = [];
-  const server = createServer(async (request, response) => {
-    if (request.method !== 'POST' || request.url !== '/v1/traces') {
-      response.writeHead(404).end();
-      return;
-    }
+  const receive = async (request: IncomingMessage): Promise<number> => {
+    if (request.method !== 'POST' || request.url !== '/v1/traces') return 404;
     const body = (await json(request)) as ExportRequest;
     requests.push(body);
     spans.push(...read(body));
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    return 200;
+  };
+  const server = createServer((request, response) => {
+    receive(request).then(
+      (status) => response.writeHead(status, { 'content-type': 'application/json' }).end('{}'),
+      () => response.writeHead(400).end(),
+    );
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
