@@ -96,10 +96,13 @@ test('the tools of the server are of its version, and near the embedded one', ()
   }
 });
 
+/** `${NAME:-default}` as compose reads it where NAME is not set. */
+const withDefault = (value: string): string => value.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
+
 test('the settings are a whole configuration for API, worker, migration and command line', () => {
   for (const name of ['api', 'worker', 'migrate', 'cli']) {
     const environment = Object.fromEntries(
-      Object.entries(service(name).environment ?? {}).map(([key, value]) => [key, String(value)]),
+      Object.entries(service(name).environment ?? {}).map(([key, value]) => [key, withDefault(String(value))]),
     );
     const keys = `k1:${Buffer.alloc(32, 1).toString('base64url')}`;
     expect(readConfig({ ...environment, MANILLA_KEYS: keys })).toMatchObject({
