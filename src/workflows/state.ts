@@ -2,7 +2,11 @@
 import { upsertSearchAttributes } from '@temporalio/workflow';
 import { FLOW_STATE } from './searchAttributes.ts';
 
-/** Shows a new state. Call it where the state changes: each call is an event in the history and an action to be billed. */
+/**
+ * Shows a new state. Each call is an event in the history, a write to the visibility store and an action to be billed, so a
+ * flow that ends as most do shows nothing: its result says how it ended. Shown is what somebody looks for: a payment that
+ * is partly paid, and every end but the good one.
+ */
 export function showState(state: string): void {
   upsertSearchAttributes([{ key: FLOW_STATE, value: state }]);
 }

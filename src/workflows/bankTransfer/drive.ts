@@ -67,7 +67,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     }
     if (status !== 'processing' && (rail === 'told' || rail === 'unknown')) {
       if (news === heard) {
-        showState(status);
+        if (status !== 'completed') showState(status);
         setCurrentDetails(`**${status}**: ${input.amount} kobo, reference ${input.transferId}.`);
         return status;
       }
@@ -81,7 +81,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     if (cause !== null) {
       const resolution = await attention.park(cause, parkedView(input, cause, status));
       if (resolution.action === 'keep') {
-        showState(status);
+        if (status !== 'completed') showState(status);
         return status;
       }
       decision = decisionOf(resolution);

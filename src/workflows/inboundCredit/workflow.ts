@@ -16,6 +16,6 @@ export async function inboundCredit(input: InboundCreditInput): Promise<InboundC
   setCurrentDetails(`Waits until ${input.amount} kobo are confirmed by the rail and posted.`);
   const { status } = await attention.untilPosted(() => placeCredit(input));
   setCurrentDetails(`**${status}**: ${input.amount} kobo.`);
-  showState(status);
+  if (status !== 'posted') showState(status);
   return { status };
 }

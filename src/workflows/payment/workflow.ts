@@ -25,6 +25,7 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
     inbox.push(credit);
   });
   let status = 'pending';
+  let shown = status;
   let received = 0;
   const isOpen = (): boolean => status === 'pending' || status === 'partial';
   setHandler(paid, ({ amountReceived }) => {
@@ -39,11 +40,13 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
     const outcome = await attention.untilPosted(() =>
       credit === undefined ? expirePayment(input) : applyCredit(input, credit),
     );
-    if (outcome.status === 'partial' && status !== 'partial') showState('partial');
     status = outcome.status;
     received = outcome.amountReceived;
+    if (status !== shown && (status === 'partial' || shown === 'partial')) {
+      showState(status);
+      shown = status;
+    }
   }
-  showState(status);
   setCurrentDetails(`**${status}** with ${received} kobo received.`);
   return { status };
 }

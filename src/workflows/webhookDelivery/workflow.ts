@@ -23,6 +23,6 @@ export async function webhookDelivery(input: WebhookDeliveryInput): Promise<Webh
   const result = await deliverWebhook(input);
   const answer = result.answer === null ? '' : ` Last answer: ${result.answer}.`;
   setCurrentDetails(`**${result.status}**${result.reason === undefined ? '' : ` (${result.reason})`}.${answer}`);
-  showState(result.status);
+  if (result.status !== 'delivered') showState(result.status);
   return result;
 }
