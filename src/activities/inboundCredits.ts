@@ -15,7 +15,8 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
   const { journal } = dependencies;
 
   async function divert(poster: Poster, book: Book, credit: InboundCredit, reason: ReviewReason) {
-    return (await poster.mustPost(divertCredit(book, credit, reason))) ? 'suspense' : null;
+    const walletId = credit.ownerKind === 'wallet' ? credit.ownerId : null;
+    return (await poster.mustPost(divertCredit(book, credit, reason, walletId))) ? 'suspense' : null;
   }
 
   /** Posts one credit; null when it was overtaken and must be read again. */

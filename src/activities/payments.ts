@@ -46,7 +46,12 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
       const next = paymentAfter(payment, decision);
       const movement =
         decision.kind === 'divert'
-          ? divertCredit(book, credit, decision.reason === 'wallet_refused' ? reason : decision.reason)
+          ? divertCredit(
+              book,
+              credit,
+              decision.reason === 'wallet_refused' ? reason : decision.reason,
+              payment.targetWalletId,
+            )
           : creditMovement(book, payment, next, credit, decision);
       const result = await poster.mayPost(movement);
       if (result.outcome !== 'refused') return result.outcome === 'posted' ? next : null;

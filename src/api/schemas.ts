@@ -32,10 +32,13 @@ export const calendarDate = z.iso.date();
 
 const timestamp = z.iso.datetime({ offset: true }).transform((value) => new Date(value));
 
-/** Query parameters that every list takes. An unusable limit falls back to the default (contract, section 4.10). */
+/**
+ * Query parameters that every list takes (contract, section 4.10). An unusable limit falls back to the default, and an
+ * unusable cursor is INVALID_CURSOR, also when one is given twice: that makes a list of it, which is neither.
+ */
 export const listQuery = {
-  limit: z.string().optional(),
-  cursor: z.string().optional(),
+  limit: z.string().optional().catch(undefined),
+  cursor: z.string().optional().catch(''),
   createdAtFrom: timestamp.optional(),
   createdAtTo: timestamp.optional(),
 };

@@ -72,7 +72,7 @@ function addList(group: Command): void {
           row.reason,
           row.status,
           String(row.amount),
-          row.walletId ?? row.paymentId ?? '-',
+          row.paymentId ?? row.walletId ?? '-',
           timeText(row.since),
         ]),
         'No money waits for a decision.',

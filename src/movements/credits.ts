@@ -27,8 +27,8 @@ export function creditTransaction(
   };
 }
 
-/** The whole credit into suspense, with an open review case. */
-export function divertCredit(book: Book, credit: InboundCredit, reason: ReviewReason): Movement {
+/** The whole credit into suspense, with an open review case. `walletId`: the wallet that it came for, where that is known. */
+export function divertCredit(book: Book, credit: InboundCredit, reason: ReviewReason, walletId: Uuid | null): Movement {
   return withCaseFlows({
     book,
     transaction: creditTransaction(
@@ -49,7 +49,7 @@ export function divertCredit(book: Book, credit: InboundCredit, reason: ReviewRe
           accountCode: UNMATCHED,
           inboundCreditId: credit.id,
           paymentId: credit.ownerKind === 'payment' ? credit.ownerId : null,
-          walletId: credit.ownerKind === 'wallet' ? credit.ownerId : null,
+          walletId,
         }),
       ],
     },

@@ -141,6 +141,15 @@ describe.each(LISTS)('the list of %s', (name) => {
     expect((await page(add(path, 'limit=100'))).pagination.limit).toBe(100);
   });
 
+  test('a limit that is given twice is 20, and a cursor that is given twice is INVALID_CURSOR', async () => {
+    const path = paths[name] ?? '';
+    const twice = await page(add(path, 'limit=2&limit=3'));
+    expect(twice.pagination.limit).toBe(20);
+    const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
+    const { status, error } = await get(add(path, `cursor=${nextCursor}&cursor=${nextCursor}`));
+    expect([status, error.code, error.details]).toEqual([400, 'INVALID_CURSOR', { fields: [] }]);
+  });
+
   test('a cursor carries its limit, whatever limit comes with it', async () => {
     const path = paths[name] ?? '';
     const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;

@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { CATALOG } from '../../src/errors.ts';
+import { EVENT_TYPES } from '../../src/records/events.ts';
 import { errorsPage } from '../../tools/errorsPage.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
@@ -22,6 +23,15 @@ test('docs/configuration.md lists every setting of src/config.ts, and no other',
   const listed = [...read('docs/configuration.md').matchAll(/^\| `([A-Z][A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
   expect(listed).toHaveLength(new Set(listed).size);
   expect(new Set(listed)).toEqual(new Set(settings));
+});
+
+test.each(['docs/webhooks.md', 'docs/contract.md'])('%s lists every type of event', (page) => {
+  const rows = read(page)
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|')[1] ?? '');
+  const listed = rows.flatMap((cell) => [...cell.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, type]) => type));
+  for (const type of EVENT_TYPES) expect(listed.filter((each) => each === type)).toEqual([type]);
 });
 
 test('links between pages lead somewhere', () => {

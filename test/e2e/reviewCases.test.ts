@@ -35,6 +35,11 @@ async function openCase(senderAccountNumber = '0123456789'): Promise<string> {
   sessions += 1;
   const sessionId = `review-${sessions}`;
   await flows.credit('1234567890', AMOUNT, { sessionId, senderAccountNumber, senderBankCode: '058' });
+  return await untilCaseOf(sessionId);
+}
+
+/** The public id of the case that a credit opened, once its flow waits. */
+async function untilCaseOf(sessionId: string): Promise<string> {
   const id = await until('the case', async () => {
     const [row] = await flows.sql<{ id: string }[]>`
       SELECT r.id FROM review_cases r JOIN inbound_credits c ON c.id = r.inbound_credit_id WHERE c.session_id = ${sessionId}`;
@@ -103,6 +108,18 @@ describe('an operator', () => {
     await flows.sql`UPDATE ledger.accounts SET status = 'active' WHERE code = ${`wallet:${walletId}`}`;
     expect(await decide(id, { action: 'credit' })).toMatchObject({ outcome: 'done' });
     expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
+  });
+
+  test("credits what came too late for a payment to the payment's wallet", async () => {
+    const walletId = await flows.createWallet();
+    const payment = await flows.createPayment(walletId, AMOUNT);
+    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    await flows.credit(payment.virtualAccount.accountNumber, AMOUNT, { sessionId: 'after-settlement' });
+    const id = await untilCaseOf('after-settlement');
+    expect((await flows.eventsOf(id)).at(-1)?.data).toMatchObject({ paymentId: payment.id, walletId });
+    expect(await decide(id, { action: 'credit' })).toMatchObject({ outcome: 'done', status: 'credited' });
+    expect(await flows.balanceOf(walletId)).toBe(2 * AMOUNT);
   });
 
   test('keeps it as unclaimed money', async () => {
