@@ -1,6 +1,7 @@
 // The connection to Postgres. Money never moves inside a JavaScript transaction callback (docs/decisions/0001): each
 // movement is one statement, so a pool of plain connections is all that is needed.
 import postgres from 'postgres';
+import { createSockets, IDLE_SECONDS } from './databaseSocket.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 
@@ -20,6 +21,11 @@ interface PoolOptions {
   durability?: 'durable' | 'volatile';
   /** The owner's role is for migrations and administration from the command line. */
   role?: 'application' | 'owner';
+  /**
+   * `restless`: a connection whose server has been silent for ten seconds is given up, so that a hung server or network
+   * blocks nobody for long after. `patient`: for statements that may take their time, of upkeep and of the command line.
+   */
+  temper?: 'restless' | 'patient';
   /** Statements that run longer are ended by the database. For looks that nobody's money waits for. */
   statementTimeoutMs?: number;
 }
@@ -31,6 +37,8 @@ export function connect(url: string, options: PoolOptions): Sql {
     transform: { column: { from: postgres.toCamel } },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: parseBigint } },
     connect_timeout: 5,
+    backoff: reconnectPauseSeconds,
+    ...(options.temper === 'restless' ? { socket: createSockets(), idle_timeout: IDLE_SECONDS } : {}),
     connection: {
       application_name: 'manilla',
       ...(options.role === 'owner' ? {} : { role: APPLICATION_ROLE }),
@@ -40,6 +48,10 @@ export function connect(url: string, options: PoolOptions): Sql {
     onnotice: () => {},
   });
 }
+
+/** The pause grows while attempts fail, and is never so long that a server that is back is left waiting. */
+const reconnectPauseSeconds = (failures: number): number =>
+  (0.5 + Math.random() / 2) * Math.min(3 ** failures / 100, 1);
 
 /** True when the database could not be reached or went away: the caller may try again; what was sent may have happened. */
 export function isOutage(error: unknown): boolean {

@@ -13,6 +13,8 @@ export interface Foundation {
   log: Log;
   sql: Sql;
   volatileSql: Sql;
+  /** For the long statements of upkeep. */
+  patientSql: Sql;
   journal: Journal;
   rails: Rails;
   sandboxBank: SandboxBank;
@@ -22,27 +24,28 @@ export interface Foundation {
 /** How long a closing process waits for statements that are still running, in seconds. */
 const CLOSE_TIMEOUT_SECONDS = 5;
 
+/** Opened when upkeep runs, which is one verification, one reconciliation and one housekeeping at a time. */
+const UPKEEP_CONNECTIONS_MAX = 3;
+
 export function createFoundation(config: Config, log: Log): Foundation {
   const { keyring } = config;
-  const sql = connect(config.databaseUrl, { connectionsMax: config.databaseConnectionsMax });
-  const volatileSql = connect(config.databaseUrl, {
-    connectionsMax: config.databaseConnectionsMax,
-    durability: 'volatile',
-  });
+  const { databaseUrl, databaseConnectionsMax: connectionsMax } = config;
+  const sql = connect(databaseUrl, { connectionsMax, temper: 'restless' });
+  const volatileSql = connect(databaseUrl, { connectionsMax, temper: 'restless', durability: 'volatile' });
+  const patientSql = connect(databaseUrl, { connectionsMax: UPKEEP_CONNECTIONS_MAX });
+  const pools = [sql, volatileSql, patientSql];
   const sandboxBank = new SandboxBank({ sql, keyring, log, ...config.sandboxRail });
   return {
     config,
     log,
     sql,
     volatileSql,
+    patientSql,
     journal: new Journal(sql),
     rails: new Rails({ test: measuredRail(createSandboxRail(sandboxBank, keyring)) }),
     sandboxBank,
     close: async () => {
-      await Promise.all([
-        sql.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
-        volatileSql.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
-      ]);
+      await Promise.all(pools.map((pool) => pool.end({ timeout: CLOSE_TIMEOUT_SECONDS })));
     },
   };
 }

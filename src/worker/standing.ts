@@ -42,7 +42,11 @@ type GaugeName = keyof typeof BY_TOPIC | keyof typeof BY_ENVIRONMENT | 'database
 
 /** What the database knows, in one statement. Close it before the process ends. */
 export function databaseStanding(databaseUrl: string): Source & { close: () => Promise<void> } {
-  const sql = connect(databaseUrl, { connectionsMax: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  const sql = connect(databaseUrl, {
+    connectionsMax: 1,
+    temper: 'restless',
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
   return {
     name: 'database',
     look: async () => {

@@ -43,6 +43,7 @@ export async function startWorker(
   workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'>,
 ): Promise<RunningWorker> {
   const { config, log, sql, volatileSql } = foundation;
+  const upkeep = { ...foundation, sql: foundation.patientSql };
   const { address, namespace, taskQueue } = config.temporal;
   const metrics = await startMetrics(foundation); // first, so that it can be watched how the rest waits
   const connection = await connectPatiently(address, (error) =>
@@ -80,9 +81,9 @@ export async function startWorker(
       ...createRefundActivities(foundation),
       ...createReviewCaseActivities(foundation),
       ...createSweepActivities({ ...foundation, client }),
-      ...createLedgerVerificationActivities(foundation),
-      ...createHousekeepingActivities(foundation),
-      ...createReconciliationActivities(foundation),
+      ...createLedgerVerificationActivities(upkeep),
+      ...createHousekeepingActivities(upkeep),
+      ...createReconciliationActivities(upkeep),
       ...createWebhookActivities({ sql, keyring: config.keyring, config, log }),
     },
     ...FLOWS_CAPACITY,

@@ -128,6 +128,31 @@ describe.each(['refuse', 'swallow'] as const)('a database that is gone (%s)', (h
   });
 });
 
+describe('a database that hung', () => {
+  test('and takes new connections again: the old ones are given up, and every request is answered within seconds', async () => {
+    const attempt = await attemptTransfer();
+    const [read, post] = [() => api.test.get('/wallets'), () => attempt.send()];
+    proxy.swallow();
+    const hung = await timed(Promise.all([post(), ...Array.from({ length: 20 }, read)]));
+    expect(new Set(hung.result.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(hung.seconds).toBeLessThan(ANSWER_SECONDS_MAX);
+    proxy.healForNew();
+    const { seconds } = await timed(until('a read', async () => (await read()).status === 200));
+    expect(seconds).toBeLessThan(ANSWER_SECONDS_MAX);
+    expect((await until('the money to move', async () => (await post()).status === 201 && post())).status).toBe(201);
+    await expectOneTransfer(attempt);
+    const answers = await Promise.all(Array.from({ length: 40 }, read)); // on every connection of the pool
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  test('and hangs up on every connection is asked again now and then, and not as fast as it can', async () => {
+    proxy.refuse();
+    const before = proxy.connections();
+    for (let count = 0; count < 10; count += 1) expect((await api.test.get('/wallets')).status).toBe(503);
+    expect(proxy.connections() - before).toBeLessThan(100);
+  });
+});
+
 describe('a connection lost around the statement that moves the money', () => {
   test('after the commit, before the answer: 201, and once', async () => {
     const attempt = await attemptTransfer();

@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { connect, type Sql } from '../../src/database.ts';
 import { freePort, retryWhenTaken } from '../../src/dev/freePort.ts';
 import { CATALOG, type ErrorCode, typeOf } from '../../src/errors.ts';
-import { createFoundation } from '../../src/foundation.ts';
+import { createFoundation, type Foundation } from '../../src/foundation.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { clearingAccount, walletAccount } from '../../src/ledger/chart.ts';
 import { createLog } from '../../src/log.ts';
@@ -79,7 +79,7 @@ export interface TestApi {
   databaseUrl: string;
   /** Base addresses, ending in `/v1`. */
   urls: Record<Environment, string>;
-  services: Services;
+  services: Services & Pick<Foundation, 'patientSql'>;
   /** The database owner's connection, for looking at rows and preparing them. */
   sql: Sql;
   /** Every line that the process logged, as JSON text. */

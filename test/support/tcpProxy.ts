@@ -2,7 +2,7 @@
 // or exactly between a statement and its answer.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** `pass`: as if it were not there. `refuse`: nothing listens. `swallow`: connects and never answers. */
+/** `pass`: as if it were not there. `refuse`: takes a connection and ends it. `swallow`: connects and never answers. */
 type Mode = 'pass' | 'refuse' | 'swallow';
 
 export interface TcpProxy {
@@ -14,6 +14,10 @@ export interface TcpProxy {
   swallow: () => void;
   /** Lets everything through again. What was swallowed stays lost, so those connections end. */
   heal: () => void;
+  /** Lets new connections through. Those that there are stay silent for ever, as after a network that lost its state. */
+  healForNew: () => void;
+  /** How many connections were made to it so far. */
+  connections: () => number;
   /**
    * Forwards the next message that contains `text`, waits until the server has answered, and ends the connection instead
    * of passing the answer on. Resolves when that happened.
@@ -34,9 +38,13 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
   const target = new URL(databaseUrl);
   let mode: Mode = 'pass';
   let traps: Trap[] = [];
+  let connections = 0;
   const open = new Set<Socket>();
+  const silent = new WeakSet<Socket>();
 
   const server = createServer((inner) => {
+    connections += 1;
+    const isSwallowed = (): boolean => mode === 'swallow' || silent.has(inner);
     if (mode === 'refuse') {
       inner.destroy();
       return;
@@ -53,7 +61,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
       });
     }
     inner.on('data', (chunk) => {
-      if (mode === 'swallow') return;
+      if (isSwallowed()) return;
       const trap = traps.find(({ text }) => chunk.includes(text));
       if (trap !== undefined) {
         traps = traps.filter((other) => other !== trap);
@@ -67,7 +75,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
       outer.write(chunk);
     });
     outer.on('data', (chunk) => {
-      if (mode === 'swallow') return;
+      if (isSwallowed()) return;
       if (waiting !== null) {
         inner.destroy();
         waiting.sprung();
@@ -103,6 +111,11 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
       if (mode === 'swallow') endAll();
       mode = 'pass';
     },
+    healForNew: () => {
+      for (const socket of open) silent.add(socket);
+      mode = 'pass';
+    },
+    connections: () => connections,
     loseReplyTo: (text) => set('reply', text),
     loseRequest: (text) => set('request', text),
     close: async () => {
