@@ -3,7 +3,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { requireUuid, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { findDelivery, type Parcel } from '../records/webhookDeliveries.ts';
+import { findDelivery, type Parcel, reopenDelivery } from '../records/webhookDeliveries.ts';
 import { type CourierDependencies, createCourier } from '../webhooks/courier.ts';
 import { EndpointTraffic } from '../webhooks/endpointTraffic.ts';
 import { jittered } from '../webhooks/retrySchedule.ts';
@@ -40,6 +40,11 @@ export function createWebhookActivities(dependencies: CourierDependencies) {
     }
     try {
       const carried = await carry(book, parcel);
+      if (carried.status === 'failed' && carried.reason === 'retries_spent') {
+        // Whoever closed the endpoint before this was written did not know that a flow would park because of it.
+        const after = await findDelivery(dependencies.sql, book, parcel.eventId, parcel.endpointId);
+        return after === null ? carried : { ...endOf(after), answer: carried.answer };
+      }
       if (carried.status !== 'pending') return carried;
       const count = `attempt ${carried.attempts} of ${attemptsMax}`;
       throw undelivered(`${count}: ${carried.answer}`, carried.nextAttemptAt.getTime() - Date.now());
@@ -59,6 +64,12 @@ export function createWebhookActivities(dependencies: CourierDependencies) {
       if (wait > EARLY_MS) throw undelivered(`attempt ${parcel.attempts} of ${attemptsMax} failed`, wait);
       return await attempt(book, parcel);
     },
+
+    /** An operator has a delivery that was given up tried anew, by the whole schedule. */
+    async reopenDelivery(input: WebhookDeliveryInput): Promise<void> {
+      const [eventId, endpointId] = idsOf(input);
+      await reopenDelivery(dependencies.sql, bookOf(input), { eventId, endpointId });
+    },
   };
 }
 
@@ -67,8 +78,10 @@ const idsOf = ({ eventId, endpointId }: WebhookDeliveryInput): [Uuid, Uuid] => [
   requireUuid('webhookEndpoint', endpointId),
 ];
 
-/** A delivery that somebody else has brought to its end. */
-const endOf = ({ status, failureReason }: Parcel): WebhookDeliveryResult =>
-  status === 'delivered'
-    ? { status, answer: null }
-    : { status: 'failed', answer: null, ...(failureReason !== null && { reason: failureReason }) };
+/** How a delivery has ended. One whose retries are spent is over for good once its endpoint is closed. */
+function endOf({ status, failureReason, endpointStatus }: Parcel): WebhookDeliveryResult {
+  if (status === 'delivered') return { status, answer: null };
+  const isClosed = failureReason === 'retries_spent' && endpointStatus !== 'enabled';
+  const reason = isClosed ? (`endpoint_${endpointStatus}` as const) : failureReason;
+  return { status: 'failed', answer: null, ...(reason !== null && { reason }) };
+}

@@ -9,7 +9,7 @@ import type { Log } from '../log.ts';
 import { outboxMessages } from '../metrics.ts';
 import type { Book, Environment } from '../money.ts';
 import { inSpan, type SpanAttributes } from '../tracing.ts';
-import type { Dispatcher } from '../webhooks/dispatch.ts';
+import type { Dispatcher, EventMessage } from '../webhooks/dispatch.ts';
 import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
 import { startFlow } from './startFlow.ts';
 
@@ -122,9 +122,14 @@ function idsOf(message: Record<string, unknown>): { workflowId?: string; eventId
 }
 
 /** Event messages carry plain UUIDs, as the books do. */
-function eventOf(message: Record<string, unknown>): { eventId: Uuid; endpointId?: Uuid; redelivery?: true } {
-  const { eventId, endpointId, redelivery } = message as { eventId: Uuid; endpointId?: Uuid; redelivery?: true };
-  return { eventId, ...(endpointId && { endpointId }), ...(redelivery && { redelivery }) };
+function eventOf(message: Record<string, unknown>): Omit<EventMessage, 'book'> {
+  const { eventId, endpointId, redelivery, endpointClosed } = message as Partial<EventMessage> & { eventId: Uuid };
+  return {
+    eventId,
+    ...(endpointId && { endpointId }),
+    ...(redelivery && { redelivery }),
+    ...(endpointClosed && { endpointClosed }),
+  };
 }
 
 async function putBack(sql: Sql, row: OutboxRow, error: unknown): Promise<void> {

@@ -4,6 +4,7 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowIdConflictPolicy,
   WorkflowIdReusePolicy,
+  WorkflowNotFoundError,
 } from '@temporalio/common';
 import { publicId } from '../ids.ts';
 import { type FlowMessage, taskQueueOf } from '../workflows/flows.ts';
@@ -39,5 +40,14 @@ export async function startFlow(client: Client, taskQueue: string, message: Flow
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error; // it ran and ended: the work is done
+  }
+}
+
+/** Gives a flow that runs a signal without a payload; one that has ended, or never was, needs none. */
+export async function wakeFlow(client: Client, id: string, signal: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(id).signal(signal);
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }

@@ -89,13 +89,12 @@ export async function openDeliveries(sql: Sql, book: Book, eventId: Uuid, endpoi
     WHERE ${isEvent(sql, book, eventId)} AND ${receiver}`;
 }
 
-/** The deliveries of an event that are not over, of all endpoints or of one. */
-export async function pendingDeliveries(sql: Sql, book: Book, eventId: Uuid, endpointId?: Uuid): Promise<Parcel[]> {
+/** The deliveries of an event, of all endpoints or of one, whatever became of them. */
+export async function listParcels(sql: Sql, book: Book, eventId: Uuid, endpointId?: Uuid): Promise<Parcel[]> {
   return await sql<Parcel[]>`
     SELECT ${parcelColumns(sql)}
     FROM events e JOIN ${joinEndpoint(sql)} JOIN ${joinDelivery(sql)}
-    WHERE ${isEvent(sql, book, eventId)} AND d.status = 'pending'
-    ${endpointId === undefined ? sql`` : sql`AND w.id = ${endpointId}`}`;
+    WHERE ${isEvent(sql, book, eventId)} ${endpointId === undefined ? sql`` : sql`AND w.id = ${endpointId}`}`;
 }
 
 /** One delivery; null when it was never opened. */
@@ -125,7 +124,7 @@ export async function requestRedelivery(sql: Sql, book: Book, eventId: Uuid, end
       ON CONFLICT (organisation_id, event_id, endpoint_id) DO UPDATE SET
         status = 'pending', failure_reason = NULL,
         attempts = CASE WHEN r.status = 'pending' THEN r.attempts ELSE 0 END,
-        next_attempt_at = CASE WHEN r.status = 'pending' THEN r.next_attempt_at END
+        next_attempt_at = CASE WHEN r.status = 'pending' THEN r.next_attempt_at ELSE now() END
       RETURNING r.endpoint_id
     ), told AS (
       INSERT INTO outbox (organisation_id, environment, topic, message)
@@ -172,6 +171,18 @@ export async function recordAttempt(
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND event_id = ${eventId} AND endpoint_id = ${endpointId}
       AND ${delivered ? sql`true` : sql`status = 'pending' AND attempts = ${parcel.attempts} AND ${verdict.kind !== 'extra'}`}`;
+}
+
+/** Has a failed delivery tried anew from now on, by the whole schedule. */
+export async function reopenDelivery(
+  sql: Sql,
+  book: Book,
+  { eventId, endpointId }: Pick<Parcel, 'eventId' | 'endpointId'>,
+): Promise<void> {
+  await sql`
+    UPDATE webhook_deliveries SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = now()
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+      AND event_id = ${eventId} AND endpoint_id = ${endpointId} AND status = 'failed'`;
 }
 
 /** Ends a delivery without another attempt, unless it has ended. */

@@ -69,6 +69,18 @@ export type WebhookEndpointChanges = {
   [Field in 'url' | 'description' | 'eventTypes' | 'status']?: WebhookEndpoint[Field] | undefined;
 };
 
+/**
+ * SQL: wakes the flows that are parked because all attempts at an endpoint were in vain, so that they end now that it is
+ * closed: the one row, if any, of the CTE `closed`.
+ */
+const tellParked = (sql: Sql, book: Book) => sql`
+  INSERT INTO outbox (organisation_id, environment, topic, message)
+  SELECT d.organisation_id, d.environment, 'event',
+         jsonb_build_object('eventId', d.event_id, 'endpointId', d.endpoint_id, 'endpointClosed', true)
+  FROM closed c JOIN webhook_deliveries d ON d.endpoint_id = c.id
+  WHERE d.organisation_id = ${book.organisationId} AND d.environment = ${book.environment}
+    AND d.failure_reason = 'retries_spent'`;
+
 /** Changes the given fields and leaves the others as they are; null when there is no such endpoint. */
 export async function updateWebhookEndpoint(
   sql: Sql,
@@ -77,20 +89,28 @@ export async function updateWebhookEndpoint(
   { url, description, eventTypes, status }: WebhookEndpointChanges,
 ): Promise<WebhookEndpoint | null> {
   const [row] = await sql<WebhookEndpoint[]>`
-    UPDATE webhook_endpoints SET
-      url = ${url === undefined ? sql`url` : url},
-      description = ${description === undefined ? sql`description` : description},
-      event_types = ${eventTypes === undefined ? sql`event_types` : eventTypes},
-      status = ${status === undefined ? sql`status` : status}
-    WHERE ${existing(sql, book)} AND id = ${id}
-    RETURNING ${columns(sql)}`;
+    WITH changed AS (
+      UPDATE webhook_endpoints SET
+        url = ${url === undefined ? sql`url` : url},
+        description = ${description === undefined ? sql`description` : description},
+        event_types = ${eventTypes === undefined ? sql`event_types` : eventTypes},
+        status = ${status === undefined ? sql`status` : status}
+      WHERE ${existing(sql, book)} AND id = ${id}
+      RETURNING ${columns(sql)}
+    ), closed AS (
+      SELECT id FROM changed WHERE status = 'disabled'
+    ), told AS (${tellParked(sql, book)})
+    SELECT * FROM changed`;
   return row ?? null;
 }
 
 /** Takes an endpoint away. Its row stays, for the log of its deliveries. False when there is none. */
 export async function deleteWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Promise<boolean> {
   const deleted = await sql`
-    UPDATE webhook_endpoints SET deleted_at = now() WHERE ${existing(sql, book)} AND id = ${id}`;
+    WITH closed AS (
+      UPDATE webhook_endpoints SET deleted_at = now() WHERE ${existing(sql, book)} AND id = ${id} RETURNING id
+    ), told AS (${tellParked(sql, book)})
+    SELECT FROM closed`;
   return deleted.count === 1;
 }
 

@@ -54,9 +54,10 @@ export function databaseStanding(databaseUrl: string): Source & { close: () => P
       // whatever the collation thinks of a colon.
       const rows = await sql<{ gauge: GaugeName; label: string; value: number }[]>`
         WITH waiting AS (
-          SELECT environment, created_at, 0 AS attempts FROM outbox WHERE topic = 'event'
+          SELECT environment, created_at, true AS never_attempted FROM outbox WHERE topic = 'event'
           UNION ALL
-          SELECT environment, created_at, attempts FROM webhook_deliveries WHERE status = 'pending'
+          SELECT environment, created_at, attempts = 0 AND next_attempt_at IS NULL FROM webhook_deliveries
+          WHERE status = 'pending' -- one that is tried anew counts from none too, but is due at a time
         ), suspense AS (
           SELECT a.organisation_id, a.environment, a.id, a.balance
           FROM organisations o CROSS JOIN unnest(${ENVIRONMENTS}::text[]) AS e (environment)
@@ -71,7 +72,7 @@ export function databaseStanding(databaseUrl: string): Source & { close: () => P
           FROM waiting GROUP BY environment
           UNION ALL
           SELECT 'unattemptedAge', environment, extract(epoch FROM now() - min(created_at))::float8
-          FROM waiting WHERE attempts = 0 GROUP BY environment
+          FROM waiting WHERE never_attempted GROUP BY environment
           UNION ALL
           SELECT 'suspenseBalance', s.environment, sum(coalesce(s.balance, (
             SELECT sum(p.amount) FROM ledger.postings p

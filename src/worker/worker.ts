@@ -16,11 +16,11 @@ import { createWithdrawalActivities } from '../activities/withdrawals.ts';
 import type { Foundation } from '../foundation.ts';
 import { startMetricsServer } from '../metricsServer.ts';
 import { createRelay } from '../outbox/relay.ts';
-import { startFlow } from '../outbox/startFlow.ts';
+import { startFlow, wakeFlow } from '../outbox/startFlow.ts';
 import { isTracing } from '../tracing.ts';
 import { createDispatcher } from '../webhooks/dispatch.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
-import { webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
+import { deliveryChanged, deliveryFlowId, webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
 import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
 import { keepSchedules } from './schedules.ts';
@@ -60,7 +60,8 @@ export async function startWorker(
     keyring: config.keyring,
     config,
     log,
-    startDelivery: (input) => startFlow(client, taskQueue, webhookDeliveryFlow(input)),
+    startDelivery: (input, news) => startFlow(client, taskQueue, webhookDeliveryFlow(input, news)),
+    wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
   const common = {
     connection,

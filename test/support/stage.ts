@@ -115,6 +115,12 @@ export class Stage {
     }
   }
 
+  /** An operator gives up a delivery that no attempt could make, once its flow is parked. */
+  async giveUp(workflowId: string): Promise<void> {
+    const flow = await this.#untilAttention(workflowId, 'webhook_retries_spent');
+    await flow.executeUpdate(resolve, { args: [{ action: 'keep', operator: 'ada', reason: 'the receiver is gone' }] });
+  }
+
   /** An operator decides about the only review case, once it is open. Answers its public id. */
   async decideReview(decision: Pick<ReviewDecision, 'action' | 'walletId'>): Promise<string> {
     const caseId = await this.#until('a review case', async () => {

@@ -549,8 +549,10 @@ async function delivered(stage: Stage, refusals: number, status: string): Promis
     const { items } = await test.get(`/events/${event.id}/deliveries`);
     return items[0]?.status === status;
   });
+  const workflowId = `${event.id}/${endpoint.id}`;
+  if (status === 'failed') await stage.giveUp(workflowId);
   await receiver.close();
-  return { workflowId: `${event.id}/${endpoint.id}`, path: null };
+  return { workflowId, path: null };
 }
 
 /** Flows that move no money of their own. They are recorded like the others. */

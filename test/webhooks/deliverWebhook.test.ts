@@ -6,7 +6,8 @@ import { DefaultLogger } from '@temporalio/worker';
 import { createWebhookActivities, type WebhookActivities } from '../../src/activities/webhooks.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
-import { endDelivery, openDeliveries } from '../../src/records/webhookDeliveries.ts';
+import { endDelivery, openDeliveries, reopenDelivery } from '../../src/records/webhookDeliveries.ts';
+import { updateWebhookEndpoint } from '../../src/records/webhookEndpoints.ts';
 import type { WebhookDeliveryResult } from '../../src/workflows/webhookDelivery/messages.ts';
 import { until } from '../support/until.ts';
 import { answerStatus } from './receiver.ts';
@@ -162,6 +163,40 @@ test('one endpoint holds no more than eight of the worker at a time; the others 
   await until('eight requests', () => release.length === 8);
   for (const each of release) each();
   await Promise.all(held);
+});
+
+test('a delivery whose attempts were in vain says so once its endpoint is closed, and is tried anew when it is opened again', async () => {
+  const target = await workbench.endpoint(book, {}, answerStatus(500));
+  const eventId = await openEvent();
+  const row = { eventId, endpointId: target.id };
+  const isLast = () => workbench.sql`
+    UPDATE webhook_deliveries SET attempts = 2, next_attempt_at = now() WHERE organisation_id = ${book.organisationId}`;
+  const setStatus = (status: 'enabled' | 'disabled') =>
+    updateWebhookEndpoint(workbench.sql, book, target.id, { status });
+
+  // The endpoint is closed while the last attempt is being made.
+  target.answerWith(async (response) => {
+    await setStatus('disabled');
+    response.writeHead(500).end();
+  });
+  await isLast();
+  expect(await deliver(eventId, target)).toEqual({
+    status: 'failed',
+    reason: 'endpoint_disabled',
+    answer: 'answered 500',
+  });
+  expect((await workbench.deliveries(book, eventId)).get(target.id)).toMatchObject({ failureReason: 'retries_spent' });
+  expect(await deliver(eventId, target)).toMatchObject({ reason: 'endpoint_disabled' });
+  await setStatus('enabled');
+  expect(await deliver(eventId, target)).toMatchObject({ reason: 'retries_spent' });
+
+  target.answerWith(answerStatus(500));
+  await reopenDelivery(workbench.sql, book, row);
+  await expect(deliver(eventId, target)).rejects.toThrow('attempt 1 of 3: answered 500');
+  await reopenDelivery(workbench.sql, book, row); // a repeat changes nothing
+  expect(await workbench.sql`SELECT attempts FROM webhook_deliveries WHERE event_id = ${eventId}`).toEqual([
+    { attempts: 1 },
+  ]);
 });
 
 test('a delivery that was never opened is a bug, and waits for its fix', async () => {

@@ -22,6 +22,8 @@ let workbench: Workbench;
 let book: Book;
 let dispatcher: Dispatcher;
 let flows: WebhookDeliveryInput[];
+/** Flows that were told of a change, whether they were started for it or run already. */
+let woken: WebhookDeliveryInput[];
 let temporalIsUp: boolean;
 
 beforeAll(async () => {
@@ -35,6 +37,7 @@ afterAll(async () => {
 beforeEach(() => {
   book = { organisationId: newUuid(), environment: 'test' };
   flows = [];
+  woken = [];
   temporalIsUp = true;
   dispatcher = newDispatcher();
 });
@@ -51,9 +54,14 @@ function newDispatcher(): Dispatcher {
     keyring: config.keyring,
     config,
     log,
-    startDelivery: async (input) => {
+    startDelivery: async (input, news) => {
       if (!temporalIsUp) throw new Error('Temporal is away');
       flows.push(input);
+      if (news) woken.push(input);
+    },
+    wakeDelivery: async (input) => {
+      if (!temporalIsUp) throw new Error('Temporal is away');
+      woken.push(input);
     },
   });
 }
@@ -320,6 +328,22 @@ describe('a redelivery', () => {
     expect((await deliveries(eventId)).get(target.id)).toMatchObject({ status: 'delivered', nextAttemptAt: null });
   });
 
+  test('tells the flow, whatever the attempt came to: it may wait for hours, or for an operator', async () => {
+    const target = await endpoint({}, answerStatus(500));
+    const eventId = await event();
+    await dispatcher.dispatchEvent({ book, eventId });
+    expect(woken).toEqual([]);
+    for (const status of [500, 200]) {
+      target.answerWith(answerStatus(status));
+      await requestRedelivery(workbench.sql, book, eventId, target.id);
+      await dispatcher.dispatchEvent({ book, eventId, redelivery: true });
+    }
+    expect(woken).toEqual([flowOf(eventId, target), flowOf(eventId, target)]);
+    // A relay that died before it had told the flow handles the message again, and the delivery has ended by then.
+    await dispatcher.dispatchEvent({ book, eventId, redelivery: true });
+    expect([woken.length, target.received.length]).toEqual([3, 3]);
+  });
+
   test('writes its outbox message with it, and none when no endpoint is to get the event', async () => {
     const eventId = await event();
     const messages = async () =>
@@ -336,6 +360,38 @@ describe('a redelivery', () => {
       { eventId, redelivery: true, endpointId: target.id },
     ]);
   });
+});
+
+describe('closing an endpoint', () => {
+  const close = {
+    disabled: (target: TestEndpoint) => updateWebhookEndpoint(workbench.sql, book, target.id, { status: 'disabled' }),
+    deleted: (target: TestEndpoint) => deleteWebhookEndpoint(workbench.sql, book, target.id),
+  };
+  const messages = async () =>
+    (await workbench.sql`SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`).map(
+      (row) => row.message,
+    );
+
+  test.each(Object.keys(close) as (keyof typeof close)[])(
+    '%s: wakes the flows whose attempts were all in vain, and sends nothing',
+    async (how) => {
+      const [target, other] = [await endpoint({}, answerStatus(500)), await endpoint()];
+      const [spent, pending] = [await event(), await event()];
+      for (const eventId of [spent, pending]) await dispatcher.dispatchEvent({ book, eventId });
+      await workbench.sql`
+        UPDATE webhook_deliveries SET status = 'failed', failure_reason = 'retries_spent'
+        WHERE event_id = ${spent} AND endpoint_id = ${target.id}`;
+      await updateWebhookEndpoint(workbench.sql, book, target.id, { description: 'still open' });
+      expect(await messages()).toEqual([]);
+      await close[how](target);
+      await close[how](other);
+      expect(await messages()).toEqual([{ eventId: spent, endpointId: target.id, endpointClosed: true }]);
+      const before = target.received.length;
+      await dispatcher.dispatchEvent({ book, eventId: spent, endpointId: target.id, endpointClosed: true });
+      expect(woken).toEqual([flowOf(spent, target)]);
+      expect(target.received).toHaveLength(before);
+    },
+  );
 });
 
 test('no URL, body or secret is ever logged', async () => {

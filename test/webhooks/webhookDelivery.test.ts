@@ -6,7 +6,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { Webhook } from 'standardwebhooks';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { FLOW_STATE } from '../../src/workflows/searchAttributes.ts';
+import { ATTENTION, FLOW_STATE } from '../../src/workflows/searchAttributes.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
@@ -54,6 +54,18 @@ const untilDelivery = (eventId: string, status: string): Promise<Resource & { at
     return found as (Resource & { attempts: Record<string, unknown>[] }) | undefined;
   });
 
+/** What a flow says that waits for an operator because its attempts were in vain. */
+const untilParked = (eventId: string): Promise<string> =>
+  until(`the delivery of ${eventId} to be parked`, async () => {
+    const described = await flowOf(eventId)
+      .describe()
+      .catch(() => null); // not started yet
+    if (described?.typedSearchAttributes.get(ATTENTION) !== 'webhook_retries_spent') return undefined;
+    const metadata = await flowOf(eventId).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+    // A flow that was woken shows its cause for a moment more.
+    return metadata.currentDetails?.includes('Needs attention') && metadata.currentDetails;
+  });
+
 const flowOf = (eventId: string): WorkflowHandle => flows.temporal.workflow.getHandle(`${eventId}/${endpoint.id}`);
 
 /** The result of the flow that runs or ran last. */
@@ -91,27 +103,70 @@ describe('a delivery', () => {
     expect(await resultOf(eventId)).toEqual({ status: 'delivered', answer: 'answered 200' });
   });
 
-  test('is given up when its retries are spent, and a redelivery starts a new schedule with a new flow', async () => {
+  test('parks when its attempts are spent, and is failed for the API; an operator has it tried anew, or gives it up', async () => {
     receiver.answerWith(answerStatus(503));
     const eventId = await emit();
+    const details = await untilParked(eventId);
+    expect(details).toMatch(/endpoint’s last words: answered 503/);
     const failed = await untilDelivery(eventId, 'failed');
     expect(failed).toMatchObject({ failureReason: 'retries_spent', nextAttemptAt: null, deliveredAt: null });
     expect(failed.attempts).toHaveLength(4);
-    const spent = { status: 'failed', reason: 'retries_spent', answer: 'answered 503' };
-    expect(await resultOf(eventId)).toEqual(spent);
-    const firstRun = (await flowOf(eventId).describe()).runId;
 
+    await flowOf(eventId).signal('retry', { reason: 'they say it is mended', operator: 'ngozi' });
+    await receiver.untilReceived(8);
+    await untilParked(eventId);
+    expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
+
+    const keep = { action: 'keep', reason: 'the integrator is gone', operator: 'ngozi' };
+    await flowOf(eventId).executeUpdate('resolve', { args: [keep] });
+    expect(await resultOf(eventId)).toEqual({ status: 'failed', reason: 'retries_spent', answer: 'answered 503' });
+    expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
+    const acts = await flows.sql`
+      SELECT action FROM audit_log WHERE subject = ${`${eventId}/${endpoint.id}`} ORDER BY id`;
+    expect([...acts]).toEqual([{ action: 'resolve:retry' }, { action: 'resolve:keep' }]);
+
+    // What was given up can still be sent again, by a new run of its flow.
+    const firstRun = (await flowOf(eventId).describe()).runId;
+    await flows.test.post(`/events/${eventId}/redeliver`);
+    await receiver.untilReceived(12);
+    await untilParked(eventId);
+    expect((await flowOf(eventId).describe()).runId).not.toBe(firstRun);
+  });
+
+  test('that is parked is woken by a redelivery, and ends when that is taken', async () => {
+    receiver.answerWith(answerStatus(503));
+    const eventId = await emit();
+    await untilParked(eventId);
+    const { runId } = await flowOf(eventId).describe();
+    receiver.answerWith(answerStatus(200));
     const again = await flows.test.post(`/events/${eventId}/redeliver`, { endpointId: endpoint.id });
     expect([again.status, again.data]).toEqual([202, { eventId, endpointIds: [endpoint.id] }]);
-    await receiver.untilReceived(8);
-    await untilDelivery(eventId, 'failed');
-    expect(await resultOf(eventId)).toEqual(spent);
-    expect((await flowOf(eventId).describe()).runId).not.toBe(firstRun);
+    expect(await resultOf(eventId)).toMatchObject({ status: 'delivered' });
+    expect((await flowOf(eventId).describe()).runId).toBe(runId);
+    expect((await untilDelivery(eventId, 'delivered')).attempts).toHaveLength(5);
+    expect(await flows.sql`SELECT FROM audit_log WHERE subject = ${`${eventId}/${endpoint.id}`}`).toHaveLength(0);
+  });
 
-    receiver.answerWith(answerStatus(200));
+  test('that is parked has the whole schedule again when the attempt of a redelivery fails', async () => {
+    receiver.answerWith(answerStatus(503));
+    const eventId = await emit();
+    await untilParked(eventId);
     await flows.test.post(`/events/${eventId}/redeliver`);
-    expect((await untilDelivery(eventId, 'delivered')).attempts).toHaveLength(9);
-    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
+    await receiver.untilReceived(8);
+    await untilParked(eventId);
+    expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
+  });
+
+  test.each([
+    ['disabled', 'endpoint_disabled', 'PATCH', { status: 'disabled' }],
+    ['deleted', 'endpoint_deleted', 'DELETE', undefined],
+  ])('that is parked ends when its endpoint is %s', async (_name, reason, method, body) => {
+    receiver.answerWith(answerStatus(503));
+    const eventId = await emit();
+    await untilParked(eventId);
+    await flows.test.call(method, `/webhook-endpoints/${endpoint.id}`, { body });
+    expect(await resultOf(eventId)).toEqual({ status: 'failed', reason, answer: 'answered 503' });
+    expect(receiver.received).toHaveLength(4);
   });
 
   test.each([
@@ -201,6 +256,42 @@ test('an endpoint that never answers delays nobody: ten others get every event m
   await Promise.all(others.map((other) => other.close()));
 });
 
+describe('in a long gap between two attempts', () => {
+  let patient: TestFlows;
+  beforeAll(async () => {
+    patient = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '3600,3600' } });
+  });
+  afterAll(() => patient.close());
+
+  test('a redelivery that is taken ends the flow at once, and one that is not leaves it its schedule', async () => {
+    receiver.answerWith(answerStatus(503));
+    const { data: target } = await patient.test.post('/webhook-endpoints', { url: receiver.url });
+    const { data: event } = await patient.test.post(`/webhook-endpoints/${target.id}/test`);
+    const flow = patient.temporal.workflow.getHandle(`${event.id}/${target.id}`);
+    const untilWaiting = (attempts: number) =>
+      until(`the flow to wait after ${attempts} attempts`, async () => {
+        const { items } = await patient.test.get(`/events/${event.id}/deliveries`);
+        const described = await flow.describe().catch(() => null); // not started yet
+        const waits = described?.raw.pendingActivities?.[0]?.lastFailure?.message === 'attempt 1 of 3 failed';
+        return (items[0]?.attempts as object[] | undefined)?.length === attempts && waits && items[0];
+      });
+    const { nextAttemptAt } = await untilWaiting(1);
+
+    await patient.test.post(`/events/${event.id}/redeliver`);
+    await receiver.untilReceived(2);
+    expect((await untilWaiting(2)).nextAttemptAt).toBe(nextAttemptAt);
+
+    receiver.answerWith(answerStatus(200));
+    await patient.test.post(`/events/${event.id}/redeliver`);
+    expect(await flow.result()).toMatchObject({ status: 'delivered' });
+    expect(receiver.received).toHaveLength(3);
+    const history = await flow.fetchHistory();
+    await expect(
+      Worker.runReplayHistory({ workflowBundle: { codePath: testStack().workflowBundlePath } }, history),
+    ).resolves.toBeUndefined();
+  });
+});
+
 describe('operations see', () => {
   test('which event goes to which endpoint, what was answered last and when the next attempt is; no URL', async () => {
     receiver.answerWith(answerStatus(503, 'CANARY'));
@@ -213,13 +304,14 @@ describe('operations see', () => {
       return message?.includes('answered') && message;
     });
     expect(answer).toMatch(/^attempt [23] of 4: answered 503$/);
-    await untilDelivery(eventId, 'failed');
+    await untilParked(eventId);
+    await flows.test.call('DELETE', `/webhook-endpoints/${endpoint.id}`);
     await resultOf(eventId);
     const described = await flowOf(eventId).describe();
     expect(await described.staticSummary()).toBe(`payment.settled ${eventId} to ${endpoint.id}`);
     expect(described.typedSearchAttributes.get(FLOW_STATE)).toBe('failed');
     const metadata = await flowOf(eventId).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    expect(metadata.currentDetails).toBe('**failed** (retries_spent). Last answer: answered 503.');
+    expect(metadata.currentDetails).toBe('**failed** (endpoint_deleted). Last answer: answered 503.');
     const history = JSON.stringify(await flowOf(eventId).fetchHistory());
     expect(history).not.toMatch(/CANARY|127\.0\.0\.1|whsec_/);
   });
