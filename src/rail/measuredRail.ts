@@ -2,6 +2,7 @@
 // for each where traces are on. Adapters need not do it.
 import { railCallbacks, railSeconds } from '../metrics.ts';
 import { inSpan } from '../tracing.ts';
+import { waitForRail } from '../waiting.ts';
 import { type BankRail, RailRefused, RailUnavailable } from './port.ts';
 
 export function measuredRail(rail: BankRail): BankRail {
@@ -12,7 +13,9 @@ export function measuredRail(rail: BankRail): BankRail {
     const started = performance.now();
     let outcome = 'ok';
     try {
-      return await inSpan(`rail ${operation}`, { kind: 'client', attributes: { 'manilla.rail': name } }, call);
+      return await inSpan(`rail ${operation}`, { kind: 'client', attributes: { 'manilla.rail': name } }, () =>
+        waitForRail(call),
+      );
     } catch (error) {
       outcome = outcomeOf(error);
       throw error;

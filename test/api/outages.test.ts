@@ -1,6 +1,8 @@
 // The database going away under the API: an answer within seconds, nothing half done, and the same request again works.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { measuredRail } from '../../src/rail/measuredRail.ts';
+import { Rails } from '../../src/rail/rails.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
@@ -152,6 +154,58 @@ describe('a database that hung', () => {
     expect(proxy.connections() - before).toBeLessThan(100);
   });
 });
+
+describe('what a request waited for in vain is what its caller is told', () => {
+  const inVain: [string, () => Rails | undefined, number, string, string][] = [
+    ['a rail that hangs', hangingRails, 504, 'BANK_RAIL_TIMEOUT', 'bank_rail'],
+    ['a database that hangs', () => undefined, 503, 'SERVICE_UNAVAILABLE', 'database'],
+  ];
+
+  test.each(inVain)('%s', async (_what, rails, status, code, service) => {
+    const hanging = rails();
+    const other = await startTestApi({
+      databaseUrl: database.url,
+      databaseUrlOfApi: proxy.url,
+      ...(hanging && { rails: () => hanging }),
+    });
+    try {
+      const client = other.client(api.test.key);
+      const wallet = await api.createWallet();
+      expect((await client.get(`/wallets/${wallet}`)).status).toBe(200);
+      if (hanging === undefined) proxy.swallow();
+      const payment = { method: 'bank_transfer', baseAmount: 10_000, targetWalletId: wallet };
+      for (const { result, seconds } of await Promise.all([
+        timed(client.money('/payments', payment)),
+        timed(client.get('/bank-accounts/resolve?accountNumber=0123456789&bankCode=058')),
+      ])) {
+        expect([result.status, result.error.type, result.error.code, result.error.details]).toEqual([
+          status,
+          'internal_error',
+          code,
+          { retryable: true, service },
+        ]);
+        expect(seconds).toBeLessThan(ANSWER_SECONDS_MAX);
+      }
+    } finally {
+      proxy.heal();
+      await other.close();
+    }
+  });
+});
+
+/** A test rail that takes every question and answers none. */
+function hangingRails(): Rails {
+  const never = () => new Promise<never>(() => {});
+  const { rails } = api.services;
+  const rail = rails.of('test');
+  if (rail === null) throw new Error('no rail');
+  const hanging = Object.assign(Object.create(rail), {
+    openVirtualAccount: never,
+    banks: never,
+    resolveAccount: never,
+  });
+  return new Rails({ test: measuredRail(hanging) });
+}
 
 describe('a connection lost around the statement that moves the money', () => {
   test('after the commit, before the answer: 201, and once', async () => {

@@ -6,9 +6,10 @@ import { ApiError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { countRequest } from '../../metrics.ts';
 import type { Environment } from '../../money.ts';
+import { type Waiting, watchWaiting } from '../../waiting.ts';
 import { errorEnvelope, newRequestId } from '../envelope.ts';
 
-/** A request that hangs, which a database does that takes connections and says nothing, is answered after this. */
+/** A request that hangs, as one does whose database or rail takes it and says nothing, is answered after this. */
 const DEADLINE_MS = 8_000;
 
 export function answer(log: Log, environment: Environment) {
@@ -19,7 +20,7 @@ export function answer(log: Log, environment: Environment) {
     ctx.set('X-Request-Id', requestId);
     ctx.set('Cache-Control', 'no-store');
     try {
-      await inTime(next());
+      await inTime(next);
       if (ctx.state.answered !== true) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'route', id: routeName(ctx) });
     } catch (fault) {
       const error = asApiError(fault);
@@ -38,14 +39,17 @@ export function answer(log: Log, environment: Environment) {
 }
 
 /**
- * Waits no longer than the deadline. What was begun goes on without the caller: if it commits, its outcome is stored under
+ * Waits no longer than the deadline, and then tells which of the two it was: 504 for the rail, 503 for the database. What was
+ * begun goes on without the caller: if it commits, its outcome is stored under
  * the idempotency key, and the retry is told it.
  */
-async function inTime(work: Promise<unknown>): Promise<void> {
+async function inTime(next: Next): Promise<void> {
+  const waiting = { railCalls: 0 };
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ApiError('SERVICE_UNAVAILABLE', { service: 'database' })), DEADLINE_MS);
+    timer = setTimeout(() => reject(tooLate(waiting)), DEADLINE_MS);
   });
+  const work = watchWaiting(waiting, next);
   work.catch(() => {}); // heard below, unless it is late
   try {
     await Promise.race([work, late]);
@@ -53,6 +57,11 @@ async function inTime(work: Promise<unknown>): Promise<void> {
     clearTimeout(timer);
   }
 }
+
+const tooLate = ({ railCalls }: Waiting): ApiError =>
+  railCalls > 0
+    ? new ApiError('BANK_RAIL_TIMEOUT', { service: 'bank_rail' })
+    : new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
 
 const routeName = (ctx: Context): string => `${ctx.method} ${ctx.path}`.slice(0, 200);
 
