@@ -45,8 +45,11 @@ export async function openBook(url: string): Promise<BenchBook> {
     )
     SELECT count(ledger.verify_account(${book.organisationId}, account_id, ${TIER1_BALANCE_MAX}, ${TIER1_POSTING_MAX}))
     FROM opened`;
-  const deposit = (wallet: Uuid, amount: Kobo) =>
-    journal.post(oneTransfer(book, clearingAccount('bench'), walletAccount(wallet), amount, 'credit_exempt'));
+  const deposit = async (wallet: Uuid, amount: Kobo): Promise<void> => {
+    const rail = clearingAccount('bench');
+    const result = await journal.post(oneTransfer(book, rail, walletAccount(wallet), amount, 'credit_exempt'));
+    if (result.outcome !== 'posted') throw new Error(`a wallet was not funded: ${JSON.stringify(result)}`);
+  };
   await Promise.all([deposit(hot, HOT_BALANCE), ...wallets.map((wallet) => deposit(wallet, OPENING_BALANCE))]);
   const admin = connect(url, { connectionsMax: 1, role: 'owner' });
   await admin`VACUUM (ANALYZE)`;

@@ -1,8 +1,7 @@
 // Group commit: while one statement is in flight, the calls that arrive are collected, and the next statement carries
-// them all. A lone caller never waits for company; many callers share one round trip and one disk flush. Each
-// organisation has a lane of its own, so that a statement names one organisation and none waits for
-// another's.
-import type { Uuid } from './ids.ts';
+// them all. A lone caller never waits for company; many callers share one round trip and one disk flush. Entries of
+// different lanes share no statement and do not wait for each other.
+import { setImmediate as turn } from 'node:timers/promises';
 
 interface Waiting<Entry, Result> {
   entry: Entry;
@@ -11,52 +10,57 @@ interface Waiting<Entry, Result> {
 }
 
 export interface GroupCommitOptions<Entry, Result> {
-  /** Whose entry it is: a batch holds entries of one organisation. */
-  organisationOf: (entry: Entry) => Uuid;
+  /** Names the lane of an entry, for example its organisation: a batch holds entries of one lane. */
+  laneOf: (entry: Entry) => string;
   /** Answers each entry, in order; when it throws, every entry of that batch fails with the same error. */
-  commit: (organisationId: Uuid, entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>;
+  commit: (lane: string, entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>;
   entriesMax: number;
 }
 
 export class GroupCommit<Entry, Result> {
   readonly #options: GroupCommitOptions<Entry, Result>;
   /** What waits for the statement that is in flight. A lane is here as long as it has one. */
-  readonly #lanes = new Map<Uuid, Waiting<Entry, Result>[]>();
+  readonly #lanes = new Map<string, Waiting<Entry, Result>[]>();
 
   constructor(options: GroupCommitOptions<Entry, Result>) {
     this.#options = options;
   }
 
-  /** Adds an entry to the next batch of its organisation and resolves with its own result. */
+  /** Adds an entry to the next batch of its lane and resolves with its own result. */
   add(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const organisationId = this.#options.organisationOf(entry);
+      const lane = this.#options.laneOf(entry);
       const waiting = { entry, resolve, reject };
-      const lane = this.#lanes.get(organisationId);
-      if (lane !== undefined) lane.push(waiting);
-      else void this.#drain(organisationId, [waiting]);
+      const others = this.#lanes.get(lane);
+      if (others !== undefined) others.push(waiting);
+      else void this.#drain(lane, [waiting]);
     });
   }
 
-  async #drain(organisationId: Uuid, lane: Waiting<Entry, Result>[]): Promise<void> {
-    const { commit, entriesMax } = this.#options;
-    this.#lanes.set(organisationId, lane);
-    while (lane.length > 0) {
-      const batch = lane.splice(0, entriesMax);
-      try {
-        const results = await commit(
-          organisationId,
-          batch.map(({ entry }) => entry),
-        );
-        batch.forEach((waiting, position) => {
-          const result = results[position];
-          if (result?.status === 'fulfilled') waiting.resolve(result.value);
-          else waiting.reject(result?.reason ?? new Error('a batch left one of its entries without an answer'));
-        });
-      } catch (error) {
-        for (const waiting of batch) waiting.reject(error);
-      }
+  async #drain(lane: string, waiting: Waiting<Entry, Result>[]): Promise<void> {
+    this.#lanes.set(lane, waiting);
+    while (waiting.length > 0) {
+      await this.#send(lane, waiting.splice(0, this.#options.entriesMax));
+      // Those who were answered just now may have more to say: with them the next batch is whole, without them it would
+      // take turns with a small one.
+      if (waiting.length > 0) await turn();
     }
-    this.#lanes.delete(organisationId);
+    this.#lanes.delete(lane);
+  }
+
+  async #send(lane: string, batch: Waiting<Entry, Result>[]): Promise<void> {
+    try {
+      const results = await this.#options.commit(
+        lane,
+        batch.map(({ entry }) => entry),
+      );
+      batch.forEach((waiting, position) => {
+        const result = results[position];
+        if (result?.status === 'fulfilled') waiting.resolve(result.value);
+        else waiting.reject(result?.reason ?? new Error('a batch left one of its entries without an answer'));
+      });
+    } catch (error) {
+      for (const waiting of batch) waiting.reject(error);
+    }
   }
 }

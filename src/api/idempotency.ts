@@ -52,7 +52,7 @@ export class IdempotencyKeys {
   constructor(volatileSql: Sql) {
     this.#sql = volatileSql;
     this.#group = new GroupCommit({
-      organisationOf: ({ book }) => book.organisationId,
+      laneOf: ({ book }) => book.organisationId,
       commit: (organisationId, claims) => this.#claim(organisationId, claims),
       entriesMax: BATCH_MAX,
     });

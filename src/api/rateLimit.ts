@@ -25,7 +25,7 @@ export class RateLimit {
     this.#sql = volatileSql;
     this.#perMinute = perMinute;
     this.#group = new GroupCommit({
-      organisationOf: ({ book }) => book.organisationId,
+      laneOf: ({ book }) => book.organisationId,
       commit: (organisationId, callers) => this.#count(organisationId, callers),
       entriesMax: BATCH_MAX,
     });

@@ -6,7 +6,8 @@ import type { Uuid } from '../ids.ts';
 import { journalBatchSeconds, journalBatchSize, journalMovements } from '../metrics.ts';
 import type { Book } from '../money.ts';
 import { currentTraceparent } from '../tracing.ts';
-import { type AccountCode, accountKind } from './chart.ts';
+import { batchColumns } from './batch.ts';
+import type { AccountCode } from './chart.ts';
 import type { Posting } from './postings.ts';
 
 /** One business event in the books. */
@@ -109,8 +110,8 @@ export class Journal {
   constructor(sql: Sql) {
     this.#sql = sql;
     this.#group = new GroupCommit({
-      organisationOf: ({ book }) => book.organisationId,
-      commit: (organisationId, movements) => counted(movements, this.#commit(organisationId, movements)),
+      laneOf: ({ book }) => `${book.organisationId}/${book.environment}`,
+      commit: (_lane, movements) => counted(movements, this.#commit(movements)),
       entriesMax: BATCH_MAX,
     });
   }
@@ -125,11 +126,11 @@ export class Journal {
   }
 
   /** Posts a batch. Of several movements that change one row, the first goes ahead: at most one of them can hold. */
-  async #commit(organisationId: Uuid, movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
+  async #commit(movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
     const leaders = leadersOf(movements);
     const ahead = movements.filter((_, position) => leaders[position] === position);
     const results = new Map<Movement, PromiseSettledResult<PostResult>>();
-    for (const [position, result] of (await this.#attempt(organisationId, ahead, 0)).entries()) {
+    for (const [position, result] of (await this.#attempt(ahead, 0)).entries()) {
       results.set(ahead[position] as Movement, result);
     }
     const again: Movement[] = [];
@@ -143,34 +144,30 @@ export class Journal {
       }
     }
     if (again.length > 0) {
-      for (const [position, result] of (await this.#commit(organisationId, again)).entries()) {
+      for (const [position, result] of (await this.#commit(again)).entries()) {
         results.set(again[position] as Movement, result);
       }
     }
     return movements.map((movement) => results.get(movement) as PromiseSettledResult<PostResult>);
   }
 
-  async #attempt(
-    organisationId: Uuid,
-    movements: Movement[],
-    attempt: number,
-  ): Promise<PromiseSettledResult<PostResult>[]> {
+  async #attempt(movements: Movement[], attempt: number): Promise<PromiseSettledResult<PostResult>[]> {
     try {
-      const results = await this.#send(organisationId, movements);
+      const results = await this.#send(movements);
       return results.map((value) => ({ status: 'fulfilled', value }));
     } catch (error) {
       const pause = RETRY_PAUSES_MS[attempt];
       if ((isOutage(error) || isContention(error)) && pause !== undefined) {
         await new Promise((resolve) => setTimeout(resolve, pause));
-        return await this.#attempt(organisationId, movements, attempt + 1);
+        return await this.#attempt(movements, attempt + 1);
       }
       if (isOutage(error) || isContention(error)) throw error;
       if (movements.length > 1) {
         // One of them spoils the statement for all. Halve until it stands alone, so that it fails no neighbour.
         const middle = Math.ceil(movements.length / 2);
         return [
-          ...(await this.#attempt(organisationId, movements.slice(0, middle), 0)),
-          ...(await this.#attempt(organisationId, movements.slice(middle), 0)),
+          ...(await this.#attempt(movements.slice(0, middle), 0)),
+          ...(await this.#attempt(movements.slice(middle), 0)),
         ];
       }
       const constraint = violatedUnique(error);
@@ -181,12 +178,12 @@ export class Journal {
     }
   }
 
-  async #send(organisationId: Uuid, movements: Movement[]): Promise<PostResult[]> {
+  async #send(movements: Movement[]): Promise<PostResult[]> {
     journalBatchSize.observe(movements.length);
     const started = performance.now();
     let outcome = 'failed';
     try {
-      const results = await this.#statement(organisationId, movements);
+      const results = await this.#statement(movements);
       outcome = 'ok';
       return results;
     } finally {
@@ -194,16 +191,39 @@ export class Journal {
     }
   }
 
-  async #statement(organisationId: Uuid, movements: Movement[]): Promise<PostResult[]> {
-    const answers = await this.#sql<
-      { outcome: PostResult['outcome']; code: RefusalCode; accountCode: AccountCode | null; detail: object | null }[]
-    >`SELECT outcome, code, account_code, detail FROM ledger.post(${organisationId}::uuid, ${JSON.stringify(encodeBatch(movements))}::text::jsonb)`;
-    return answers.map((answer) =>
-      answer.outcome === 'refused'
-        ? { outcome: 'refused', code: answer.code, account: answer.accountCode, detail: { ...answer.detail } }
-        : ({ outcome: answer.outcome } as PostResult),
-    );
+  async #statement(movements: Movement[]): Promise<PostResult[]> {
+    const { organisationId, environment } = (movements[0] as Movement).book;
+    const { accounts, transactions, claims, postings, events, messages, resources } = batchColumns(movements);
+    const exceptions = await this.#sql<Exception[]>`
+      SELECT movement, outcome, code, account_code, detail FROM ledger.post(
+        ${organisationId}::uuid, ${environment}::text, ${accounts.codes}::text[], ${accounts.kinds}::text[],
+        ${transactions.ids}::uuid[], ${transactions.keys}::text[], ${transactions.kinds}::text[],
+        ${transactions.resources}::text[], ${transactions.reverses}::uuid[], ${transactions.times}::timestamptz[],
+        ${transactions.rules}::text[],
+        ${claims.keys}::text[], ${claims.ids}::uuid[], ${claims.fingerprints}::text[], ${claims.statusCodes}::integer[],
+        ${claims.responses}::text[],
+        ${postings.movements}::integer[], ${postings.debits}::integer[], ${postings.credits}::integer[],
+        ${postings.amounts}::bigint[],
+        ${events.movements}::integer[], ${events.ids}::uuid[], ${events.types}::text[], ${events.resources}::text[],
+        ${events.documents}::text[], ${events.times}::timestamptz[],
+        ${messages.movements}::integer[], ${messages.topics}::text[], ${messages.documents}::text[],
+        ${resources}::text::jsonb)`;
+    const results: PostResult[] = movements.map(() => ({ outcome: 'posted' }));
+    for (const { movement, outcome, code, accountCode, detail } of exceptions) {
+      results[movement - 1] =
+        outcome === 'refused' ? { outcome, code, account: accountCode, detail: { ...detail } } : { outcome };
+    }
+    return results;
   }
+}
+
+/** A movement that was not posted, as `ledger.post` answers it. `movement` counts from 1. */
+interface Exception {
+  movement: number;
+  outcome: 'duplicate' | 'refused';
+  code: RefusalCode;
+  accountCode: AccountCode | null;
+  detail: object | null;
 }
 
 /** Counts what became of a batch, each outcome once for the batch. */
@@ -244,69 +264,4 @@ function leadersOf(movements: readonly Movement[]): number[] {
     }
     return leader;
   });
-}
-
-/** The document that `ledger.post` takes of one organisation's movements; its shape is described in migration 0003. */
-function encodeBatch(movements: readonly Movement[]): object {
-  const accounts: object[] = [];
-  const slots = new Map<string, number>();
-  const slotOf = (book: Book, code: AccountCode): number => {
-    const name = `${book.environment}/${code}`;
-    let slot = slots.get(name);
-    if (slot === undefined) {
-      slot = accounts.push({ e: book.environment, c: code, k: accountKind(code) });
-      slots.set(name, slot);
-    }
-    return slot;
-  };
-
-  const postings: number[][] = [];
-  const rows: Partial<Record<RowTable, object[]>> = {};
-  const events: object[] = [];
-  const outbox: object[] = [];
-  const encoded = movements.map((movement, position) => {
-    const m = position + 1;
-    const scope = { m, e: movement.book.environment };
-    const trace = movement.traceparent === undefined ? {} : { traceparent: movement.traceparent };
-    for (const { debit, credit, amount } of movement.transaction?.postings ?? []) {
-      postings.push([m, slotOf(movement.book, debit), slotOf(movement.book, credit), amount]);
-    }
-    for (const [table, tableRows] of Object.entries(movement.rows ?? {})) {
-      if (tableRows.length === 0) continue; // a table that is named is written to
-      rows[table as RowTable] ??= [];
-      for (const row of tableRows) rows[table as RowTable]?.push({ m, ...snakeKeys({ ...movement.book, ...row }) });
-    }
-    for (const event of movement.events ?? []) {
-      const { id, type, resource } = event;
-      events.push({ ...scope, id, type, resource, data: JSON.stringify(event.data), created_at: event.createdAt });
-      outbox.push({ ...scope, topic: 'event', message: { eventId: id, ...trace } });
-    }
-    for (const { topic, message } of movement.outbox ?? [])
-      outbox.push({ ...scope, topic, message: { ...message, ...trace } });
-    return { ...scope, ...encodeTransaction(movement.transaction), ...encodeOutcome(movement.outcome) };
-  });
-  return { accounts, movements: encoded, postings, rows, events, outbox };
-}
-
-function encodeTransaction(transaction: Transaction | undefined): object {
-  if (transaction === undefined) return {};
-  const { id, key, kind, resource, effectiveAt, rules, reverses } = transaction;
-  return {
-    transaction: { id, key, kind, resource, effective_at: effectiveAt, exempt: rules === 'credit_exempt', reverses },
-  };
-}
-
-function encodeOutcome(outcome: IdempotencyOutcome | undefined): object {
-  if (outcome === undefined) return {};
-  const { key, claim, fingerprint, statusCode, response } = outcome;
-  return { claim: { key, claim, fingerprint, status_code: statusCode, response } };
-}
-
-function snakeKeys(row: object): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [
-      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      value,
-    ]),
-  );
 }

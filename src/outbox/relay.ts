@@ -43,7 +43,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
   const { volatileSql: sql, client, taskQueue, log, dispatcher } = dependencies;
 
   const done = new GroupCommit<OutboxRow, void>({
-    organisationOf: (row) => row.organisationId,
+    laneOf: (row) => row.organisationId,
     commit: async (organisationId, rows) => {
       await sql`
         DELETE FROM outbox WHERE organisation_id = ${organisationId} AND id = ANY (${rows.map((row) => row.id)}::bigint[])`;
