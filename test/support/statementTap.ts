@@ -1,7 +1,9 @@
 // A tap on the line to Postgres: every statement as the driver really sent it, and, where the database tells them, the
 // plans of all that it ran for them, the statements inside functions too. Read from the messages of the wire protocol
 // (https://www.postgresql.org/docs/current/protocol-message-formats.html).
+
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect as connectTo } from '../../src/database.ts';
 import { administer, testStack } from './stack.ts';
 
 export interface SentStatement {
@@ -113,6 +115,9 @@ export async function tellPlans(databaseUrl: string): Promise<void> {
   for (const [setting, value] of Object.entries(settings)) {
     await administer(testStack().adminDatabaseUrl, `ALTER DATABASE ${name} SET ${setting} = '${value}'`);
   }
+  // It has plans that hold for any values, in which no value can be read.
+  const owner = connectTo(databaseUrl, { connectionsMax: 1, role: 'owner' });
+  await owner`ALTER FUNCTION ledger.post RESET plan_cache_mode`.finally(() => owner.end());
 }
 
 /** Cuts a stream of messages at their ends, however it comes in chunks. The first may have no type. */
