@@ -117,7 +117,8 @@ export async function tellPlans(databaseUrl: string): Promise<void> {
   }
   // It has plans that hold for any values, in which no value can be read.
   const owner = connectTo(databaseUrl, { connectionsMax: 1, role: 'owner' });
-  await owner`ALTER FUNCTION ledger.post RESET plan_cache_mode`.finally(() => owner.end());
+  await owner`ALTER FUNCTION ledger.post RESET plan_cache_mode`;
+  await owner.end();
 }
 
 /** Cuts a stream of messages at their ends, however it comes in chunks. The first may have no type. */
