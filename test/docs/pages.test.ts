@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { CATALOG } from '../../src/errors.ts';
 import { EVENT_TYPES } from '../../src/records/events.ts';
+import { CHOICES } from '../../src/workflows/attention/decide.ts';
 import { errorsPage } from '../../tools/errorsPage.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
@@ -23,6 +24,19 @@ test('docs/configuration.md lists every setting of src/config.ts, and no other',
   const listed = [...read('docs/configuration.md').matchAll(/^\| `([A-Z][A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
   expect(listed).toHaveLength(new Set(listed).size);
   expect(new Set(listed)).toEqual(new Set(settings));
+});
+
+test('docs/operating.md says of every alert where to read on, and of every cause of a parked flow what to do', () => {
+  const page = read('docs/operating.md');
+  const alerts = [...read('deploy/prometheus/alerts.yml').matchAll(/^ +- alert: (\w+)$/gm)].map(
+    ([, name = '']) => name,
+  );
+  expect(alerts.length).toBeGreaterThan(15);
+  const rows = [...page.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(([, cell = '']) => cell.match(/\w+/g) ?? []);
+  expect(rows.filter((name) => alerts.includes(name)).toSorted()).toEqual(alerts.toSorted());
+  // A pause is a section of its own: operations began it, so it is no symptom.
+  const causes = Object.keys(CHOICES).filter((cause) => cause !== 'rail_paused');
+  for (const cause of causes) expect(page).toContain(`### A flow has \`Attention = ${cause}\``);
 });
 
 test.each(['docs/webhooks.md', 'docs/contract.md'])('%s lists every type of event', (page) => {
