@@ -8,6 +8,7 @@ import globalTeardown from '../test/support/globalTeardown.ts';
 import { findWords, HISTORIES, historyText, personalWords } from '../test/support/histories.ts';
 import { openTheatre } from '../test/support/stage.ts';
 import { recordingOf, SIDE_STORIES, STORIES, STORY_SETTINGS, type Story } from '../test/support/stories.ts';
+import { writeActionsPage } from './actionsPage.ts';
 
 /** Stories whose name begins with one of these are recorded anew. Without any: those of which there is no history yet. */
 const wanted = process.argv.slice(2);
@@ -61,6 +62,7 @@ if (stories.length === 0) {
   await globalSetup();
   try {
     await record();
+    writeActionsPage();
   } finally {
     await globalTeardown();
   }

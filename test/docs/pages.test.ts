@@ -4,6 +4,7 @@ import { expect, test } from '@jest/globals';
 import { CATALOG } from '../../src/errors.ts';
 import { EVENT_TYPES } from '../../src/records/events.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
+import { actionsPage, costs } from '../../tools/actionsPage.ts';
 import { errorsPage } from '../../tools/errorsPage.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
@@ -16,6 +17,22 @@ test('every code of the catalog is on that page once, in a table', () => {
   const listed = [...errorsPage().matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, code]) => code);
   expect(listed).toHaveLength(new Set(listed).size);
   expect(new Set(listed)).toEqual(new Set(Object.keys(CATALOG)));
+});
+
+test('docs/performance/actions.md is what tools/actionsPage.ts makes of the recorded histories', () => {
+  expect(read('docs/performance/actions.md')).toBe(actionsPage());
+});
+
+test('a settled payment costs a start, a timer, a signal and an activity, and no other action', () => {
+  const settled = costs().find(({ ending }) => ending === 'payment-settled');
+  expect(settled?.actions).toEqual({
+    starts: 1,
+    activities: 1,
+    signals: 1,
+    timers: 1,
+    'search attributes': 0,
+    updates: 0,
+  });
 });
 
 test('docs/configuration.md lists every setting of src/config.ts, and no other', () => {
@@ -50,7 +67,16 @@ test.each(['docs/webhooks.md', 'docs/contract.md'])('%s lists every type of even
 
 test('links between pages lead somewhere', () => {
   const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].concat(
-    ['contract', 'errors', 'glossary', 'configuration'].map((name) => `docs/${name}.md`),
+    [
+      'contract',
+      'errors',
+      'glossary',
+      'configuration',
+      'performance',
+      'performance/actions',
+      'performance/statements',
+      'scaling',
+    ].map((name) => `docs/${name}.md`),
     ['0001-one-movement-one-statement', '0002-group-commit', '0003-uuid-inside-public-id-outside'].map(
       (name) => `docs/decisions/${name}.md`,
     ),

@@ -268,7 +268,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   };
 }
 
-function createClient(base: string, key: string | null, environment: Environment): Client {
+/** Calls an API at a base address that ends in `/v1`. */
+export function createClient(base: string, key: string | null, environment: Environment): Client {
   const call: Client['call'] = async (method, path, { body, headers = {}, idempotencyKey } = {}) => {
     const raw = typeof body === 'string' || body instanceof Uint8Array;
     const response = await fetch(`${base}${path}`, {

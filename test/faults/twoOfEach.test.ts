@@ -1,0 +1,329 @@
+// Two API and two worker processes on one database and one Temporal server keep every promise that one of each does, also
+// when one of each is killed in the middle. Nothing tells them of each other.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Connection, Client as TemporalClient } from '@temporalio/client';
+import { freePort } from '../../src/dev/freePort.ts';
+import { requireUuid } from '../../src/ids.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { type Client, createClient, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { until } from '../support/until.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+
+/** Two workers bundle their workflows first, on a machine that may be busy. */
+const START_LIMIT_MS = 240_000;
+const LIMIT_MS = 200_000;
+/** temporal.api.enums.v1.TaskQueueType */
+const WORKFLOW_TASKS = 1;
+
+const PAYMENTS = 20;
+const ITEMS = 30;
+const RATE_LIMIT = 600;
+const SHORT_WINDOW_MS = 3_000;
+
+const main = (part: 'api' | 'worker') => fileURLToPath(new URL(`../../src/${part}/main.ts`, import.meta.url));
+
+let setup: TestApi; // makes the organisation and looks at rows; no request of a test goes to it
+let receiver: Receiver;
+let processes: ChildProcess[] = [];
+let callers: Client[]; // one for each API process
+let apis: ChildProcess[];
+let workers: ChildProcess[];
+let environment: NodeJS.ProcessEnv;
+let urls: string[];
+let temporal: Connection;
+let client: TemporalClient;
+
+beforeAll(async () => {
+  setup = await startTestApi();
+  temporal = await Connection.connect({ address: setup.services.config.temporal.address });
+  client = new TemporalClient({ connection: temporal });
+  receiver = await startReceiver();
+  const { config } = setup.services;
+  const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
+  urls = ports.slice(0, 2).map((port) => `http://127.0.0.1:${port}/v1`);
+  environment = {
+    ...process.env,
+    DATABASE_URL: config.databaseUrl,
+    DATABASE_CONNECTIONS_MAX: '4',
+    TEMPORAL_ADDRESS: config.temporal.address,
+    TEMPORAL_TASK_QUEUE: config.temporal.taskQueue,
+    MANILLA_KEYS: `test:${Buffer.alloc(32, 7).toString('base64url')}`,
+    SANDBOX_RAIL_CALLBACK_URL: `${urls[0]}/rails/sandbox/callbacks`, // the API that is never killed
+    SANDBOX_RAIL_DELAY_MS: '0',
+    WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
+    SCHEDULES: 'off',
+    LOG_LEVEL: 'error',
+  };
+  apis = [0, 1].map((place) =>
+    start('api', { SANDBOX_PORT: String(ports[place]), LIVE_PORT: String(ports[place + 2]) }),
+  );
+  workers = [start('worker'), start('worker')];
+  const { key } = await setup.createKey(setup.organisation.organisationId);
+  callers = urls.map((url) => createClient(url, key, 'test'));
+  await Promise.all(urls.map((url) => until(`${url} to answer`, () => answers(url), START_LIMIT_MS)));
+  await untilBothPoll();
+}, START_LIMIT_MS);
+
+afterAll(async () => {
+  await Promise.all(processes.map(kill));
+  await receiver.close();
+  await temporal.close();
+  const { findings } = await verifyLedger(setup.sql);
+  await setup.close();
+  expect(findings).toEqual([]);
+});
+
+function start(part: 'api' | 'worker', own: NodeJS.ProcessEnv = {}): ChildProcess {
+  const child = spawn(process.execPath, [main(part)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...environment, ...own },
+  });
+  processes.push(child);
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  processes = processes.filter((other) => other !== child);
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+const answers = (url: string): Promise<boolean> =>
+  fetch(`${url}/health`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+/** Both workers ask the queue of the flows for work. */
+async function untilBothPoll(): Promise<void> {
+  const { namespace, taskQueue } = setup.services.config.temporal;
+  await until(
+    'both workers to poll',
+    async () => {
+      const { pollers } = await temporal.workflowService.describeTaskQueue({
+        namespace,
+        taskQueue: { name: taskQueue },
+        taskQueueType: WORKFLOW_TASKS,
+      });
+      const pids = new Set((pollers ?? []).map(({ identity }) => pidOf(identity)));
+      return workers.every(({ pid = 0 }) => pids.has(pid));
+    },
+    START_LIMIT_MS,
+  );
+}
+
+/** A worker's identity begins with its process id. */
+const pidOf = (identity: string | null | undefined): number => Number(identity?.split('@')[0]);
+
+const caller = (place: number): Client => callers[place % callers.length] as Client;
+
+async function accepted(answer: Promise<{ status: number; text: string; data: Resource }>): Promise<Resource> {
+  const { status, text, data } = await answer;
+  if (status >= 300) throw new Error(`refused: ${text}`);
+  return data;
+}
+
+type PaymentResource = Resource & { payableAmount: number; virtualAccount: { accountNumber: string } };
+
+/** Payments into one wallet, created through both APIs in turn. */
+async function createPayments(count: number, targetWalletId: string): Promise<PaymentResource[]> {
+  const body = { method: 'bank_transfer', baseAmount: 1_000, targetWalletId };
+  return (await Promise.all(
+    Array.from({ length: count }, (_, place) => accepted(caller(place).money('/payments', body))),
+  )) as PaymentResource[];
+}
+
+/** The rail reports every credit twice, through both APIs' simulations; by its session id it is one. */
+async function creditTwice(payments: PaymentResource[]): Promise<void> {
+  await Promise.all(
+    payments.map(async ({ id, virtualAccount, payableAmount }, place) => {
+      const credit = { accountNumber: virtualAccount.accountNumber, amount: payableAmount, sessionId: `session-${id}` };
+      await accepted(caller(place).post('/simulations/inbound-credits', credit));
+      await accepted(caller(0).post('/simulations/inbound-credits', credit));
+    }),
+  );
+}
+
+const untilSettled = (payments: PaymentResource[]) =>
+  until(
+    'all payments to be settled',
+    async () => {
+      const rows = await setup.sql`
+        SELECT FROM payments WHERE status = 'settled' AND id = ANY (${payments.map(({ id }) => requireUuid('payment', id))}::uuid[])`;
+      return rows.length === payments.length;
+    },
+    LIMIT_MS,
+  );
+
+/** How many events of this type each resource has. */
+async function eventCounts(type: string, resources: readonly { id: string }[]): Promise<number[]> {
+  const rows = await setup.sql<{ resource: string; count: number }[]>`
+    SELECT resource, count(*)::int AS count FROM events WHERE type = ${type} GROUP BY resource`;
+  const counts = new Map(rows.map(({ resource, count }) => [resource, count]));
+  return resources.map(({ id }) => counts.get(id) ?? 0);
+}
+
+const onceEach = (resources: readonly unknown[]) => resources.map(() => 1);
+
+test('one Idempotency-Key has one effect, whichever process is asked', async () => {
+  const source = await setup.createWallet(setup.test, { balance: 1_000 });
+  const destinationWalletId = await setup.createWallet();
+  const body = { amount: 10, destinationWalletId };
+  const answered = await Promise.all(
+    Array.from({ length: 40 }, (_, place) => caller(place).money(`/wallets/${source}/transfer`, body, 'one-key')),
+  );
+  const passed = answered.filter(({ status }) => status === 201);
+  expect(new Set(passed.map(({ data }) => data.id)).size).toBe(1);
+  const others = answered.filter(({ status }) => status !== 201).map(({ error }) => error.code);
+  expect(others.filter((code) => code !== 'IDEMPOTENCY_IN_PROGRESS')).toEqual([]);
+  const again = await Promise.all(callers.map((one) => one.money(`/wallets/${source}/transfer`, body, 'one-key')));
+  expect(again.map(({ data, headers }) => [data.id, headers.get('idempotent-replayed')])).toEqual(
+    callers.map(() => [passed[0]?.data.id, 'true']),
+  );
+  expect(await setup.balanceOf(destinationWalletId)).toBe(10);
+});
+
+test(
+  `a key has ${RATE_LIMIT} requests a minute, over both`,
+  async () => {
+    for (;;) {
+      const { key } = await setup.createKey(setup.organisation.organisationId);
+      const both = urls.map((url) => createClient(url, key, 'test'));
+      const answered: Awaited<ReturnType<Client['get']>>[] = [];
+      let sent = 0;
+      await Promise.all(
+        Array.from({ length: 20 }, async (_, lane) => {
+          for (; sent < RATE_LIMIT + 20; ) {
+            sent += 1;
+            answered.push(await (both[lane % 2] as Client).get('/fees/quote')); // the cheapest answer: it fails validation
+          }
+        }),
+      );
+      // A flood that the minute's end cut in two proves nothing: once more, with another key.
+      if (new Set(answered.map(({ headers }) => headers.get('x-ratelimit-reset'))).size > 1) continue;
+      expect(answered.filter(({ status }) => status === 429)).toHaveLength(answered.length - RATE_LIMIT);
+      break;
+    }
+  },
+  LIMIT_MS,
+);
+
+test(
+  'each payment settles once and tells once, each endpoint hears each event once, and both workers work',
+  async () => {
+    await accepted(caller(0).post('/webhook-endpoints', { url: receiver.url, eventTypes: ['payment.settled'] }));
+    const target = await setup.createWallet();
+    const payments = await createPayments(PAYMENTS, target);
+    await creditTwice(payments);
+    await untilSettled(payments);
+    expect(await setup.balanceOf(target)).toBe(PAYMENTS * 1_000);
+    expect(await eventCounts('payment.settled', payments)).toEqual(onceEach(payments));
+
+    await receiver.untilReceived(PAYMENTS);
+    await until('every attempt to be written down', async () => {
+      const rows = await setup.sql`SELECT FROM webhook_deliveries WHERE status = 'pending'`;
+      const [waiting] = await setup.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM outbox`;
+      return rows.length === 0 && waiting?.count === 0;
+    });
+    const told = receiver.received.map(({ headers }) => String(headers['webhook-id']));
+    expect([told.length, new Set(told).size]).toEqual([PAYMENTS, PAYMENTS]);
+    const [attempts] = await setup.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM webhook_attempts`;
+    expect(attempts?.count).toBe(PAYMENTS);
+
+    const pids = await Promise.all(
+      payments.map(async ({ id }) => {
+        const { events } = await client.workflow.getHandle(id).fetchHistory();
+        return (events ?? []).map((event) => pidOf(event.workflowTaskCompletedEventAttributes?.identity));
+      }),
+    );
+    expect(workers.filter(({ pid = 0 }) => pids.flat().includes(pid))).toHaveLength(workers.length);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'each payment expires once',
+  async () => {
+    await setup.sql.unsafe(`
+    CREATE FUNCTION shorten_window() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      NEW.message := jsonb_set(NEW.message, '{input,expiresAt}', to_jsonb(now() + interval '${SHORT_WINDOW_MS} milliseconds'));
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER shorten_window BEFORE INSERT ON outbox FOR EACH ROW
+    WHEN (NEW.message ->> 'workflow' = 'payment') EXECUTE FUNCTION shorten_window();`);
+    const payments = await createPayments(PAYMENTS, await setup.createWallet());
+    await setup.sql.unsafe('DROP TRIGGER shorten_window ON outbox');
+    await until(
+      'all payments to be expired',
+      async () => (await eventCounts('payment.expired', payments)).every((count) => count > 0),
+      LIMIT_MS,
+    );
+    expect(await eventCounts('payment.expired', payments)).toEqual(onceEach(payments));
+  },
+  LIMIT_MS,
+);
+
+test(
+  'one API and one worker killed in the middle: what was accepted is done once, by those that are left',
+  async () => {
+    const target = await setup.createWallet();
+    const source = await setup.createWallet(setup.test, { balance: 1_000_000 });
+    const payments = await createPayments(PAYMENTS, target);
+    const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
+    const items = Array.from({ length: ITEMS }, () => ({ amount: 1_000, bankAccount }));
+    const payout = await accepted(caller(1).money('/payouts', { sourceWalletId: source, items }));
+
+    // Requests are under way at both when one dies; a caller that lost its answer asks again, the other, with the same key.
+    const transfers = Array.from({ length: 40 }, (_, place) => ({ key: `killed-${place}`, place }));
+    const body = { amount: 10, destinationWalletId: target };
+    const path = `/wallets/${source}/transfer`;
+    const crediting = creditTwice(payments.slice(0, PAYMENTS / 2));
+    const moving = transfers.map(async ({ key, place }) => {
+      const first = await caller(place)
+        .money(path, body, key)
+        .catch(() => null);
+      if (first?.status === 201) return;
+      await until(
+        `${key} to be answered`,
+        async () => (await caller(0).money(path, body, key)).status === 201,
+        LIMIT_MS,
+      );
+    });
+    await crediting;
+    await Promise.all([kill(apis[1] as ChildProcess), kill(workers[1] as ChildProcess)]);
+    callers = callers.slice(0, 1);
+    await Promise.all(moving);
+    await creditTwice(payments.slice(PAYMENTS / 2));
+    await untilSettled(payments);
+    await until(
+      'the payout to be completed',
+      async () => (await caller(0).get(`/payouts/${payout.id}`)).data.status === 'completed',
+      LIMIT_MS,
+    );
+
+    expect(await setup.balanceOf(target)).toBe(PAYMENTS * 1_000 + transfers.length * 10);
+    expect(await setup.balanceOf(source)).toBe(1_000_000 - transfers.length * 10 - ITEMS * (1_000 + 500 + 2_000));
+    expect(await eventCounts('payment.settled', payments)).toEqual(onceEach(payments));
+    expect(await eventCounts('payout.completed', [payout])).toEqual([1]);
+    const [sent] = await setup.sql<{ transfers: number; paid: number }[]>`
+    SELECT count(DISTINCT reference)::int AS transfers, count(*)::int AS paid FROM sandbox_bank.statement_lines WHERE kind = 'sent'`;
+    expect(sent).toEqual({ transfers: ITEMS, paid: ITEMS });
+
+    // A webhook may have been sent by the worker that died before it could write that down: then it is sent again.
+    await until(
+      'every event to be heard',
+      () => {
+        const heard = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
+        return heard.size === 2 * PAYMENTS;
+      },
+      LIMIT_MS,
+    );
+  },
+  2 * LIMIT_MS,
+);
