@@ -38,7 +38,12 @@ export async function startBenchTemporal(parts: Parts, say: (line: string) => vo
 }
 
 /** Starts the API on the book's database, with the settings of production but for the rate limit. */
-export async function startBenchApi(parts: Parts, book: BenchBook, temporalAddress: string): Promise<BenchApi> {
+export async function startBenchApi(
+  parts: Parts,
+  book: BenchBook,
+  temporalAddress: string,
+  name = 'api',
+): Promise<BenchApi> {
   const key = newApiKey('test');
   await insertApiKey(
     book.sql,
@@ -70,7 +75,7 @@ export async function startBenchApi(parts: Parts, book: BenchBook, temporalAddre
     LOG_LEVEL: 'info',
   };
   await parts.start({
-    name: 'api',
+    name,
     kind: 'application',
     command: process.execPath,
     args: [fileURLToPath(new URL('../src/api/main.ts', import.meta.url))],

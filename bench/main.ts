@@ -20,8 +20,9 @@ import { type Bench, CannotRun, isMet, type Stage, type StageResult } from './st
 import { flows } from './stages/flows.ts';
 import { http } from './stages/http.ts';
 import { ledger } from './stages/ledger.ts';
+import { processes } from './stages/processes.ts';
 
-const STAGES: Stage[] = [ledger, http, flows];
+const STAGES: Stage[] = [ledger, http, flows, processes];
 
 const RESULTS = fileURLToPath(new URL('../docs/performance/', import.meta.url));
 

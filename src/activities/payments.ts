@@ -75,8 +75,10 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
     async applyCredit(input: PaymentInput, { inboundCreditId }: CreditReceived): Promise<PaymentProgress> {
       const book = bookOf(input);
       return await untilDecided(journal, async (poster) => {
-        const payment = await readPayment(input);
-        const credit = await readCredit(dependencies, input, inboundCreditId);
+        const [payment, credit] = await Promise.all([
+          readPayment(input),
+          readCredit(dependencies, input, inboundCreditId),
+        ]);
         if (credit.status !== 'received') return await finish(book, payment, payment);
         await confirmCredit(dependencies, book, credit);
         const next = await postCredit(poster, book, payment, credit);

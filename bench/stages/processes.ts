@@ -1,0 +1,70 @@
+// Reads through one API process and through two on the same database: what another process adds on this machine.
+import { publicId, type Uuid } from '../../src/ids.ts';
+import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
+import { type BenchBook, openBook } from '../book.ts';
+import { runLoad } from '../load.ts';
+import { type Measured, measureInTurns, type Sample, type Series } from '../measure.ts';
+import type { Stage, StageResult } from '../stage.ts';
+
+const UNIT = 'requests/s';
+/** Over all processes. */
+const CONNECTIONS = 64;
+
+export const processes: Stage = {
+  name: 'processes',
+  title: `GET /wallets/:id/balance with ${CONNECTIONS} connections, over one and over two API processes on one database.`,
+  run: async (bench) => {
+    const rounds = bench.quick ? 1 : 5;
+    const seconds = bench.quick ? 2 : 6;
+    const temporal = await startBenchTemporal(bench.parts, bench.say);
+    const book = await openBook(await bench.createDatabase('books'));
+    try {
+      const apis = [
+        await startBenchApi(bench.parts, book, temporal, 'api'),
+        await startBenchApi(bench.parts, book, temporal, 'api-2'),
+      ];
+      return report(
+        await measureInTurns([reads(apis.slice(0, 1), book, seconds), reads(apis, book, seconds)], rounds, bench.say),
+      );
+    } finally {
+      await book.close();
+    }
+  },
+};
+
+const readsName = (count: number): string => `GET balance, ${count} API process${count === 1 ? '' : 'es'}`;
+
+function reads(apis: readonly BenchApi[], book: BenchBook, seconds: number): Series {
+  const load = ({ url, authorization }: BenchApi): Promise<Sample> =>
+    runLoad({
+      url,
+      connections: CONNECTIONS / apis.length,
+      seconds,
+      request: () => {
+        const wallet = book.wallets[Math.floor(Math.random() * book.wallets.length)] as Uuid;
+        return { method: 'GET', path: `/v1/wallets/${publicId('wallet', wallet)}/balance`, headers: { authorization } };
+      },
+    });
+  return {
+    name: readsName(apis.length),
+    unit: UNIT,
+    measure: async () => {
+      const samples = await Promise.all(apis.map(load));
+      return {
+        value: samples.reduce((sum, { value }) => sum + value, 0),
+        details: { 'p99 ms': Math.max(...samples.map(({ details }) => details?.['p99 ms'] ?? 0)) },
+      };
+    },
+  };
+}
+
+function report(measured: Measured[]): StageResult {
+  return {
+    measured,
+    goals: [],
+    plots: [{ name: 'reads', title: 'Reads answered a second', unit: UNIT, bars: measured }],
+    notes: [
+      'The load, the processes and Postgres share this machine’s processors: where all of them are busy with one process, a second one adds nothing here, and would on a machine of its own.',
+    ],
+  };
+}
