@@ -35,7 +35,10 @@ export const CATALOG = {
   UNSUPPORTED_CONTENT_TYPE: [400, 'The body must be sent with Content-Type: application/json.'],
   IDEMPOTENCY_KEY_MISSING: [400, 'This request moves money: send an Idempotency-Key header, for example a UUID.'],
   IDEMPOTENCY_KEY_INVALID: [400, 'Idempotency-Key must be 1 to 255 visible ASCII characters.'],
-  INVALID_CURSOR: [400, 'The cursor is not valid here. Pass nextCursor back unchanged, with the same filters.'],
+  INVALID_CURSOR: [
+    400,
+    'The cursor is not valid here. Pass nextCursor back unchanged, alone or with the same filters.',
+  ],
   API_KEY_MISSING: [401, 'Send your API key: Authorization: Bearer <API_KEY>.'],
   API_KEY_INVALID: [401, 'The API key is not valid. It may be mistyped, expired or revoked.'],
   RAIL_CALLBACK_INVALID: [401, 'The callback is not signed by the rail, or was signed too long ago.'],
@@ -72,7 +75,10 @@ export const CATALOG = {
   PAYMENT_METHOD_MISMATCH: [422, 'A payment of this method cannot be paid from a wallet.'],
   PAYMENT_NOT_REFUNDABLE: [422, 'Only a settled or partially refunded payment can be refunded.'],
   REFUND_AMOUNT_EXCEEDED: [422, 'The amount is more than what is left to refund; details say how much that is.'],
-  REFUND_DESTINATION_REQUIRED: [422, "The payer's account is not known: name a bankAccount to refund to."],
+  REFUND_DESTINATION_REQUIRED: [
+    422,
+    'Where the money came from is not known: send destination bank with a bankAccount to refund to.',
+  ],
   WEBHOOK_URL_FORBIDDEN: [422, 'Webhooks are not sent to this address; details.reason says why.'],
   WEBHOOK_ENDPOINT_DISABLED: [422, 'The webhook endpoint is disabled. Enable it first.'],
   WEBHOOK_ENDPOINT_LIMIT_REACHED: [422, 'There are as many webhook endpoints as there may be; delete one first.'],

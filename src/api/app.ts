@@ -10,7 +10,6 @@
 //   handle          the route's own work
 import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
-import type { z } from 'zod';
 import { ApiError } from '../errors.ts';
 import { rateLimited } from '../metrics.ts';
 import type { Environment } from '../money.ts';
@@ -31,7 +30,7 @@ import { trace } from './middleware/trace.ts';
 import { type Rate, RateLimit } from './rateLimit.ts';
 import type { Call, Caller, Page, Route, Single } from './route.ts';
 import { ROUTES } from './routes/index.ts';
-import { fieldErrors } from './schemas.ts';
+import { parse } from './schemas.ts';
 import type { Services } from './services.ts';
 
 /** What all listeners of a process share: the cache of keys and the batches of counters and claims. */
@@ -75,8 +74,8 @@ async function serve(
   const caller = await admit(gate, environment, route, ctx);
   const rawBody =
     ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
-  const body = parse(route.body, route.body === undefined ? undefined : parseJson(ctx, rawBody));
-  const query = parse(route.query, route.query === undefined ? undefined : { ...ctx.query });
+  const body = route.body === undefined ? undefined : parse(route.body, parseJson(ctx, rawBody));
+  const query = route.query === undefined ? undefined : parse(route.query, { ...ctx.query });
   const call: Call<unknown, unknown> = {
     services,
     caller,
@@ -125,13 +124,6 @@ function showRate(ctx: Context, rate: Rate): void {
     resetAt: rate.resetAt.toISOString(),
     retryAfterSeconds,
   });
-}
-
-function parse(schema: z.ZodType | undefined, value: unknown): unknown {
-  if (schema === undefined) return undefined;
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new ApiError('VALIDATION_FAILED', { fields: fieldErrors(parsed.error) });
-  return parsed.data;
 }
 
 /** A money route: replays a known key, and otherwise lets the handler commit its outcome together with the money. */

@@ -1,7 +1,7 @@
 // The building blocks of request contracts. Everything is strict: no unknown keys, no coercion of amounts, and no text
 // that Postgres cannot store.
 import { z } from 'zod';
-import type { FieldError } from '../errors.ts';
+import { ApiError, type FieldError } from '../errors.ts';
 import { parseId, type Uuid } from '../ids.ts';
 import { AMOUNT_MAX } from '../money.ts';
 
@@ -21,8 +21,12 @@ export const amount = z.number().int().min(1).max(AMOUNT_MAX);
 export const id = text(64);
 
 /** A wallet to filter a list by. One that is not there owns nothing: the same empty page as for a stranger's. */
-export const walletIdFilter = text(64).transform((walletId) => parseId('wallet', walletId) ?? NO_UUID);
-const NO_UUID: Uuid = '00000000-0000-0000-0000-000000000000';
+export const walletIdFilter = z.string().transform((walletId, context): Uuid => {
+  const uuid = parseId('wallet', walletId);
+  if (uuid !== null) return uuid;
+  context.issues.push({ code: 'invalid_format', format: 'wallet_id', input: walletId, message: 'must be a wallet id' });
+  return z.NEVER;
+});
 
 export const bankAccountNumber = z.string().regex(/^[0-9]{10}$/, 'must be exactly 10 digits');
 export const bankCode = z.string().regex(/^[0-9]{3,6}$/, 'must be a bank code of 3 to 6 digits');
@@ -32,19 +36,18 @@ export const calendarDate = z.iso.date();
 
 const timestamp = z.iso.datetime({ offset: true }).transform((value) => new Date(value));
 
-/**
- * Query parameters that every list takes (contract, section 4.10). An unusable limit falls back to the default, and an
- * unusable cursor is INVALID_CURSOR, also when one is given twice: that makes a list of it, which is neither.
- */
-export const listQuery = {
-  limit: z.string().optional().catch(undefined),
-  cursor: z.string().optional().catch(''),
-  createdAtFrom: timestamp.optional(),
-  createdAtTo: timestamp.optional(),
-};
+/** Filters that every list of resources takes. */
+export const createdFilters = { createdAtFrom: timestamp.optional(), createdAtTo: timestamp.optional() };
+
+/** What a schema makes of a value. Throws VALIDATION_FAILED with every fault by its path. */
+export function parse<Output>(schema: z.ZodType<Output>, value: unknown): Output {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new ApiError('VALIDATION_FAILED', { fields: fieldErrors(parsed.error) });
+  return parsed.data;
+}
 
 /** zod's issues as the contract's field errors: a dotted path, the reason, and the bound that was missed. */
-export function fieldErrors(error: z.ZodError): FieldError[] {
+function fieldErrors(error: z.ZodError): FieldError[] {
   return error.issues.flatMap((issue): FieldError[] => {
     const path = issue.path.map(String);
     if (issue.code === 'unrecognized_keys') {

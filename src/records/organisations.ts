@@ -39,8 +39,9 @@ export async function createOrganisation(
       FROM organisation o, unnest(${['test', 'live']}::text[], ${walletIds}::uuid[], ${walletIds.map(walletAccount)}::text[])
         AS w (environment, id, code)
     ), settlement AS (
-      INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, created_at)
-      SELECT organisation_id, environment, id, account_id, 'settlement', ${wanted.email}, created_at FROM opened
+      INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, full_name, created_at)
+      SELECT organisation_id, environment, id, account_id, 'settlement', ${wanted.email}, ${wanted.name}, created_at
+      FROM opened
     )
     INSERT INTO audit_log (organisation_id, operator, action, subject)
     SELECT organisation_id, ${wanted.operator}, 'organisation.create', organisation_id::text FROM organisation`;

@@ -3,7 +3,7 @@ import type { Sql } from '../database.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { BankRail } from '../rail/port.ts';
-import type { Wallet } from './wallets.ts';
+import { holderName, type Wallet } from './wallets.ts';
 
 export interface VirtualAccountRow {
   rail: string;
@@ -49,7 +49,7 @@ export async function openDepositAccount(sql: Sql, rail: BankRail, book: Book, w
   const account = await rail.openVirtualAccount({
     organisationId: book.organisationId,
     reference: publicId('wallet', wallet.id),
-    accountName: wallet.fullName ?? wallet.email,
+    accountName: holderName(wallet),
     expiresAt: null,
   });
   await sql`

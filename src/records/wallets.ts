@@ -1,7 +1,7 @@
 // Wallets as rows: reading them, and the few writes that move no money.
 import type postgres from 'postgres';
 import type { Sql } from '../database.ts';
-import type { Uuid } from '../ids.ts';
+import { publicId, type Uuid } from '../ids.ts';
 import { walletAccount } from '../ledger/chart.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../ledger/limits.ts';
 import type { Book, Kobo } from '../money.ts';
@@ -23,6 +23,10 @@ export interface Wallet {
   postingMax: Kobo | null;
   createdAt: Date;
 }
+
+/** What a wallet's account numbers are called, and payers read. Never the email, which is the customer's own affair. */
+export const holderName = ({ id, fullName }: Pick<Wallet, 'id' | 'fullName'>): string =>
+  fullName ?? `Wallet ${publicId('wallet', id).slice(-12, -4)}`;
 
 const columns = (sql: Sql) => sql`
   w.id, w.account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,

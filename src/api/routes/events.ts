@@ -6,24 +6,19 @@ import type { Book } from '../../money.ts';
 import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../records/events.ts';
 import { listDeliveries, requestRedelivery } from '../../records/webhookDeliveries.ts';
 import { findWebhookEndpoint } from '../../records/webhookEndpoints.ts';
-import { paginate, readPage } from '../cursor.ts';
+import { byCreation, listRoute } from '../listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { id, listQuery } from '../schemas.ts';
+import { createdFilters, id } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { deliveryView, eventView } from '../views.ts';
 
-const list = route({
-  method: 'get',
+const list = listRoute({
   path: '/events',
   access: 'webhook',
-  query: z.object({ ...listQuery, type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional() }),
-  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
-    const scope = { list: 'events', book: caller.book, filters };
-    const page = readPage(services.keyring, scope, { limit, cursor });
-    const found = await listEvents(services.sql, caller.book, filters, page);
-    const { rows, pagination } = paginate(services.keyring, scope, page, found);
-    return { status: 200, data: rows.map(eventView), pagination };
-  },
+  filters: { ...createdFilters, type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional() },
+  find: ({ services, caller }, filters, page) => listEvents(services.sql, caller.book, filters, page),
+  view: eventView,
+  positionOf: byCreation,
 });
 
 const read = route({
@@ -33,21 +28,16 @@ const read = route({
   handle: async (call) => ({ status: 200, data: eventView(await requireEvent(call)) }),
 });
 
-const readDeliveries = route({
-  method: 'get',
+const readDeliveries = listRoute({
   path: '/events/:id/deliveries',
   access: 'webhook',
-  query: z.object({ limit: listQuery.limit, cursor: listQuery.cursor }),
-  handle: async (call) => {
-    const { services, caller, query } = call;
+  filters: {},
+  find: async (call, _filters, page) => {
     const event = await requireEvent(call);
-    const scope = { list: `events/${event.id}/deliveries`, book: caller.book, filters: {} };
-    const page = readPage(services.keyring, scope, query);
-    const found = await listDeliveries(services.sql, caller.book, event.id, page);
-    const positioned = found.map((delivery) => ({ ...delivery, id: delivery.endpointId }));
-    const { rows, pagination } = paginate(services.keyring, scope, page, positioned);
-    return { status: 200, data: rows.map(deliveryView), pagination };
+    return await listDeliveries(call.services.sql, call.caller.book, event.id, page);
   },
+  view: deliveryView,
+  positionOf: ({ createdAt, endpointId }) => ({ createdAt, id: endpointId }),
 });
 
 const redeliver = route({

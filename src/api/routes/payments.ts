@@ -10,14 +10,14 @@ import { paymentInput } from '../../movements/flowInputs.ts';
 import { type BankRail, RailRefused, RailUnavailable, type VirtualAccount } from '../../rail/port.ts';
 import { findPayment, listPayments, type Payment, type PaymentWithAccount } from '../../records/payments.ts';
 import type { VirtualAccountRow } from '../../records/virtualAccounts.ts';
-import { findWallet, type Wallet } from '../../records/wallets.ts';
+import { findWallet, holderName, type Wallet } from '../../records/wallets.ts';
 import { toOutbox } from '../../workflows/flows.ts';
 import { paymentFlow } from '../../workflows/payment/messages.ts';
-import { paginate, readPage } from '../cursor.ts';
+import { byCreation, listRoute } from '../listRoute.ts';
 import { railFault, requireRail } from '../rail.ts';
 import { requirePosted } from '../refusals.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, id, listQuery, text, walletIdFilter } from '../schemas.ts';
+import { amount, createdFilters, id, text, walletIdFilter } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { paymentView } from '../views.ts';
 
@@ -129,7 +129,7 @@ function openAccount(rail: BankRail, book: Book, wallet: Wallet, payment: Paymen
   return rail.openVirtualAccount({
     organisationId: book.organisationId,
     reference: publicId('payment', payment.id),
-    accountName: wallet.fullName ?? wallet.email,
+    accountName: holderName(wallet),
     expiresAt: payment.expiresAt,
   });
 }
@@ -143,25 +143,18 @@ function acceptedPayment(book: Book, payment: Payment, account: VirtualAccountRo
   };
 }
 
-const listQuerySchema = z.object({
-  ...listQuery,
-  status: z.enum(['pending', 'partial', 'settled', 'expired', 'failed', 'refunded', 'partially_refunded']).optional(),
-  method: z.enum(['bank_transfer', 'virtual_wallet']).optional(),
-  targetWalletId: walletIdFilter.optional(),
-});
-
-const list = route({
-  method: 'get',
+const list = listRoute({
   path: '/payments',
   access: 'payment',
-  query: listQuerySchema,
-  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
-    const scope = { list: 'payments', book: caller.book, filters };
-    const page = readPage(services.keyring, scope, { limit, cursor });
-    const found = await listPayments(services.sql, caller.book, filters, page);
-    const { rows, pagination } = paginate(services.keyring, scope, page, found);
-    return { status: 200, data: rows.map(paymentView), pagination };
+  filters: {
+    ...createdFilters,
+    status: z.enum(['pending', 'partial', 'settled', 'expired', 'failed', 'refunded', 'partially_refunded']).optional(),
+    method: z.enum(['bank_transfer', 'virtual_wallet']).optional(),
+    targetWalletId: walletIdFilter.optional(),
   },
+  find: ({ services, caller }, filters, page) => listPayments(services.sql, caller.book, filters, page),
+  view: paymentView,
+  positionOf: byCreation,
 });
 
 const read = route({

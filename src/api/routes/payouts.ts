@@ -19,11 +19,11 @@ import {
 import { openDepositAccount } from '../../records/virtualAccounts.ts';
 import { toOutbox } from '../../workflows/flows.ts';
 import { payoutFlow } from '../../workflows/payout/messages.ts';
-import { paginate, readPage } from '../cursor.ts';
+import { byCreation, listRoute } from '../listRoute.ts';
 import { railFault, requireRail } from '../rail.ts';
 import { requirePosted } from '../refusals.ts';
 import { type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, id, listQuery, text, walletIdFilter } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, createdFilters, id, text, walletIdFilter } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { payoutView } from '../views.ts';
 
@@ -249,22 +249,17 @@ function namingTheTotal(payout: Payout, result: PostResult): PostResult {
   return { ...result, detail: { ...result.detail, attemptedAmount } };
 }
 
-const list = route({
-  method: 'get',
+const list = listRoute({
   path: '/payouts',
   access: 'payout',
-  query: z.object({
-    ...listQuery,
+  filters: {
+    ...createdFilters,
     status: z.enum(['processing', 'completed', 'partially_completed', 'failed']).optional(),
     sourceWalletId: walletIdFilter.optional(),
-  }),
-  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
-    const scope = { list: 'payouts', book: caller.book, filters };
-    const page = readPage(services.keyring, scope, { limit, cursor });
-    const found = await listPayouts(services.sql, caller.book, filters, page);
-    const { rows, pagination } = paginate(services.keyring, scope, page, found);
-    return { status: 200, data: rows.map(payoutView), pagination };
   },
+  find: ({ services, caller }, filters, page) => listPayouts(services.sql, caller.book, filters, page),
+  view: payoutView,
+  positionOf: byCreation,
 });
 
 const read = route({

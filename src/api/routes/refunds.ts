@@ -12,11 +12,11 @@ import { findPayerAccount, findRefund, listRefunds, type PayerAccount, type Refu
 import { toOutbox } from '../../workflows/flows.ts';
 import { decideRefund } from '../../workflows/refund/decide.ts';
 import { refundFlow } from '../../workflows/refund/messages.ts';
-import { paginate, readPage } from '../cursor.ts';
+import { byCreation, listRoute } from '../listRoute.ts';
 import { requireRail, resolveBankAccount } from '../rail.ts';
 import { throwRefusal } from '../refusals.ts';
 import { type Call, type Route, route, type Single } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, listQuery, text } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, createdFilters, text } from '../schemas.ts';
 import { refundView } from '../views.ts';
 import { requirePayment } from './payments.ts';
 
@@ -139,21 +139,16 @@ const read = route({
   },
 });
 
-const list = route({
-  method: 'get',
+const list = listRoute({
   path: '/payments/:id/refunds',
   access: 'payment',
-  query: z.object(listQuery),
-  handle: async (call) => {
-    const { services, caller } = call;
+  filters: createdFilters,
+  find: async (call, filters, page) => {
     const payment = await requirePayment(call);
-    const { limit, cursor, ...filters } = call.query;
-    const scope = { list: `payments/${payment.id}/refunds`, book: caller.book, filters };
-    const page = readPage(services.keyring, scope, { limit, cursor });
-    const found = await listRefunds(services.sql, caller.book, payment.id, filters, page);
-    const { rows, pagination } = paginate(services.keyring, scope, page, found);
-    return { status: 200, data: rows.map(refundView), pagination };
+    return await listRefunds(call.services.sql, call.caller.book, payment.id, filters, page);
   },
+  view: refundView,
+  positionOf: byCreation,
 });
 
 export const refundRoutes: Route[] = [create, read, list];

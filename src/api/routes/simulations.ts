@@ -6,7 +6,7 @@ import { isBankCode } from '../../rail/sandbox/banks.ts';
 import { BEHAVIOURS, OUTCOMES } from '../../rail/sandbox/destinations.ts';
 import { newSessionId, type SandboxTransferRecord } from '../../rail/sandbox/transfers.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, fieldErrors, text } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, parse, text } from '../schemas.ts';
 
 const inboundCredit = route({
   method: 'post',
@@ -103,9 +103,7 @@ const resolveTransfer = route({
 
 /** The account number of the path. Throws VALIDATION_FAILED for anything but ten digits. */
 function requireAccountNumber({ params }: Call<unknown, unknown>): string {
-  const parsed = z.object({ accountNumber: bankAccountNumber }).safeParse(params);
-  if (!parsed.success) throw new ApiError('VALIDATION_FAILED', { fields: fieldErrors(parsed.error) });
-  return parsed.data.accountNumber;
+  return parse(z.object({ accountNumber: bankAccountNumber }), params).accountNumber;
 }
 
 /** References are public ids, so anything else is one that the bank never took. */

@@ -6,10 +6,10 @@ import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import { transferFee } from '../../ledger/fees.ts';
 import { transferMovement } from '../../movements/transfers.ts';
 import { findTransfer, listTransfers, type Transfer } from '../../records/transfers.ts';
-import { paginate, readPage } from '../cursor.ts';
+import { byCreation, listRoute } from '../listRoute.ts';
 import { requirePosted } from '../refusals.ts';
 import { type Route, route } from '../route.ts';
-import { amount, id, listQuery, text } from '../schemas.ts';
+import { amount, createdFilters, id, text } from '../schemas.ts';
 import { transferView } from '../views.ts';
 
 const create = route({
@@ -47,18 +47,13 @@ function walletUuid(walletId: string): Uuid {
   return uuid;
 }
 
-const list = route({
-  method: 'get',
+const list = listRoute({
   path: '/transfers',
   access: 'transfer',
-  query: z.object(listQuery),
-  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
-    const scope = { list: 'transfers', book: caller.book, filters };
-    const page = readPage(services.keyring, scope, { limit, cursor });
-    const found = await listTransfers(services.sql, caller.book, filters, page);
-    const { rows, pagination } = paginate(services.keyring, scope, page, found);
-    return { status: 200, data: rows.map(transferView), pagination };
-  },
+  filters: createdFilters,
+  find: ({ services, caller }, filters, page) => listTransfers(services.sql, caller.book, filters, page),
+  view: transferView,
+  positionOf: byCreation,
 });
 
 const read = route({

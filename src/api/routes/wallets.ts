@@ -15,10 +15,10 @@ import {
   recordKyc,
   type Wallet,
 } from '../../records/wallets.ts';
-import { paginate, readPage } from '../cursor.ts';
+import { byCreation, listRoute } from '../listRoute.ts';
 import { railFault, requireRail } from '../rail.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { calendarDate, listQuery, text } from '../schemas.ts';
+import { calendarDate, createdFilters, text } from '../schemas.ts';
 import { balanceView, statementLineView, virtualAccountView, walletView } from '../views.ts';
 
 const createBody = z.strictObject({
@@ -58,27 +58,20 @@ const createWallet = route({
   },
 });
 
-const listQuerySchema = z.object({
-  ...listQuery,
-  externalReference: text(255).optional(),
-  email: text(254).optional(),
-  kind: z.enum(['settlement', 'end_user']).optional(),
-  status: z.enum(['active', 'frozen', 'closed']).optional(),
-  kycStatus: z.enum(['none', 'tier1']).optional(),
-});
-
-const list = route({
-  method: 'get',
+const list = listRoute({
   path: '/wallets',
   access: 'wallet',
-  query: listQuerySchema,
-  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
-    const scope = { list: 'wallets', book: caller.book, filters };
-    const page = readPage(services.keyring, scope, { limit, cursor });
-    const found = await listWallets(services.sql, caller.book, filters, page);
-    const { rows, pagination } = paginate(services.keyring, scope, page, found);
-    return { status: 200, data: rows.map(walletView), pagination };
+  filters: {
+    ...createdFilters,
+    externalReference: text(255).optional(),
+    email: text(254).optional(),
+    kind: z.enum(['settlement', 'end_user']).optional(),
+    status: z.enum(['active', 'frozen', 'closed']).optional(),
+    kycStatus: z.enum(['none', 'tier1']).optional(),
   },
+  find: ({ services, caller }, filters, page) => listWallets(services.sql, caller.book, filters, page),
+  view: walletView,
+  positionOf: byCreation,
 });
 
 const read = route({
@@ -173,22 +166,17 @@ const readDepositAccount = route({
   },
 });
 
-const readStatement = route({
-  method: 'get',
+const readStatement = listRoute({
   path: '/wallets/:id/transactions',
   access: 'wallet',
-  query: z.object(listQuery),
-  handle: async (call) => {
-    const { services, caller } = call;
+  filters: createdFilters,
+  find: async (call, filters, page) => {
     const wallet = await requireWallet(call);
     requireTier1(wallet);
-    const { limit, cursor, ...filters } = call.query;
-    const scope = { list: `wallets/${wallet.id}/transactions`, book: caller.book, filters };
-    const page = readPage(services.keyring, scope, { limit, cursor });
-    const found = await listStatement(services.sql, caller.book, wallet, filters, page);
-    const { rows, pagination } = paginate(services.keyring, scope, page, found);
-    return { status: 200, data: rows.map(statementLineView), pagination };
+    return await listStatement(call.services.sql, call.caller.book, wallet, filters, page);
   },
+  view: statementLineView,
+  positionOf: byCreation,
 });
 
 /** The wallet that the path names. Throws WALLET_NOT_FOUND. */

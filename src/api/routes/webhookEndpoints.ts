@@ -16,9 +16,9 @@ import {
 } from '../../records/webhookEndpoints.ts';
 import { destinationProblem, destinationRules } from '../../webhooks/destination.ts';
 import { newWebhookSecret, ROTATION_OVERLAP_MS } from '../../webhooks/signature.ts';
-import { paginate, readPage } from '../cursor.ts';
+import { byCreation, listRoute } from '../listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { listQuery, text } from '../schemas.ts';
+import { createdFilters, text } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { eventView, webhookEndpointView } from '../views.ts';
 
@@ -63,18 +63,13 @@ const create = route({
   },
 });
 
-const list = route({
-  method: 'get',
+const list = listRoute({
   path: '/webhook-endpoints',
   access: 'webhook',
-  query: z.object(listQuery),
-  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
-    const scope = { list: 'webhook-endpoints', book: caller.book, filters };
-    const page = readPage(services.keyring, scope, { limit, cursor });
-    const found = await listWebhookEndpoints(services.sql, caller.book, filters, page);
-    const { rows, pagination } = paginate(services.keyring, scope, page, found);
-    return { status: 200, data: rows.map(webhookEndpointView), pagination };
-  },
+  filters: createdFilters,
+  find: ({ services, caller }, filters, page) => listWebhookEndpoints(services.sql, caller.book, filters, page),
+  view: webhookEndpointView,
+  positionOf: byCreation,
 });
 
 const read = route({

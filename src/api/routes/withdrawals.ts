@@ -9,11 +9,11 @@ import { isSameName } from '../../rail/accountNames.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../records/withdrawals.ts';
 import { toOutbox } from '../../workflows/flows.ts';
 import { withdrawalFlow } from '../../workflows/withdrawal/messages.ts';
-import { paginate, readPage } from '../cursor.ts';
+import { byCreation, listRoute } from '../listRoute.ts';
 import { requireRail, resolveBankAccount } from '../rail.ts';
 import { requirePosted } from '../refusals.ts';
 import { type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, listQuery, text, walletIdFilter } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, createdFilters, text, walletIdFilter } from '../schemas.ts';
 import { withdrawalView } from '../views.ts';
 import { requireWallet } from './wallets.ts';
 
@@ -75,22 +75,17 @@ const create = route({
   },
 });
 
-const list = route({
-  method: 'get',
+const list = listRoute({
   path: '/withdrawals',
   access: 'wallet',
-  query: z.object({
-    ...listQuery,
+  filters: {
+    ...createdFilters,
     status: z.enum(['processing', 'completed', 'failed', 'returned']).optional(),
     sourceWalletId: walletIdFilter.optional(),
-  }),
-  handle: async ({ services, caller, query: { limit, cursor, ...filters } }) => {
-    const scope = { list: 'withdrawals', book: caller.book, filters };
-    const page = readPage(services.keyring, scope, { limit, cursor });
-    const found = await listWithdrawals(services.sql, caller.book, filters, page);
-    const { rows, pagination } = paginate(services.keyring, scope, page, found);
-    return { status: 200, data: rows.map(withdrawalView), pagination };
   },
+  find: ({ services, caller }, filters, page) => listWithdrawals(services.sql, caller.book, filters, page),
+  view: withdrawalView,
+  positionOf: byCreation,
 });
 
 const read = route({

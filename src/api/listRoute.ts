@@ -1,0 +1,58 @@
+// What a list is: a route that declares its filters, how a page of it is read, and how a row is shown. Page size, cursor
+// and pagination (contract, section 4.10) are the same for all, and are done here.
+import { z } from 'zod';
+import type { PageRequest, Position } from '../records/lists.ts';
+import { paginate, readPaging } from './cursor.ts';
+import { type Call, type Route, route, type Scope } from './route.ts';
+import { parse } from './schemas.ts';
+
+interface List<Filters extends z.ZodRawShape, Row> {
+  path: string;
+  access: Scope;
+  /** The filters it takes. Other parameters are ignored. */
+  filters: Filters;
+  /** Reads a page, newest first, and one row more when another page exists. */
+  find: (
+    call: Call<undefined, unknown>,
+    filters: z.output<z.ZodObject<Filters>>,
+    page: PageRequest,
+  ) => Promise<readonly Row[]>;
+  view: (row: Row) => unknown;
+  /** Where a row stands in the list, unless it says so itself. */
+  positionOf: (row: Row) => Position;
+}
+
+/** Where most rows stand: by their own time and id. */
+export const byCreation = ({ createdAt, id }: Position): Position => ({ createdAt, id });
+
+/**
+ * What every list takes. An unusable limit falls back to the default, and an unusable cursor is INVALID_CURSOR, also when
+ * one is given twice: that makes a list of it, which is neither.
+ */
+const paging = z.looseObject({
+  limit: z.string().optional().catch(undefined),
+  cursor: z.string().optional().catch(''),
+});
+
+/** A GET route that answers a list by pages. Throws VALIDATION_FAILED for a bad filter, and INVALID_CURSOR. */
+export function listRoute<Filters extends z.ZodRawShape, Row>(list: List<Filters, Row>): Route {
+  const contract = z.object(list.filters);
+  return route({
+    method: 'get',
+    path: list.path,
+    access: list.access,
+    query: paging,
+    handle: async (call) => {
+      const { limit, cursor, ...others } = call.query;
+      const given = Object.fromEntries(Object.entries(others).filter(([name]) => Object.hasOwn(list.filters, name)));
+      parse(contract, given); // a bad filter is told before a cursor that does not fit it
+      const { keyring } = call.services;
+      const place = list.path.replaceAll(/:([a-z]+)/gi, (_, name: string) => call.params[name] ?? '');
+      const scope = { list: place, book: call.caller.book };
+      const page = readPaging(keyring, scope, { limit, cursor, filters: given });
+      const found = await list.find(call, parse(contract, page.filters), page);
+      const { rows, pagination } = paginate(keyring, scope, page, [...found], list.positionOf);
+      return { status: 200, data: rows.map(list.view), pagination };
+    },
+  });
+}
