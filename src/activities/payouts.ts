@@ -79,7 +79,8 @@ export function createPayoutActivities(dependencies: ActivityDependencies) {
   const books: TransferBook<SourcedItem> = {
     async read(book, transferId) {
       const sourced = await readItem(book, transferId);
-      const { rail, status } = sourced.item;
+      const { rail, status, returnedAt } = sourced.item;
+      if (returnedAt !== null) return { row: sourced, rail, state: 'returned' };
       return { row: sourced, rail, state: status === 'pending' ? 'processing' : status };
     },
     instruction: (book, { item }) => ({

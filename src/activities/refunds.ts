@@ -17,7 +17,7 @@ export function createRefundActivities(dependencies: ActivityDependencies) {
     async read(book, transferId) {
       const row = await findRefund(sql, book, requireUuid('refund', transferId));
       if (row === null || row.rail === null) throw impossible(`refund ${transferId} is not one to a bank`);
-      return { row, rail: row.rail, state: row.status };
+      return { row, rail: row.rail, state: row.returnedAt === null ? row.status : 'returned' };
     },
     instruction(book, row) {
       const { accountNumber, bankCode, accountName, amount } = row;

@@ -122,6 +122,7 @@ export function putBackItem(
           status: 'failed',
           failureReason: failure.reason,
           sessionId: failure.sessionId ?? item.sessionId,
+          returnedAt: failure.kind === 'payout_item_return' ? new Date() : null,
         } satisfies PayoutItem,
       ],
       review_cases: walletIsClosed ? [closedWalletCase(item, sourceWalletId)] : [],

@@ -72,6 +72,7 @@ export function putBackRefund(
     failureReason: report.reason ?? 'The bank did not take the refund',
     sessionId: report.sessionId ?? refund.sessionId,
     completedAt: new Date(),
+    returnedAt: report.status === 'returned' ? new Date() : null,
   };
   const destination = walletIsClosed ? UNMATCHED : walletAccount(payment.targetWalletId);
   return withCaseFlows({

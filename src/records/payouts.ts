@@ -44,6 +44,8 @@ export interface PayoutItem {
   rail: string;
   /** The interbank identity of the transfer, once the rail told it. */
   sessionId: string | null;
+  /** When the bank sent it back; null for one that never left. */
+  returnedAt: Date | null;
 }
 
 export interface PayoutWithItems extends Payout {
@@ -62,7 +64,8 @@ const payoutColumns = (sql: Sql) => sql`
 
 const itemColumns = (sql: Sql) => sql`
   i.id, i.version, i.payout_id, i.position, i.amount, i.fee, i.status, i.destination_wallet_id, i.account_number,
-  i.account_name, i.bank_code, i.reference, i.failure_reason, i.rail, i.session_id`;
+  i.account_name, i.bank_code, i.reference, i.failure_reason, i.rail, i.session_id,
+  i.returned_at`;
 
 /** Adds to each payout its items, all read with one query. */
 async function withItems(sql: Sql, book: Book, payouts: Payout[]): Promise<PayoutWithItems[]> {

@@ -22,11 +22,13 @@ export interface Refund {
   sessionId: string | null;
   createdAt: Date;
   completedAt: Date | null;
+  /** When the bank sent it back; null for one that never left. */
+  returnedAt: Date | null;
 }
 
 const columns = (sql: Sql) => sql`
   id, version, payment_id, amount, destination, status, reason, account_number, account_name, bank_code, failure_reason,
-  rail, session_id, created_at, completed_at`;
+  rail, session_id, created_at, completed_at, returned_at`;
 
 export async function findRefund(sql: Sql, book: Book, id: Uuid): Promise<Refund | null> {
   const [row] = await sql<Refund[]>`

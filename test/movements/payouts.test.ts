@@ -49,6 +49,7 @@ function batchOf(amounts: readonly number[]): { payout: Payout; items: PayoutIte
       failureReason: null,
       rail: 'sandbox',
       sessionId: null,
+      returnedAt: null,
     }),
   );
   const payout: Payout = {

@@ -43,9 +43,8 @@ function endOf(words: readonly Word[]): Word {
 }
 
 /** Whether the last word is the opposite of what was posted before. */
-function contradicts(words: readonly Word[], keepsReturns: boolean): boolean {
-  const end = endOf(words.slice(0, -1));
-  const before = end === 'returned' && !keepsReturns ? 'failed' : end;
+function contradicts(words: readonly Word[]): boolean {
+  const before = endOf(words.slice(0, -1));
   const word = words.at(-1);
   return (before === 'completed' && word === 'failed') || (before === 'failed' && word === 'completed');
 }
@@ -54,11 +53,6 @@ type Step = (input: never) => Promise<TransferProgress>;
 
 interface Kind {
   lengthMax: number;
-  /**
-   * Whether the books tell a return from a failure. Where they do not, an old `completed` that comes after a return looks
-   * like a contradiction: a person is asked once too often, and no money moves.
-   */
-  keepsReturns: boolean;
   /** Accepts so many transfers of `AMOUNT` each, from wallets made for them. */
   accept: (count: number) => Promise<BankTransferInput[]>;
   steps: () => { send: Step; check: Step; giveUp: Step };
@@ -70,7 +64,6 @@ const account = { accountNumber: '0123456789', bankCode: '058' };
 const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
   withdrawal: {
     lengthMax: 4,
-    keepsReturns: true,
     accept: async (count) => {
       const walletId = await api.createWallet(undefined, { balance: count * (AMOUNT + 2_500) });
       const body = { amount: AMOUNT, ...account };
@@ -86,7 +79,6 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
   },
   refund: {
     lengthMax: 3,
-    keepsReturns: false,
     accept: async (count) => {
       const [seller, payer] = [await api.createWallet(), await api.createWallet(undefined, { balance: 200_000 })];
       const body = { method: 'virtual_wallet', baseAmount: 200_000, targetWalletId: seller };
@@ -107,7 +99,6 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
   },
   payoutItem: {
     lengthMax: 3,
-    keepsReturns: false,
     accept: async (count) => {
       const sourceWalletId = await api.createWallet(undefined, { balance: count * (AMOUNT + 2_500) });
       const items = Array.from({ length: count }, () => ({ amount: AMOUNT, bankAccount: account }));
@@ -154,7 +145,7 @@ async function play(kind: Kind, input: BankTransferInput, words: readonly Word[]
     rail.say(reference, word);
     const answers = await Promise.all([check(input as never), check(input as never)]);
     const heard = words.slice(0, place + 1);
-    const told = contradicts(heard, kind.keepsReturns) ? 'contradiction' : 'told';
+    const told = contradicts(heard) ? 'contradiction' : 'told';
     claim(
       answers.every((answer) => answer.rail === told),
       `${word} is heard as ${answers.map((answer) => answer.rail).join(' and ')}`,

@@ -93,6 +93,7 @@ const create = route({
         failureReason: null,
         rail: rail.name,
         sessionId: null,
+        returnedAt: null,
       };
     });
     const payout: Payout = {

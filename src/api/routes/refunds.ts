@@ -118,6 +118,7 @@ function draft(id: Uuid, payment: Payment, body: CreateBody, destination: Destin
     sessionId: null,
     createdAt: now,
     completedAt: toBank ? null : now,
+    returnedAt: null,
   };
 }
 

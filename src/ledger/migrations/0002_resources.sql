@@ -135,9 +135,11 @@ CREATE TABLE refunds (
   session_id      text,
   created_at      timestamptz(3) NOT NULL,
   completed_at    timestamptz(3),
+  returned_at     timestamptz(3) CHECK (returned_at IS NULL OR status = 'failed'),
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX refunds_by_payment ON refunds (organisation_id, environment, payment_id, created_at DESC, id DESC);
+COMMENT ON COLUMN refunds.returned_at IS 'When the bank sent it back; NULL for one that never left. Both are `failed`, but after a return a late word that it was paid is old news, and after a failure it is a contradiction.';
 
 CREATE TABLE payouts (
   organisation_id  uuid NOT NULL,
@@ -176,9 +178,11 @@ CREATE TABLE payout_items (
   failure_reason        text,
   rail                  text NOT NULL,
   session_id            text,
+  returned_at           timestamptz(3) CHECK (returned_at IS NULL OR status = 'failed'),
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT payout_item_position_unique UNIQUE (organisation_id, payout_id, position)
 );
+COMMENT ON COLUMN payout_items.returned_at IS 'When the bank sent it back, as for a refund.';
 COMMENT ON COLUMN payout_items.reference IS 'The caller''s own name for the item. The rail is given the item''s public id.';
 
 CREATE TABLE inbound_credits (
@@ -403,7 +407,8 @@ DECLARE written integer;
 BEGIN
   INSERT INTO refunds SELECT * FROM jsonb_populate_recordset(NULL::refunds, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-    failure_reason = excluded.failure_reason, session_id = excluded.session_id, completed_at = excluded.completed_at
+    failure_reason = excluded.failure_reason, session_id = excluded.session_id, completed_at = excluded.completed_at,
+    returned_at = excluded.returned_at
   WHERE refunds.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
@@ -425,7 +430,8 @@ DECLARE written integer;
 BEGIN
   INSERT INTO payout_items SELECT * FROM jsonb_populate_recordset(NULL::payout_items, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-    account_name = excluded.account_name, failure_reason = excluded.failure_reason, session_id = excluded.session_id
+    account_name = excluded.account_name, failure_reason = excluded.failure_reason, session_id = excluded.session_id,
+    returned_at = excluded.returned_at
   WHERE payout_items.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
