@@ -34,13 +34,28 @@ export type TransferChange = Extract<TransferDecision, 'complete' | 'fail' | 're
 
 /** How one kind of bank transfer stands in the books. */
 export interface TransferBook<Row> {
-  /** Its row, with the rail it was given to and its state. Throws when there is none. */
-  read: (book: Book, transferId: string) => Promise<{ row: Row; rail: string; state: TransferState }>;
-  /** What the rail is told; the reference is the public id and never changes. */
+  /**
+   * Its row, with the rail it was given to, its state, and what the rail knows it by where that is not its public id.
+   * Throws when there is none.
+   */
+  read: (
+    book: Book,
+    transferId: string,
+  ) => Promise<{ row: Row; rail: string; state: TransferState; reference?: string }>;
+  /** What the rail is told; the reference never changes. */
   instruction: (book: Book, row: Row) => TransferInstruction;
   /** Everything that becomes true when the rail's word is final. */
-  movement: (book: Book, row: Row, change: TransferChange, report: TransferReport) => Promise<Movement> | Movement;
+  movement: (
+    book: Book,
+    row: Row,
+    change: TransferChange,
+    report: TransferReport,
+    source: Source,
+  ) => Promise<Movement> | Movement;
 }
+
+/** Whose word it is: the rail’s own, our conclusion from its never having received anything, or operators’. */
+export type Source = 'rail' | 'silence' | 'operators';
 
 const STATE_AFTER: Record<TransferChange, TransferState> = {
   complete: 'completed',
@@ -51,7 +66,7 @@ const STATE_AFTER: Record<TransferChange, TransferState> = {
 /** What is recorded when the rail never got any of the sends. */
 const NEVER_RECEIVED = 'The bank never received the transfer';
 
-type Answer = { word: RailWord | 'unreachable'; report: TransferReport };
+type Answer = { word: RailWord | 'unreachable'; report: TransferReport; source: Source };
 
 /** A paused rail is looked at again after this, ever more slowly up to the maximum: so long a flow waits after a resume. */
 const PAUSED_LOOK_MS = 2_000;
@@ -80,11 +95,11 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
   async function ask(rail: BankRail, book: Book, reference: string): Promise<Answer> {
     try {
       const report = await rail.transferStatus({ organisationId: book.organisationId, reference });
-      if (report === null) return { word: 'unknown', report: emptyReport(reference, 'processing') };
-      return { word: report.status, report };
+      if (report === null) return { word: 'unknown', report: emptyReport(reference, 'processing'), source: 'rail' };
+      return { word: report.status, report, source: 'rail' };
     } catch (error) {
       if (error instanceof RailUnavailable)
-        return { word: 'unreachable', report: emptyReport(reference, 'processing') };
+        return { word: 'unreachable', report: emptyReport(reference, 'processing'), source: 'rail' };
       throw error;
     }
   }
@@ -92,14 +107,14 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
   async function give(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {
     try {
       const report = await rail.sendTransfer(instruction);
-      return { word: report.status, report };
+      return { word: report.status, report, source: 'rail' };
     } catch (error) {
       if (error instanceof RailUnavailable) {
-        return { word: 'unreachable', report: emptyReport(instruction.reference, 'processing') };
+        return { word: 'unreachable', report: emptyReport(instruction.reference, 'processing'), source: 'rail' };
       }
       if (error instanceof RailRefused) {
         const report = { ...emptyReport(instruction.reference, 'failed'), reason: error.message };
-        return { word: 'failed', report };
+        return { word: 'failed', report, source: 'rail' };
       }
       throw error;
     }
@@ -112,27 +127,33 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
   async function advance(
     input: Input,
     act: (rail: BankRail, book: Book, row: Row, answer: Answer) => Promise<Answer> | Answer,
-    { held, patience }: { held: readonly Answer['word'][]; patience?: Patience | undefined },
+    {
+      held,
+      patience,
+      isDecision = false,
+    }: { held: readonly Answer['word'][]; patience?: Patience | undefined; isDecision?: boolean },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
     return await untilDecided(journal, async ({ mustPost }) => {
-      const { row, rail: railName, state } = await books.read(book, input.transferId);
+      const { row, rail: railName, state, reference = input.transferId } = await books.read(book, input.transferId);
       const rail = railOf(book, railName);
-      const asked = await ask(rail, book, input.transferId);
+      const asked = await ask(rail, book, reference);
       const limits = { ...attention, unknownIsFinalAfterMs: rail.unknownIsFinalAfterMs };
       if (held.includes(asked.word) && (await isRailPaused(sql, book.environment))) {
         return whilePaused(state, limits, patience);
       }
-      const { word, report } = state === 'processing' ? await act(rail, book, row, asked) : asked;
+      // An earlier attempt decided it, and its answer was lost: whether the rail answers now has no say in that.
+      if (isDecision && state !== 'processing') return { status: state, rail: 'told', limits };
+      const { word, report, source } = state === 'processing' ? await act(rail, book, row, asked) : asked;
       if (word === 'unreachable') return { status: state, rail: 'unreachable', limits };
       const decision = decideTransfer(state, word);
       if (decision === 'contradiction') {
-        log.error({ reference: input.transferId, state, word }, 'the rail contradicts its earlier word');
+        log.error({ reference, state, word }, 'the rail contradicts its earlier word');
         return { status: state, rail: 'contradiction', limits };
       }
       const told = word === 'unknown' ? 'unknown' : 'told';
       if (decision === 'none') return { status: state, rail: told, limits };
-      const posted = await mustPost(await books.movement(book, row, decision, report));
+      const posted = await mustPost(await books.movement(book, row, decision, report, source));
       return posted ? { status: STATE_AFTER[decision], rail: told, limits } : null;
     });
   }
@@ -157,9 +178,9 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
         (_rail, _book, _row, answer) => {
           if (answer.word === 'completed' || answer.word === 'failed' || answer.word === 'returned') return answer;
           const word = outcome === 'complete' ? 'completed' : 'failed';
-          return { word, report: { ...emptyReport(input.transferId, word), reason } };
+          return { word, report: { ...emptyReport(answer.report.reference, word), reason }, source: 'operators' };
         },
-        { held: [] },
+        { held: [], isDecision: true },
       ),
 
     /** Posts that the transfer was never made, unless the rail knows it after all. */
@@ -168,7 +189,11 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
         input,
         (_rail, _book, _row, answer) =>
           answer.word === 'unknown'
-            ? { word: 'failed', report: { ...emptyReport(input.transferId, 'failed'), reason: NEVER_RECEIVED } }
+            ? {
+                word: 'failed',
+                report: { ...emptyReport(answer.report.reference, 'failed'), reason: NEVER_RECEIVED },
+                source: 'silence',
+              }
             : answer,
         { held: ['unreachable'], patience },
       ),

@@ -1,14 +1,18 @@
-// Comparing each organisation's book with its rail's statement, and keeping what came of it.
+// Comparing each organisation's book with its rail's statement, keeping what came of it, and opening a review case for
+// each new break. Nothing is repaired.
 import { heartbeat } from '@temporalio/activity';
 import { newUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
+import { noteBreak, openBreak } from '../movements/reconciliationBreaks.ts';
 import type { BankRail } from '../rail/port.ts';
-import { type Line, matchStatement } from '../reconciliation/match.ts';
+import { compareBreaks } from '../reconciliation/compare.ts';
+import { type Break, type Line, matchStatement } from '../reconciliation/match.ts';
 import {
   findKnownReferences,
   insertReport,
   listBooks,
   listClearingLines,
+  listKeptBreaks,
   type Period,
 } from '../records/reconciliation.ts';
 import type { Reconciled, ReconciliationInput } from '../workflows/reconciliation/messages.ts';
@@ -22,12 +26,18 @@ export type ReconciliationActivities = ReturnType<typeof createReconciliationAct
  */
 const MARGIN_MS = 3_600_000;
 const BREAKS_KEPT_MAX = 1_000;
+/**
+ * New cases that one run opens in a book. More breaks than these have one cause, a wrong statement for example, and a
+ * thousand flows help nobody find it; the next run opens the next ones.
+ */
+const CASES_OPENED_MAX = 1_000;
 
 export function createReconciliationActivities({
   sql,
+  journal,
   rails,
   log,
-}: Pick<ActivityDependencies, 'sql' | 'rails' | 'log'>) {
+}: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'>) {
   async function readStatement(rail: BankRail, book: Book, period: Period): Promise<Line[]> {
     const lines: Line[] = [];
     let cursor: string | null = null;
@@ -40,8 +50,23 @@ export function createReconciliationActivities({
     return lines;
   }
 
-  /** Answers how many lines there were and how many breaks. */
-  async function reconcile(rail: BankRail, book: Book, period: Period): Promise<{ lines: number; breaks: number }> {
+  /**
+   * A review case for each break that none was opened for yet, and a note on those that are gone or there again. Answers
+   * how many were opened. Posts no money. Another run that finds the same at the same time opens none of them again.
+   */
+  async function keepCases(rail: BankRail, book: Book, period: Period, breaks: readonly Break[]): Promise<number> {
+    const { fresh, gone, back } = compareBreaks(breaks, await listKeptBreaks(sql, book, rail.name, period));
+    const now = new Date();
+    const [opened] = await Promise.all([
+      Promise.all(fresh.slice(0, CASES_OPENED_MAX).map((one) => journal.post(openBreak(book, rail.name, one)))),
+      Promise.all(gone.map((one) => journal.post(noteBreak(book, one, now)))),
+      Promise.all(back.map((one) => journal.post(noteBreak(book, one, null)))),
+    ]);
+    return opened.filter(({ outcome }) => outcome === 'posted').length;
+  }
+
+  /** Answers how many lines there were, how many breaks, and how many of these were new. */
+  async function reconcile(rail: BankRail, book: Book, period: Period): Promise<Omit<Reconciled, 'books'>> {
     const wide = { from: new Date(period.from.getTime() - MARGIN_MS), to: new Date(period.to.getTime() + MARGIN_MS) };
     const isInPeriod = ({ at }: { at: Date }): boolean => at >= period.from && at < period.to;
     const theirs = await readStatement(rail, book, wide);
@@ -50,7 +75,8 @@ export function createReconciliationActivities({
     const known = await findKnownReferences(sql, book, rail.name, theirs);
     const breaks = matchStatement(theirs, ours, (_kind, reference) => known.has(reference)).filter(isInPeriod);
     const lines = theirs.filter(isInPeriod).length;
-    if (lines === 0 && breaks.length === 0) return { lines, breaks: 0 };
+    const opened = await keepCases(rail, book, period, breaks);
+    if (lines === 0 && breaks.length === 0) return { lines, breaks: 0, opened };
     await insertReport(sql, {
       ...book,
       id: newUuid(),
@@ -62,24 +88,28 @@ export function createReconciliationActivities({
       breaks: breaks.slice(0, BREAKS_KEPT_MAX).map((one) => ({ ...one, at: one.at.toISOString() })),
     });
     if (breaks.length > 0) {
-      log.error({ ...book, rail: rail.name, breaks: breaks.length }, 'the rail’s statement and the books differ');
+      log.error(
+        { ...book, rail: rail.name, breaks: breaks.length, opened },
+        'the rail’s statement and the books differ',
+      );
     }
-    return { lines, breaks: breaks.length };
+    return { lines, breaks: breaks.length, opened };
   }
 
   return {
     /** Every book that has a rail. A repeat after a lost answer keeps one more report, which misleads nobody. */
     async reconcileBooks({ from, to }: ReconciliationInput): Promise<Reconciled> {
       const period = { from: new Date(from), to: new Date(to) };
-      const all: Reconciled = { books: 0, lines: 0, breaks: 0 };
+      const all: Reconciled = { books: 0, lines: 0, breaks: 0, opened: 0 };
       for (const environment of ['test', 'live'] as const) {
         const rail = rails.of(environment);
         if (rail === null) continue;
         for (const book of await listBooks(sql, environment)) {
-          const { lines, breaks } = await reconcile(rail, book, period);
+          const { lines, breaks, opened } = await reconcile(rail, book, period);
           all.books += 1;
           all.lines += lines;
           all.breaks += breaks;
+          all.opened += opened;
           heartbeat(all);
         }
       }

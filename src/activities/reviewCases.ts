@@ -1,13 +1,36 @@
-// What operators decide about money in suspense, posted; and the steps of sending it back.
-import { parseId, publicId, requireUuid } from '../ids.ts';
+// What operators decide about review cases: money in suspense, posted, and the steps of sending it back; and breaks, which
+// are closed without a posting.
+import { parseId, requireUuid } from '../ids.ts';
+import type { Movement } from '../ledger/journal.ts';
 import type { Book } from '../money.ts';
-import { completeReturn, creditCase, holdReturn, keepCase, putBackReturn } from '../movements/reviewCases.ts';
-import { findReviewCase, findSenders, type ReviewCase } from '../records/reviewCases.ts';
-import type { TransferState } from '../workflows/bankTransfer/decide.ts';
+import {
+  completeReturn,
+  creditCase,
+  holdReturn,
+  keepCase,
+  putBackReturn,
+  settleBreak,
+} from '../movements/reviewCases.ts';
+import { RailUnavailable } from '../rail/port.ts';
+import { findBreak } from '../records/reconciliation.ts';
+import {
+  findReviewCase,
+  findSenders,
+  type ReturnFailure,
+  type ReviewCase,
+  returnReference,
+} from '../records/reviewCases.ts';
+import type { RailWord, TransferState } from '../workflows/bankTransfer/decide.ts';
 import { bookOf } from '../workflows/flows.ts';
-import type { ReviewAnswer, ReviewCaseInput, ReviewDecision } from '../workflows/reviewCase/messages.ts';
+import { decideAfterAttempt, refuseAction } from '../workflows/reviewCase/decide.ts';
+import type {
+  ReviewAnswer,
+  ReviewCaseInput,
+  ReviewCaseStanding,
+  ReviewDecision,
+} from '../workflows/reviewCase/messages.ts';
 import { createAttentionActivities } from './attention.ts';
-import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
+import { createBankTransferSteps, type Source, type TransferBook } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 import { untilDecided } from './posting.ts';
@@ -16,17 +39,18 @@ export type ReviewCaseActivities = ReturnType<typeof createReviewCaseActivities>
 
 type Sender = Awaited<ReturnType<typeof findSenders>>[number];
 
-/** How a case's status reads as a bank transfer's. An open one is one whose money came back, or never left. */
-const TRANSFER_STATES: Record<ReviewCase['status'], TransferState> = {
-  open: 'failed',
-  sending: 'processing',
-  sent_back: 'completed',
-  credited: 'failed',
-  kept: 'failed',
-};
+/** How a case reads as a bank transfer: when it is not under way or done, its money never left, or came back. */
+function transferStateOf({ status, failure }: ReviewCase): TransferState {
+  if (status === 'sending') return 'processing';
+  if (status === 'sent_back') return 'completed';
+  return failure === 'returned' ? 'returned' : 'failed';
+}
+
+/** How an attempt to send money back failed, by whose word it was. */
+const FAILURES: Record<Source, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
 
 export function createReviewCaseActivities(dependencies: ActivityDependencies) {
-  const { sql, journal } = dependencies;
+  const { sql, journal, rails } = dependencies;
   const { recordAct } = createAttentionActivities(dependencies);
 
   async function read(book: Book, caseId: string): Promise<ReviewCase> {
@@ -46,46 +70,93 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies) {
       const row = await read(book, transferId);
       const sender = await findSender(book, row);
       if (sender === null) throw impossible(`the sender of review case ${transferId} is not known`);
-      return { row: { row, sender }, rail: row.rail ?? sender.rail, state: TRANSFER_STATES[row.status] };
+      const reference = returnReference(row);
+      return { row: { row, sender }, rail: row.rail ?? sender.rail, state: transferStateOf(row), reference };
     },
     instruction: (book, { row, sender }) => ({
       organisationId: book.organisationId,
-      reference: publicId('reviewCase', row.id),
+      reference: returnReference(row),
       amount: row.amount,
       accountNumber: sender.accountNumber,
       bankCode: sender.bankCode,
       accountName: sender.accountName,
       narration: 'Returned payment',
     }),
-    movement: (book, { row }, change, report) =>
-      change === 'complete' ? completeReturn(book, row) : putBackReturn(book, row, report),
+    movement: (book, { row }, change, report, source) =>
+      change === 'complete'
+        ? completeReturn(book, row)
+        : putBackReturn(book, row, change === 'return' ? 'returned' : FAILURES[source], report),
   };
   const { send, check, giveUp, decide } = createBankTransferSteps<{ row: ReviewCase; sender: Sender }, ReviewCaseInput>(
     dependencies,
     books,
   );
 
+  /** What the rail says now of the last attempt to send the money back. */
+  async function askOfAttempt(book: Book, row: ReviewCase, railName: string): Promise<RailWord | 'unreachable'> {
+    const rail = rails.named(book.environment, railName);
+    if (rail === null) throw impossible(`the rail ${railName} is not configured`);
+    try {
+      const { organisationId } = book;
+      const report = await rail.transferStatus({ organisationId, reference: returnReference(row) });
+      return report?.status ?? 'unknown';
+    } catch (error) {
+      if (error instanceof RailUnavailable) return 'unreachable';
+      throw error;
+    }
+  }
+
   /** The movement that a decision asks for, or the words of a refusal. */
-  async function movementOf(book: Book, row: ReviewCase, { action, walletId }: ReviewDecision) {
-    if (action === 'keep') return keepCase(book, row);
+  async function movementOf(
+    book: Book,
+    row: ReviewCase,
+    { action, walletId }: ReviewDecision,
+  ): Promise<Movement | string> {
+    const refusal = refuseAction(row.reason, action);
+    if (refusal !== null) return refusal;
+    if (action === 'settled') return settleBreak(book, row);
+    const word = row.rail === null || row.attempts === 0 ? null : await askOfAttempt(book, row, row.rail);
+    const attempt = decideAfterAttempt(word);
     if (action === 'send_back') {
       const sender = await findSender(book, row);
       if (sender === null)
         return 'It is not known which one account the money came from: credit it to a wallet, or keep it.';
-      return holdReturn(book, row, sender.rail);
+      return holdReturn(book, row, sender.rail, row.attempts + (attempt === 'over' ? 1 : 0));
     }
+    if (attempt === 'paid') {
+      return `The bank says that it paid the last attempt, ${returnReference(row)}, or is about to: send_back follows it, and sends nothing anew.`;
+    }
+    if (action === 'keep') return keepCase(book, row);
     const target = walletId === undefined ? row.walletId : parseId('wallet', walletId);
     if (walletId !== undefined && target === null) return `There is no wallet ${walletId}.`;
     if (target === null) return 'The money came for no wallet that is known: name one as walletId.';
     return creditCase(book, row, target);
   }
 
-  const AFTER = { credit: 'credited', keep: 'kept', send_back: 'sending' } as const;
+  const AFTER = { credit: 'credited', keep: 'kept', send_back: 'sending', settled: 'settled' } as const;
 
   return {
-    /** Where the case stands in the books. */
-    async readReviewCase({ transferId, ...scope }: ReviewCaseInput): Promise<ReviewCase['status']> {
-      return (await read(bookOf(scope), transferId)).status;
+    /** Where the case stands in the books, and the break behind it if it is one. */
+    async readReviewCase({ transferId, ...scope }: ReviewCaseInput): Promise<ReviewCaseStanding> {
+      const book = bookOf(scope);
+      const row = await read(book, transferId);
+      const kept = row.reason === 'reconciliation_break' ? await findBreak(sql, book.organisationId, row.id) : null;
+      return {
+        status: row.status,
+        reference: returnReference(row),
+        attempts: row.attempts,
+        failure: row.failure,
+        break: kept && {
+          kind: kept.kind,
+          line: kept.line,
+          rail: kept.rail,
+          reference: kept.reference,
+          ours: kept.ours,
+          theirs: kept.theirs,
+          at: kept.at.toISOString(),
+          goneAt: kept.goneAt?.toISOString() ?? null,
+        },
+      };
     },
 
     /** Posts an operator's decision and audits it; or says why it cannot be, and the case stays open. */
@@ -108,14 +179,14 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies) {
       });
       if (answer.outcome === 'done') {
         const { organisationId, environment, transferId } = input;
-        const { action, operator, reason } = decision;
+        const { action, operator, reason, evidence } = decision;
         await recordAct({
           organisationId,
           environment,
           subject: transferId,
           action: `review:${action}`,
           operator,
-          reason,
+          reason: evidence === undefined ? reason : `${reason} (${evidence})`,
         });
       }
       return answer;

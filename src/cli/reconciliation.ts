@@ -37,7 +37,8 @@ export function addReconciliationCommands(program: Command): void {
       );
       if (reconciled.breaks > 0) process.exitCode = EXIT.failed;
       if (options.json) return printJson({ ...input, ...reconciled });
-      printLine(`${reconciled.breaks} breaks in ${reconciled.books} books and ${reconciled.lines} lines.`);
+      const { breaks, opened, books, lines } = reconciled;
+      printLine(`${breaks} breaks in ${books} books and ${lines} lines; ${opened} new review cases.`);
     });
 
   addCommand(group, 'show', 'show the newest reports and their breaks', 'reconciliation show --json').action(

@@ -1,8 +1,10 @@
-// `reviews …`: money in suspense; list the cases, read one, and say where its money belongs.
+// `reviews …`: money in suspense and reconciliation breaks; list the cases, read one, and decide it.
 import type { Command } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
-import { findCaseOf, listReviewCases, type ReviewCase } from '../records/reviewCases.ts';
+import { findBreak, type KeptBreak } from '../records/reconciliation.ts';
+import { findCaseOf, listReviewCases, type ReviewCase, returnReference } from '../records/reviewCases.ts';
+import { attentionOf } from '../workflows/reviewCase/decide.ts';
 import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/reviewCase/messages.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
 import { CommandFailure, EXIT } from './failure.ts';
@@ -12,7 +14,7 @@ import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** More than a person reads; the rest comes when these are done. */
 const CASES_MAX = 500;
-const STATUSES: readonly string[] = ['open', 'sending', 'credited', 'sent_back', 'kept'];
+const STATUSES: readonly string[] = ['open', 'sending', 'credited', 'sent_back', 'kept', 'settled'];
 
 const ORGANISATION_OPTION = [
   '--organisation <id>',
@@ -20,7 +22,9 @@ const ORGANISATION_OPTION = [
 ] as const;
 
 export function addReviewCommands(program: Command): void {
-  const group = program.command('reviews').description('money in suspense that waits for a person');
+  const group = program
+    .command('reviews')
+    .description('money in suspense and reconciliation breaks that wait for a person');
   addList(group);
   addShow(group);
   addResolve(group);
@@ -31,7 +35,7 @@ type Case = ReviewCase & { environment: Environment };
 const caseView = (row: Case) => ({
   id: publicId('reviewCase', row.id),
   flow: 'reviewCase',
-  attention: row.status === 'open' ? 'review' : null,
+  attention: row.status === 'open' ? attentionOf(row.reason) : null,
   reason: row.reason,
   status: row.status,
   environment: row.environment,
@@ -40,8 +44,24 @@ const caseView = (row: Case) => ({
   paymentId: row.paymentId === null ? null : publicId('payment', row.paymentId),
   walletId: row.walletId === null ? null : publicId('wallet', row.walletId),
   inboundCreditId: row.inboundCreditId === null ? null : publicId('inboundCredit', row.inboundCreditId),
+  /** What the rail knows the last attempt to send it back by, and how that failed, if it did. */
+  reference: row.attempts === 0 ? null : returnReference(row),
+  attempts: row.attempts,
+  failure: row.failure,
+  failureReason: row.failureReason,
   since: row.createdAt,
   resolvedAt: row.resolvedAt,
+});
+
+const breakView = ({ kind, line, rail, reference, ours, theirs, at, goneAt }: KeptBreak) => ({
+  kind,
+  line,
+  rail,
+  reference,
+  ours,
+  theirs,
+  at,
+  goneAt,
 });
 
 async function readCases(organisation: string | undefined, status: string | undefined): Promise<Case[]> {
@@ -75,7 +95,7 @@ function addList(group: Command): void {
           row.paymentId ?? row.walletId ?? '-',
           timeText(row.since),
         ]),
-        'No money waits for a decision.',
+        'Nothing waits for a decision.',
       );
     });
 }
@@ -86,17 +106,21 @@ function addShow(group: Command): void {
     .action(async (id: string, options: { organisation?: string; json?: true }) => {
       const uuid = parseId('reviewCase', id);
       if (uuid === null) throw new CommandFailure(`${id} is not a case id: one looks like svc_…_rev.`, EXIT.usage);
-      const row = await withDatabase('application', async (sql, settings) =>
-        findCaseOf(sql, await chooseOrganisation(sql, settings, options.organisation), uuid),
-      );
-      if (row === null) throw new CommandFailure(`There is no review case ${id} in this organisation.`);
-      const view = caseView(row);
-      if (options.json) return printJson(view);
+      const found = await withDatabase('application', async (sql, settings) => {
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        const row = await findCaseOf(sql, organisationId, uuid);
+        return row && { row, kept: await findBreak(sql, organisationId, uuid) };
+      });
+      if (found === null) throw new CommandFailure(`There is no review case ${id} in this organisation.`);
+      const { id: shown, ...view } = caseView(found.row);
+      const kept = found.kept && breakView(found.kept);
+      if (options.json) return printJson({ id: shown, ...view, break: kept });
       printTable(
-        ['Review case', view.id],
-        Object.entries(view)
-          .slice(1)
-          .map(([name, value]) => [name, value instanceof Date ? timeText(value) : String(value ?? '-')]),
+        ['Review case', shown],
+        Object.entries({ ...view, ...kept }).map(([name, value]) => [
+          name,
+          value instanceof Date ? timeText(value) : String(value ?? '-'),
+        ]),
         '',
       );
     });
@@ -106,23 +130,32 @@ function addResolve(group: Command): void {
   addCommand(
     group,
     'resolve <id>',
-    'credit the money to a wallet, send it back, or keep it as unclaimed',
+    'credit the money to a wallet, send it back, keep it as unclaimed; or say that a break is settled',
     'reviews resolve svc_01k5…_rev --action credit --reason "the customer called"',
   )
-    .requiredOption('--action <action>', 'credit, send_back or keep')
+    .requiredOption('--action <action>', 'credit, send_back or keep; for a reconciliation break, settled')
     .requiredOption('--reason <text>', 'why, for the audit trail')
     .option('--wallet <id>', 'credit this wallet instead of the one that the money came for')
+    .option('--evidence <text>', 'what it rests on, for example the bank’s ticket; a break is not settled without')
     .option(...OPERATOR_OPTION)
     .action(
       async (
         id: string,
-        options: { action: string; reason: string; wallet?: string; operator?: string; json?: true },
+        options: {
+          action: string;
+          reason: string;
+          wallet?: string;
+          evidence?: string;
+          operator?: string;
+          json?: true;
+        },
       ) => {
         const decision: ReviewDecision = {
           action: options.action as ReviewAction, // the flow's validator has the last word
           reason: options.reason,
           operator: operatorName(options.operator),
           ...(options.wallet !== undefined && { walletId: options.wallet }),
+          ...(options.evidence !== undefined && { evidence: options.evidence }),
         };
         const answer = await withTemporal(async (client) => {
           try {

@@ -60,6 +60,7 @@ export type RowTable =
   | 'payout_items'
   | 'inbound_credits'
   | 'review_cases'
+  | 'reconciliation_breaks'
   | 'virtual_accounts';
 
 /** Everything that becomes true together, or not at all. Rows are in camelCase, complete, with the next `version`. */

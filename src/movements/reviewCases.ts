@@ -1,18 +1,29 @@
 // How a review case stands in the books: opened with the suspense posting, then credited, kept, or sent back by way of
-// transit.
+// transit. The case of a reconciliation break stands for no money and is settled without a posting.
 import { newUuid, publicId, type Uuid } from '../ids.ts';
 import { type AccountCode, clearingAccount, IN_TRANSIT_RETURNS, UNCLAIMED, walletAccount } from '../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../ledger/journal.ts';
 import { type Book, CURRENCY } from '../money.ts';
 import type { TransferReport } from '../rail/port.ts';
-import type { ReviewCase } from '../records/reviewCases.ts';
+import { type ReturnFailure, type ReviewCase, returnReference } from '../records/reviewCases.ts';
 import { toOutbox } from '../workflows/flows.ts';
 import { type ReviewCaseInput, reviewCaseFlow } from '../workflows/reviewCase/messages.ts';
 
 export function openReviewCase(
   about: Pick<ReviewCase, 'reason' | 'amount' | 'accountCode' | 'inboundCreditId' | 'paymentId' | 'walletId'>,
 ): ReviewCase {
-  return { id: newUuid(), version: 1, status: 'open', rail: null, createdAt: new Date(), resolvedAt: null, ...about };
+  return {
+    id: newUuid(),
+    version: 1,
+    status: 'open',
+    rail: null,
+    attempts: 0,
+    failure: null,
+    failureReason: null,
+    createdAt: new Date(),
+    resolvedAt: null,
+    ...about,
+  };
 }
 
 /** Adds to a movement that opens cases the start of their flows and the events that tell of them. */
@@ -30,7 +41,10 @@ export function withCaseFlows(movement: Movement): Movement {
 }
 
 /** The input of a case's flow. */
-export function reviewCaseInput(book: Book, { id, reason, amount, walletId }: ReviewCase): ReviewCaseInput {
+export function reviewCaseInput(
+  book: Book,
+  { id, reason, amount, walletId }: Pick<ReviewCase, 'id' | 'reason' | 'amount' | 'walletId'>,
+): ReviewCaseInput {
   return {
     ...book,
     transferId: publicId('reviewCase', id),
@@ -45,7 +59,7 @@ export function creditCase(book: Book, open: ReviewCase, walletId: Uuid): Moveme
   const next: ReviewCase = { ...resolved(open, 'credited'), walletId };
   return {
     book,
-    transaction: move(open, 'credit', open.accountCode, walletAccount(walletId)),
+    transaction: move(open, `${caseId(open)}/credit`, suspenseOf(open), walletAccount(walletId)),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };
@@ -56,42 +70,66 @@ export function keepCase(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'kept');
   return {
     book,
-    transaction: move(open, 'keep', open.accountCode, UNCLAIMED),
+    transaction: move(open, `${caseId(open)}/keep`, suspenseOf(open), UNCLAIMED),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };
 }
 
-/** The money is taken out of suspense, to be sent back. `version` names the attempt: one may fail and be tried again. */
-export function holdReturn(book: Book, open: ReviewCase, rail: string): Movement {
+/**
+ * The money is taken out of suspense, to be sent back by the last reference, or by a fresh one (`attempts` one more). The
+ * caller has made sure that the rail is done with the last before it takes a fresh one.
+ */
+export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts: number): Movement {
+  const next: ReviewCase = { ...open, version: open.version + 1, status: 'sending', rail, attempts };
   return {
     book,
-    transaction: move(open, `hold/${open.version}`, open.accountCode, IN_TRANSIT_RETURNS),
-    rows: { review_cases: [{ ...open, version: open.version + 1, status: 'sending', rail }] },
+    transaction: move(open, `${caseId(open)}/hold/${open.version}`, suspenseOf(open), IN_TRANSIT_RETURNS),
+    rows: { review_cases: [next] },
   };
 }
 
 /** The rail paid it out to where it came from. */
 export function completeReturn(book: Book, sending: ReviewCase): Movement {
-  const next = resolved(sending, 'sent_back');
+  const next: ReviewCase = { ...resolved(sending, 'sent_back'), failure: null, failureReason: null };
+  const key = `${returnReference(sending)}/completion`;
   return {
     book,
-    transaction: move(sending, 'completion', IN_TRANSIT_RETURNS, clearingAccount(railOf(sending))),
+    transaction: move(sending, key, IN_TRANSIT_RETURNS, clearingAccount(railOf(sending))),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };
 }
 
-/** It could not be sent, or came back: it is in suspense again, and the case is open. */
-export function putBackReturn(book: Book, row: ReviewCase, _report: TransferReport): Movement {
+/** It could not be sent, or came back: it is in suspense again, and the case is open and says why. */
+export function putBackReturn(book: Book, row: ReviewCase, failure: ReturnFailure, report: TransferReport): Movement {
   const from = row.status === 'sent_back' ? clearingAccount(railOf(row)) : IN_TRANSIT_RETURNS;
-  const next: ReviewCase = { ...row, version: row.version + 1, status: 'open', resolvedAt: null };
+  const next: ReviewCase = {
+    ...row,
+    version: row.version + 1,
+    status: 'open',
+    failure,
+    failureReason: report.reason,
+    resolvedAt: null,
+  };
   return {
     book,
-    transaction: move(row, `return/${row.version}`, from, row.accountCode),
+    transaction: move(row, `${returnReference(row)}/return/${row.version}`, from, suspenseOf(row)),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.opened', next)],
   };
+}
+
+/** What is behind a break is put right. No money moves, and no integrator is told: it was never about theirs. */
+export function settleBreak(book: Book, open: ReviewCase): Movement {
+  return { book, rows: { review_cases: [resolved(open, 'settled')] } };
+}
+
+const caseId = ({ id }: ReviewCase): string => publicId('reviewCase', id);
+
+function suspenseOf(row: ReviewCase): AccountCode {
+  if (row.accountCode === null) throw new Error(`review case ${row.id} holds no money`);
+  return row.accountCode;
 }
 
 function railOf(row: ReviewCase): string {
@@ -99,16 +137,17 @@ function railOf(row: ReviewCase): string {
   return row.rail;
 }
 
-function resolved(row: ReviewCase, status: 'credited' | 'kept' | 'sent_back'): ReviewCase {
+function resolved(row: ReviewCase, status: 'credited' | 'kept' | 'sent_back' | 'settled'): ReviewCase {
   return { ...row, version: row.version + 1, status, resolvedAt: new Date() };
 }
 
-function move(row: ReviewCase, step: string, debit: AccountCode, credit: AccountCode): Transaction {
+/** `key`: whose step it is, the case’s or a transfer’s, and which. */
+function move(row: ReviewCase, key: string, debit: AccountCode, credit: AccountCode): Transaction {
   return {
     id: newUuid(),
-    key: `${publicId('reviewCase', row.id)}/${step}`,
-    kind: `review_${step.split('/')[0]}`,
-    resource: publicId('reviewCase', row.id),
+    key,
+    kind: `review_${key.split('/')[1]}`,
+    resource: caseId(row),
     effectiveAt: new Date(),
     rules: 'enforced',
     postings: [{ debit, credit, amount: row.amount }],

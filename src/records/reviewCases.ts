@@ -1,45 +1,74 @@
-// Review cases as rows: money in a suspense account, and what a person needs to decide where it belongs.
+// Review cases as rows: money in a suspense account, or a reconciliation break, and what a person needs to decide it.
 import type { Sql } from '../database.ts';
-import type { Uuid } from '../ids.ts';
+import { parseId, publicId, type Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../money.ts';
 import type { PayerAccount } from './refunds.ts';
 
-/** Why money waits for a person. */
-export type ReviewReason =
-  | 'late_credit'
-  | 'credit_after_settlement'
-  | 'unknown_account'
-  | 'partial_expired'
-  | 'surplus_over_limit'
-  | 'over_limit'
-  | 'wallet_frozen'
-  | 'wallet_closed'
-  | 'wallet_unverified';
+/** Why money waits for a person; a `reconciliation_break` holds none. */
+export const REVIEW_REASONS = [
+  'late_credit',
+  'credit_after_settlement',
+  'unknown_account',
+  'partial_expired',
+  'surplus_over_limit',
+  'over_limit',
+  'wallet_frozen',
+  'wallet_closed',
+  'wallet_unverified',
+  'reconciliation_break',
+] as const;
+
+export type ReviewReason = (typeof REVIEW_REASONS)[number];
+
+/**
+ * How an attempt to send money back ended: by the rail’s own word `refused` or `returned`; `never_received` by it; or
+ * `decided` by operators.
+ */
+export type ReturnFailure = 'refused' | 'returned' | 'never_received' | 'decided';
 
 export interface ReviewCase {
   id: Uuid;
   /** Counts the changes; a change names the version it saw. */
   version: number;
   reason: ReviewReason;
-  /** `sending`: its money is on the way back to where it came from. */
-  status: 'open' | 'sending' | 'credited' | 'sent_back' | 'kept';
+  /** `sending`: its money is on the way back to where it came from. `settled`: what is behind a break is put right. */
+  status: 'open' | 'sending' | 'credited' | 'sent_back' | 'kept' | 'settled';
+  /** What is in suspense; for a break, what is in question. */
   amount: Kobo;
-  /** The suspense account that holds the money while the case is open. */
-  accountCode: AccountCode;
+  /** The suspense account that holds the money while the case is open; null for a break, which holds none. */
+  accountCode: AccountCode | null;
   inboundCreditId: Uuid | null;
   paymentId: Uuid | null;
   /** Whom it came for, or whom it was given to. */
   walletId: Uuid | null;
   /** The rail that sends it back. */
   rail: string | null;
+  /** References that the rail was given to send it back by. */
+  attempts: number;
+  /** How the last of them ended, when it did not send the money back; and in words. */
+  failure: ReturnFailure | null;
+  failureReason: string | null;
   createdAt: Date;
   resolvedAt: Date | null;
 }
 
+/**
+ * What the rail knows the last attempt to send it back by: the case’s id, and from the second on with its number. At
+ * most 40 characters of `[a-z0-9_]`, as rails ask for.
+ */
+export function returnReference({ id, attempts }: Pick<ReviewCase, 'id' | 'attempts'>): string {
+  return attempts > 1 ? `${publicId('reviewCase', id)}_${attempts}` : publicId('reviewCase', id);
+}
+
+/** The case that a rail's reference belongs to; null when it is none of ours. */
+export function caseOfReference(reference: string): Uuid | null {
+  return parseId('reviewCase', reference.replace(/_[1-9]\d{0,4}$/, ''));
+}
+
 const columns = (sql: Sql) => sql`
-  id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, created_at,
-  resolved_at`;
+  id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, attempts, failure,
+  failure_reason, created_at, resolved_at`;
 
 export async function findReviewCase(sql: Sql, book: Book, id: Uuid): Promise<ReviewCase | null> {
   const [row] = await sql<ReviewCase[]>`

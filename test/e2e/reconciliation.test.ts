@@ -1,10 +1,11 @@
 // Reconciliation on real servers: what the sandbox bank's own statement says against the books. Whole stories leave no
-// break; each kind of seeded break is told, and nothing about the money is changed.
+// break; each kind of seeded break is told once, by a review case that a person closes, and no money is moved by any of it.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newUuid, publicId } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { openTheatre, type Stage } from '../support/stage.ts';
@@ -35,6 +36,48 @@ const reconcile = () =>
     workflowId: `reconciliation-${randomUUID()}`,
     args: [{ from: new Date(Date.now() - HOUR_MS).toISOString(), to: new Date(Date.now() + HOUR_MS).toISOString() }],
   });
+
+interface CaseRow {
+  id: string;
+  uuid: string;
+  kind: string;
+  status: string;
+  amount: number;
+}
+
+/** The review cases of breaks, by the kind of break. */
+const casesOfBreaks = async (): Promise<CaseRow[]> => {
+  const rows = await flows.sql<Omit<CaseRow, 'id'>[]>`
+    SELECT c.id AS uuid, b.kind, c.status, c.amount FROM review_cases c JOIN reconciliation_breaks b USING (organisation_id, id)
+    WHERE c.organisation_id = ${stage.organisationId} ORDER BY b.kind`;
+  return rows.map((row) => ({ ...row, id: publicId('reviewCase', row.uuid) }));
+};
+
+/** The case of the break of this kind; there is one of each. */
+const caseOf = async (kind: string): Promise<CaseRow> => {
+  const found = (await casesOfBreaks()).find((one) => one.kind === kind);
+  if (found === undefined) throw new Error(`there is no case about ${kind}`);
+  return found;
+};
+
+const flowOf = (id: string) => flows.temporal.workflow.getHandle(id);
+
+/** The current details of a flow. */
+const detailsOf = async (id: string): Promise<string> =>
+  (await flowOf(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
+
+const decideOn = async (id: string, decision: object): Promise<string> =>
+  await flowOf(id)
+    .executeUpdate<{ outcome: string; message: string }, [object]>('decide', {
+      args: [{ operator: 'ngozi', reason: 'the bank answered', ...decision }],
+    })
+    .then(
+      ({ outcome, message }) => `${outcome}: ${message}`,
+      (error: Error & { cause?: Error }) => `refused: ${error.cause?.message ?? error.message}`,
+    );
+
+const postings = () => flows.sql`SELECT count(*)::int AS number FROM ledger.postings`;
+const eventCount = () => flows.sql`SELECT count(*)::int AS number FROM events`;
 
 const breaksTold = async () => {
   const [report] = await flows.sql<{ breaks: { kind: string; line: string; reference: string }[] }[]>`
@@ -77,9 +120,9 @@ test('whole stories agree line by line; every seeded break is told; no money mov
     WHERE organisation_id = ${organisationId} AND reference = ${late} AND kind = 'returned'`;
   const [credit] = await flows.sql<{ sessionId: string }[]>`
     DELETE FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} RETURNING session_id`;
-  const postings = () => flows.sql`SELECT count(*)::int AS number FROM ledger.postings`;
   const before = await postings();
-  expect(await reconcile()).toMatchObject({ breaks: 5 });
+  const eventsBefore = await eventCount();
+  expect(await reconcile()).toMatchObject({ breaks: 5, opened: 5 });
   expect(await breaksTold()).toEqual(
     [
       `missing credit ${credit?.sessionId}`,
@@ -90,6 +133,82 @@ test('whole stories agree line by line; every seeded break is told; no money mov
     ].toSorted(),
   );
   expect(await postings()).toEqual(before);
+  expect(await eventCount()).toEqual(eventsBefore); // it is between us and the bank: no integrator is told
+});
+
+test('each break has one review case, however many runs find it, also at the same time', async () => {
+  const cases = await casesOfBreaks();
+  expect(cases.map(({ kind, status }) => `${kind} ${status}`)).toEqual(
+    ['amount', 'duplicate', 'extra', 'missing', 'status'].map((kind) => `${kind} open`),
+  );
+  expect(cases.find(({ kind }) => kind === 'extra')?.amount).toBe(5_000);
+  const results = await Promise.all([reconcile(), reconcile(), reconcile()]);
+  expect(results).toEqual(results.map(() => expect.objectContaining({ breaks: 5, opened: 0 })));
+  expect(await casesOfBreaks()).toEqual(cases);
+  await until('each to be found by Attention', async () => {
+    const organisation = publicId('organisation', stage.organisationId);
+    const query = `Attention = 'reconciliation_break' AND WorkflowType = 'reviewCase' AND OrganisationId = '${organisation}'`;
+    return (await flows.temporal.workflow.count(query)).count === cases.length;
+  });
+});
+
+test('two runs that find a new break at the same time open one case', async () => {
+  await flows.sql`
+    INSERT INTO sandbox_bank.statement_lines (organisation_id, reference, kind, amount)
+    VALUES (${stage.organisationId}, 'found_twice', 'returned', 700)`;
+  const results = (await Promise.all([reconcile(), reconcile(), reconcile()])) as { opened: number }[];
+  expect(results.reduce((sum, { opened }) => sum + opened, 0)).toBe(1);
+  await flows.sql`DELETE FROM sandbox_bank.statement_lines WHERE reference = 'found_twice'`;
+  expect(await casesOfBreaks()).toHaveLength(6);
+});
+
+test('a break holds no money: it cannot be credited, sent back or kept, by nobody and by no code', async () => {
+  const { id, uuid } = await caseOf('status');
+  const before = await postings();
+  for (const action of ['credit', 'send_back', 'keep']) {
+    expect(await decideOn(id, { action, evidence: 'ticket 7' })).toMatch(/must be settled.*holds no money/);
+    const status = { credit: 'credited', send_back: 'sending', keep: 'kept' }[action] ?? '';
+    await expect(
+      flows.sql`UPDATE review_cases SET status = ${status}, version = version + 1 WHERE id = ${uuid}`,
+    ).rejects.toMatchObject({ constraint_name: 'break_holds_no_money' });
+  }
+  await expect(
+    flows.sql`UPDATE review_cases SET account_code = 'suspense:unmatched' WHERE id = ${uuid}`,
+  ).rejects.toMatchObject({ constraint_name: 'break_holds_no_money' });
+  expect(await postings()).toEqual(before);
+  expect((await caseOf('status')).status).toBe('open');
+});
+
+test('a break that is gone is said to be, and its case waits for a person all the same', async () => {
+  const { id } = await caseOf('extra');
+  expect(await detailsOf(id)).toMatch(/the rail’s statement says \| 5000 kobo/);
+  expect(await detailsOf(id)).toMatch(/seen \| by the last run/);
+  // The bank takes the line off its statement, and later puts it on again.
+  const rename = (from: string, to: string) => flows.sql`
+    UPDATE sandbox_bank.statement_lines SET reference = ${to}, organisation_id = ${to === 'off' ? newUuid() : stage.organisationId}
+    WHERE reference = ${from}`;
+  await rename('nobodys_reference', 'off');
+  expect(await reconcile()).toMatchObject({ breaks: 4 });
+  await until('the case to say so', async () => /no longer, since the run of/.test(await detailsOf(id)));
+  expect((await caseOf('extra')).status).toBe('open');
+
+  await rename('off', 'nobodys_reference');
+  expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
+  await until('the case to say that it is back', async () => /seen \| by the last run/.test(await detailsOf(id)));
+});
+
+test('a person settles it with evidence: nothing is posted, it is audited, and no later run opens it again', async () => {
+  const { id } = await caseOf('duplicate');
+  const [before, eventsBefore] = [await postings(), await eventCount()];
+  expect(await decideOn(id, { action: 'settled' })).toMatch(/evidence must say/);
+  expect(await decideOn(id, { action: 'settled', evidence: 'ticket 7' })).toBe('done: The case is settled.');
+  expect(await flowOf(id).result()).toEqual({ status: 'settled' });
+  expect([await postings(), await eventCount()]).toEqual([before, eventsBefore]);
+  expect([
+    ...(await flows.sql`SELECT operator, action, reason FROM audit_log WHERE subject = ${id} ORDER BY id`),
+  ]).toEqual([{ operator: 'ngozi', action: 'review:settled', reason: 'the bank answered (ticket 7)' }]);
+  expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 }); // the report goes on telling what is there
+  expect((await caseOf('duplicate')).status).toBe('settled');
 });
 
 test('is run and read from the command line, and found by Attention when there are breaks', async () => {
@@ -100,10 +219,23 @@ test('is run and read from the command line, and found by Attention when there a
     TEMPORAL_TASK_QUEUE: flows.services.config.temporal.taskQueue,
   };
   const cli = (...words: string[]) => run(process.execPath, [CLI, 'reconciliation', ...words], { env: environment });
+  const reviews = async (...words: string[]): Promise<unknown> =>
+    JSON.parse((await run(process.execPath, [CLI, 'reviews', ...words, '--json'], { env: environment })).stdout);
   await expect(cli('run', '--json')).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('"breaks": 5') });
   const reports = JSON.parse((await cli('show', '--json')).stdout) as { breakCount: number; rail: string }[];
   expect(reports[0]).toMatchObject({ rail: 'sandbox', breakCount: 5 });
   expect((await cli('show')).stdout).toContain('nobodys_reference');
+  const { id } = await caseOf('extra');
+  const organisation = ['--organisation', publicId('organisation', stage.organisationId)];
+  expect(await reviews('show', id, ...organisation)).toMatchObject({
+    flow: 'reviewCase',
+    attention: 'reconciliation_break',
+    amount: 5_000,
+    account: null,
+    break: { kind: 'extra', line: 'sent', reference: 'nobodys_reference', ours: null, theirs: 5_000, goneAt: null },
+  });
+  const why = ['--reason', 'the bank booked it back', '--evidence', 'ticket 8'];
+  expect(await reviews('resolve', id, '--action', 'settled', ...why)).toMatchObject({ status: 'settled' });
   await until('the run to be found', async () => {
     const { count } = await flows.temporal.workflow.count(`Attention = 'reconciliation_breaks'`);
     return count > 0;

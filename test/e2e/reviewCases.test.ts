@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { publicId } from '../../src/ids.ts';
+import { publicId, requireUuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
@@ -18,7 +18,9 @@ let flows: TestFlows;
 let sessions = 0;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: { SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' } });
+  flows = await startTestFlows({
+    settings: { SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100', ATTENTION_RAIL_UNREACHABLE_SECONDS: '1' },
+  });
 });
 
 afterAll(async () => {
@@ -60,6 +62,65 @@ const decide = (id: string, decision: object) =>
     .executeUpdate<{ outcome: string; message: string; status: string }, [object]>('decide', {
       args: [{ reason: 'the customer called', operator: 'ngozi', ...decision }],
     });
+
+/** Decides as soon as the flow takes decisions again. */
+const decideWhenOpen = (id: string, decision: object) =>
+  until('the flow to take a decision', async () => {
+    const answer = await decide(id, decision).catch(() => null);
+    return answer !== null && answer.outcome === 'done' && answer;
+  });
+
+/** It was opened so many times. */
+const untilOpenAgain = (id: string, times: number) =>
+  until('the case to be open again', async () => {
+    const opened = (await statusOf(id)).filter(([, status]) => status === 'open').length === times;
+    return opened && (await detailsOf(id)).includes('Send the update');
+  });
+
+/** What the bank makes of transfers to this account from now on. */
+const answers = async (accountNumber: string, behaviour: string) => {
+  const { status, text } = await flows.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, {
+    body: { behaviour },
+  });
+  if (status >= 300) throw new Error(text);
+};
+
+const detailsOf = async (id: string): Promise<string> => {
+  const flow = flows.temporal.workflow.getHandle(id);
+  return (await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
+};
+
+const rowOf = async (id: string) => {
+  const [row] = await flows.sql<object[]>`
+    SELECT status, attempts, failure, failure_reason FROM review_cases WHERE id = ${requireUuid('reviewCase', id)}`;
+  return row;
+};
+
+/** Every transfer at the bank under a reference of this case. */
+const bankHas = async (id: string) => [
+  ...(await flows.sql`
+    SELECT t.reference, t.status, count(l.reference) FILTER (WHERE l.kind = 'sent')::int AS paid
+    FROM sandbox_bank.transfers t LEFT JOIN sandbox_bank.statement_lines l USING (organisation_id, reference)
+    WHERE starts_with(t.reference, ${id}) GROUP BY t.reference, t.status ORDER BY t.reference`),
+];
+
+/** `reviews …` of the command line, as JSON. */
+const cli = async (...words: string[]): Promise<unknown> => {
+  const inOrganisation = words[0] !== 'resolve';
+  const organisation = ['--organisation', publicId('organisation', flows.organisation.organisationId)];
+  const { stdout } = await run(
+    process.execPath,
+    [CLI, 'reviews', ...words, '--json', ...(inOrganisation ? organisation : [])],
+    {
+      env: {
+        ...process.env,
+        DATABASE_URL: flows.databaseUrl,
+        TEMPORAL_ADDRESS: flows.services.config.temporal.address,
+      },
+    },
+  );
+  return JSON.parse(stdout);
+};
 
 const audited = async (id: string) => [
   ...(await flows.sql`SELECT operator, action FROM audit_log WHERE subject = ${id} ORDER BY id`),
@@ -153,6 +214,76 @@ describe('an operator', () => {
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
+  test('sends it back a second time, by a fresh reference, when the bank had refused the first', async () => {
+    const account = '0123456783';
+    const id = await openCase(account);
+    await answers(account, 'reject');
+    await decide(id, { action: 'send_back' });
+    await untilOpenAgain(id, 2);
+    expect(await detailsOf(id)).toContain(`Attempt 1 to send it back (reference ${id}) failed: the bank refused it`);
+    expect(await cli('show', id)).toMatchObject({
+      status: 'open',
+      attempts: 1,
+      reference: id,
+      failure: 'refused',
+      failureReason: 'The receiving bank rejected the transfer',
+    });
+    await answers(account, 'complete');
+    await decideWhenOpen(id, { action: 'send_back' });
+    await untilCase(id, 'sent_back');
+    expect(await bankHas(id)).toEqual([
+      { reference: id, status: 'failed', paid: 0 },
+      { reference: `${id}_2`, status: 'completed', paid: 1 },
+    ]);
+    expect(await rowOf(id)).toEqual({ status: 'sent_back', attempts: 2, failure: null, failureReason: null });
+    expect(await flows.accountBalance('in_transit:returns')).toBe(0);
+  });
+
+  test('sends it back by the same reference while it is not known what became of the first', async () => {
+    const account = '0123456784';
+    const id = await openCase(account);
+    await answers(account, 'timeout_lost');
+    await decide(id, { action: 'send_back' });
+    await untilOpenAgain(id, 2);
+    expect(await rowOf(id)).toMatchObject({ attempts: 1, failure: 'never_received' });
+    await answers(account, 'complete');
+    await decideWhenOpen(id, { action: 'send_back' });
+    await untilCase(id, 'sent_back');
+    expect(await bankHas(id)).toEqual([{ reference: id, status: 'completed', paid: 1 }]);
+  });
+
+  test('is told when the bank paid after all what operators had given up; then it is followed and not paid twice', async () => {
+    const account = '0123456785';
+    const id = await openCase(account);
+    await answers(account, 'hold');
+    await decide(id, { action: 'send_back' });
+    await until('the bank to have it', async () => (await bankHas(id)).length === 1);
+    await answers(account, 'unavailable');
+    for (const operator of ['ada', 'ngozi']) {
+      await until('the flow to be parked', () =>
+        flows.temporal.workflow
+          .getHandle(id)
+          .executeUpdate('resolve', { args: [{ action: 'fail', operator, reason: 'the bank said so in writing' }] })
+          .then(
+            () => true,
+            () => false,
+          ),
+      );
+    }
+    await untilOpenAgain(id, 2);
+    expect(await rowOf(id)).toMatchObject({ failure: 'decided', failureReason: expect.stringContaining('ngozi') });
+    await answers(account, 'complete'); // ends what it holds, and tells us
+    await until('the details to say so', async () => (await detailsOf(id)).includes(`it paid ${id} after all`));
+    const walletId = await flows.createWallet();
+    for (const decision of [{ action: 'credit', walletId }, { action: 'keep' }]) {
+      expect(await decide(id, decision)).toMatchObject({ outcome: 'refused', message: expect.stringContaining(id) });
+    }
+    expect(await decide(id, { action: 'send_back' })).toMatchObject({ status: 'sending' });
+    await untilCase(id, 'sent_back');
+    expect(await bankHas(id)).toEqual([{ reference: id, status: 'completed', paid: 1 }]);
+    expect(await flows.accountBalance('in_transit:returns')).toBe(0);
+  });
+
   test('decides anew when the bank returns it after it was sent back', async () => {
     const id = await openCase('0123456782');
     await decide(id, { action: 'send_back' });
@@ -160,10 +291,20 @@ describe('an operator', () => {
     await flows.temporal.workflow.getHandle(id).result();
     await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'return' });
     await untilCase(id, 'open');
-    await until(
-      'the flow to take a decision',
-      async () => (await decide(id, { action: 'keep' }).catch(() => null))?.status === 'kept',
-    );
+    expect(await rowOf(id)).toMatchObject({ attempts: 1, failure: 'returned' });
+    await decideWhenOpen(id, { action: 'send_back' });
+    await until('it to be sent back again', async () => (await statusOf(id)).at(-1)?.[1] === 'sent_back');
+    expect(await bankHas(id)).toEqual([
+      { reference: id, status: 'returned', paid: 1 },
+      { reference: `${id}_2`, status: 'completed', paid: 1 },
+    ]);
+    // What the bank says of both references is what the books say.
+    const [now, hour] = [Date.now(), 3_600_000];
+    const period = { from: new Date(now - hour).toISOString(), to: new Date(now + hour).toISOString() };
+    const { taskQueue } = flows.services.config.temporal;
+    expect(
+      await flows.temporal.workflow.execute('reconciliation', { taskQueue, workflowId: `r-${now}`, args: [period] }),
+    ).toMatchObject({ breaks: 0 });
   });
 });
 
@@ -185,20 +326,9 @@ test('a decision that makes no sense is refused in words, and the case stays ope
 
 test('the command line lists the open cases and resolves one', async () => {
   const id = await openCase();
-  const cli = async (...words: string[]): Promise<unknown> => {
-    const { stdout } = await run(process.execPath, [CLI, 'reviews', ...words, '--json'], {
-      env: {
-        ...process.env,
-        DATABASE_URL: flows.databaseUrl,
-        TEMPORAL_ADDRESS: flows.services.config.temporal.address,
-      },
-    });
-    return JSON.parse(stdout);
-  };
-  const organisation = ['--organisation', publicId('organisation', flows.organisation.organisationId)];
-  expect(await cli('list', ...organisation)).toContainEqual(
+  expect(await cli('list')).toContainEqual(
     expect.objectContaining({ id, flow: 'reviewCase', attention: 'review', amount: AMOUNT, reason: 'unknown_account' }),
   );
   expect(await cli('resolve', id, '--action', 'keep', '--reason', 'nobody asked')).toMatchObject({ status: 'kept' });
-  expect(await cli('show', id, ...organisation)).toMatchObject({ id, status: 'kept', attention: null });
+  expect(await cli('show', id)).toMatchObject({ id, status: 'kept', attention: null });
 });

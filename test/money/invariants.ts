@@ -63,7 +63,7 @@ const VIOLATIONS: Record<string, string> = {
     SELECT coalesce(b.code, c.account_code), b.balance, c.sum
     FROM (SELECT * FROM balances WHERE code LIKE 'suspense:%' AND balance <> 0) b
     FULL JOIN (SELECT account_code, sum(amount) AS sum FROM review_cases
-               WHERE organisation_id = $1 AND status = 'open' GROUP BY account_code) c ON c.account_code = b.code
+               WHERE organisation_id = $1 AND status = 'open' AND account_code IS NOT NULL GROUP BY account_code) c ON c.account_code = b.code
     WHERE b.balance IS DISTINCT FROM c.sum`,
 
   'each credit at the bank is one credit here, posted once': `

@@ -4,7 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
-import { type AttentionCause, resolve } from '../../src/workflows/attention/messages.ts';
+import { openBreak } from '../../src/movements/reconciliationBreaks.ts';
+import { resolve } from '../../src/workflows/attention/messages.ts';
+import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { decide, type ReviewDecision } from '../../src/workflows/reviewCase/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Answer, Resource, TestOrganisation } from './api.ts';
@@ -100,10 +102,15 @@ export class Stage {
   }
 
   async untilEvent(type: string): Promise<void> {
-    await this.#until(`the event ${type}`, async () => {
+    await this.untilCount(type, 1);
+  }
+
+  /** So many events of this type were written. */
+  async untilCount(type: string, count: number): Promise<void> {
+    await this.#until(`${count} events ${type}`, async () => {
       const found = await this.flows.sql`
           SELECT FROM events WHERE organisation_id = ${this.organisationId} AND type = ${type}`;
-      return found.length > 0;
+      return found.length >= count;
     });
   }
 
@@ -121,14 +128,38 @@ export class Stage {
     await flow.executeUpdate(resolve, { args: [{ action: 'keep', operator: 'ada', reason: 'the receiver is gone' }] });
   }
 
+  /** What the bank makes of transfers to this account from now on. */
+  async bankAnswers(accountNumber: string, behaviour: string): Promise<void> {
+    const path = `/simulations/bank-accounts/${accountNumber}`;
+    accepted(await this.organisation.test.call('PUT', path, { body: { behaviour } }));
+  }
+
+  /** Reconciliation finds a transfer on the statement that nobody knows of. */
+  async findBreak(reference: string, amount: Kobo): Promise<void> {
+    const book = { organisationId: this.organisationId, environment: 'test' as const };
+    const found = {
+      kind: 'extra',
+      line: 'sent',
+      reference,
+      ours: null,
+      theirs: amount,
+      at: new Date(),
+      copy: 1,
+    } as const;
+    await this.flows.services.journal.post(openBreak(book, 'sandbox', found));
+  }
+
   /** An operator decides about the only review case, once it is open. Answers its public id. */
-  async decideReview(decision: Pick<ReviewDecision, 'action' | 'walletId'>): Promise<string> {
+  async decideReview(decision: Pick<ReviewDecision, 'action' | 'walletId' | 'evidence'>): Promise<string> {
     const caseId = await this.#until('a review case', async () => {
       const [row] = await this.flows.sql<{ id: Uuid }[]>`
           SELECT id FROM review_cases WHERE organisation_id = ${this.organisationId} AND status = 'open'`;
       return row && publicId('reviewCase', row.id);
     });
-    const flow = await this.#untilAttention(caseId, 'review');
+    const flow = await this.#untilAttention(
+      caseId,
+      attentionOf(decision.action === 'settled' ? 'reconciliation_break' : 'late_credit'),
+    );
     const answer = await flow.executeUpdate(decide, {
       args: [{ ...decision, operator: 'ada', reason: 'the payer called' }],
     });
@@ -137,7 +168,7 @@ export class Stage {
   }
 
   /** A flow asks for a person, for this reason. */
-  async #untilAttention(workflowId: string, reason: AttentionCause | 'review'): Promise<WorkflowHandle> {
+  async #untilAttention(workflowId: string, reason: string): Promise<WorkflowHandle> {
     const flow = this.flows.temporal.workflow.getHandle(workflowId);
     await this.#until(`${workflowId} to ask for a person`, async () => {
       const described = await flow.describe().catch(() => null); // not started yet
@@ -171,7 +202,7 @@ export class Stage {
       WHERE a.organisation_id = ${organisationId} GROUP BY a.code ORDER BY a.code`;
     const events = await sql<{ type: string }[]>`
       SELECT type FROM events WHERE organisation_id = ${organisationId} ORDER BY created_at, id`;
-    const reviews = await sql<{ reason: string; amount: Kobo; status: string; accountCode: string }[]>`
+    const reviews = await sql<{ reason: string; amount: Kobo; status: string; accountCode: string | null }[]>`
       SELECT reason, amount, status, account_code FROM review_cases WHERE organisation_id = ${organisationId}
       ORDER BY created_at, id`;
     const transfers = await sql<{ status: string; paid: number; returned: number }[]>`
@@ -184,7 +215,10 @@ export class Stage {
         accounts.filter(({ balance }) => balance !== 0).map(({ code, balance }) => [this.#nameOf(code), balance]),
       ),
       events: events.map(({ type }) => type),
-      reviews: reviews.map((one) => `${one.reason}: ${one.amount} of ${this.#nameOf(one.accountCode)}, ${one.status}`),
+      reviews: reviews.map(
+        (one) =>
+          `${one.reason}: ${one.amount} of ${one.accountCode === null ? 'nothing' : this.#nameOf(one.accountCode)}, ${one.status}`,
+      ),
       bank: transfers.map((one) => `${one.status}, paid ${one.paid} times, returned ${one.returned} times`),
     };
   }

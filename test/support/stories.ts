@@ -135,6 +135,19 @@ async function reviewed(stage: Stage, sender: string, ...decisions: ReviewAction
   return { workflowId, path: null };
 }
 
+/** Money that the bank refuses to take back at first. */
+async function sentBackAtLast(stage: Stage): Promise<Played> {
+  const account = '0123456780';
+  await stage.bankAnswers(account, 'reject');
+  await stage.credit('1234567890', 5_000, account);
+  await stage.decideReview({ action: 'send_back' });
+  await stage.untilCount('review_case.opened', 2);
+  await stage.bankAnswers(account, 'complete');
+  const workflowId = await stage.decideReview({ action: 'send_back' });
+  await stage.untilEvent('review_case.resolved');
+  return { workflowId, path: null };
+}
+
 /** Money that came in stands against the clearing account, so every outcome adds up to zero. */
 export const STORIES: Story[] = [
   {
@@ -443,6 +456,34 @@ export const STORIES: Story[] = [
       money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
       events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'refusedThenSentBack', // by a second reference
+    play: sentBackAtLast,
+    outcome: {
+      status: 'sent_back',
+      money: {},
+      events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, sent_back'],
+      bank: ['completed, paid 1 times, returned 0 times', 'failed, paid 0 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'breakSettled',
+    play: async (stage) => {
+      await stage.findBreak('nobodys_reference', 5_000);
+      const workflowId = await stage.decideReview({ action: 'settled', evidence: 'the bank booked it back' });
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'settled',
+      money: {},
+      events: [],
+      reviews: ['reconciliation_break: 5000 of nothing, settled'],
       bank: [],
     },
   },

@@ -16,7 +16,7 @@ import type { InboundCredit } from '../../records/inboundCredits.ts';
 import { findPayment } from '../../records/payments.ts';
 import { findPayoutItem } from '../../records/payouts.ts';
 import { findRefund } from '../../records/refunds.ts';
-import { findReviewCase } from '../../records/reviewCases.ts';
+import { caseOfReference, findReviewCase } from '../../records/reviewCases.ts';
 import { findAccountByNumber } from '../../records/virtualAccounts.ts';
 import { findWithdrawal } from '../../records/withdrawals.ts';
 import { type FlowMessage, toOutbox } from '../../workflows/flows.ts';
@@ -109,7 +109,7 @@ async function flowOfTransfer({ sql }: Services, book: Book, reference: string):
     const sourced = await findPayoutItem(sql, book, itemId);
     return sourced && payoutItemFlow(payoutItemInput(book, sourced));
   }
-  const caseId = parseId('reviewCase', reference);
+  const caseId = caseOfReference(reference);
   if (caseId !== null) {
     const reviewed = await findReviewCase(sql, book, caseId);
     return reviewed && reviewCaseFlow(reviewCaseInput(book, reviewed), 'news');

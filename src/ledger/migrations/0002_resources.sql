@@ -215,21 +215,31 @@ CREATE TABLE review_cases (
   id                uuid NOT NULL,
   version           integer NOT NULL,
   reason            text NOT NULL,
-  status            text NOT NULL CHECK (status IN ('open', 'sending', 'credited', 'sent_back', 'kept')),
-  amount            bigint NOT NULL CHECK (amount > 0),
-  account_code      text NOT NULL,
+  status            text NOT NULL CHECK (status IN ('open', 'sending', 'credited', 'sent_back', 'kept', 'settled')),
+  amount            bigint NOT NULL CHECK (amount >= 0),
+  account_code      text,
   inbound_credit_id uuid,
   payment_id        uuid,
   wallet_id         uuid,
   rail              text,
+  attempts          integer NOT NULL CHECK (attempts >= 0),
+  failure           text CHECK (failure IN ('refused', 'returned', 'never_received', 'decided')),
+  failure_reason    text,
   created_at        timestamptz(3) NOT NULL,
   resolved_at       timestamptz(3),
-  PRIMARY KEY (organisation_id, id)
+  PRIMARY KEY (organisation_id, id),
+  -- A break holds no money: there is nothing of it to credit, send back or keep, whatever the code above thinks.
+  CONSTRAINT break_holds_no_money CHECK (
+    CASE reason WHEN 'reconciliation_break' THEN account_code IS NULL AND status IN ('open', 'settled')
+                ELSE account_code IS NOT NULL AND amount > 0 AND status <> 'settled' END)
 );
 CREATE INDEX review_cases_newest ON review_cases (organisation_id, environment, created_at DESC, id DESC);
-COMMENT ON TABLE review_cases IS 'Money that waits in suspense for a person to say where it belongs.';
+COMMENT ON TABLE review_cases IS 'What a person must decide: where money in suspense belongs, or that what is behind a reconciliation break is put right.';
+COMMENT ON COLUMN review_cases.amount IS 'The money in suspense; for a break, the money in question.';
+COMMENT ON COLUMN review_cases.account_code IS 'The suspense account that holds the money; NULL for a break, which holds none.';
 COMMENT ON COLUMN review_cases.rail IS 'The rail that sends the money back.';
-COMMENT ON COLUMN review_cases.account_code IS 'The suspense account that holds the money.';
+COMMENT ON COLUMN review_cases.attempts IS 'References that the rail was given to send the money back by; the last one may be given again.';
+COMMENT ON COLUMN review_cases.failure IS 'How the last attempt to send it back ended; failure_reason is that in words.';
 
 CREATE TABLE events (
   organisation_id uuid NOT NULL,
@@ -452,7 +462,8 @@ DECLARE written integer;
 BEGIN
   INSERT INTO review_cases SELECT * FROM jsonb_populate_recordset(NULL::review_cases, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-    wallet_id = excluded.wallet_id, rail = excluded.rail, resolved_at = excluded.resolved_at
+    wallet_id = excluded.wallet_id, rail = excluded.rail, attempts = excluded.attempts, failure = excluded.failure,
+    failure_reason = excluded.failure_reason, resolved_at = excluded.resolved_at
   WHERE review_cases.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;

@@ -68,7 +68,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     if (status !== 'processing' && (rail === 'told' || rail === 'unknown')) {
       if (news === heard) {
         if (status !== 'completed') showState(status);
-        setCurrentDetails(`**${status}**: ${input.amount} kobo, reference ${input.transferId}.`);
+        setCurrentDetails(`**${status}**: ${input.amount} kobo, reference ${referenceOf(input)}.`);
         return status;
       }
       step = 'check'; // a bank may bounce what it has just confirmed
@@ -102,6 +102,8 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
   }
 }
 
+const referenceOf = ({ reference, transferId }: BankTransferInput): string => reference ?? transferId;
+
 function decisionOf({ action, operator, reason }: Resolution): OperatorDecision | null {
   return action === 'complete' || action === 'fail'
     ? { outcome: action, reason: `Decided by ${operator}: ${reason}` }
@@ -122,7 +124,7 @@ function details(input: BankTransferInput, sends: number, says: string): string 
     '',
     '| | |',
     '|---|---|',
-    `| reference at the rail | ${input.transferId} |`,
+    `| reference at the rail | ${referenceOf(input)} |`,
     `| amount | ${input.amount} kobo, held in transit |`,
     `| given to the rail | ${sends} times |`,
   ].join('\n');
@@ -156,6 +158,6 @@ function parkedView(input: BankTransferInput, cause: RailCause, status: Transfer
   return {
     happened,
     lastWords: { of: 'rail', words: railSays },
-    atStake: `${input.amount} kobo, ${stands[status]} (reference ${input.transferId})`,
+    atStake: `${input.amount} kobo, ${stands[status]} (reference ${referenceOf(input)})`,
   };
 }

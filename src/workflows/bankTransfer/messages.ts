@@ -10,6 +10,8 @@ export interface BankTransferInput extends FlowScope {
   /** Public id of the withdrawal, refund or payout item; the rail knows the transfer by it. */
   transferId: string;
   amount: Kobo;
+  /** What the rail knows it by, where that is not `transferId`; for people to read. */
+  reference?: string;
 }
 
 /** The rail has news of this transfer. It says no more than that: the flow asks the rail. */

@@ -10,4 +10,6 @@ export interface Reconciled {
   books: number;
   lines: number;
   breaks: number;
+  /** Breaks that no earlier run had found: each has a new review case. */
+  opened: number;
 }

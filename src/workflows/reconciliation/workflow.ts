@@ -1,6 +1,7 @@
 // Reconciliation, started by its Schedule every day and by `reconciliation run`.
 //
-//   1. Compare every book with its rail's statement and keep a report.   Undo: none, it repairs nothing.
+//   1. Compare every book with its rail's statement, keep a report, and open a review case for each new break.
+//      Undo: none, it repairs nothing.
 //      Breaks show as Attention `reconciliation_breaks` on this flow, which ends all the same.
 import { proxyActivities, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { ReconciliationActivities } from '../../activities/reconciliation.ts';
@@ -22,11 +23,11 @@ const SETTLED_AFTER_MS = HOUR_MS;
 export async function reconciliation(input?: ReconciliationInput): Promise<Reconciled> {
   const period = input ?? lastDay(workflowInfo().startTime.getTime());
   const reconciled = await reconcileBooks(period);
-  const { books, lines, breaks } = reconciled;
+  const { books, lines, breaks, opened } = reconciled;
   if (breaks > 0) upsertSearchAttributes([{ key: ATTENTION, value: 'reconciliation_breaks' }]);
   setCurrentDetails(
-    `**${breaks} breaks** in ${books} books and ${lines} lines, ${period.from} to ${period.to}. ` +
-      'Read them with `npm run cli -- reconciliation show`.',
+    `**${breaks} breaks** in ${books} books and ${lines} lines, ${period.from} to ${period.to}; ` +
+      `${opened} of them are new, each with a review case. Read them with \`npm run cli -- reconciliation show\`.`,
   );
   return reconciled;
 }

@@ -1,5 +1,7 @@
-// The messages of a review case: money in suspense waits for an operator to say where it belongs.
+// The messages of a review case: money in suspense waits for an operator to say where it belongs, or a reconciliation
+// break waits for one to say that it is put right.
 import { defineUpdate } from '@temporalio/workflow';
+import type { Kobo } from '../../money.ts';
 import { type BankTransferInput, railReported } from '../bankTransfer/messages.ts';
 import type { FlowMessage } from '../flows.ts';
 
@@ -13,11 +15,36 @@ export interface ReviewCaseResult {
 
 /**
  * `credit`: into a wallet. `send_back`: to the account that it came from. `keep`: as unclaimed money, when nobody can say
- * whose it is.
+ * whose it is. `settled`: what is behind a reconciliation break is put right; posts nothing, and goes with no other case.
  */
-export type ReviewAction = 'credit' | 'send_back' | 'keep';
+export type ReviewAction = 'credit' | 'send_back' | 'keep' | 'settled';
 
-export const REVIEW_ACTIONS: readonly ReviewAction[] = ['credit', 'send_back', 'keep'];
+export const REVIEW_ACTIONS: readonly ReviewAction[] = ['credit', 'send_back', 'keep', 'settled'];
+
+/** Where a case stands in the books. */
+export interface ReviewCaseStanding {
+  status: string;
+  /** What the rail knows the last attempt to send the money back by. */
+  reference: string;
+  attempts: number;
+  /** How that attempt failed: a code, because a bank’s own words may name a person. They are in the database. */
+  failure: 'refused' | 'returned' | 'never_received' | 'decided' | null;
+  /** What a reconciliation break is about; null for money. */
+  break: BreakFacts | null;
+}
+
+/** What the two sides say; times are ISO 8601. */
+export interface BreakFacts {
+  kind: string;
+  line: string;
+  rail: string;
+  reference: string;
+  ours: Kobo | null;
+  theirs: Kobo | null;
+  at: string;
+  /** Since when later runs do not find it any more; null while they do. */
+  goneAt: string | null;
+}
 
 export interface ReviewDecision {
   action: ReviewAction;
@@ -27,6 +54,8 @@ export interface ReviewDecision {
   reason: string;
   /** Who decides. */
   operator: string;
+  /** What it rests on, for example the bank’s ticket. A break is not settled without. */
+  evidence?: string;
 }
 
 /** `refused`: the books or the facts do not allow it now; `message` says why, and the case stays open. */
@@ -39,7 +68,7 @@ export interface ReviewAnswer {
 
 export const decide = defineUpdate<ReviewAnswer, [ReviewDecision]>('decide');
 
-/** Starts the flow of a case; with news it also wakes one whose money is being sent back. */
+/** Starts the flow of a case; with news, of its transfer or its break, it also wakes one that waits. */
 export function reviewCaseFlow(input: ReviewCaseInput, news?: 'news'): FlowMessage {
   return {
     workflow: 'reviewCase',

@@ -1,8 +1,10 @@
 // The flow of one review case.
 //
 //   1. Wait for an operator's decision (update `decide`).   Nothing about the money changes until then.
+//      News meanwhile (`railReported`) is shown: a transfer that was thought to have failed, a break that is gone.
 //   2. Credit or keep: posted at once, and the case ends.   Undo: none; a wrong one is corrected by a transfer.
 //   3. Send back: drive the bank transfer to its end.       Undo: back to suspense when it failed, and the case is open again.
+//   4. A reconciliation break is settled: nothing is posted, and the case ends.
 import {
   condition,
   proxyActivities,
@@ -17,79 +19,105 @@ import { railReported } from '../bankTransfer/messages.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { ATTENTION, ATTENTION_SINCE } from '../searchAttributes.ts';
 import { showState } from '../state.ts';
-import { refuseDecision } from './decide.ts';
-import { decide, type ReviewCaseInput, type ReviewCaseResult } from './messages.ts';
+import { attentionOf, refuseDecision } from './decide.ts';
+import { describeCase } from './details.ts';
+import { decide, type ReviewCaseInput, type ReviewCaseResult, type ReviewCaseStanding } from './messages.ts';
 
 const { readReviewCase, applyDecision, sendReturn, checkReturn, giveUpReturn, decideReturn, recordAct } =
   proxyActivities<ReviewCaseActivities & AttentionActivities>(MONEY_ACTIVITY);
 
+const STEPS = { send: sendReturn, check: checkReturn, give_up: giveUpReturn, decide: decideReturn };
+
+/** What the handlers change while the flow waits. `standing` null: not read yet. */
+interface CaseState {
+  standing: ReviewCaseStanding | null;
+  deciding: boolean;
+  news: boolean;
+}
+
 export async function reviewCase(input: ReviewCaseInput): Promise<ReviewCaseResult> {
-  let status = 'open';
-  let deciding = false;
-  let news = false;
+  const state: CaseState = { standing: null, deciding: false, news: false };
+  takeDecisions(input, state);
+  listen(state);
+  // A flow that was started anew goes on where the books stand.
+  let standing = await look(input, state);
+  for (;;) {
+    if (standing.status === 'open') standing = await untilDecided(input, state);
+    if (standing.status !== 'sending' && !(standing.status === 'sent_back' && state.news)) break;
+    state.news = false; // from here on the bank transfer hears it
+    await driveBankTransfer({ ...input, reference: standing.reference }, STEPS, { recordAct });
+    listen(state);
+    standing = await look(input, state);
+  }
+  showState(standing.status);
+  setCurrentDetails(`**${standing.status}**: ${input.amount} kobo.`);
+  return { status: standing.status };
+}
+
+async function look(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseStanding> {
+  state.standing = await readReviewCase(input);
+  return state.standing;
+}
+
+function listen(state: CaseState): void {
   setHandler(railReported, () => {
-    news = true;
+    state.news = true;
   });
+}
+
+function takeDecisions(input: ReviewCaseInput, state: CaseState): void {
+  const refuse = (decision: Parameters<typeof refuseDecision>[1]): string | null => {
+    const isOpen = (state.standing?.status ?? 'open') === 'open' && !state.deciding;
+    return refuseDecision({ isOpen, reason: input.reason }, decision);
+  };
   setHandler(
     decide,
     async (decision) => {
-      deciding = true;
+      await condition(() => state.standing !== null);
+      const refusal = refuse(decision); // what was not known yet when it came
+      if (refusal !== null) return { outcome: 'refused', message: refusal, status: state.standing?.status ?? 'open' };
+      state.deciding = true;
       try {
         const answer = await applyDecision(input, decision);
-        status = answer.status;
+        if (answer.status !== 'open') await look(input, state);
         return answer;
       } finally {
-        deciding = false;
+        state.deciding = false;
       }
     },
     {
       validator: (decision) => {
-        const refusal = refuseDecision(status === 'open' && !deciding, decision);
+        const refusal = refuse(decision);
         if (refusal !== null) throw new Error(refusal);
       },
     },
   );
+}
 
-  status = await readReviewCase(input); // a flow that was started anew goes on where the books stand
+/** Asks for a person, shows what there is to know, and waits until the case is not open any more. */
+async function untilDecided(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseStanding> {
+  upsertSearchAttributes([
+    { key: ATTENTION, value: attentionOf(input.reason) },
+    { key: ATTENTION_SINCE, value: new Date() },
+  ]);
+  let paidAfterAll = false;
   for (;;) {
-    if (status === 'open') {
-      upsertSearchAttributes([
-        { key: ATTENTION, value: 'review' },
-        { key: ATTENTION_SINCE, value: new Date() },
-      ]);
-      setCurrentDetails(details(input));
-      await condition(() => status !== 'open' && !deciding);
+    const { standing } = state;
+    if (standing === null) throw new Error('the case was not read');
+    if (standing.status !== 'open' && !state.deciding) {
       upsertSearchAttributes([
         { key: ATTENTION, value: null },
         { key: ATTENTION_SINCE, value: null },
       ]);
+      return standing;
     }
-    if (status !== 'sending' && !(status === 'sent_back' && news)) break;
-    news = false; // from here on the bank transfer hears it
-    const steps = { send: sendReturn, check: checkReturn, give_up: giveUpReturn, decide: decideReturn };
-    status = (await driveBankTransfer(input, steps, { recordAct })) === 'completed' ? 'sent_back' : 'open';
+    setCurrentDetails(describeCase(input, standing, paidAfterAll));
+    await condition(() => !state.deciding && (state.standing?.status !== 'open' || state.news));
+    if (state.standing?.status !== 'open') continue;
+    state.news = false;
+    if (standing.attempts > 0) paidAfterAll = (await checkReturn(input)).rail === 'contradiction';
+    const fresh = await readReviewCase(input);
+    // A decision that was taken meanwhile knows better.
+    if (!state.deciding && state.standing.status === 'open') state.standing = fresh;
   }
-  showState(status);
-  setCurrentDetails(`**${status}**: ${input.amount} kobo.`);
-  return { status };
-}
-
-function details({ amount, reason, walletId }: ReviewCaseInput): string {
-  return [
-    `**Needs attention: review** (${reason})`,
-    '',
-    `${amount} kobo wait in suspense${walletId === undefined ? '' : `; they came for ${walletId}`}. Nothing about them changes until somebody decides.`,
-    '',
-    'Send the update **decide** with one of these actions:',
-    '',
-    '| action | what it does |',
-    '|---|---|',
-    '| credit | into the wallet that it came for, or into `walletId` |',
-    '| send_back | to the bank account that it came from |',
-    '| keep | as unclaimed money, when nobody can say whose it is |',
-    '',
-    '```json',
-    '{"action": "credit", "reason": "the customer called", "operator": "you"}',
-    '```',
-  ].join('\n');
 }

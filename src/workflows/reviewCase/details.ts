@@ -1,0 +1,91 @@
+// What an operator reads about an open review case in the Temporal UI. Ids, amounts and codes only: a bank's own words may
+// name a person, so they stay in the database and are read by the command line.
+import { choicesOf } from './decide.ts';
+import type { BreakFacts, ReviewAction, ReviewCaseInput, ReviewCaseStanding } from './messages.ts';
+
+const CHOICES: Record<ReviewAction, string> = {
+  credit: 'into the wallet that it came for, or into `walletId`',
+  send_back: 'to the bank account that it came from',
+  keep: 'as unclaimed money, when nobody can say whose it is',
+  settled: 'what is behind it was put right; `evidence` says with what. Posts nothing',
+};
+
+const FAILURES: Record<NonNullable<ReviewCaseStanding['failure']>, string> = {
+  refused: 'the bank refused it',
+  returned: 'the bank sent it, and it came back',
+  never_received: 'the bank never received it',
+  decided: 'operators decided that it failed, without the bank’s word',
+};
+
+const BREAKS: Record<string, string> = {
+  missing: 'Our books have it, the rail’s statement does not show it',
+  extra: 'The rail’s statement shows it, and we know of no such thing',
+  status: 'The rail’s statement shows it, and our resource stands otherwise',
+  amount: 'Both sides have it, by different amounts',
+  duplicate: 'It is there once more than it may be',
+};
+
+/** `paidAfterAll`: the rail now says that the last attempt, which is thought to have failed, was paid. */
+export function describeCase(input: ReviewCaseInput, standing: ReviewCaseStanding, paidAfterAll: boolean): string {
+  const choices = choicesOf(input.reason);
+  const example =
+    standing.break === null
+      ? '{"action": "credit", "reason": "the customer called", "operator": "you"}'
+      : '{"action": "settled", "reason": "the bank booked it back", "evidence": "ticket 1234", "operator": "you"}';
+  return [
+    ...(standing.break === null ? describeMoney(input, standing, paidAfterAll) : describeBreak(standing.break)),
+    '',
+    `Send the update **decide** with ${choices.length === 1 ? 'this action' : 'one of these actions'}:`,
+    '',
+    '| action | what it does |',
+    '|---|---|',
+    ...choices.map((choice) => `| ${choice} | ${CHOICES[choice]} |`),
+    '',
+    '```json',
+    example,
+    '```',
+  ].join('\n');
+}
+
+function describeMoney(
+  { reason, amount, walletId, transferId }: ReviewCaseInput,
+  { attempts, failure, reference }: ReviewCaseStanding,
+  paidAfterAll: boolean,
+): string[] {
+  return [
+    `**Needs attention: review** (${reason})`,
+    '',
+    `${amount} kobo wait in suspense${walletId === undefined ? '' : `; they came for ${walletId}`}. Nothing about them changes until somebody decides.`,
+    ...(failure === null
+      ? []
+      : [
+          '',
+          `Attempt ${attempts} to send it back (reference ${reference}) failed: ${FAILURES[failure]}. The bank’s own words: \`npm run cli -- reviews show ${transferId}\`.`,
+        ]),
+    ...(paidAfterAll
+      ? [
+          '',
+          `**The bank now says that it paid ${reference} after all.** send_back follows that reference and sends nothing anew; credit and keep are refused.`,
+        ]
+      : []),
+  ];
+}
+
+const says = (amount: number | null): string => (amount === null ? 'nothing' : `${amount} kobo`);
+
+function describeBreak({ kind, line, rail, reference, ours, theirs, at, goneAt }: BreakFacts): string[] {
+  return [
+    `**Needs attention: reconciliation_break** (${kind})`,
+    '',
+    `${BREAKS[kind] ?? kind}. This case holds no money, and nothing is repaired by it: put right what is behind it, then say so.`,
+    '',
+    '| | |',
+    '|---|---|',
+    `| line | ${line} ${reference} |`,
+    `| rail | ${rail} |`,
+    `| at | ${at} |`,
+    `| our books say | ${says(ours)} |`,
+    `| the rail’s statement says | ${says(theirs)} |`,
+    `| seen | ${goneAt === null ? 'by the last run that looked' : `no longer, since the run of ${goneAt}`} |`,
+  ];
+}
