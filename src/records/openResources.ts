@@ -10,6 +10,8 @@ export type OpenKind =
   | 'withdrawal'
   | 'refund'
   | 'payout'
+  /** An ended payout of which the bank returned an item, which is not told yet. */
+  | 'payoutReturn'
   | 'reviewCase'
   | 'webhookDelivery';
 
@@ -52,6 +54,16 @@ export async function listOpenResources(
       return await sql<OpenResource[]>`SELECT ${columns} FROM refunds WHERE status = 'processing' ${rest}`;
     case 'payout':
       return await sql<OpenResource[]>`SELECT ${columns} FROM payouts WHERE status = 'processing' ${rest}`;
+    case 'payoutReturn':
+      return await sql<OpenResource[]>`
+        SELECT ${columns} FROM (
+          SELECT p.* FROM payouts p
+          JOIN (SELECT DISTINCT organisation_id, payout_id FROM payout_items WHERE returned_at IS NOT NULL) r
+            ON r.organisation_id = p.organisation_id AND r.payout_id = p.id
+          WHERE p.status <> 'processing' AND p.failures_told <> (
+            SELECT count(*) FROM payout_items i
+            WHERE i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status = 'failed')
+        ) untold WHERE true ${rest}`;
     case 'reviewCase':
       return await sql<OpenResource[]>`SELECT ${columns} FROM review_cases WHERE status IN ('open', 'sending') ${rest}`;
     case 'webhookDelivery':

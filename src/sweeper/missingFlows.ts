@@ -22,7 +22,7 @@ import {
   type OpenResource,
 } from '../records/openResources.ts';
 import { findPayment } from '../records/payments.ts';
-import { findPayout } from '../records/payouts.ts';
+import { countPayout, findPayout } from '../records/payouts.ts';
 import { findRefund } from '../records/refunds.ts';
 import { findReviewCase } from '../records/reviewCases.ts';
 import { findDelivery } from '../records/webhookDeliveries.ts';
@@ -30,6 +30,7 @@ import { findWithdrawal } from '../records/withdrawals.ts';
 import { bookOf, type FlowMessage, toOutbox } from '../workflows/flows.ts';
 import { inboundCreditFlow } from '../workflows/inboundCredit/messages.ts';
 import { paymentFlow } from '../workflows/payment/messages.ts';
+import { isNews } from '../workflows/payout/decide.ts';
 import { payoutFlow } from '../workflows/payout/messages.ts';
 import { refundFlow } from '../workflows/refund/messages.ts';
 import { reviewCaseFlow } from '../workflows/reviewCase/messages.ts';
@@ -58,6 +59,7 @@ const KINDS: readonly OpenKind[] = [
   'withdrawal',
   'refund',
   'payout',
+  'payoutReturn',
   'reviewCase',
   'webhookDelivery',
 ];
@@ -142,9 +144,8 @@ async function lookUp(client: Client, flowId: string): Promise<'closed' | 'works
 }
 
 function flowIdOf(kind: OpenKind, { id, endpointId }: OpenResource): string {
-  return kind === 'webhookDelivery'
-    ? `${publicId('event', id)}/${publicId('webhookEndpoint', endpointId ?? '')}`
-    : publicId(kind, id);
+  if (kind === 'webhookDelivery') return `${publicId('event', id)}/${publicId('webhookEndpoint', endpointId ?? '')}`;
+  return publicId(kind === 'payoutReturn' ? 'payout' : kind, id);
 }
 
 /** The message that its flow was started with, made anew from its row; null when it is open no more. */
@@ -176,6 +177,10 @@ async function messageOf(sql: Sql, kind: OpenKind, resource: OpenResource): Prom
     case 'payout': {
       const row = await findPayout(sql, book, id);
       return row?.status === 'processing' ? payoutFlow(payoutInput(book, row)) : null;
+    }
+    case 'payoutReturn': {
+      const counted = await countPayout(sql, book, id);
+      return counted !== null && isNews(counted.payout, counted) ? payoutFlow(payoutInput(book, counted.payout)) : null;
     }
     case 'reviewCase': {
       const row = await findReviewCase(sql, book, id);

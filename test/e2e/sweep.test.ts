@@ -214,6 +214,30 @@ describe('with the sweep paused', () => {
     expect(await flows.balanceOf(walletId)).toBe(200_000);
   });
 
+  test('an item that the bank returned after its payout had ended, and that was never told, is told', async () => {
+    const sourceWalletId = await flows.createWallet(undefined, { balance: 103_000 });
+    const items = [{ amount: 100_000, bankAccount: { accountNumber: '0123456789', bankCode: '058' } }];
+    const { data } = await flows.test.money('/payouts', { sourceWalletId, items });
+    const [{ id: itemId }] = data.items as [{ id: string }];
+    await flows.untilStatus(`/payouts/${data.id}`, 'completed');
+    await flows.test.post(`/simulations/bank-transfers/${itemId}/resolve`, { outcome: 'return' });
+    await flows.untilStatus(`/payouts/${data.id}`, 'failed');
+    await flowOf(itemId).result();
+    expect((await missing()).filter(({ id }) => id === data.id)).toEqual([]);
+    // As if the flow of the item had been ended between the return and the roll-up.
+    await flows.sql`
+      UPDATE payouts SET status = 'completed', failures_told = 0, version = version + 1
+      WHERE id = ${requireUuid('payout', data.id)}`;
+    expect((await missing('--start')).find(({ id }) => id === data.id)).toMatchObject({
+      flow: 'payout',
+      started: true,
+    });
+    await flows.untilStatus(`/payouts/${data.id}`, 'failed');
+    await flowOf(data.id).result();
+    expect(await eventTypes(data.id)).toEqual(['payout.completed', 'payout.failed', 'payout.failed']);
+    expect((await missing()).filter(({ id }) => id === data.id)).toEqual([]);
+  });
+
   test('a worker that starts again leaves it paused', async () => {
     await keepSchedules(flows.temporal, config);
     expect((await scheduleOf('sweep').describe()).state.paused).toBe(true);

@@ -5,6 +5,8 @@ CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('p
 CREATE INDEX withdrawals_open ON withdrawals (organisation_id, id) WHERE status = 'processing';
 CREATE INDEX refunds_open ON refunds (organisation_id, id) WHERE status = 'processing';
 CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'processing';
+-- A bank may return an item after its payout has ended; that is told by a roll-up of its own.
+CREATE INDEX payout_items_returned ON payout_items (organisation_id, payout_id) WHERE returned_at IS NOT NULL;
 CREATE INDEX inbound_credits_open ON inbound_credits (organisation_id, id) WHERE status = 'received';
 CREATE INDEX review_cases_open ON review_cases (organisation_id, id) WHERE status IN ('open', 'sending');
 CREATE INDEX webhook_deliveries_open ON webhook_deliveries (organisation_id, event_id, endpoint_id) WHERE status = 'pending';
