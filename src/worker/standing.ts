@@ -54,10 +54,15 @@ export function databaseStanding(databaseUrl: string): Source & { close: () => P
       // whatever the collation thinks of a colon.
       const rows = await sql<{ gauge: GaugeName; label: string; value: number }[]>`
         WITH waiting AS (
-          SELECT environment, created_at, true AS never_attempted FROM outbox WHERE topic = 'event'
+          SELECT environment, min(created_at) AS created_at, true AS never_attempted
+          FROM outbox WHERE topic = 'event' GROUP BY environment
           UNION ALL
-          SELECT environment, created_at, attempts = 0 AND next_attempt_at IS NULL FROM webhook_deliveries
-          WHERE status = 'pending' -- one that is tried anew counts from none too, but is due at a time
+          -- One that is tried anew counts from none too, but is due at a time. The oldest of each is the first of its index.
+          SELECT environment, (
+            SELECT min(created_at) FROM webhook_deliveries d
+            WHERE d.status = 'pending' AND d.environment = e.environment
+              AND (d.attempts = 0 AND d.next_attempt_at IS NULL) = n.never_attempted), never_attempted
+          FROM unnest(${ENVIRONMENTS}::text[]) AS e (environment), (VALUES (true), (false)) AS n (never_attempted)
         ), suspense AS (
           SELECT a.organisation_id, a.environment, a.id, a.balance
           FROM organisations o CROSS JOIN unnest(${ENVIRONMENTS}::text[]) AS e (environment)
@@ -69,10 +74,10 @@ export function databaseStanding(databaseUrl: string): Source & { close: () => P
           SELECT 'outboxLag', topic, extract(epoch FROM now() - min(created_at))::float8 FROM outbox GROUP BY topic
           UNION ALL
           SELECT 'undeliveredAge', environment, extract(epoch FROM now() - min(created_at))::float8
-          FROM waiting GROUP BY environment
+          FROM waiting WHERE created_at IS NOT NULL GROUP BY environment
           UNION ALL
           SELECT 'unattemptedAge', environment, extract(epoch FROM now() - min(created_at))::float8
-          FROM waiting WHERE never_attempted GROUP BY environment
+          FROM waiting WHERE never_attempted AND created_at IS NOT NULL GROUP BY environment
           UNION ALL
           SELECT 'suspenseBalance', s.environment, sum(coalesce(s.balance, (
             SELECT sum(p.amount) FROM ledger.postings p
