@@ -1,4 +1,5 @@
-// Ending a process in order: the first SIGTERM or SIGINT finishes what is under way, a second one ends it at once.
+// Ending a process in order: the first SIGTERM or SIGINT finishes what is under way, a second one ends it at once,
+// with code 1 because work was cut off; what was accepted is safe in the database and goes on in another process.
 import type { Log } from './log.ts';
 
 export function onShutdown(log: Log, close: () => Promise<void>): void {

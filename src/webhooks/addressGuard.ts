@@ -47,11 +47,12 @@ export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 /**
  * How names are resolved. The system's own lookup knows `localhost` and the hosts file, but each call holds one of Node's
  * four file threads until it ends: one customer's name server that never answers would stop everybody. It is therefore
- * for a sandbox on a laptop only; elsewhere DNS is asked directly.
+ * for a sandbox on a laptop only; elsewhere DNS is asked directly: the system's name servers, or those named.
  */
-export function createResolve(policy: AddressPolicy): Resolve {
+export function createResolve(policy: AddressPolicy, servers?: readonly string[]): Resolve {
   if (policy === 'private_too') return (hostname) => lookup(hostname, { all: true });
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  if (servers !== undefined) resolver.setServers(servers);
   return async (hostname) => {
     const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     return [...addressesOf(four, 4), ...addressesOf(six, 6)];

@@ -111,6 +111,7 @@ test('the settings are a whole configuration for API, worker, migration and comm
       temporal: { address: 'temporal:7233', namespace: 'default' },
       sandboxRail: { callbackUrl: 'http://gateway:8080/v1/rails/sandbox/callbacks' },
       webhooks: { allowPrivateInSandbox: false },
+      metrics: { bindAddress: '0.0.0.0', ports: { api: 9100, worker: 9101 } },
     });
   }
 });

@@ -1,15 +1,18 @@
 // The guard against requests into our own network, as tables of addresses and of what name servers may say.
 
 import type { LookupAddress } from 'node:dns';
-import { describe, expect, test } from '@jest/globals';
+import { hostname } from 'node:os';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   AddressForbidden,
   addressLiteral,
+  createResolve,
   guardedLookup,
   isReachable,
   NameNotResolved,
 } from '../../src/webhooks/addressGuard.ts';
 import { destinationProblem, destinationRules } from '../../src/webhooks/destination.ts';
+import { type NameServer, startNameServer, type Tells } from './nameServer.ts';
 
 const PUBLIC = [
   '8.8.8.8',
@@ -199,5 +202,71 @@ describe('the lookup of a connection', () => {
   test('says when a name has no address, or no server tells it', async () => {
     await expect(look([], true)).rejects.toBeInstanceOf(NameNotResolved);
     await expect(look(new Error('SERVFAIL'), true)).rejects.toBeInstanceOf(NameNotResolved);
+  });
+});
+
+describe('names outside a laptop are asked of DNS itself', () => {
+  const servers: NameServer[] = [];
+  afterEach(async () => {
+    await Promise.all(servers.splice(0).map((server) => server.close()));
+  });
+
+  /** The lookup of connections whose name server says this. */
+  async function lookupOver(tells: Tells): Promise<(name: string) => Promise<LookupAddress[]>> {
+    const server = await startNameServer(tells);
+    servers.push(server);
+    const guarded = guardedLookup('public_only', createResolve('public_only', [server.address]));
+    return (name) =>
+      new Promise((done, fail) => {
+        guarded(name, { all: true }, (error, addresses) => {
+          if (error) fail(error);
+          else done(addresses as LookupAddress[]);
+        });
+      });
+  }
+
+  test('both kinds of address are found, and one kind is enough', async () => {
+    const look = await lookupOver((name, type) => {
+      if (type === 'A') return name === 'six.example' ? [] : ['8.8.8.8', '1.1.1.1'];
+      return name === 'four.example' ? [] : ['2606:4700:0000:0000:0000:0000:0000:0001'];
+    });
+    const four = ['8.8.8.8', '1.1.1.1'].map((address) => ({ address, family: 4 }));
+    const six = [{ address: '2606:4700::1', family: 6 }];
+    expect(await look('both.example')).toEqual([...four, ...six]);
+    expect(await look('four.example')).toEqual(four);
+    expect(await look('six.example')).toEqual(six);
+  });
+
+  test('a name that answers with a public address first and a private one later is refused from then on', async () => {
+    const look = await lookupOver((_name, type, count) => {
+      if (type === 'AAAA') return [];
+      return [count === 1 ? '8.8.8.8' : '127.0.0.1'];
+    });
+    expect(await look('rebind.example')).toEqual([{ address: '8.8.8.8', family: 4 }]);
+    await expect(look('rebind.example')).rejects.toBeInstanceOf(AddressForbidden);
+  });
+
+  test('a private address of the other kind is not hidden behind a public one', async () => {
+    const look = await lookupOver((_name, type) =>
+      type === 'A' ? ['8.8.8.8'] : ['0000:0000:0000:0000:0000:ffff:0a00:0001'],
+    );
+    await expect(look('mixed.example')).rejects.toBeInstanceOf(AddressForbidden);
+  });
+
+  test('this machine’s own names mean nothing, and a name without an address is told as that', async () => {
+    const asked: string[] = [];
+    const look = await lookupOver((name) => {
+      asked.push(name);
+      return [];
+    });
+    for (const name of ['nowhere.example', hostname()]) {
+      await expect(look(name)).rejects.toBeInstanceOf(NameNotResolved);
+    }
+    expect(new Set(asked)).toEqual(new Set(['nowhere.example', hostname()]));
+  });
+
+  test('a name server that says nothing is not waited for without end', async () => {
+    const look = await lookupOver(() => 'silence');
+    await expect(look('silent.example')).rejects.toBeInstanceOf(NameNotResolved);
   });
 });
