@@ -65,7 +65,9 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
       checks = 0;
       if (wasPaused) openSince = sentAt;
     }
-    if (status !== 'processing' && (rail === 'told' || rail === 'unknown')) {
+    // With no news at all there is nothing to ask about what has ended: a flow that was started again, by a reset say.
+    const isOver = rail === 'told' || rail === 'unknown' || (rail === 'unreachable' && news === 0);
+    if (status !== 'processing' && isOver) {
       if (news === heard) {
         if (status !== 'completed') showState(status);
         setCurrentDetails(`**${status}**: ${input.amount} kobo, reference ${referenceOf(input)}.`);
