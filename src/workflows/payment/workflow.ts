@@ -42,7 +42,8 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
     );
     status = outcome.status;
     received = outcome.amountReceived;
-    if (status !== shown && (status === 'partial' || shown === 'partial')) {
+    const isUsualEnd = shown === 'pending' && status === 'settled';
+    if (status !== shown && !isUsualEnd) {
       showState(status);
       shown = status;
     }
