@@ -18,11 +18,12 @@ import { formatted } from './measure.ts';
 import { writeResults, writeStage } from './report.ts';
 import { type Bench, CannotRun, isMet, type Stage, type StageResult } from './stage.ts';
 import { flows } from './stages/flows.ts';
+import { growth } from './stages/growth.ts';
 import { http } from './stages/http.ts';
 import { ledger } from './stages/ledger.ts';
 import { processes } from './stages/processes.ts';
 
-const STAGES: Stage[] = [ledger, http, flows, processes];
+const STAGES: Stage[] = [ledger, http, flows, growth, processes];
 
 const RESULTS = fileURLToPath(new URL('../docs/performance/', import.meta.url));
 

@@ -171,9 +171,10 @@ export async function listStatement(
     ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}`;
   const side = (direction: 'credit' | 'debit') =>
     newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
+  // The limit comes before the join: else the transactions of both sides are looked up, and half of them thrown away.
   return await sql<StatementLine[]>`
     SELECT p.*, t.kind, t.resource, t.effective_at
-    FROM ((${side('credit')}) UNION ALL (${side('debit')})) p
+    FROM (SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides ORDER BY id DESC LIMIT ${page.limit + 1}) p
     JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
-    ORDER BY p.id DESC LIMIT ${page.limit + 1}`;
+    ORDER BY p.id DESC`;
 }

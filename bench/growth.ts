@@ -1,0 +1,136 @@
+// Lets a book grow to any size in a few statements: years of transfers and payments as the service would have written
+// them, so that the books still hold. Indexes are made after the rows, which is several times faster.
+import { connect, type Sql } from '../src/database.ts';
+import { walletAccount } from '../src/ledger/chart.ts';
+import type { BenchBook } from './book.ts';
+
+export interface Growth {
+  /** Rounded up to whole cycles of three. */
+  postings: number;
+  payments: number;
+  /** How many of the book's wallets the postings are spread over. */
+  wallets: number;
+}
+
+/** What was grown, for reading it in places that a customer would. */
+export interface Grown {
+  /** The wallets that have postings. */
+  active: string[];
+  /** When and with which id the payment of this number was made; numbers count from 0, oldest first. */
+  payment: (number: number) => { createdAt: Date; id: string };
+  /** The id of the posting that lies at this share (0 to 1) of those that were grown. */
+  postingAt: (share: number) => number;
+}
+
+const TABLES = ['ledger.transactions', 'ledger.postings', 'payments', 'virtual_accounts'];
+const AMOUNT = 100;
+/** Ten million transfers, and a million payments, make most of a year. */
+const FIRST = '2025-01-01T00:00:00Z';
+const FIRST_MS = Date.parse(FIRST);
+const TRANSFER_EVERY_SECONDS = 3;
+const PAYMENT_EVERY_SECONDS = 30;
+
+/** Adds what is missing to this size. */
+export async function grow(book: BenchBook, wanted: Growth): Promise<Grown> {
+  const sql = connect(book.url, { connectionsMax: 1, role: 'owner' });
+  let first: number;
+  try {
+    await sql`SET maintenance_work_mem = '1GB'`;
+    const [last] = await sql<{ id: number }[]>`SELECT max(id) AS id FROM ledger.postings`;
+    first = (last?.id ?? 0) + 1;
+    const indexes = await dropIndexes(sql);
+    await addTransfers(sql, book, wanted);
+    await addPayments(sql, book, wanted);
+    for (const statement of indexes) await sql.unsafe(statement);
+    await sql`VACUUM (ANALYZE)`;
+  } finally {
+    await sql.end();
+  }
+  return {
+    active: book.wallets.slice(0, wanted.wallets),
+    payment: (number) => ({
+      createdAt: new Date(FIRST_MS + number * PAYMENT_EVERY_SECONDS * 1000),
+      id: paymentId(number),
+    }),
+    postingAt: (share) => first + Math.floor(share * wanted.postings),
+  };
+}
+
+/** Drops the indexes of the tables that grow. Answers the statements that make them anew. */
+async function dropIndexes(sql: Sql): Promise<string[]> {
+  const found = await sql<{ drop: string; create: string }[]>`
+    SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS drop,
+           format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS create
+    FROM pg_constraint WHERE contype IN ('p', 'u') AND conrelid = ANY (${TABLES}::text[]::regclass[])
+    UNION ALL
+    SELECT format('DROP INDEX %s', indexrelid::regclass), pg_get_indexdef(indexrelid)
+    FROM pg_index i WHERE indrelid = ANY (${TABLES}::text[]::regclass[])
+      AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid)`;
+  for (const { drop } of found) await sql.unsafe(drop);
+  return found.map(({ create }) => create);
+}
+
+/**
+ * Cycles of three transfers: the hot wallet pays one, that one pays its neighbour, and the neighbour pays the hot wallet.
+ * Every balance is after each cycle what it was before, so each posting knows the balances that it leaves.
+ */
+async function addTransfers(sql: Sql, book: BenchBook, { postings, wallets }: Growth): Promise<void> {
+  const { organisationId, environment } = book.book;
+  const codes = [book.hot, ...book.wallets.slice(0, wallets)].map(walletAccount);
+  const last = Math.ceil(postings / 3) * 3 - 1;
+  const accounts = await sql<{ id: number; balance: number }[]>`
+    SELECT a.id, a.balance
+    FROM unnest(${codes}::text[]) WITH ORDINALITY AS w (code, slot)
+    JOIN ledger.accounts a ON a.organisation_id = ${organisationId} AND a.environment = ${environment} AND a.code = w.code
+    ORDER BY w.slot`;
+  const ids = accounts.map(({ id }) => id);
+  const balances = accounts.map(({ balance }) => balance);
+  // A UUID of version 7 that is made of the number alone, so that both tables know it.
+  await sql`
+    CREATE FUNCTION pg_temp.grown_id(number bigint, family text) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+      SELECT (lpad(to_hex(1735689600000 + number * 3000), 12, '0') || '7' || lpad(to_hex(number % 4096), 3, '0') || '8'
+              || family || lpad(to_hex(number), 14, '0'))::uuid
+    $$`;
+  await sql`
+    INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, effective_at, created_at)
+    SELECT ${organisationId}, ${environment}, pg_temp.grown_id(n, 'a'), 'grown/' || n, 'transfer',
+           'svc_' || lpad(n::text, 26, '0') || '_trf', made.at, made.at
+    FROM generate_series(0, ${last}::bigint) AS n,
+         LATERAL (SELECT ${FIRST}::timestamptz + n * make_interval(secs => ${TRANSFER_EVERY_SECONDS}) AS at) made`;
+  await sql`
+    INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount,
+                                 debit_balance_after, credit_balance_after, created_at)
+    SELECT ${organisationId}, ${environment}, pg_temp.grown_id(n, 'a'), (${ids}::bigint[])[debit], (${ids}::bigint[])[credit],
+           ${AMOUNT}, (${balances}::bigint[])[debit] - CASE step WHEN 0 THEN ${AMOUNT} ELSE 0 END,
+           (${balances}::bigint[])[credit] + CASE step WHEN 2 THEN 0 ELSE ${AMOUNT} END,
+           ${FIRST}::timestamptz + n * make_interval(secs => ${TRANSFER_EVERY_SECONDS})
+    FROM (SELECT n, n % 3 AS step, 2 + (n / 3) % ${wallets}::bigint AS one, 2 + (n / 3 + 1) % ${wallets}::bigint AS two
+          FROM generate_series(0, ${last}::bigint) AS n) cycle,
+         LATERAL (SELECT CASE step WHEN 0 THEN 1 WHEN 1 THEN one ELSE two END AS debit,
+                         CASE step WHEN 0 THEN one WHEN 1 THEN two ELSE 1 END AS credit) pair`;
+}
+
+/** Payments that nobody paid, each with the account number it was given: no money, so the books need none. */
+async function addPayments(sql: Sql, book: BenchBook, { payments }: Growth): Promise<void> {
+  const { organisationId, environment } = book.book;
+  await sql`
+    INSERT INTO payments (organisation_id, environment, id, version, method, status, base_amount, fee, amount_received,
+                          amount_credited, amount_refunding, amount_refunded, target_wallet_id, expires_at, created_at)
+    SELECT ${organisationId}, ${environment}, pg_temp.grown_id(n, 'b'), 2, 'bank_transfer', 'expired', 200000, 2000, 0, 0, 0, 0,
+           (${book.wallets}::uuid[])[1 + n % ${book.wallets.length}::bigint], made.at + interval '30 minutes', made.at
+    FROM generate_series(0, ${payments - 1}::bigint) AS n,
+         LATERAL (SELECT ${FIRST}::timestamptz + n * make_interval(secs => ${PAYMENT_EVERY_SECONDS}) AS at) made`;
+  await sql`
+    INSERT INTO virtual_accounts (organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name, account_name,
+                                  expires_at)
+    SELECT ${organisationId}, ${environment}, 'sandbox', lpad(n::text, 10, '0'), 'payment', pg_temp.grown_id(n, 'b'), 'Sandbox Bank',
+           'Bench', '2025-01-01'
+    FROM generate_series(0, ${payments - 1}::bigint) AS n`;
+}
+
+/** As pg_temp.grown_id makes it. */
+function paymentId(number: number): string {
+  const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
+  const text = `${hex(FIRST_MS + number * 3_000, 12)}7${hex(number % 4096, 3)}8b${hex(number, 14)}`;
+  return text.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
