@@ -43,6 +43,7 @@ export async function startBenchApi(
   book: BenchBook,
   temporalAddress: string,
   name = 'api',
+  more: NodeJS.ProcessEnv = {},
 ): Promise<BenchApi> {
   const key = newApiKey('test');
   await insertApiKey(
@@ -73,6 +74,7 @@ export async function startBenchApi(
     SANDBOX_RAIL_DELAY_MS: '0',
     RATE_LIMIT_PER_MINUTE: String(RATE_LIMIT_PER_MINUTE),
     LOG_LEVEL: 'info',
+    ...more,
   };
   await parts.start({
     name,

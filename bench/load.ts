@@ -6,6 +6,8 @@ export interface Load {
   url: string;
   connections: number;
   seconds: number;
+  /** Requests a second over all connections; as many as are answered when left out. */
+  perSecond?: number;
   /** Made anew for every call. */
   request: () => { method: 'GET' | 'POST'; path: string; headers: Record<string, string>; body?: string };
 }
@@ -17,11 +19,12 @@ const FAILED_SHARE_MAX = 0.01;
  * Answers of 2xx a second, and the latency in milliseconds. Throws when more than one in a hundred was anything else:
  * a refusal is no throughput. Fewer are told in the details: a machine at its limit times some requests out.
  */
-export async function runLoad({ url, connections, seconds, request }: Load): Promise<Sample> {
+export async function runLoad({ url, connections, seconds, perSecond, request }: Load): Promise<Sample> {
   const result = await autocannon({
     url: new URL(url).origin,
     connections,
     duration: seconds,
+    ...(perSecond !== undefined && { overallRate: perSecond }),
     requests: [{ setupRequest: (made) => ({ ...made, ...request() }) }],
   });
   const failed = result.non2xx + result.errors;

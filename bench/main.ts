@@ -21,9 +21,10 @@ import { flows } from './stages/flows.ts';
 import { growth } from './stages/growth.ts';
 import { http } from './stages/http.ts';
 import { ledger } from './stages/ledger.ts';
+import { memory } from './stages/memory.ts';
 import { processes } from './stages/processes.ts';
 
-const STAGES: Stage[] = [ledger, http, flows, growth, processes];
+const STAGES: Stage[] = [ledger, http, flows, growth, processes, memory];
 
 const RESULTS = fileURLToPath(new URL('../docs/performance/', import.meta.url));
 

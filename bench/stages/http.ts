@@ -6,6 +6,7 @@ import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
 import { runLoad } from '../load.ts';
 import { type Measured, measureInTurns, type Series } from '../measure.ts';
+import { type OtherLedger, openOtherLedgers } from '../otherLedgers.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
 const UNIT = 'requests/s';
@@ -21,7 +22,13 @@ export const http: Stage = {
     const book = await openBook(await bench.createDatabase('books'));
     try {
       const api = await startBenchApi(bench.parts, book, temporal);
-      return report(await measureInTurns(series(api, book, seconds), rounds, bench.say));
+      const others = await openOtherLedgers(process.env);
+      const measured = await measureInTurns(
+        [...series(api, book, seconds), ...others.map((other) => otherSeries(other, seconds))],
+        rounds,
+        bench.say,
+      );
+      return report(measured, others);
     } finally {
       await book.close();
     }
@@ -74,7 +81,15 @@ function series(api: BenchApi, book: BenchBook, seconds: number): Series[] {
   ];
 }
 
-function report(measured: Measured[]): StageResult {
+function otherSeries({ name, url, request }: OtherLedger, seconds: number): Series {
+  return {
+    name: `${name}: POST transaction, hot, ${CONNECTIONS} connections`,
+    unit: UNIT,
+    measure: () => runLoad({ url, connections: CONNECTIONS, seconds, request }),
+  };
+}
+
+function report(measured: Measured[], others: readonly OtherLedger[]): StageResult {
   const of = (name: string): Measured | undefined => measured.find((one) => one.name === name);
   const hot = of(transferName('hot', CONNECTIONS));
   const rate = hot?.median ?? Number.NaN;
@@ -101,6 +116,6 @@ function report(measured: Measured[]): StageResult {
         bars: measured,
       },
     ],
-    notes: [],
+    notes: others.length > 0 ? [] : ['No other ledger was named (FORMANCE_URL, BLNK_URL).'],
   };
 }
