@@ -127,6 +127,12 @@ describe('to the wallet that paid', () => {
   });
 });
 
+test('forty of one payment at once: all that fit are made, whoever is overtaken', async () => {
+  const { path } = await settled();
+  const answers = await Promise.all(Array.from({ length: 40 }, () => refund(path, { amount: 1_000 })));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+});
+
 describe('is refused', () => {
   test('past what was credited, also by many at once: exactly what fits is refunded', async () => {
     const { walletId, path } = await settled();

@@ -17,6 +17,7 @@ import { requireRail, resolveBankAccount } from '../rail.ts';
 import { throwRefusal } from '../refusals.ts';
 import { type Call, type Route, route, type Single } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, createdFilters, text } from '../schemas.ts';
+import { Turns } from '../turns.ts';
 import { refundView } from '../views.ts';
 import { requirePayment } from './payments.ts';
 
@@ -33,8 +34,11 @@ const createBody = z
 
 type CreateBody = z.infer<typeof createBody>;
 
-/** Other requests may refund, or complete a refund of, the same payment at the same time; more rounds are a fault. */
+/** Other processes, or a refund that completes, may overtake this one; more rounds are a fault. */
 const ROUNDS_MAX = 60;
+
+/** Each refund changes its payment's row, so a hundred at once would overtake each other thousands of times. */
+const turns = new Turns();
 
 const create = route({
   method: 'post',
@@ -43,22 +47,30 @@ const create = route({
   money: true,
   body: createBody,
   handle: async (call) => {
-    const { services, body, outcome } = call;
-    const id = newUuid();
-    let payment = await requirePayment(call);
+    const payment = await requirePayment(call);
     const destination = await readDestination(call, payment);
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const refund = draft(id, payment, body, destination);
-      const result: Single = { status: 201, data: refundView(refund) };
-      const movement = movementOf(call.caller.book, payment, refund, destination);
-      const posted = await services.journal.post({ ...movement, outcome: outcome(result) });
-      throwRefusal(posted);
-      if (posted.outcome !== 'conflict') return result;
-      payment = await requirePayment(call);
-    }
-    throw new Error(`a refund was overtaken ${ROUNDS_MAX} times`);
+    return await turns.take(payment.id, (waited) => refund(call, waited ? null : payment, destination));
   },
 });
+
+/** Posts it against the payment as it stands. `read`: the payment, if nobody can have changed it since it was read. */
+async function refund(
+  call: Call<CreateBody, unknown>,
+  read: Payment | null,
+  destination: Destination,
+): Promise<Single> {
+  const id = newUuid();
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const payment = round === 0 && read !== null ? read : await requirePayment(call);
+    const drafted = draft(id, payment, call.body, destination);
+    const result: Single = { status: 201, data: refundView(drafted) };
+    const movement = movementOf(call.caller.book, payment, drafted, destination);
+    const posted = await call.services.journal.post({ ...movement, outcome: call.outcome(result) });
+    throwRefusal(posted);
+    if (posted.outcome !== 'conflict') return result;
+  }
+  throw new Error(`a refund was overtaken ${ROUNDS_MAX} times`);
+}
 
 type Destination = { kind: 'wallet'; walletId: Uuid } | { kind: 'bank'; rail: string; account: PayerAccount };
 
