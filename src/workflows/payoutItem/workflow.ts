@@ -3,25 +3,30 @@
 //   1. Drive the bank transfer to its end. The first send takes the money out of the reserve, into transit, after the name
 //      enquiry.   Undo of both: amount and fee go back to the wallet when it cannot be sent, failed or came back.
 //   2. Without a payout flow that waits for it (the bank returned an item that had ended), roll the payout up again.
-import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { PayoutActivities } from '../../activities/payouts.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
+import { railReported } from '../bankTransfer/messages.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import type { PayoutItemInput, PayoutItemResult } from './messages.ts';
 
 const { sendPayoutItem, checkPayoutItem, giveUpPayoutItem, decidePayoutItem, rollUpPayout, recordAct } =
   proxyActivities<PayoutActivities & AttentionActivities>(MONEY_ACTIVITY);
 
+const STEPS = { send: sendPayoutItem, check: checkPayoutItem, give_up: giveUpPayoutItem, decide: decidePayoutItem };
+
 export async function payoutItem(input: PayoutItemInput): Promise<PayoutItemResult> {
-  const status = await driveBankTransfer(
-    input,
-    { send: sendPayoutItem, check: checkPayoutItem, give_up: giveUpPayoutItem, decide: decidePayoutItem },
-    { recordAct },
-  );
-  if (workflowInfo().parent === undefined) {
-    const attention = createAttention({ ...input, subject: input.transferId }, { recordAct });
-    await attention.untilPosted(() => rollUpPayout(input));
+  for (;;) {
+    const status = await driveBankTransfer(input, STEPS, { recordAct });
+    let news = false; // that comes during the roll-up: the bank may bounce what it paid a moment ago
+    setHandler(railReported, () => {
+      news = true;
+    });
+    if (workflowInfo().parent === undefined) {
+      const attention = createAttention({ ...input, subject: input.transferId }, { recordAct });
+      await attention.untilPosted(() => rollUpPayout(input));
+    }
+    if (!news) return { status: status === 'completed' ? 'completed' : 'failed' };
   }
-  return { status: status === 'completed' ? 'completed' : 'failed' };
 }

@@ -1,0 +1,176 @@
+// Terminating or cancelling a flow at any of its steps cannot break money. Each story is played while somebody ends the flow
+// right after every step's effect, before its answer is heard; the sweeper starts it again, and what it leaves behind is the
+// same as ever, to the kobo, event and bank transfer.
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { activityInfo } from '@temporalio/activity';
+import { requireUuid, type Uuid } from '../../src/ids.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
+import { payoutItemInput } from '../../src/movements/flowInputs.ts';
+import { findPayoutItem } from '../../src/records/payouts.ts';
+import { findMissingFlows, startAgain } from '../../src/sweeper/missingFlows.ts';
+import { toOutbox } from '../../src/workflows/flows.ts';
+import { payoutItemFlow } from '../../src/workflows/payoutItem/messages.ts';
+import { moneyActivities, startConductedWorker } from '../support/activities.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { type Outcome, openTheatre, type Stage } from '../support/stage.ts';
+import { recordingOf, STORIES, STORY_SETTINGS, type Story } from '../support/stories.ts';
+import { until } from '../support/until.ts';
+
+const LIMIT_MS = 900_000;
+const STORY_LIMIT_MS = 90_000;
+/** Twice a second, where the service's own sweeper works twice a minute. */
+const SWEEP_EVERY_MS = 500;
+
+/**
+ * Between them they take every step of every kind of flow, but for what operators decide about parked ones. None of them
+ * is one of a late return: its news could reach a flow in the moment in which it is ended here, and is then left for
+ * reconciliation to find (docs/decisions/sweeper.md).
+ */
+const ENDED = [
+  'payment-partialThenSettled',
+  'payment-lateCredit',
+  'inboundCredit-posted',
+  'withdrawal-neverReceived',
+  'withdrawal-returned',
+  'refund-neverReceived',
+  'refund-completed',
+  'payout-partiallyCompleted',
+  'payoutItem-neverReceived',
+  'reviewCase-credited',
+  'reviewCase-refusedThenSentBack',
+  'reviewCase-neverReceivedThenKept',
+  'reviewCase-breakSettled',
+];
+const TOLD = STORIES.filter((story) => ENDED.includes(recordingOf(story)));
+
+type How = 'terminated' | 'cancelled';
+const HOW: How[] = ['terminated', 'cancelled'];
+
+let flows: TestFlows;
+let worker: { stop: () => Promise<void> };
+let openStage: () => Promise<Stage>;
+let sweeping = true;
+let sweeper: Promise<void>;
+const told = new Map<string, Promise<Omit<Outcome, 'status'>>>();
+const how = new Map<Uuid, How>();
+/** `<organisation> <step>`: each step is ended once in each story. */
+const ended = new Set<string>();
+/** What else happens after a step of an organisation's flows, before its answer is heard. */
+const happens = new Map<Uuid, (step: string) => Promise<void>>();
+
+async function end(organisationId: Uuid): Promise<void> {
+  const { workflowId, runId } = activityInfo().workflowExecution ?? { workflowId: '', runId: '' };
+  const flow = flows.temporal.workflow.getHandle(workflowId, runId);
+  await (how.get(organisationId) === 'cancelled' ? flow.cancel() : flow.terminate('by mistake'));
+}
+
+async function sweep(): Promise<void> {
+  const { sql, journal } = flows.services;
+  while (sweeping) {
+    for await (const missing of findMissingFlows({ sql, client: flows.temporal }, { ageMinMs: 0 })) {
+      await startAgain(journal, missing);
+    }
+    await setTimeout(SWEEP_EVERY_MS);
+  }
+}
+
+async function tell(story: Story, stage: Stage): Promise<Omit<Outcome, 'status'>> {
+  const { path } = await story.play(stage);
+  if (path !== null) await stage.untilStatus(path, story.outcome.status);
+  const { status: _status, ...wanted } = story.outcome;
+  const text = JSON.stringify(wanted);
+  let traces = await stage.traces();
+  await until(
+    `${story.flow} ${story.ending} to leave behind what it should`,
+    async () => {
+      traces = await stage.traces();
+      return JSON.stringify(traces) === text;
+    },
+    STORY_LIMIT_MS,
+  ).catch(() => {}); // the difference says more
+  return traces;
+}
+
+const nameOf = (story: Story, ending: How): string => `${recordingOf(story)} ${ending}`;
+
+beforeAll(async () => {
+  flows = await startTestFlows({ settings: STORY_SETTINGS });
+  await flows.stopWorker();
+  openStage = await openTheatre(flows);
+  worker = await startConductedWorker(flows.services, (organisationId, name) => async (run) => {
+    const answer = await run();
+    const step = `${organisationId} ${name}`;
+    await happens.get(organisationId)?.(name);
+    if (how.has(organisationId) && !ended.has(step)) {
+      ended.add(step);
+      await end(organisationId);
+    }
+    return answer;
+  });
+  sweeper = sweep();
+  for (const ending of HOW) {
+    for (const story of TOLD) {
+      const stage = await openStage();
+      how.set(stage.organisationId, ending);
+      told.set(nameOf(story, ending), tell(story, stage));
+    }
+  }
+  await Promise.allSettled(told.values());
+}, LIMIT_MS);
+
+afterAll(async () => {
+  sweeping = false;
+  await sweeper;
+  await worker.stop();
+  const { findings } = await verifyLedger(flows.sql);
+  await flows.close();
+  expect(findings).toEqual([]);
+});
+
+describe.each(HOW)('%s after each step', (ending) => {
+  test.each(TOLD)('$flow: $ending', async (story) => {
+    const { status: _status, ...wanted } = story.outcome;
+    expect(await told.get(nameOf(story, ending))).toEqual(wanted);
+  });
+});
+
+test('a bounce that is told while a payout is rolled up is heard', async () => {
+  const stage = await openStage();
+  const sourceWalletId = await stage.wallet('owner', 103_000);
+  const items = [{ amount: 100_000, bankAccount: { accountNumber: '0123456789', bankCode: '058' } }];
+  const payout = await stage.money('/payouts', { sourceWalletId, items });
+  const [item] = payout.items as [{ id: string }];
+  await stage.untilStatus(`/payouts/${payout.id}`, 'completed');
+  await stage.untilQuiet(item.id);
+
+  // The bank tells once more that it paid, and bounces it while the item's flow rolls the payout up.
+  let bounced = false;
+  happens.set(stage.organisationId, async (step) => {
+    if (step !== 'rollUpPayout' || bounced) return;
+    bounced = true;
+    const { runId } = activityInfo().workflowExecution ?? { runId: '' };
+    await stage.endTransfer(item.id, 'return');
+    await until('the news to reach the flow', async () => {
+      const { events } = await flows.temporal.workflow.getHandle(item.id, runId).fetchHistory();
+      return (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length > 1;
+    });
+  });
+  const book = { organisationId: stage.organisationId, environment: 'test' as const };
+  const sourced = await findPayoutItem(flows.services.sql, book, requireUuid('payoutItem', item.id));
+  if (sourced === null) throw new Error('the item is not there');
+  await flows.services.journal.post({ book, outbox: [toOutbox(payoutItemFlow(payoutItemInput(book, sourced)))] });
+  await stage.untilEvent('payout.failed');
+  expect(await stage.traces()).toMatchObject({
+    money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+    events: ['payout.completed', 'payout.failed'],
+  });
+});
+
+test('every kind of flow was ended, at each of its steps', () => {
+  const steps = [...new Set([...ended].map((one) => one.split(' ')[1] ?? ''))];
+  const all = Object.keys(moneyActivities(flows.services));
+  // What operators decide about parked flows is not among these stories.
+  const isCounted = (step: string): boolean => !/^(decide|recordAct)/.test(step);
+  expect(steps.filter(isCounted).toSorted()).toEqual(all.filter(isCounted).toSorted());
+});
