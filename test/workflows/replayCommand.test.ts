@@ -78,7 +78,7 @@ describe('replays', () => {
 
   test('one with another step: names the event, what the code does instead, and where', () => {
     expect(answer.output).toMatch(
-      /withdrawal-completed\.json does not fit this code\.\n {2}event \d+\n {4}the history has {2}ActivityTaskScheduled sendMoney\n {4}this code gives {2}scheduleActivity sendWithdrawal\n {6}src\/workflows\/bankTransfer\/drive\.ts:\d+ .*\n {6}src\/workflows\/withdrawal\/workflow\.ts:\d+ .*\n {2}\[TMPRL1100\] /,
+      /withdrawal-completed\.json does not fit this code\.\n {2}event \d+\n {4}the history has {2}ActivityTaskScheduled sendMoney\n {4}this code gives {2}scheduleActivity sendWithdrawal\n {6}src\/workflows\/bankTransfer\/drive\.ts:\d+ .*\n(?: {6}src\/.*\n)* {6}src\/workflows\/withdrawal\/workflow\.ts:\d+ .*\n {2}\[TMPRL1100\] /,
     );
   });
 
