@@ -38,8 +38,8 @@ export const growth: Stage = {
   title:
     'One caller on a book of 10 thousand postings and payments, and on one of 10 million postings and 1 million payments.',
   run: async (bench) => {
-    const rounds = bench.quick ? 1 : 5;
-    const seconds = bench.quick ? 1 : 3;
+    const rounds = bench.quick ? 1 : 3;
+    const seconds = bench.quick ? 1 : 2;
     const small = await openPlace(bench, 'small', SMALL);
     const large = await openPlace(bench, 'large', bench.quick ? LARGE_QUICK : LARGE);
     try {

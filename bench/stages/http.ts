@@ -16,7 +16,7 @@ export const http: Stage = {
   name: 'http',
   title: `POST /wallets/:id/transfer with ${CONNECTIONS} connections; ${WALLETS.toLocaleString('en')} wallets. Hot: the settlement wallet is in every transfer.`,
   run: async (bench) => {
-    const rounds = bench.quick ? 1 : 5;
+    const rounds = bench.quick ? 1 : 3;
     const seconds = bench.quick ? 2 : 6;
     const temporal = await startBenchTemporal(bench.parts, bench.say);
     const book = await openBook(await bench.createDatabase('books'));
