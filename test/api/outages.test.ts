@@ -8,8 +8,8 @@ import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
 import { until } from '../support/until.ts';
 
-/** What every movement's statement contains. */
-const MOVEMENT = '"movements"';
+/** What the statement that moves a transfer's money contains, and no other: its business key. */
+const MOVEMENT = '_trf/transfer';
 
 // Health gives its checks 1.5 s and a request has 8 s; the rest is for a machine that is busy with something else.
 const HEALTH_SECONDS_MAX = 4;
