@@ -1,9 +1,11 @@
 // One organisation on which a day's commands are done, through the API and the sandbox bank as everybody does them, until
 // nothing is on its way any more.
 
-import { requireUuid } from '../../src/ids.ts';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import { setWalletStatus } from '../../src/records/walletStatus.ts';
+import { retry } from '../../src/workflows/attention/messages.ts';
 import type { Answer, Client, Resource, TestOrganisation } from '../support/api.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
 import type { Stage } from '../support/stage.ts';
@@ -255,6 +257,24 @@ export class World {
         await this.#postman.carry({ body, signature: signCallback(services.keyring, body, new Date()) });
       }),
     );
+    await this.#free();
+  }
+
+  /** The bank is back: operators have what waits for them go on. A flow that is not parked does not mind. */
+  async #free(): Promise<void> {
+    const waiting = await this.flows.sql<{ kind: 'withdrawal' | 'refund' | 'payoutItem'; id: Uuid }[]>`
+      SELECT kind, id FROM (
+        SELECT 'withdrawal' AS kind, organisation_id, id, status FROM withdrawals
+        UNION ALL SELECT 'refund', organisation_id, id, status FROM refunds
+        UNION ALL SELECT 'payoutItem', organisation_id, id, status FROM payout_items
+      ) open WHERE organisation_id = ${this.organisation.organisationId} AND status IN ('pending', 'processing')`;
+    for (const { kind, id } of waiting) {
+      try {
+        await this.flows.temporal.workflow.getHandle(publicId(kind, id)).signal(retry, OPERATOR);
+      } catch (error) {
+        if (!(error instanceof WorkflowNotFoundError)) throw error; // it has just ended, or is about to start
+      }
+    }
   }
 }
 
