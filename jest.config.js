@@ -14,6 +14,8 @@ export default {
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
   // Two workers beside one Postgres and one Temporal server are what two cores carry.
   maxWorkers: 2,
+  // Tests of one file that may run at the same time wait for timers and servers, and do little.
+  maxConcurrency: 12,
   // A worker that keeps something open is told of after this. Half a second, Jest's own value, is too short on a busy machine.
   workerGracefulExitTimeout: 10_000,
   // Far longer than any takes, for a machine that is busy with something else; a test that needs more says so itself.

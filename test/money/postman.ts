@@ -9,17 +9,25 @@ interface Callback {
   signature: string;
 }
 
+/** What is on its way to one organisation. */
+interface Round {
+  random: () => number;
+  underway: number;
+}
+
 export interface Postman {
   /** Where the bank sends its callbacks. */
   url: string;
-  /** From now on it delivers to this address, and its moods come from this seed. */
-  serve: (to: string, seed: number) => void;
+  /** From now on it delivers to this address. */
+  serve: (to: string) => void;
+  /** From now on its moods about the callbacks of this organisation come from this seed. */
+  beMoody: (organisationId: string, seed: number) => void;
   /** Carries one of this organisation's callbacks again, by its number; nothing when there are none. */
   repeat: (organisationId: string, number: number) => Promise<void>;
   /** Carries a callback of the caller's own. */
   carry: (callback: Callback) => Promise<void>;
-  /** Callbacks that it took and has not delivered yet. */
-  underway: () => number;
+  /** Callbacks of this organisation that it took and has not delivered yet. */
+  underway: (organisationId: string) => number;
   /** Answers of the API that were not 200. */
   refused: string[];
   close: () => Promise<void>;
@@ -31,26 +39,35 @@ const LATE_MAX_MS = 300;
 
 export async function startPostman(): Promise<Postman> {
   let address = '';
-  let random = createRandom(0);
-  let underway = 0;
+  const rounds = new Map<string, Round>();
   const taken: Callback[] = [];
   const refused: string[] = [];
 
-  async function carry({ body, signature }: Callback): Promise<void> {
-    underway += 1;
+  function roundOf({ body }: Callback): Round {
+    const { contract } = JSON.parse(body) as { contract: string };
+    const round = rounds.get(contract);
+    if (round === undefined) throw new Error(`a callback about somebody unknown: ${contract}`);
+    return round;
+  }
+
+  async function carry(callback: Callback): Promise<void> {
+    const { body, signature } = callback;
+    const round = roundOf(callback);
+    round.underway += 1;
     try {
       const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
       const response = await fetch(address, { method: 'POST', headers, body });
       const answer = await response.text();
       if (response.status !== 200) refused.push(answer);
     } finally {
-      underway -= 1;
+      round.underway -= 1;
     }
   }
 
   /** Delivers in the mood of the moment; answers the status that the bank gets. */
   async function deliver(callback: Callback): Promise<number> {
-    switch (moodOf(random())) {
+    const round = roundOf(callback);
+    switch (moodOf(round.random())) {
       case 'straight':
         await carry(callback);
         return 200;
@@ -58,11 +75,11 @@ export async function startPostman(): Promise<Postman> {
         await Promise.all([carry(callback), carry(callback)]);
         return 200;
       case 'late':
-        underway += 1;
+        round.underway += 1;
         setTimeout(() => {
-          underway -= 1;
+          round.underway -= 1;
           void carry(callback);
-        }, random() * LATE_MAX_MS);
+        }, round.random() * LATE_MAX_MS);
         return 200;
       case 'lost':
         return 503;
@@ -86,9 +103,11 @@ export async function startPostman(): Promise<Postman> {
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    serve: (to, seed) => {
+    serve: (to) => {
       address = to;
-      random = createRandom(seed);
+    },
+    beMoody: (organisationId, seed) => {
+      rounds.set(organisationId, { random: createRandom(seed), underway: 0 });
     },
     repeat: async (organisationId, number) => {
       const theirs = taken.filter(({ body }) => body.includes(organisationId));
@@ -96,7 +115,7 @@ export async function startPostman(): Promise<Postman> {
       if (callback !== undefined) await carry(callback);
     },
     carry,
-    underway: () => underway,
+    underway: (organisationId) => rounds.get(organisationId)?.underway ?? 0,
     refused,
     close: () =>
       new Promise<void>((resolve) => {

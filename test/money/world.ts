@@ -59,7 +59,7 @@ export class World {
   }
 
   async live({ moods, batches }: Day, stage: Stage): Promise<void> {
-    this.#postman.serve(`${this.flows.urls.test}/rails/sandbox/callbacks`, moods);
+    this.#postman.beMoody(this.organisation.organisationId, moods);
     await stage.shortenWindows(WINDOW_MS);
     for (let count = 0; count < WALLETS; count += 1) {
       const id = await this.flows.createWallet(this.#api);
@@ -224,7 +224,7 @@ export class World {
           this.#count('sandbox_bank.callbacks'),
           this.#count('outbox'),
         ]);
-        return left.every(Boolean) && this.#postman.underway() === 0;
+        return left.every(Boolean) && this.#postman.underway(this.organisation.organisationId) === 0;
       },
       SETTLED_LIMIT_MS,
     );

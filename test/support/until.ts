@@ -2,7 +2,13 @@
 
 /** Far longer than anything takes: it ends a wait in vain and is no measure of speed. Shorter than Jest's own limit. */
 const LIMIT_MS = 180_000;
-const POLL_MS = 10;
+/**
+ * The pause between two looks is a share of the time waited so far: what comes soon is seen at once, and a long wait, of
+ * which there are many at a time, leaves the processor to those who are waited for.
+ */
+const PAUSE_MIN_MS = 10;
+const PAUSE_MAX_MS = 100;
+const PAUSE_SHARE = 1 / 8;
 
 /** The first answer of `look` that is neither undefined, null nor false. Fails with `what` when it does not come. */
 export async function until<Found>(
@@ -10,11 +16,13 @@ export async function until<Found>(
   look: () => Promise<Found | undefined | null | false> | Found | undefined | null | false,
   limitMs: number = LIMIT_MS,
 ): Promise<Found> {
-  const deadline = Date.now() + limitMs;
+  const began = Date.now();
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== null && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`waited ${limitMs} ms in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const waited = Date.now() - began;
+    if (waited > limitMs) throw new Error(`waited ${limitMs} ms in vain for ${what}`);
+    const pause = Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, waited * PAUSE_SHARE));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }

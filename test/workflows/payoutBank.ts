@@ -9,7 +9,7 @@ import { type BankRail, RailRefused, type TransferInstruction, type TransferRepo
 import { Rails } from '../../src/rail/rails.ts';
 import { type FlowMessage, taskQueueOf } from '../../src/workflows/flows.ts';
 import { payoutItemFlow } from '../../src/workflows/payoutItem/messages.ts';
-import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { testStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -26,10 +26,10 @@ export class ObedientBank {
   readonly names = new Map<string, string | null>();
   /** Awaited before every answer to a send. */
   gate: Promise<void> = Promise.resolve();
-  /** Thrown by the next sends, before the bank has seen them. */
-  readonly sendFaults: Error[] = [];
-  /** While set, name enquiry throws it. */
-  enquiryFault: Error | null = null;
+  /** By account number: thrown by the next send to it, before the bank has seen it. */
+  readonly sendFaults = new Map<string, Error>();
+  /** By account number: thrown by every name enquiry about it. */
+  readonly enquiryFaults = new Map<string, Error>();
 
   /** Its side of the port, in place of the sandbox bank's. */
   behind(rails: Rails): Rails {
@@ -38,7 +38,8 @@ export class ObedientBank {
     const rail: BankRail = {
       ...sandbox,
       resolveAccount: ({ accountNumber }) => {
-        if (this.enquiryFault !== null) return Promise.reject(this.enquiryFault);
+        const fault = this.enquiryFaults.get(accountNumber);
+        if (fault !== undefined) return Promise.reject(fault);
         const accountName = this.names.get(accountNumber);
         return Promise.resolve(accountName === null ? null : { accountName: accountName ?? 'ADA OBI' });
       },
@@ -57,7 +58,8 @@ export class ObedientBank {
 
   async #take({ reference, accountNumber }: TransferInstruction): Promise<TransferReport> {
     await this.gate;
-    const fault = this.sendFaults.shift();
+    const fault = this.sendFaults.get(accountNumber);
+    this.sendFaults.delete(accountNumber);
     if (fault !== undefined) throw fault;
     this.sends.set(reference, (this.sends.get(reference) ?? 0) + 1);
     const known = this.taken.get(reference);
@@ -103,12 +105,12 @@ export interface PayoutFlows {
   start: (payoutId: string) => Promise<void>;
   /** Starts the flow of a payout once more, though one of that id ran before. */
   startAgain: (payoutId: string) => Promise<void>;
-  /** What the bank's callback makes the API do: wake the item's flow. */
-  tell: (payout: Resource, itemId: string) => Promise<void>;
-  untilStatus: (payoutId: string, ...statuses: string[]) => Promise<Resource>;
+  /** What the bank's callback makes the API do: wake the item's flow. `owner`, here and below: by default the first organisation. */
+  tell: (payout: Resource, itemId: string, owner?: TestOrganisation) => Promise<void>;
+  untilStatus: (payoutId: string, status: string, owner?: TestOrganisation) => Promise<Resource>;
   events: (payoutId: string) => Promise<{ type: string; data: Record<string, unknown> }[]>;
-  /** Balances of the accounts that begin so, as the sums of their postings. */
-  balances: (codePrefix: string) => Promise<number>;
+  /** Balances of the accounts that begin so, as the sums of their postings; without an owner, everybody's. */
+  balances: (codePrefix: string, owner?: TestOrganisation) => Promise<number>;
   close: () => Promise<void>;
 }
 
@@ -149,8 +151,8 @@ export async function startPayoutFlows(
     start: async (payoutId) => await startFlow(temporal, taskQueue, await messageOf(payoutId)),
     startAgain: async (payoutId) =>
       await startFlow(temporal, taskQueue, { ...(await messageOf(payoutId)), again: true }),
-    tell: async (payout, itemId) => {
-      const { organisationId } = api.organisation;
+    tell: async (payout, itemId, owner = api.organisation) => {
+      const { organisationId } = owner;
       await startFlow(
         temporal,
         taskQueue,
@@ -164,21 +166,21 @@ export async function startPayoutFlows(
         }),
       );
     },
-    untilStatus: (payoutId, ...statuses) =>
-      until(`${payoutId} to be ${statuses.join(' or ')}`, async () => {
-        const { data } = await api.test.get(`/payouts/${payoutId}`);
-        return statuses.includes(data.status) && data;
+    untilStatus: (payoutId, status, owner = api.organisation) =>
+      until(`${payoutId} to be ${status}`, async () => {
+        const { data } = await owner.test.get(`/payouts/${payoutId}`);
+        return data.status === status && data;
       }),
     events: async (payoutId) => [
       ...(await api.sql<{ type: string; data: Record<string, unknown> }[]>`
         SELECT type, data FROM events WHERE resource = ${payoutId} ORDER BY created_at, id`),
     ],
-    balances: async (codePrefix) => {
+    balances: async (codePrefix, owner) => {
       const [row] = await api.sql<{ balance: number }[]>`
         SELECT coalesce(sum(CASE WHEN p.credit_account_id = a.id THEN p.amount ELSE -p.amount END), 0)::bigint AS balance
         FROM ledger.accounts a JOIN ledger.postings p
           ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
-        WHERE starts_with(a.code, ${codePrefix})`;
+        WHERE starts_with(a.code, ${codePrefix}) ${owner === undefined ? api.sql`` : api.sql`AND a.organisation_id = ${owner.organisationId}`}`;
       return row?.balance ?? 0;
     },
     close: async () => {

@@ -1,8 +1,8 @@
 // A payout to each of its endings on a real Temporal server, with every step run twice, and again with every step's first
-// answer lost: the money is the same as if each had run once.
+// answer lost: the money is the same as if each had run once. The payouts run at the same time, each in an organisation of its own.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import type { Resource } from '../support/api.ts';
+import type { Resource, TestOrganisation } from '../support/api.ts';
 import { until } from '../support/until.ts';
 import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
 
@@ -36,24 +36,43 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     expect([reserved, inTransit]).toEqual([0, 0]);
   });
 
-  /** A payout from a wallet of its own, under way. */
-  async function startPayout(
-    items: object[],
-  ): Promise<{ payout: Resource; sourceWalletId: string; itemIds: string[] }> {
-    const sourceWalletId = await flows.api.createWallet(undefined, { balance: FUNDS });
-    const { data, text, status } = await flows.api.test.money('/payouts', { sourceWalletId, items });
+  interface Started {
+    payout: Resource;
+    owner: TestOrganisation;
+    sourceWalletId: string;
+    itemIds: string[];
+    untilStatus: (status: string) => Promise<Resource>;
+    /** Of the accounts of its owner that begin so. */
+    balances: (codePrefix: string) => Promise<number>;
+  }
+
+  /** A payout of an organisation of its own, under way. */
+  async function startPayout(items: object[]): Promise<Started> {
+    const owner = await flows.api.createOrganisation();
+    const sourceWalletId = await flows.api.createWallet(owner.test, { balance: FUNDS });
+    const { data, text, status } = await owner.test.money('/payouts', { sourceWalletId, items });
     if (status !== 202) throw new Error(text);
     await flows.start(data.id);
-    return { payout: data, sourceWalletId, itemIds: (data.items as Resource[]).map(({ id }) => id) };
+    return {
+      payout: data,
+      owner,
+      sourceWalletId,
+      itemIds: (data.items as Resource[]).map(({ id }) => id),
+      untilStatus: (wanted) => flows.untilStatus(data.id, wanted, owner),
+      balances: (codePrefix) => flows.balances(codePrefix, owner),
+    };
   }
 
   const told = async (payoutId: string) =>
     (await flows.events(payoutId)).map(({ type, data }) => [type, data.successCount, data.failureCount]);
 
-  test('completed: every amount leaves through the rail and every fee is earned', async () => {
-    const [paid, earned] = [await flows.balances('clearing:'), await flows.balances('income:')];
-    const { payout, sourceWalletId, itemIds } = await startPayout([to(GOOD), to(GOOD, 250_000), to(GOOD, 1)]);
-    const done = await flows.untilStatus(payout.id, 'completed');
+  test.concurrent('completed: every amount leaves through the rail and every fee is earned', async () => {
+    const { payout, sourceWalletId, itemIds, untilStatus, balances } = await startPayout([
+      to(GOOD),
+      to(GOOD, 250_000),
+      to(GOOD, 1),
+    ]);
+    const done = await untilStatus('completed');
     expect(done).toMatchObject({ successCount: 3, failureCount: 0 });
     for (const item of done.items as Resource[]) {
       expect(item).toMatchObject({
@@ -64,8 +83,8 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     }
     const fees = 3_000 + 4_500 + 2_500;
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 350_001 - fees);
-    expect((await flows.balances('clearing:')) - paid).toBe(350_001 - FUNDS);
-    expect((await flows.balances('income:')) - earned).toBe(fees);
+    expect(await balances('clearing:')).toBe(350_001 - FUNDS);
+    expect(await balances('income:')).toBe(fees);
     expect(await flows.events(payout.id)).toEqual([
       {
         type: 'payout.completed',
@@ -85,8 +104,8 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     expect(itemIds.map((id) => flows.bank.sends.get(id))).toEqual([1, 1, 1]);
   });
 
-  test('partially completed: a failed item comes back and leaves the others alone, whatever was wrong with it', async () => {
-    const { payout, sourceWalletId, itemIds } = await startPayout([
+  test.concurrent('partially completed: a failed item comes back and leaves the others alone, whatever was wrong with it', async () => {
+    const { payout, sourceWalletId, itemIds, untilStatus } = await startPayout([
       to(REJECTED),
       to(GOOD),
       to(UNKNOWN),
@@ -94,7 +113,7 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
       to(DENIED),
       to(GOOD, 20_000),
     ]);
-    const done = await flows.untilStatus(payout.id, 'partially_completed');
+    const done = await untilStatus('partially_completed');
     expect(done).toMatchObject({ successCount: 2, failureCount: 4 });
     expect((done.items as Resource[]).map(({ status, failureReason }) => [status, failureReason])).toEqual([
       ['failed', 'Account closed'],
@@ -110,41 +129,44 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     expect([2, 3].map((place) => flows.bank.sends.get(itemIds[place] ?? ''))).toEqual([undefined, undefined]);
   });
 
-  test('failed: the wallet is whole again', async () => {
-    const { payout, sourceWalletId } = await startPayout([to(REJECTED), to(UNKNOWN), to(REJECTED, 1)]);
-    await flows.untilStatus(payout.id, 'failed');
+  test.concurrent('failed: the wallet is whole again', async () => {
+    const { payout, sourceWalletId, untilStatus } = await startPayout([to(REJECTED), to(UNKNOWN), to(REJECTED, 1)]);
+    await untilStatus('failed');
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
     expect(await told(payout.id)).toEqual([['payout.failed', 0, 3]]);
   });
 
-  test('returned late: each bounce comes back once, and status and events follow the rule again', async () => {
-    const earned = await flows.balances('income:');
-    const { payout, sourceWalletId, itemIds } = await startPayout([to(GOOD), to(GOOD, 50_000), to(GOOD, 10_000)]);
-    await flows.untilStatus(payout.id, 'completed');
+  test.concurrent('returned late: each bounce comes back once, and status and events follow the rule again', async () => {
+    const { payout, owner, sourceWalletId, itemIds, untilStatus, balances } = await startPayout([
+      to(GOOD),
+      to(GOOD, 50_000),
+      to(GOOD, 10_000),
+    ]);
+    await untilStatus('completed');
     const [first, second, third] = itemIds as [string, string, string];
 
     flows.bank.end(second, 'returned');
-    await flows.tell(payout, second);
-    const after = await flows.untilStatus(payout.id, 'partially_completed');
+    await flows.tell(payout, second, owner);
+    const after = await untilStatus('partially_completed');
     expect(after).toMatchObject({ successCount: 2, failureCount: 1 });
     expect((after.items as Resource[])[1]).toMatchObject({ status: 'failed', failureReason: 'Account dormant' });
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000 - 12_500);
 
     // The same news again changes nothing.
-    await flows.tell(payout, second);
+    await flows.tell(payout, second, owner);
     await flows.temporal.workflow.getHandle(second).result();
     expect(await told(payout.id)).toHaveLength(2);
 
     // The status stays, and the caller is told all the same.
     flows.bank.end(first, 'returned');
-    await flows.tell(payout, first);
+    await flows.tell(payout, first, owner);
     await until('the second bounce to be told', async () => (await told(payout.id)).length === 3);
 
     flows.bank.end(third, 'returned');
-    await flows.tell(payout, third);
-    await flows.untilStatus(payout.id, 'failed');
+    await flows.tell(payout, third, owner);
+    await untilStatus('failed');
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
-    expect(await flows.balances('income:')).toBe(earned);
+    expect(await balances('income:')).toBe(0);
     expect(await told(payout.id)).toEqual([
       ['payout.completed', 3, 0],
       ['payout.partially_completed', 2, 1],
@@ -153,12 +175,14 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     ]);
   });
 
-  test('returned late, all at the same time: the last event tells of all of them', async () => {
-    const { payout, sourceWalletId, itemIds } = await startPayout(Array.from({ length: 6 }, () => to(GOOD)));
-    await flows.untilStatus(payout.id, 'completed');
+  test.concurrent('returned late, all at the same time: the last event tells of all of them', async () => {
+    const { payout, owner, sourceWalletId, itemIds, untilStatus } = await startPayout(
+      Array.from({ length: 6 }, () => to(GOOD)),
+    );
+    await untilStatus('completed');
     for (const itemId of itemIds) flows.bank.end(itemId, 'returned');
-    await Promise.all(itemIds.map((itemId) => flows.tell(payout, itemId)));
-    await flows.untilStatus(payout.id, 'failed');
+    await Promise.all(itemIds.map((itemId) => flows.tell(payout, itemId, owner)));
+    await untilStatus('failed');
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
     expect((await told(payout.id)).at(-1)).toEqual(['payout.failed', 0, 6]);
     await Promise.all(itemIds.map((itemId) => flows.temporal.workflow.getHandle(itemId).result()));

@@ -1,6 +1,7 @@
 // What a payout does when something is in its way: a bank that does not answer or does not decide, a worker that dies, an
-// operator who ends its flows. The money is never doubled and no item is forgotten.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+// operator who ends its flows. The money is never doubled and no item is forgotten. The tests wait much, so they do it at the
+// same time, each with a wallet of its own and with accounts of its own where the bank misbehaves.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
@@ -12,6 +13,14 @@ import { until } from '../support/until.ts';
 import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
 
 const [GOOD, HELD, REJECTED] = ['1000000001', '1000000002', '1000000003'] as const;
+/** Accounts about which the bank does not answer, each in the one test that names it. */
+const [SEND_LOST, SEND_DIES, ...ENQUIRY_FAILS] = [
+  '2000000001',
+  '2000000002',
+  '3000000001',
+  '3000000002',
+  '3000000003',
+] as const;
 const FUNDS = 10_000_000;
 const AWAY = new RailUnavailable('the bank does not answer');
 const to = (accountNumber: string, more: object = {}) => ({
@@ -69,10 +78,10 @@ async function decide(payout: Resource, itemId: string): Promise<void> {
 
 const isOver = async (id: string): Promise<boolean> => (await handle(id).describe()).status.name !== 'RUNNING';
 
-test('a bank that does not answer delays an item and never fails it', async () => {
-  flows.bank.sendFaults.push(AWAY);
-  const { payout, itemIds } = await startPayout([to(GOOD)]);
-  await until('the send whose answer was lost', () => flows.bank.sendFaults.length === 0);
+test.concurrent('a bank that does not answer delays an item and never fails it', async () => {
+  flows.bank.sendFaults.set(SEND_LOST, AWAY);
+  const { payout, itemIds } = await startPayout([to(SEND_LOST)]);
+  await until('the send whose answer was lost', () => !flows.bank.sendFaults.has(SEND_LOST));
   // It is unknown whether the bank got it. Here it had.
   const [itemId] = itemIds as [string];
   flows.bank.taken.set(itemId, { reference: itemId, status: 'completed', sessionId: 'found', reason: null });
@@ -82,15 +91,11 @@ test('a bank that does not answer delays an item and never fails it', async () =
 });
 
 describe('without name enquiry an item stays in the reserve and its flow parks', () => {
-  afterEach(() => {
-    flows.bank.enquiryFault = null;
-  });
-
-  async function parked(): Promise<
-    Made & { itemId: string; resolve: (action: string, operator: string) => Promise<unknown> }
-  > {
-    flows.bank.enquiryFault = AWAY;
-    const made = await startPayout([to(GOOD)]);
+  async function parked(
+    accountNumber: string,
+  ): Promise<Made & { itemId: string; resolve: (action: string, operator: string) => Promise<unknown> }> {
+    flows.bank.enquiryFaults.set(accountNumber, AWAY);
+    const made = await startPayout([to(accountNumber)]);
     const [itemId] = made.itemIds as [string];
     await until('the item to be parked', async () => {
       const { count } = await flows.temporal.workflow.count(
@@ -104,19 +109,19 @@ describe('without name enquiry an item stays in the reserve and its flow parks',
     return { ...made, itemId, resolve };
   }
 
-  test('and goes on when it is back', async () => {
-    const { payout, itemId, resolve } = await parked();
-    flows.bank.enquiryFault = null;
+  test.concurrent('and goes on when it is back', async () => {
+    const { payout, itemId, resolve } = await parked(ENQUIRY_FAILS[0]);
+    flows.bank.enquiryFaults.delete(ENQUIRY_FAILS[0]);
     await resolve('retry', 'ngozi');
     await flows.untilStatus(payout.id, 'completed');
     expect(flows.bank.sends.get(itemId)).toBe(1);
   });
 
-  test.each([
-    ['fail', 'failed', 0],
-    ['complete', 'completed', 103_000],
-  ] as const)('and two operators may %s it, out of the reserve', async (action, status, spent) => {
-    const { payout, sourceWalletId, resolve } = await parked();
+  test.concurrent.each([
+    ['fail', 'failed', 0, ENQUIRY_FAILS[1]],
+    ['complete', 'completed', 103_000, ENQUIRY_FAILS[2]],
+  ] as const)('and two operators may %s it, out of the reserve', async (action, status, spent, accountNumber) => {
+    const { payout, sourceWalletId, resolve } = await parked(accountNumber);
     await resolve(action, 'ngozi');
     await resolve(action, 'tunde');
     await flows.untilStatus(payout.id, status);
@@ -124,15 +129,15 @@ describe('without name enquiry an item stays in the reserve and its flow parks',
   });
 });
 
-test('a worker that dies between taking the money out of the reserve and sending it: held once, sent once', async () => {
-  flows.bank.sendFaults.push(new Error('the worker died'));
-  const { payout, sourceWalletId, itemIds } = await startPayout([to(GOOD)]);
+test.concurrent('a worker that dies between taking the money out of the reserve and sending it: held once, sent once', async () => {
+  flows.bank.sendFaults.set(SEND_DIES, new Error('the worker died'));
+  const { payout, sourceWalletId, itemIds } = await startPayout([to(SEND_DIES)]);
   await flows.untilStatus(payout.id, 'completed');
   expect(flows.bank.sends.get(itemIds[0] ?? '')).toBe(1);
   expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000);
 });
 
-test('steps that run many times at the same time move the money and tell of it once', async () => {
+test.concurrent('steps that run many times at the same time move the money and tell of it once', async () => {
   const { payout, sourceWalletId, itemIds } = await createPayout([to(GOOD), to(REJECTED)]);
   const steps = createPayoutActivities(flows.api.services);
   const book = { organisationId: flows.api.organisation.organisationId, environment: 'test' as const };
@@ -145,7 +150,7 @@ test('steps that run many times at the same time move the money and tell of it o
   expect(await flows.events(payout.id)).toHaveLength(1);
 });
 
-test('an item whose flow an operator ended is taken up again by its payout', async () => {
+test.concurrent('an item whose flow an operator ended is taken up again by its payout', async () => {
   const { payout, itemIds } = await startPayout([to(HELD), to(GOOD)]);
   const [held] = itemIds as [string];
   await untilTaken(held);
@@ -155,9 +160,9 @@ test('an item whose flow an operator ended is taken up again by its payout', asy
   await decide(payout, held);
   await flows.untilStatus(payout.id, 'completed');
   expect(flows.bank.sends.get(held)).toBe(1);
-}, 60_000);
+});
 
-test('a payout whose flow an operator ended leaves its items running, and ends when it is started again', async () => {
+test.concurrent('a payout whose flow an operator ended leaves its items running, and ends when it is started again', async () => {
   const { payout, itemIds } = await startPayout([to(HELD), to(GOOD)]);
   const [held] = itemIds as [string];
   await untilTaken(held);
@@ -173,9 +178,9 @@ test('a payout whose flow an operator ended leaves its items running, and ends w
   await flows.untilStatus(payout.id, 'completed');
   expect(await handle(payout.id).result()).toEqual({ status: 'completed' });
   expect(await flows.events(payout.id)).toHaveLength(1);
-}, 60_000);
+});
 
-test('cancelling a payout cancels no transfer', async () => {
+test.concurrent('cancelling a payout cancels no transfer', async () => {
   const { payout, itemIds } = await startPayout([to(HELD)]);
   const [held] = itemIds as [string];
   await untilTaken(held);
@@ -187,9 +192,9 @@ test('cancelling a payout cancels no transfer', async () => {
   expect(await itemStatuses(payout.id)).toEqual(['completed']);
   await flows.startAgain(payout.id);
   await flows.untilStatus(payout.id, 'completed');
-}, 60_000);
+});
 
-test('a page that is cancelled starts no more items, cancels none, and is run again', async () => {
+test.concurrent('a page that is cancelled starts no more items, cancels none, and is run again', async () => {
   const { payout, itemIds } = await startPayout(Array.from({ length: WINDOW + 1 }, () => to(HELD, { amount: 1_000 })));
   const first = itemIds.slice(0, WINDOW);
   await Promise.all(first.map(untilTaken));
@@ -201,9 +206,9 @@ test('a page that is cancelled starts no more items, cancels none, and is run ag
   await Promise.all(itemIds.map((itemId) => decide(payout, itemId)));
   await flows.untilStatus(payout.id, 'completed');
   expect(new Set(itemIds.map((itemId) => flows.bank.sends.get(itemId)))).toEqual(new Set([1]));
-}, 60_000);
+});
 
-test('items that the bank does not decide do not stand in front of the others', async () => {
+test.concurrent('items that the bank does not decide do not stand in front of the others', async () => {
   const many = Array.from({ length: WINDOW }, () => to(HELD, { amount: 1_000 }));
   const { payout, itemIds } = await startPayout([...many, to(GOOD), to(GOOD)]);
   await until(
@@ -214,9 +219,9 @@ test('items that the bank does not decide do not stand in front of the others', 
   expect(new Set((await itemStatuses(payout.id)).slice(0, WINDOW))).toEqual(new Set(['processing']));
   await Promise.all(held.map((itemId) => decide(payout, itemId)));
   await flows.untilStatus(payout.id, 'completed');
-}, 60_000);
+});
 
-test('what comes back to a wallet that was closed meanwhile waits for a person', async () => {
+test.concurrent('what comes back to a wallet that was closed meanwhile waits for a person', async () => {
   const sourceWalletId = await flows.api.createWallet(undefined, { balance: 103_000 });
   const { data: payout } = await flows.api.test.money('/payouts', { sourceWalletId, items: [to(GOOD)] });
   await flows.start(payout.id);
