@@ -12,8 +12,8 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
-  // Two workers beside one Postgres and one Temporal server are what two cores carry.
-  maxWorkers: 2,
+  // One more than the cores of a small machine: most files wait, for timers and for the Temporal server, while others work.
+  maxWorkers: 3,
   // Tests of one file that may run at the same time wait for timers and servers, and do little.
   maxConcurrency: 12,
   // A worker that keeps something open is told of after this. Half a second, Jest's own value, is too short on a busy machine.

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const FUNDS = 1_000_000;
 const HELD = 103_000;
-/** Each test has an account of its own, so that they do not wait for one another's rail. */
+/** Each test has an account of its own, so that none waits for another's rail, and they run at the same time. */
 let accounts = 1_111_111_110;
 
 async function withdraw(behaviour = 'unavailable') {
@@ -73,7 +73,7 @@ const audited = async (id: string) =>
 const retryRequest = { action: 'retry', reason: 'the bank is back', operator: 'ngozi' };
 
 describe('a rail that stays away', () => {
-  test('parks the flow: found by Attention, money untouched; the update retry lets it go on', async () => {
+  test.concurrent('parks the flow: found by Attention, money untouched; the update retry lets it go on', async () => {
     const { walletId, id, path, flow, setBehaviour } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
@@ -85,7 +85,7 @@ describe('a rail that stays away', () => {
     expect(await audited(id)).toEqual(['ngozi resolve:retry']);
   });
 
-  test('is refused a resolution that makes no sense, with words that say what to do', async () => {
+  test.concurrent('is refused a resolution that makes no sense, with words that say what to do', async () => {
     const { id, flow, setBehaviour, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const refused = async (args: object) =>
@@ -100,7 +100,7 @@ describe('a rail that stays away', () => {
     await flows.untilStatus(path, 'completed');
   });
 
-  test('takes two operators to put the money back without the rail’s word', async () => {
+  test.concurrent('takes two operators to put the money back without the rail’s word', async () => {
     const { walletId, id, path, flow } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const fail = { action: 'fail', reason: 'the bank confirmed by letter', operator: 'ngozi', evidence: 'TICKET-1' };
@@ -116,7 +116,7 @@ describe('a rail that stays away', () => {
     expect(await audited(id)).toEqual(['tunde resolve:fail']);
   });
 
-  test('takes two operators to post it as paid out', async () => {
+  test.concurrent('takes two operators to post it as paid out', async () => {
     const { walletId, id, path, flow } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const complete = { action: 'complete', reason: 'the statement shows it', operator: 'ngozi' };
@@ -126,7 +126,7 @@ describe('a rail that stays away', () => {
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
   });
 
-  test('frees many at once by a query', async () => {
+  test.concurrent('frees many at once by a query', async () => {
     const parked = await Promise.all([withdraw(), withdraw(), withdraw()]);
     await Promise.all(parked.map(({ id }) => untilParked(id, 'rail_unreachable')));
     await Promise.all(parked.map(({ setBehaviour }) => setBehaviour('complete')));
@@ -154,7 +154,7 @@ describe('the command line', () => {
     return JSON.parse(stdout);
   };
 
-  test('lists a parked flow, shows what it waits for, and frees it by a query', async () => {
+  test.concurrent('lists a parked flow, shows what it waits for, and frees it by a query', async () => {
     const { walletId, id, path, setBehaviour } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const byWallet = ['--query', `WalletId = '${walletId}'`];
@@ -171,7 +171,7 @@ describe('the command line', () => {
     await until('the list to be empty', async () => ((await cli('list', ...byWallet)) as unknown[]).length === 0);
   });
 
-  test('resolves one, and tells a refusal in one line', async () => {
+  test.concurrent('resolves one, and tells a refusal in one line', async () => {
     const { id, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const resolution = ['resolve', id, '--reason', 'confirmed by letter'];
@@ -184,7 +184,7 @@ describe('the command line', () => {
   });
 });
 
-test('a flow that is not parked says so when it is asked to be resolved', async () => {
+test.concurrent('a flow that is not parked says so when it is asked to be resolved', async () => {
   const { id, flow } = await withdraw('hold');
   await until('the flow to be there', () => flow.describe().catch(() => null));
   const refusal = await flow.executeUpdate('resolve', { args: [retryRequest] }).then(

@@ -13,7 +13,7 @@ import { toOutbox } from '../../src/workflows/flows.ts';
 import { payoutItemFlow } from '../../src/workflows/payoutItem/messages.ts';
 import { moneyActivities, startConductedWorker } from '../support/activities.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { type Outcome, openTheatre, type Stage } from '../support/stage.ts';
+import { LOOK_PAUSE_MIN_MS, type Outcome, openTheatre, type Stage } from '../support/stage.ts';
 import { recordingOf, STORIES, STORY_SETTINGS, type Story } from '../support/stories.ts';
 import { until } from '../support/until.ts';
 
@@ -88,6 +88,7 @@ async function tell(story: Story, stage: Stage): Promise<Omit<Outcome, 'status'>
       return JSON.stringify(traces) === text;
     },
     STORY_LIMIT_MS,
+    LOOK_PAUSE_MIN_MS,
   ).catch(() => {}); // the difference says more
   return traces;
 }

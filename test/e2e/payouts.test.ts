@@ -1,5 +1,5 @@
 // A payout to each of its endings, through the API, the worker and the sandbox bank: each item pays once or not at all,
-// and leaves the others alone.
+// and leaves the others alone. Tests that wait for an ending do it at the same time, each with a wallet of its own.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
@@ -62,7 +62,7 @@ const timesPaid = (itemIds: readonly string[]) =>
 const eventTypes = async (id: string): Promise<string[]> => (await flows.eventsOf(id)).map(({ type }) => type);
 
 describe('ends', () => {
-  test('completed: banks are paid, and a wallet is credited by the arrival at its deposit account', async () => {
+  test.concurrent('completed: banks are paid, and a wallet is credited by the arrival at its deposit account', async () => {
     const destination = await flows.createWallet();
     const { sourceWalletId, payout, itemIds, path } = await payOut([toWallet(destination), toBank('0123456789')]);
     const done = await flows.untilStatus(path, 'completed');
@@ -74,7 +74,7 @@ describe('ends', () => {
     expect(await timesPaid(itemIds)).toEqual([1, 1]);
   });
 
-  test('partially completed, with every way that an item can go', async () => {
+  test.concurrent('partially completed, with every way that an item can go', async () => {
     const { sourceWalletId, payout, itemIds, path } = await payOut([
       toBank('0123456789'),
       toBank('9999999001'),
@@ -116,7 +116,7 @@ describe('ends', () => {
     ]);
   });
 
-  test('failed: amount and fee of every item are back', async () => {
+  test.concurrent('failed: amount and fee of every item are back', async () => {
     const { sourceWalletId, payout, path } = await payOut([toBank('9999999001'), toBank('9999999006')]);
     await flows.untilStatus(path, 'failed');
     expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS);
@@ -124,7 +124,7 @@ describe('ends', () => {
   });
 });
 
-test('counts move as items end, and an item that the bank holds keeps the payout open', async () => {
+test.concurrent('counts move as items end, and an item that the bank holds keeps the payout open', async () => {
   const { itemIds, path } = await payOut([toBank('0123456789'), toBank('9999999003'), toBank('9999999001')]);
   await Promise.all([untilItem(path, 0, 'completed'), untilItem(path, 1, 'processing'), untilItem(path, 2, 'failed')]);
   expect((await flows.test.get(path)).data).toMatchObject({ status: 'processing', successCount: 1, failureCount: 1 });
@@ -133,7 +133,7 @@ test('counts move as items end, and an item that the bank holds keeps the payout
   expect(await flows.untilStatus(path, 'partially_completed')).toMatchObject({ successCount: 2, failureCount: 1 });
 });
 
-test('an item that the bank returns late fails after all: money back once, status and event follow', async () => {
+test.concurrent('an item that the bank returns late fails after all: money back once, status and event follow', async () => {
   const { sourceWalletId, payout, itemIds, path } = await payOut([toBank('0123456789'), toBank('0123456788')]);
   await flows.untilStatus(path, 'completed');
   const [first, second] = itemIds as [string, string];

@@ -1,4 +1,5 @@
-// Refunds to each of their endings: never more than was credited, and a bank's failure puts the money back.
+// Refunds to each of their endings: never more than was credited, and a bank's failure puts the money back. Each test has
+// wallets and a payment of its own, and they run at the same time.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -36,7 +37,7 @@ async function settled(senderAccountNumber = '0123456789', surplus = 0) {
 const refund = (path: string, body: object = {}, key?: string) => flows.test.money(`${path}/refund`, body, key);
 
 describe('to a bank', () => {
-  test('gives all that was credited back to the payer, surplus and all; the fee is kept', async () => {
+  test.concurrent('gives all that was credited back to the payer, surplus and all; the fee is kept', async () => {
     const { walletId, path, paymentId } = await settled('0123456789', 5_000);
     const { status, data } = await refund(path, { reason: 'Changed her mind' });
     expect(status).toBe(201);
@@ -66,7 +67,7 @@ describe('to a bank', () => {
     expect(transfer).toMatchObject({ accountNumber: '0123456789', bankCode: '058', amount: BASE + 5_000 });
   });
 
-  test('in parts makes the payment partially refunded, then refunded', async () => {
+  test.concurrent('in parts makes the payment partially refunded, then refunded', async () => {
     const { path } = await settled();
     const first = await refund(path, { amount: 50_000 });
     await flows.untilStatus(`/refunds/${first.data.id}`, 'completed');
@@ -79,7 +80,7 @@ describe('to a bank', () => {
     expect(items.map(({ id }) => id)).toEqual([rest.data.id, first.data.id]);
   });
 
-  test.each(['9999999001', '9999999002'])(
+  test.concurrent.each(['9999999001', '9999999002'])(
     'that fails at the bank (%s) puts the money back, and it may be tried again',
     async (sender) => {
       const { walletId, path } = await settled(sender);
@@ -95,7 +96,7 @@ describe('to a bank', () => {
     },
   );
 
-  test('that comes back after it was completed puts the money back once', async () => {
+  test.concurrent('that comes back after it was completed puts the money back once', async () => {
     const { walletId, path } = await settled();
     const { data } = await refund(path);
     await flows.untilStatus(`/refunds/${data.id}`, 'completed');
@@ -107,7 +108,7 @@ describe('to a bank', () => {
 });
 
 describe('to the wallet that paid', () => {
-  test('is completed at once', async () => {
+  test.concurrent('is completed at once', async () => {
     const target = await flows.createWallet();
     const payer = await flows.createWallet(undefined, { balance: BASE });
     const { data: payment } = await flows.test.money('/payments', {
@@ -127,14 +128,14 @@ describe('to the wallet that paid', () => {
   });
 });
 
-test('forty of one payment at once: all that fit are made, whoever is overtaken', async () => {
+test.concurrent('forty of one payment at once: all that fit are made, whoever is overtaken', async () => {
   const { path } = await settled();
   const answers = await Promise.all(Array.from({ length: 40 }, () => refund(path, { amount: 1_000 })));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
 });
 
 describe('is refused', () => {
-  test('past what was credited, also by many at once: exactly what fits is refunded', async () => {
+  test.concurrent('past what was credited, also by many at once: exactly what fits is refunded', async () => {
     const { walletId, path } = await settled();
     await flows.fund(flows.organisation.organisationId, walletId, 10 * BASE);
     const answers = await Promise.all(Array.from({ length: 20 }, () => refund(path, { amount: 45_000 })));
@@ -151,7 +152,7 @@ describe('is refused', () => {
     expect(await flows.balanceOf(walletId)).toBe(11 * BASE - 180_000);
   });
 
-  test('when the wallet is short', async () => {
+  test.concurrent('when the wallet is short', async () => {
     const { walletId, path } = await settled();
     const other = await flows.createWallet();
     await flows.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: 1 });
@@ -160,19 +161,19 @@ describe('is refused', () => {
     expect((await flows.test.get(`${path}/refunds`)).items).toEqual([]);
   });
 
-  test('of a payment that is not settled', async () => {
+  test.concurrent('of a payment that is not settled', async () => {
     const payment = await flows.createPayment(await flows.createWallet(), BASE);
     const { status, error } = await refund(`/payments/${payment.id}`);
     expect([status, error.code, error.details.status]).toEqual([422, 'PAYMENT_NOT_REFUNDABLE', 'pending']);
   });
 
-  test('to a wallet when a bank account paid', async () => {
+  test.concurrent('to a wallet when a bank account paid', async () => {
     const { path } = await settled();
     const { status, error } = await refund(path, { destination: 'wallet' });
     expect([status, error.code]).toEqual([422, 'REFUND_DESTINATION_REQUIRED']);
   });
 
-  test.each([
+  test.concurrent.each([
     [{ amount: 0 }, 'amount'],
     [{ amount: '5' }, 'amount'],
     [{ destination: 'cash' }, 'destination'],
@@ -185,7 +186,7 @@ describe('is refused', () => {
     expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
   });
 
-  test('of a payment of somebody else', async () => {
+  test.concurrent('of a payment of somebody else', async () => {
     const { path } = await settled();
     const stranger = await flows.createOrganisation();
     const { status, error } = await stranger.test.money(`${path}/refund`, {});
@@ -193,7 +194,7 @@ describe('is refused', () => {
   });
 });
 
-test('50 identical requests at once make one refund', async () => {
+test.concurrent('50 identical requests at once make one refund', async () => {
   const { walletId, path } = await settled();
   const answers = await Promise.all(Array.from({ length: 50 }, () => refund(path, { amount: 1_000 }, `same-${path}`)));
   const accepted = answers.filter(({ status }) => status === 201);

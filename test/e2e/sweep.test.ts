@@ -71,60 +71,66 @@ const ENDINGS = {
 
 const HELD = '9999999003';
 
-describe.each(Object.keys(ENDINGS) as (keyof typeof ENDINGS)[])('a flow that was %s is back in seconds', (ending) => {
-  /** Ends the flow, and waits for another run of it. */
-  async function endAndAwait(id: string): Promise<void> {
-    const before = await untilRuns(id);
-    await ENDINGS[ending](id);
-    await until(`${id} to be started again`, async () => {
-      const now = await runOf(id).catch(() => false as const);
-      return now !== false && now !== before;
-    });
-  }
+type Ending = keyof typeof ENDINGS;
 
-  test('a payment that waits for money', async () => {
-    const walletId = await flows.createWallet();
-    const payment = await flows.createPayment(walletId, 200_000);
-    await endAndAwait(payment.id);
-    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
-    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    await flowOf(payment.id).result();
-    expect(await flows.balanceOf(walletId)).toBe(200_000);
-    expect(await eventTypes(payment.id)).toEqual(['payment.settled']);
+/** Each story for each ending, all of them at the same time. */
+const isBack = test.concurrent.each(Object.keys(ENDINGS) as Ending[]);
+
+/** Ends the flow, and waits for another run of it. */
+async function endAndAwait(id: string, ending: Ending): Promise<void> {
+  const before = await untilRuns(id);
+  await ENDINGS[ending](id);
+  await until(`${id} to be started again`, async () => {
+    const now = await runOf(id).catch(() => false as const);
+    return now !== false && now !== before;
   });
+}
 
-  test('a withdrawal that the bank holds: it is paid once', async () => {
-    const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
-    const body = { amount: 100_000, accountNumber: HELD, bankCode: '058' };
-    const { id } = (await flows.test.money(`/wallets/${walletId}/withdraw`, body)).data;
-    await untilBankHas(id);
-    await endAndAwait(id);
-    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
-    await flows.untilStatus(`/withdrawals/${id}`, 'completed');
-    await flowOf(id).result();
-    expect(await flows.balanceOf(walletId)).toBe(897_000);
-    expect(await eventTypes(id)).toEqual(['withdrawal.completed']);
-    expect(await bankPaid(id)).toEqual(['sent']);
-  });
+isBack('a flow that was %s is back in seconds: a payment that waits for money', async (ending) => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, 200_000);
+  await endAndAwait(payment.id, ending);
+  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  await flowOf(payment.id).result();
+  expect(await flows.balanceOf(walletId)).toBe(200_000);
+  expect(await eventTypes(payment.id)).toEqual(['payment.settled']);
+});
 
-  test('a refund that the bank holds: it is paid once', async () => {
-    const walletId = await flows.createWallet();
-    const payment = await flows.createPayment(walletId, 200_000);
-    const sender = { senderName: 'Chidi Eze', senderAccountNumber: HELD, senderBankCode: '058' };
-    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, sender);
-    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    const { id } = (await flows.test.money(`/payments/${payment.id}/refund`, {})).data;
-    await untilBankHas(id);
-    await endAndAwait(id);
-    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
-    await flows.untilStatus(`/refunds/${id}`, 'completed');
-    await flowOf(id).result();
-    expect(await flows.balanceOf(walletId)).toBe(0);
-    expect(await eventTypes(id)).toEqual(['refund.completed']);
-    expect(await bankPaid(id)).toEqual(['sent']);
-  });
+isBack('a flow that was %s is back in seconds: a withdrawal that the bank holds: it is paid once', async (ending) => {
+  const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
+  const body = { amount: 100_000, accountNumber: HELD, bankCode: '058' };
+  const { id } = (await flows.test.money(`/wallets/${walletId}/withdraw`, body)).data;
+  await untilBankHas(id);
+  await endAndAwait(id, ending);
+  await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+  await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+  await flowOf(id).result();
+  expect(await flows.balanceOf(walletId)).toBe(897_000);
+  expect(await eventTypes(id)).toEqual(['withdrawal.completed']);
+  expect(await bankPaid(id)).toEqual(['sent']);
+});
 
-  test('a payout with an item that the bank holds: each item is paid once', async () => {
+isBack('a flow that was %s is back in seconds: a refund that the bank holds: it is paid once', async (ending) => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, 200_000);
+  const sender = { senderName: 'Chidi Eze', senderAccountNumber: HELD, senderBankCode: '058' };
+  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, sender);
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  const { id } = (await flows.test.money(`/payments/${payment.id}/refund`, {})).data;
+  await untilBankHas(id);
+  await endAndAwait(id, ending);
+  await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+  await flows.untilStatus(`/refunds/${id}`, 'completed');
+  await flowOf(id).result();
+  expect(await flows.balanceOf(walletId)).toBe(0);
+  expect(await eventTypes(id)).toEqual(['refund.completed']);
+  expect(await bankPaid(id)).toEqual(['sent']);
+});
+
+isBack(
+  'a flow that was %s is back in seconds: a payout with an item that the bank holds: each item is paid once',
+  async (ending) => {
     const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
     const items = [HELD, '0123456789'].map((accountNumber) => ({
       amount: 100_000,
@@ -133,17 +139,17 @@ describe.each(Object.keys(ENDINGS) as (keyof typeof ENDINGS)[])('a flow that was
     const { data } = await flows.test.money('/payouts', { sourceWalletId: walletId, items });
     const [held, paid] = (data.items as { id: string }[]).map(({ id }) => id) as [string, string];
     await untilBankHas(held);
-    await endAndAwait(data.id);
+    await endAndAwait(data.id, ending);
     await flows.test.post(`/simulations/bank-transfers/${held}/resolve`, { outcome: 'complete' });
     await flows.untilStatus(`/payouts/${data.id}`, 'completed');
     await flowOf(data.id).result();
     expect(await flows.balanceOf(walletId)).toBe(794_000);
     expect(await eventTypes(data.id)).toEqual(['payout.completed']);
     expect([await bankPaid(held), await bankPaid(paid)]).toEqual([['sent'], ['sent']]);
-  });
-});
+  },
+);
 
-test('a delivery that waits for its next attempt is back too', async () => {
+test.concurrent('a delivery that waits for its next attempt is back too', async () => {
   const receiver = await startReceiver(answerStatus(500));
   const { test: owner } = await flows.createOrganisation();
   const created = await owner.post('/webhook-endpoints', { url: receiver.url, eventTypes: ['payment.settled'] });

@@ -1,5 +1,6 @@
 // A withdrawal to each of its endings, through the API, the worker and the sandbox bank: the wallet pays once or not at
-// all, and the bank makes at most one transfer, whatever the order and number of its callbacks.
+// all, and the bank makes at most one transfer, whatever the order and number of its callbacks. Each test has a wallet of
+// its own; those that wait for an ending do it at the same time.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { Resource } from '../support/api.ts';
@@ -66,7 +67,7 @@ test('is accepted with amount and fee held, before the bank has said a word', as
 });
 
 describe('ends', () => {
-  test('completed: the amount leaves through the rail, the fee is earned', async () => {
+  test.concurrent('completed: the amount leaves through the rail, the fee is earned', async () => {
     const { walletId, answer, path } = await withdraw('0123456789');
     const done = await flows.untilStatus(path, 'completed');
     expect(done.completedAt).not.toBeNull();
@@ -80,7 +81,7 @@ describe('ends', () => {
     expect(await transfersMade(answer.data.id)).toBe(1);
   });
 
-  test('failed when the bank rejects it: amount and fee are back', async () => {
+  test.concurrent('failed when the bank rejects it: amount and fee are back', async () => {
     const { walletId, answer, path } = await withdraw('9999999001');
     const failed = await flows.untilStatus(path, 'failed');
     expect(failed.failureReason).toEqual(expect.any(String));
@@ -88,22 +89,25 @@ describe('ends', () => {
     expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.failed']);
   });
 
-  test('returned when the bank bounces it: amount and fee are back', async () => {
+  test.concurrent('returned when the bank bounces it: amount and fee are back', async () => {
     const { walletId, answer, path } = await withdraw('9999999002');
     await flows.untilStatus(path, 'returned');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
     expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.returned']);
   });
 
-  test.each(['complete', 'reject', 'return'] as const)('after a hold, as the bank decides: %s', async (outcome) => {
-    const { walletId, answer, path } = await withdraw('9999999003');
-    await until('the bank to have it', async () => (await transfersMade(answer.data.id)) === 1);
-    await resolve(answer.data, outcome);
-    await flows.untilStatus(path, { complete: 'completed', reject: 'failed', return: 'returned' }[outcome]);
-    expect(await flows.balanceOf(walletId)).toBe(outcome === 'complete' ? FUNDS - AMOUNT - FEE : FUNDS);
-  });
+  test.concurrent.each(['complete', 'reject', 'return'] as const)(
+    'after a hold, as the bank decides: %s',
+    async (outcome) => {
+      const { walletId, answer, path } = await withdraw('9999999003');
+      await until('the bank to have it', async () => (await transfersMade(answer.data.id)) === 1);
+      await resolve(answer.data, outcome);
+      await flows.untilStatus(path, { complete: 'completed', reject: 'failed', return: 'returned' }[outcome]);
+      expect(await flows.balanceOf(walletId)).toBe(outcome === 'complete' ? FUNDS - AMOUNT - FEE : FUNDS);
+    },
+  );
 
-  test('completed when the answer to the send was lost: unknown is never failed, and it is sent once', async () => {
+  test.concurrent('completed when the answer to the send was lost: unknown is never failed, and it is sent once', async () => {
     const { walletId, answer, path } = await withdraw('9999999004');
     await flows.untilStatus(path, 'completed');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
@@ -111,7 +115,7 @@ describe('ends', () => {
     expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.completed']);
   });
 
-  test('failed when the bank never got any of the sends, after its own waiting time', async () => {
+  test.concurrent('failed when the bank never got any of the sends, after its own waiting time', async () => {
     const { walletId, answer, path } = await withdraw('9999999005');
     await flows.untilStatus(path, 'failed');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
@@ -119,7 +123,7 @@ describe('ends', () => {
     expect((await flows.test.get(path)).data.failureReason).toBe('The bank never received the transfer');
   });
 
-  test('returned late, after it was completed: amount and fee come back once, however often the bank says so', async () => {
+  test.concurrent('returned late, after it was completed: amount and fee come back once, however often the bank says so', async () => {
     const { walletId, answer, path } = await withdraw('0123456789');
     await flows.untilStatus(path, 'completed');
     await Promise.all([resolve(answer.data, 'return'), resolve(answer.data, 'return')]);
@@ -133,7 +137,7 @@ describe('ends', () => {
     expect(await flows.accountBalance('in_transit:withdrawals')).toBeGreaterThanOrEqual(0);
   });
 
-  test('late return to a wallet that was closed meanwhile: the money waits for a person', async () => {
+  test.concurrent('late return to a wallet that was closed meanwhile: the money waits for a person', async () => {
     const { walletId, answer, path } = await withdraw('0123456789', { amount: FUNDS - 11_900 });
     await flows.untilStatus(path, 'completed');
     const left = await flows.balanceOf(walletId);
@@ -146,7 +150,7 @@ describe('ends', () => {
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('wallet_closed');
   });
 
-  test('waits while the rail is away, and completes when it is back', async () => {
+  test.concurrent('waits while the rail is away, and completes when it is back', async () => {
     const { walletId, answer, path } = await withdraw('9999999008');
     const flow = flows.temporal.workflow.getHandle(answer.data.id);
     await until('the flow to have tried', async () => {

@@ -1,6 +1,5 @@
 // Where a story of a money flow plays: an organisation of its own, so that its book, its events and its bank hold nothing
 // else, and everything that a flow left behind can be read as a whole.
-import { setTimeout } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
@@ -30,7 +29,8 @@ export interface Outcome {
 /** A step may be tried three times, and a lost transfer takes three sends with two seconds between them. */
 const STORY_LIMIT_MS = 600_000;
 
-const LOOK_EVERY_MS = 100;
+/** Many stories play at the same time, so each looks seldom. */
+export const LOOK_PAUSE_MIN_MS = 100;
 
 export class Stage {
   readonly flows: TestFlows;
@@ -237,14 +237,8 @@ export class Stage {
     };
   }
 
-  /** Many stories play at the same time, so each looks seldom. */
-  async #until<Found>(what: string, look: () => Promise<Found | undefined | null | false>): Promise<Found> {
-    const lookSeldom = async (): Promise<Found | undefined | null | false> => {
-      const found = await look();
-      if (found === undefined || found === null || found === false) await setTimeout(LOOK_EVERY_MS);
-      return found;
-    };
-    return await until(what, lookSeldom, STORY_LIMIT_MS);
+  #until<Found>(what: string, look: () => Promise<Found | undefined | null | false>): Promise<Found> {
+    return until(what, look, STORY_LIMIT_MS, LOOK_PAUSE_MIN_MS);
   }
 
   /** An account without the ids of this run. */
