@@ -10,6 +10,7 @@ export default {
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' }, module: { type: 'es6' }, sourceMaps: 'inline' },
     ],
   },
+  testSequencer: '<rootDir>/test/support/longestFirst.ts',
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
   // One more than the cores of a small machine: most files wait, for timers and for the Temporal server, while others work.

@@ -73,8 +73,8 @@ const HELD = '9999999003';
 
 type Ending = keyof typeof ENDINGS;
 
-/** Each story for each ending, all of them at the same time. */
-const isBack = test.concurrent.each(Object.keys(ENDINGS) as Ending[]);
+/** Each story is told for each of them, all at the same time. */
+const EACH = Object.keys(ENDINGS) as Ending[];
 
 /** Ends the flow, and waits for another run of it. */
 async function endAndAwait(id: string, ending: Ending): Promise<void> {
@@ -86,7 +86,7 @@ async function endAndAwait(id: string, ending: Ending): Promise<void> {
   });
 }
 
-isBack('a flow that was %s is back in seconds: a payment that waits for money', async (ending) => {
+test.concurrent.each(EACH)('a flow that was %s is back in seconds: a payment that waits for money', async (ending) => {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, 200_000);
   await endAndAwait(payment.id, ending);
@@ -97,38 +97,44 @@ isBack('a flow that was %s is back in seconds: a payment that waits for money', 
   expect(await eventTypes(payment.id)).toEqual(['payment.settled']);
 });
 
-isBack('a flow that was %s is back in seconds: a withdrawal that the bank holds: it is paid once', async (ending) => {
-  const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
-  const body = { amount: 100_000, accountNumber: HELD, bankCode: '058' };
-  const { id } = (await flows.test.money(`/wallets/${walletId}/withdraw`, body)).data;
-  await untilBankHas(id);
-  await endAndAwait(id, ending);
-  await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
-  await flows.untilStatus(`/withdrawals/${id}`, 'completed');
-  await flowOf(id).result();
-  expect(await flows.balanceOf(walletId)).toBe(897_000);
-  expect(await eventTypes(id)).toEqual(['withdrawal.completed']);
-  expect(await bankPaid(id)).toEqual(['sent']);
-});
+test.concurrent.each(EACH)(
+  'a flow that was %s is back in seconds: a withdrawal that the bank holds: it is paid once',
+  async (ending) => {
+    const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
+    const body = { amount: 100_000, accountNumber: HELD, bankCode: '058' };
+    const { id } = (await flows.test.money(`/wallets/${walletId}/withdraw`, body)).data;
+    await untilBankHas(id);
+    await endAndAwait(id, ending);
+    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+    await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+    await flowOf(id).result();
+    expect(await flows.balanceOf(walletId)).toBe(897_000);
+    expect(await eventTypes(id)).toEqual(['withdrawal.completed']);
+    expect(await bankPaid(id)).toEqual(['sent']);
+  },
+);
 
-isBack('a flow that was %s is back in seconds: a refund that the bank holds: it is paid once', async (ending) => {
-  const walletId = await flows.createWallet();
-  const payment = await flows.createPayment(walletId, 200_000);
-  const sender = { senderName: 'Chidi Eze', senderAccountNumber: HELD, senderBankCode: '058' };
-  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, sender);
-  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-  const { id } = (await flows.test.money(`/payments/${payment.id}/refund`, {})).data;
-  await untilBankHas(id);
-  await endAndAwait(id, ending);
-  await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
-  await flows.untilStatus(`/refunds/${id}`, 'completed');
-  await flowOf(id).result();
-  expect(await flows.balanceOf(walletId)).toBe(0);
-  expect(await eventTypes(id)).toEqual(['refund.completed']);
-  expect(await bankPaid(id)).toEqual(['sent']);
-});
+test.concurrent.each(EACH)(
+  'a flow that was %s is back in seconds: a refund that the bank holds: it is paid once',
+  async (ending) => {
+    const walletId = await flows.createWallet();
+    const payment = await flows.createPayment(walletId, 200_000);
+    const sender = { senderName: 'Chidi Eze', senderAccountNumber: HELD, senderBankCode: '058' };
+    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, sender);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    const { id } = (await flows.test.money(`/payments/${payment.id}/refund`, {})).data;
+    await untilBankHas(id);
+    await endAndAwait(id, ending);
+    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+    await flows.untilStatus(`/refunds/${id}`, 'completed');
+    await flowOf(id).result();
+    expect(await flows.balanceOf(walletId)).toBe(0);
+    expect(await eventTypes(id)).toEqual(['refund.completed']);
+    expect(await bankPaid(id)).toEqual(['sent']);
+  },
+);
 
-isBack(
+test.concurrent.each(EACH)(
   'a flow that was %s is back in seconds: a payout with an item that the bank holds: each item is paid once',
   async (ending) => {
     const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
