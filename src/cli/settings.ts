@@ -1,11 +1,10 @@
-// Where the commands find the service: the environment first, else the quick start that `npm start` wrote into the
-// current folder, so that a command works beside it without any setting.
+// Where the commands find the service: the environment first, else the quick start that `npm start` wrote into its
+// folder, so that a command works beside it without any setting.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { homeFolder } from '../homeFolder.ts';
 import { CommandFailure } from './failure.ts';
-
-const QUICKSTART = path.join('.manilla', 'quickstart.json');
 
 const quickstartSchema = z.object({
   databaseUrl: z.string().optional(),
@@ -21,12 +20,15 @@ export interface Settings {
 }
 
 /** Reads the settings. Throws a CommandFailure that says how to give what is missing. */
-export function readSettings(environment = process.env, folder = process.cwd()): Settings {
-  const quickstart = readQuickstart(path.join(folder, QUICKSTART));
+export function readSettings(environment = process.env): Settings {
+  const file = path.join(homeFolder(environment), 'quickstart.json');
+  const quickstart = readQuickstart(file);
   const fromEnvironment = environment.DATABASE_URL || undefined;
   const databaseUrl = fromEnvironment ?? quickstart.databaseUrl;
   if (databaseUrl === undefined) {
-    throw new CommandFailure(`Set DATABASE_URL, or run this where \`npm start\` runs: there is no ${QUICKSTART} here.`);
+    throw new CommandFailure(
+      `Set DATABASE_URL, or run this beside \`npm start\` (with its MANILLA_HOME): there is no ${file}.`,
+    );
   }
   return {
     databaseUrl,
@@ -41,13 +43,11 @@ function readQuickstart(file: string): z.infer<typeof quickstartSchema> {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ENOENT') return {};
-    throw new CommandFailure(`${QUICKSTART} cannot be read (${(error as Error).message}). Set DATABASE_URL instead.`);
+    throw new CommandFailure(`${file} cannot be read (${(error as Error).message}). Set DATABASE_URL instead.`);
   }
   try {
     return quickstartSchema.parse(JSON.parse(text));
   } catch {
-    throw new CommandFailure(
-      `${QUICKSTART} is not what \`npm start\` writes. Run \`npm start\` again, or set DATABASE_URL.`,
-    );
+    throw new CommandFailure(`${file} is not what \`npm start\` writes. Run \`npm start\` again, or set DATABASE_URL.`);
   }
 }

@@ -1,16 +1,10 @@
 // `npm run demo`: walks the money flows against the running service and prints each step, as an integrator would do it:
 // over HTTP, with the printed key, and with a webhook receiver of its own.
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-
-interface QuickStart {
-  sandboxBaseUrl: string;
-  testApiKey: string;
-  temporalUiUrl: string;
-}
+import { Home, homeFolder, type Quickstart } from './home.ts';
 
 interface Answer {
   success: boolean;
@@ -31,15 +25,16 @@ function say(what: string, detail = ''): void {
   console.log(`${String(steps).padStart(2)}. ${what}${detail && `\n    ${detail}`}`);
 }
 
-function readQuickStart(): QuickStart {
-  try {
-    return JSON.parse(readFileSync('.manilla/quickstart.json', 'utf8'));
-  } catch {
-    throw new Error('There is no .manilla/quickstart.json here. Run `npm start` in another terminal first.');
-  }
+function readQuickstart(): Quickstart {
+  const home = new Home(homeFolder());
+  const quickstart = home.quickstart();
+  if (quickstart !== undefined) return quickstart;
+  throw new Error(
+    `There is no ${home.path('quickstart.json')}. Run \`npm start\` in another terminal first, with the same MANILLA_HOME.`,
+  );
 }
 
-function createCaller({ sandboxBaseUrl, testApiKey }: QuickStart) {
+function createCaller({ sandboxBaseUrl, testApiKey }: Quickstart) {
   return async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const response = await fetch(`${sandboxBaseUrl}${path}`, {
       method,
@@ -218,13 +213,13 @@ async function payOut(stage: Stage, ada: string, bola: string): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const quickStart = readQuickStart();
-  const call = createCaller(quickStart);
+  const quickstart = readQuickstart();
+  const call = createCaller(quickstart);
   const receiver = await startReceiver();
   const stage: Stage = {
     call,
     receiver,
-    flowLink: (id) => `${quickStart.temporalUiUrl}/namespaces/default/workflows/${id}`,
+    flowLink: (id) => `${quickstart.temporalUiUrl}/namespaces/default/workflows/${id}`,
   };
   const endpoint = await call('POST', '/webhook-endpoints', { url: receiver.url });
   try {
@@ -242,7 +237,7 @@ async function main(): Promise<void> {
     await call('DELETE', `/webhook-endpoints/${endpoint.data.id}`);
     receiver.close();
   }
-  console.log(`\nEvery flow is in the Temporal UI: ${quickStart.temporalUiUrl}`);
+  console.log(`\nEvery flow is in the Temporal UI: ${quickstart.temporalUiUrl}`);
   console.log('`npm run cli -- ledger verify` proves that the books are whole.');
 }
 

@@ -3,10 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { identify, isRunning, type ProcessIdentity, readLock, tryLock } from './turns.mjs';
 
-const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+export { homeFolder } from '../homeFolder.ts';
 
 /** What `npm start` prints, for programs. */
 export interface Quickstart {
@@ -41,11 +40,6 @@ export interface Secrets {
 export interface Occupant extends ProcessIdentity {
   since: string;
   parts: (ProcessIdentity & { name: string })[];
-}
-
-/** The folder, `.manilla` in the project unless MANILLA_HOME names another. */
-export function homeFolder(environment: NodeJS.ProcessEnv = process.env): string {
-  return path.resolve(PROJECT, environment.MANILLA_HOME || '.manilla');
 }
 
 export class Home {

@@ -1,6 +1,6 @@
 // What holds for every command: help with an example, --json, one clear line for what went wrong, and an exit code that
 // a script can act on. And `migrate` and `ledger verify`, which have few words of their own.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url, folder });
+const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url, home: folder });
 
 /** Every command there is, with the words that name it. */
 function listCommands(group: Command, prefix: string[] = []): { words: string; command: Command }[] {
@@ -85,27 +85,26 @@ describe('where the database is', () => {
   const list = ['organisations', 'list', '--json'];
 
   test('is asked for in one line when nobody says it', async () => {
-    expect(await runCli(list, { folder })).toEqual({
+    expect(await runCli(list, { home: folder })).toEqual({
       exitCode: 1,
       output: '',
-      errors: expect.stringMatching(/^error: Set DATABASE_URL, or run this where `npm start` runs: .*\n$/),
+      errors: expect.stringMatching(/^error: Set DATABASE_URL, or run this beside `npm start` .*quickstart\.json\.\n$/),
     });
   });
 
-  test('is read from what `npm start` wrote, and DATABASE_URL goes before it', async () => {
+  test('is read from what `npm start` wrote into MANILLA_HOME, and DATABASE_URL goes before it', async () => {
     const home = await mkdtemp(path.join(folder, 'home-'));
-    await mkdir(path.join(home, '.manilla'));
-    const quickstart = path.join(home, '.manilla', 'quickstart.json');
+    const quickstart = path.join(home, 'quickstart.json');
     await writeFile(quickstart, JSON.stringify({ databaseUrl: database.url, testApiKey: 'never printed' }));
-    expect(await runCli(list, { folder: home })).toEqual({ exitCode: 0, output: '[]\n', errors: '' });
-    const elsewhere = await runCli(list, { folder: home, databaseUrl: 'postgres://nobody:secret@127.0.0.1:1/x' });
+    expect(await runCli(list, { home })).toEqual({ exitCode: 0, output: '[]\n', errors: '' });
+    const elsewhere = await runCli(list, { home, databaseUrl: 'postgres://nobody:secret@127.0.0.1:1/x' });
     expect(elsewhere.exitCode).toBe(1);
     expect(elsewhere.errors).toMatch(
       /^error: The database cannot be reached \(.*ECONNREFUSED.*\)\. Start it, or set DATABASE_URL/,
     );
     expect(elsewhere.errors).not.toContain('secret');
     await writeFile(quickstart, '{ half');
-    expect(await runCli(list, { folder: home })).toMatchObject({
+    expect(await runCli(list, { home })).toMatchObject({
       exitCode: 1,
       errors: expect.stringMatching(/^error: .*is not what/),
     });
@@ -114,13 +113,13 @@ describe('where the database is', () => {
   test('a database that refuses, or was never migrated, says what to do', async () => {
     const wrong = new URL(database.url);
     wrong.pathname = 'no_such_database';
-    const refused = await runCli(list, { folder, databaseUrl: wrong.href });
+    const refused = await runCli(list, { home: folder, databaseUrl: wrong.href });
     expect(refused).toMatchObject({
       exitCode: 1,
       errors: expect.stringMatching(/refused the connection .* Correct DATABASE_URL/),
     });
     wrong.pathname = 'postgres';
-    const empty = await runCli(list, { folder, databaseUrl: wrong.href });
+    const empty = await runCli(list, { home: folder, databaseUrl: wrong.href });
     expect(empty).toMatchObject({ exitCode: 1, errors: expect.stringMatching(/Run: npm run cli -- migrate/) });
   });
 });
@@ -132,7 +131,8 @@ test('migrate brings a database up to date, and says when it was', async () => {
 
 test('ledger verify ends with 0 while the books are whole, and with 1 and the findings when they are not', async () => {
   const books = await openBooks();
-  const verify = (...words: string[]) => runCli(['ledger', 'verify', ...words], { databaseUrl: books.url, folder });
+  const verify = (...words: string[]) =>
+    runCli(['ledger', 'verify', ...words], { databaseUrl: books.url, home: folder });
   const wallet = await newWallet(books, { balance: 1_000 });
   await books.journal.post(move(books.book, wallet, RAIL, 1));
   expect(await verify()).toEqual({

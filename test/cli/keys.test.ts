@@ -1,5 +1,5 @@
 // `organisations …` and `keys …`: what they make works, is printed once, and is on record.
-import { userInfo } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ApiKeys } from '../../src/api/apiKeys.ts';
 import { connect, type Sql } from '../../src/database.ts';
@@ -11,7 +11,7 @@ let database: TestDatabase;
 let sql: Sql;
 let acme: { organisationId: string; settlementWalletId: string; liveSettlementWalletId: string };
 
-const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url });
+const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url, home: tmpdir() });
 
 /** The JSON of a command that must succeed. */
 // biome-ignore lint/suspicious/noExplicitAny: the answers differ

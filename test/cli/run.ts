@@ -12,17 +12,18 @@ export interface Ended {
 
 export interface Surroundings {
   databaseUrl?: string | undefined;
-  folder?: string;
+  /** MANILLA_HOME: a folder of the test's own, since somebody may be running the service beside it. */
+  home: string;
 }
 
 /** `databaseUrl` undefined: DATABASE_URL is not set. */
-export function runCli(words: readonly string[], { databaseUrl, folder }: Surroundings): Promise<Ended> {
+export function runCli(words: readonly string[], { databaseUrl, home }: Surroundings): Promise<Ended> {
   const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, ...environment } = process.env;
   return new Promise((resolve) => {
     execFile(
       process.execPath,
       [MAIN, ...words],
-      { env: { ...environment, ...(databaseUrl && { DATABASE_URL: databaseUrl }) }, cwd: folder },
+      { env: { ...environment, MANILLA_HOME: home, ...(databaseUrl && { DATABASE_URL: databaseUrl }) } },
       (error, output, errors) => resolve({ exitCode: Number(error?.code ?? 0), output, errors }),
     );
   });

@@ -27,10 +27,10 @@ interface Command {
   ended: Promise<number | null>;
 }
 
-function run(name: 'start' | 'reset'): Command {
-  const file = fileURLToPath(new URL(`../../src/dev/${name}.ts`, import.meta.url));
+function run(name: 'dev/start' | 'dev/reset' | 'dev/demo' | 'cli/main', ...words: string[]): Command {
+  const file = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
   const env = { ...process.env, ...ports, MANILLA_HOME: home, DATABASE_URL: '', TEMPORAL_ADDRESS: '' };
-  const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [file, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
@@ -42,7 +42,7 @@ function run(name: 'start' | 'reset'): Command {
 }
 
 async function start(): Promise<Command> {
-  const command = run('start');
+  const command = run('dev/start');
   let ended = false;
   void command.ended.then(() => {
     ended = true;
@@ -118,14 +118,25 @@ test('the Temporal UI answers', async () => {
 });
 
 test('a second start in the same folder says that it runs already, and where', async () => {
-  const second = run('start');
+  const second = run('dev/start');
   expect(await second.ended).toBe(1);
   expect(second.output()).toContain(`already running here (process ${stack.child.pid}`);
   expect(second.output()).toContain(first.sandboxBaseUrl);
 });
 
+test('the command line finds it by its folder', async () => {
+  const list = run('cli/main', 'organisations', 'list', '--json');
+  expect(await list.ended).toBe(0);
+  expect(JSON.parse(list.output())).toEqual([expect.objectContaining({ organisationId: first.organisationId })]);
+});
+
+test('the demo finds it by its folder, and every flow of it ends as it says', async () => {
+  const demo = run('dev/demo');
+  expect([await demo.ended, demo.output()]).toEqual([0, expect.stringContaining('The payout is partially_completed')]);
+});
+
 test('reset refuses while it runs', async () => {
-  const reset = run('reset');
+  const reset = run('dev/reset');
   expect(await reset.ended).toBe(1);
   expect(reset.output()).toContain('Stop it first');
 });
@@ -161,14 +172,14 @@ test('when the start itself is killed with -9, its parts end all the same', asyn
 });
 
 test('reset forgets everything', async () => {
-  const reset = run('reset');
+  const reset = run('dev/reset');
   expect(await reset.ended).toBe(0);
   expect(existsSync(home)).toBe(false);
 });
 
 test('a failure on the way is said in one line, and nothing is left running', async () => {
   ports.SANDBOX_PORT = 'eighty';
-  const failing = run('start');
+  const failing = run('dev/start');
   expect(await failing.ended).toBe(1);
   expect(failing.output()).toContain('Manilla could not start: SANDBOX_PORT is not a port: eighty');
   expect(existsSync(path.join(home, 'running.json'))).toBe(false);
