@@ -1,6 +1,6 @@
 // `flows …`: accepted resources that no flow looks after. The sweeper finds and starts them by itself; this is for the
 // person who wants to see them, or to whom half a minute is too long.
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { Journal } from '../ledger/journal.ts';
 import { findMissingFlows, type MissingFlow, startAgain } from '../sweeper/missingFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
@@ -8,7 +8,7 @@ import { printJson, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
 
 /** As the sweeper's own default: what is younger may still be on its way. */
-const AGE_MIN_SECONDS = '20';
+const AGE_MIN_SECONDS = 20;
 
 export function addFlowCommands(program: Command): void {
   const group = program.command('flows').description('look after the flows of accepted resources');
@@ -20,13 +20,13 @@ export function addFlowCommands(program: Command): void {
     'flows missing --start',
   )
     .option('--start', 'start their flows again')
-    .option('--age <seconds>', 'leave younger ones alone', AGE_MIN_SECONDS)
-    .action(async (options: { start?: true; age: string; json?: true }) => {
+    .option('--age <seconds>', 'leave younger ones alone', seconds, AGE_MIN_SECONDS)
+    .action(async (options: { start?: true; age: number; json?: true }) => {
       const missing = await withTemporal((client) =>
         withDatabase('application', async (sql) => {
           const journal = new Journal(sql);
           const found: MissingFlow[] = [];
-          for await (const one of findMissingFlows({ sql, client }, { ageMinMs: Number(options.age) * 1000 })) {
+          for await (const one of findMissingFlows({ sql, client }, { ageMinMs: options.age * 1000 })) {
             if (options.start) await startAgain(journal, one);
             found.push(one);
           }
@@ -53,7 +53,7 @@ export function addFlowCommands(program: Command): void {
           timeText(resource.createdAt),
           String(message.input.amount ?? '-'),
         ]),
-        'Every accepted resource has its flow.',
+        `Every resource that was accepted more than ${options.age} s ago has its flow.`,
       );
       if (missing.length > 0) {
         printLine(
@@ -61,4 +61,9 @@ export function addFlowCommands(program: Command): void {
         );
       }
     });
+}
+
+function seconds(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a number of seconds.');
+  return Number(text);
 }

@@ -67,6 +67,7 @@ describe('a command that is not used right ends with 2, and one line', () => {
     ],
     ['an empty scope', ['keys', 'create', '--environment', 'test', '--scopes', ''], /No such scope: \(empty\)/],
     ['a bad number', ['keys', 'rotate', 'x', '--overlap-hours', 'two'], /It must be a number of hours/],
+    ['a bad age', ['flows', 'missing', '--age', 'old'], /It must be a number of seconds/],
     ['an empty name', ['organisations', 'create', '--name', ''], /^error: --name: /],
     ['a bad email', ['organisations', 'create', '--name', 'A', '--email', 'nowhere'], /^error: --email: /],
   ])('%s', async (_, words, says) => {

@@ -10,11 +10,15 @@ import { createPaymentActivities } from '../../src/activities/payments.ts';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { createRefundActivities } from '../../src/activities/refunds.ts';
 import { createReviewCaseActivities } from '../../src/activities/reviewCases.ts';
+import { createWebhookActivities } from '../../src/activities/webhooks.ts';
 import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
 import type { Services } from '../../src/api/services.ts';
 import type { Uuid } from '../../src/ids.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
+import { startFlow, wakeFlow } from '../../src/outbox/startFlow.ts';
+import { createDispatcher } from '../../src/webhooks/dispatch.ts';
 import { type FlowScope, taskQueueOf } from '../../src/workflows/flows.ts';
+import { deliveryChanged, deliveryFlowId, webhookDeliveryFlow } from '../../src/workflows/webhookDelivery/messages.ts';
 import { testStack } from './stack.ts';
 
 /** How one call of an activity is run. `run` is the real activity, `attempt` counts from 1. */
@@ -62,9 +66,16 @@ export function moneyActivities(services: Services): Record<string, Activity> {
   } as object as Record<string, Activity>;
 }
 
+/** All activities that a flow of an organisation takes, by name. */
+export function flowActivities(services: Services): Record<string, Activity> {
+  return { ...moneyActivities(services), ...(createWebhookActivities(courierOf(services)) as object) };
+}
+
+const courierOf = ({ sql, log, config }: Services) => ({ sql, log, config, keyring: config.keyring });
+
 /**
  * Runs the flows of these services. `conductOf` chooses how an activity is run, by its name and the organisation whose
- * flow it belongs to. Events are written and not delivered.
+ * flow it belongs to.
  */
 export async function startConductedWorker(
   services: Services,
@@ -73,7 +84,7 @@ export async function startConductedWorker(
   const { config, log, volatileSql, sandboxBank } = services;
   const { taskQueue } = config.temporal;
   const activities = Object.fromEntries(
-    Object.entries(moneyActivities(services)).map(([name, activity]) => [
+    Object.entries(flowActivities(services)).map(([name, activity]) => [
       name,
       (input: FlowScope, ...rest: unknown[]) =>
         conductOf(input.organisationId, name)(() => activity(input, ...rest), activityInfo().attempt),
@@ -84,16 +95,13 @@ export async function startConductedWorker(
   const workers = await Promise.all(
     [taskQueue, taskQueueOf(taskQueue, 'payouts')].map((queue) => Worker.create({ ...common, taskQueue: queue })),
   );
-  const loops = [
-    createRelay({
-      volatileSql,
-      client: new Client({ connection }),
-      taskQueue,
-      dispatcher: { dispatchEvent: () => Promise.resolve() },
-      log,
-    }),
-    sandboxBank.clock(),
-  ];
+  const client = new Client({ connection });
+  const dispatcher = createDispatcher({
+    ...courierOf(services),
+    startDelivery: (input, news) => startFlow(client, taskQueue, webhookDeliveryFlow(input, news)),
+    wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
+  });
+  const loops = [createRelay({ volatileSql, client, taskQueue, dispatcher, log }), sandboxBank.clock()];
   for (const loop of loops) loop.start();
   const runs = workers.map((worker) => worker.run());
   return {

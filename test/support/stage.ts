@@ -1,10 +1,10 @@
 // Where a story of a money flow plays: an organisation of its own, so that its book, its events and its bank hold nothing
 // else, and everything that a flow left behind can be read as a whole.
 import type { WorkflowHandle } from '@temporalio/client';
-import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
 import { openBreak } from '../../src/movements/reconciliationBreaks.ts';
-import { resolve } from '../../src/workflows/attention/messages.ts';
+import { type Resolution, resolve } from '../../src/workflows/attention/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { decide, type ReviewDecision } from '../../src/workflows/reviewCase/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
@@ -114,12 +114,30 @@ export class Stage {
     });
   }
 
-  /** Two operators decide about a flow, once it is parked. */
+  /** Two operators decide about a bank transfer whose flow is parked, as often as it takes: one that is ended forgets them. */
   async decideParked(workflowId: string, action: 'complete' | 'fail'): Promise<void> {
     const flow = await this.#untilAttention(workflowId, 'rail_unreachable');
-    for (const operator of ['ada', 'ngozi']) {
-      await flow.executeUpdate(resolve, { args: [{ action, operator, reason: 'the bank said so in writing' }] });
-    }
+    await this.#until(`${workflowId} to be decided`, async () => {
+      for (const operator of ['ada', 'ngozi']) {
+        const args: [Resolution] = [{ action, operator, reason: 'the bank said so in writing' }];
+        await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
+      }
+      return !(await this.#isUnderWay(workflowId));
+    });
+  }
+
+  /** Whether the books still hold the money of this bank transfer for it. */
+  async #isUnderWay(transferId: string): Promise<boolean> {
+    const uuid = (['withdrawal', 'refund', 'payoutItem', 'reviewCase'] as const)
+      .map((kind) => parseId(kind, transferId))
+      .find((found) => found !== null);
+    const rows = await this.flows.sql`
+      SELECT FROM (SELECT organisation_id, id, status FROM withdrawals
+                   UNION ALL SELECT organisation_id, id, status FROM refunds
+                   UNION ALL SELECT organisation_id, id, status FROM payout_items
+                   UNION ALL SELECT organisation_id, id, status FROM review_cases) transfers
+      WHERE organisation_id = ${this.organisationId} AND id = ${uuid ?? null} AND status IN ('pending', 'processing', 'sending')`;
+    return rows.length > 0;
   }
 
   /** An operator gives up a delivery that no attempt could make, once its flow is parked. */
