@@ -66,7 +66,43 @@ const STATE_AFTER: Record<TransferChange, TransferState> = {
 /** What is recorded when the rail never got any of the sends. */
 const NEVER_RECEIVED = 'The bank never received the transfer';
 
-type Answer = { word: RailWord | 'unreachable'; report: TransferReport; source: Source };
+interface Answer {
+  word: RailWord | 'unreachable';
+  report: TransferReport;
+  source: Source;
+}
+
+const byRail = (word: Answer['word'], report: TransferReport): Answer => ({ word, report, source: 'rail' });
+
+/** The rail that a row names. It was configured when the row was written. */
+export function railOf(rails: ActivityDependencies['rails'], { environment }: Book, name: string): BankRail {
+  const rail = rails.named(environment, name);
+  if (rail === null) throw impossible(`the rail ${name} is not configured`);
+  return rail;
+}
+
+/** What the rail says now of the transfer with this reference. */
+export async function ask(rail: BankRail, { organisationId }: Book, reference: string): Promise<Answer> {
+  try {
+    const report = await rail.transferStatus({ organisationId, reference });
+    return report === null ? byRail('unknown', emptyReport(reference, 'processing')) : byRail(report.status, report);
+  } catch (error) {
+    if (error instanceof RailUnavailable) return byRail('unreachable', emptyReport(reference, 'processing'));
+    throw error;
+  }
+}
+
+async function give(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {
+  const { reference } = instruction;
+  try {
+    const report = await rail.sendTransfer(instruction);
+    return byRail(report.status, report);
+  } catch (error) {
+    if (error instanceof RailUnavailable) return byRail('unreachable', emptyReport(reference, 'processing'));
+    if (error instanceof RailRefused) return byRail('failed', emptyReport(reference, 'failed', error.message));
+    throw error;
+  }
+}
 
 /** A paused rail is looked at again after this, ever more slowly up to the maximum: so long a flow waits after a resume. */
 const PAUSED_LOOK_MS = 2_000;
@@ -86,40 +122,6 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
   { sql, rails, journal, log, config: { attention } }: ActivityDependencies,
   books: TransferBook<Row>,
 ) {
-  function railOf(book: Book, name: string): BankRail {
-    const rail = rails.named(book.environment, name);
-    if (rail === null) throw impossible(`the rail ${name} is not configured`);
-    return rail;
-  }
-
-  async function ask(rail: BankRail, book: Book, reference: string): Promise<Answer> {
-    try {
-      const report = await rail.transferStatus({ organisationId: book.organisationId, reference });
-      if (report === null) return { word: 'unknown', report: emptyReport(reference, 'processing'), source: 'rail' };
-      return { word: report.status, report, source: 'rail' };
-    } catch (error) {
-      if (error instanceof RailUnavailable)
-        return { word: 'unreachable', report: emptyReport(reference, 'processing'), source: 'rail' };
-      throw error;
-    }
-  }
-
-  async function give(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {
-    try {
-      const report = await rail.sendTransfer(instruction);
-      return { word: report.status, report, source: 'rail' };
-    } catch (error) {
-      if (error instanceof RailUnavailable) {
-        return { word: 'unreachable', report: emptyReport(instruction.reference, 'processing'), source: 'rail' };
-      }
-      if (error instanceof RailRefused) {
-        const report = { ...emptyReport(instruction.reference, 'failed'), reason: error.message };
-        return { word: 'failed', report, source: 'rail' };
-      }
-      throw error;
-    }
-  }
-
   /**
    * Asks the rail, does `act` about its answer, and posts what came of it. A rail that is paused is asked all the same;
    * where its answer is one of `held`, nothing is done about it until it is resumed.
@@ -136,7 +138,7 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
     const book = bookOf(input);
     return await untilDecided(journal, async ({ mustPost }) => {
       const { row, rail: railName, state, reference = input.transferId } = await books.read(book, input.transferId);
-      const rail = railOf(book, railName);
+      const rail = railOf(rails, book, railName);
       const asked = await ask(rail, book, reference);
       const limits = { ...attention, unknownIsFinalAfterMs: rail.unknownIsFinalAfterMs };
       if (held.includes(asked.word) && (await isRailPaused(sql, book.environment))) {
@@ -178,7 +180,7 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
         (_rail, _book, _row, answer) => {
           if (answer.word === 'completed' || answer.word === 'failed' || answer.word === 'returned') return answer;
           const word = outcome === 'complete' ? 'completed' : 'failed';
-          return { word, report: { ...emptyReport(answer.report.reference, word), reason }, source: 'operators' };
+          return { word, report: emptyReport(answer.report.reference, word, reason), source: 'operators' };
         },
         { held: [], isDecision: true },
       ),
@@ -191,7 +193,7 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
           answer.word === 'unknown'
             ? {
                 word: 'failed',
-                report: { ...emptyReport(answer.report.reference, 'failed'), reason: NEVER_RECEIVED },
+                report: emptyReport(answer.report.reference, 'failed', NEVER_RECEIVED),
                 source: 'silence',
               }
             : answer,
@@ -200,6 +202,6 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
   };
 }
 
-function emptyReport(reference: string, status: TransferReport['status']): TransferReport {
-  return { reference, status, sessionId: null, reason: null };
+function emptyReport(reference: string, status: TransferReport['status'], reason?: string): TransferReport {
+  return { reference, status, sessionId: null, reason: reason ?? null };
 }

@@ -3,7 +3,7 @@ import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { completeItem, holdItem, type ItemFailure, putBackItem, rollUpMovement } from '../movements/payouts.ts';
 import { isSameName } from '../rail/accountNames.ts';
-import { type BankRail, RailUnavailable } from '../rail/port.ts';
+import { RailUnavailable } from '../rail/port.ts';
 import { countPayout, findPayoutItem, listOpenItems, type PayoutItem, type SourcedItem } from '../records/payouts.ts';
 import { isRailPaused } from '../records/railPauses.ts';
 import { findWallet } from '../records/wallets.ts';
@@ -12,7 +12,7 @@ import { bookOf } from '../workflows/flows.ts';
 import { isNews, rollUp } from '../workflows/payout/decide.ts';
 import type { OpenItem, PayoutInput, PayoutPageInput, PayoutProgress } from '../workflows/payout/messages.ts';
 import type { PayoutItemInput } from '../workflows/payoutItem/messages.ts';
-import { createBankTransferSteps, type TransferBook, whilePaused } from './bankTransfers.ts';
+import { createBankTransferSteps, railOf, type TransferBook, whilePaused } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 import { untilDecided } from './posting.ts';
@@ -36,12 +36,6 @@ export function createPayoutActivities(dependencies: ActivityDependencies) {
     return putBackItem(book, sourced, failure, wallet.status === 'closed');
   }
 
-  function railOf(book: Book, item: PayoutItem): BankRail {
-    const rail = rails.named(book.environment, item.rail);
-    if (rail === null) throw impossible(`the rail ${item.rail} is not configured`);
-    return rail;
-  }
-
   /**
    * Name enquiry, as for a withdrawal: the bank's own name for the account, or why the item cannot be sent. The deposit
    * account of a wallet is ours and needs none. Throws RailUnavailable.
@@ -49,7 +43,7 @@ export function createPayoutActivities(dependencies: ActivityDependencies) {
   async function enquire(book: Book, item: PayoutItem): Promise<{ accountName: string | null } | { refusal: string }> {
     const { accountNumber, bankCode, accountName } = item;
     if (item.destinationWalletId !== null) return { accountName };
-    const rail = railOf(book, item);
+    const rail = railOf(rails, book, item.rail);
     const found = await rail.resolveAccount({ organisationId: book.organisationId, accountNumber, bankCode });
     if (found === null) return { refusal: NOT_RESOLVED };
     if (accountName !== null && !isSameName(accountName, found.accountName)) {
@@ -116,7 +110,7 @@ export function createPayoutActivities(dependencies: ActivityDependencies) {
       const book = bookOf(input);
       const limits = async () => {
         const { item } = await readItem(book, input.transferId);
-        return { ...config.attention, unknownIsFinalAfterMs: railOf(book, item).unknownIsFinalAfterMs };
+        return { ...config.attention, unknownIsFinalAfterMs: railOf(rails, book, item.rail).unknownIsFinalAfterMs };
       };
       try {
         const held = await hold(book, input.transferId);

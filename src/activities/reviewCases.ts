@@ -11,7 +11,6 @@ import {
   putBackReturn,
   settleBreak,
 } from '../movements/reviewCases.ts';
-import { RailUnavailable } from '../rail/port.ts';
 import { findBreak } from '../records/reconciliation.ts';
 import {
   findReviewCase,
@@ -30,7 +29,7 @@ import type {
   ReviewDecision,
 } from '../workflows/reviewCase/messages.ts';
 import { createAttentionActivities } from './attention.ts';
-import { createBankTransferSteps, type Source, type TransferBook } from './bankTransfers.ts';
+import { ask, createBankTransferSteps, railOf, type Source, type TransferBook } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 import { untilDecided } from './posting.ts';
@@ -92,18 +91,10 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies) {
     books,
   );
 
-  /** What the rail says now of the last attempt to send the money back. */
-  async function askOfAttempt(book: Book, row: ReviewCase, railName: string): Promise<RailWord | 'unreachable'> {
-    const rail = rails.named(book.environment, railName);
-    if (rail === null) throw impossible(`the rail ${railName} is not configured`);
-    try {
-      const { organisationId } = book;
-      const report = await rail.transferStatus({ organisationId, reference: returnReference(row) });
-      return report?.status ?? 'unknown';
-    } catch (error) {
-      if (error instanceof RailUnavailable) return 'unreachable';
-      throw error;
-    }
+  /** What the rail says now of the last attempt to send the money back; null when there was none. */
+  async function wordOfAttempt(book: Book, row: ReviewCase): Promise<RailWord | 'unreachable' | null> {
+    if (row.rail === null || row.attempts === 0) return null;
+    return (await ask(railOf(rails, book, row.rail), book, returnReference(row))).word;
   }
 
   /** The movement that a decision asks for, or the words of a refusal. */
@@ -115,8 +106,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies) {
     const refusal = refuseAction(row.reason, action);
     if (refusal !== null) return refusal;
     if (action === 'settled') return settleBreak(book, row);
-    const word = row.rail === null || row.attempts === 0 ? null : await askOfAttempt(book, row, row.rail);
-    const attempt = decideAfterAttempt(word);
+    const attempt = decideAfterAttempt(await wordOfAttempt(book, row));
     if (action === 'send_back') {
       const sender = await findSender(book, row);
       if (sender === null)

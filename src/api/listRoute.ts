@@ -18,11 +18,11 @@ interface List<Filters extends z.ZodRawShape, Row> {
     page: PageRequest,
   ) => Promise<readonly Row[]>;
   view: (row: Row) => unknown;
-  /** Where a row stands in the list, unless it says so itself. */
+  /** Where a row stands in the list; `byCreation` for most. */
   positionOf: (row: Row) => Position;
 }
 
-/** Where most rows stand: by their own time and id. */
+/** By its own time and id. */
 export const byCreation = ({ createdAt, id }: Position): Position => ({ createdAt, id });
 
 /**
@@ -45,12 +45,13 @@ export function listRoute<Filters extends z.ZodRawShape, Row>(list: List<Filters
     handle: async (call) => {
       const { limit, cursor, ...others } = call.query;
       const given = Object.fromEntries(Object.entries(others).filter(([name]) => Object.hasOwn(list.filters, name)));
-      parse(contract, given); // a bad filter is told before a cursor that does not fit it
+      const asked = parse(contract, given); // a bad filter is told before a cursor that does not fit it
       const { keyring } = call.services;
       const place = list.path.replaceAll(/:([a-z]+)/gi, (_, name: string) => call.params[name] ?? '');
       const scope = { list: place, book: call.caller.book };
       const page = readPaging(keyring, scope, { limit, cursor, filters: given });
-      const found = await list.find(call, parse(contract, page.filters), page);
+      const filters = cursor === undefined ? asked : parse(contract, page.filters); // a cursor brings its own
+      const found = await list.find(call, filters, page);
       const { rows, pagination } = paginate(keyring, scope, page, [...found], list.positionOf);
       return { status: 200, data: rows.map(list.view), pagination };
     },

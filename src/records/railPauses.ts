@@ -1,5 +1,6 @@
 // Whether operations have paused the rail of an environment. Every process reads it where it would send; each act is in
 // the audit trail, written with it.
+import type postgres from 'postgres';
 import type { Sql } from '../database.ts';
 import type { Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
@@ -26,35 +27,39 @@ export async function listRailPauses(sql: Sql): Promise<RailPause[]> {
     SELECT environment, operator, reason, paused_at FROM rail_pauses ORDER BY environment DESC`;
 }
 
+interface Act {
+  operator: string;
+  reason: string;
+}
+
 /** Once this resolves, no send begins any more. False: it was paused before, and nothing is written. */
-export async function pauseRail(
-  sql: Sql,
-  environment: Environment,
-  { operator, reason }: { operator: string; reason: string },
-): Promise<boolean> {
-  const audited = await sql`
-    WITH changed AS (
+export async function pauseRail(sql: Sql, environment: Environment, act: Act): Promise<boolean> {
+  const pausing = sql`
       INSERT INTO rail_pauses (organisation_id, environment, operator, reason)
-      VALUES (${EVERY_ORGANISATION}, ${environment}, ${operator}, ${reason})
-      ON CONFLICT DO NOTHING RETURNING organisation_id, environment
-    )
-    INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
-    SELECT organisation_id, environment, ${operator}, 'rail.pause', 'rail:' || environment, ${reason} FROM changed`;
-  return audited.count === 1;
+      VALUES (${EVERY_ORGANISATION}, ${environment}, ${act.operator}, ${act.reason})
+      ON CONFLICT DO NOTHING RETURNING organisation_id, environment`;
+  return await audited(sql, 'rail.pause', act, pausing);
 }
 
 /** False: it was not paused, and nothing is written. */
-export async function resumeRail(
-  sql: Sql,
-  environment: Environment,
-  { operator, reason }: { operator: string; reason: string },
-): Promise<boolean> {
-  const audited = await sql`
-    WITH changed AS (
+export async function resumeRail(sql: Sql, environment: Environment, act: Act): Promise<boolean> {
+  const resuming = sql`
       DELETE FROM rail_pauses WHERE organisation_id = ${EVERY_ORGANISATION} AND environment = ${environment}
-      RETURNING organisation_id, environment
+      RETURNING organisation_id, environment`;
+  return await audited(sql, 'rail.resume', act, resuming);
+}
+
+/** Makes a change together with its audit entry; answers whether there was anything to change. */
+async function audited(
+  sql: Sql,
+  action: string,
+  { operator, reason }: Act,
+  change: postgres.Fragment,
+): Promise<boolean> {
+  const written = await sql`
+    WITH changed AS (${change}
     )
     INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
-    SELECT organisation_id, environment, ${operator}, 'rail.resume', 'rail:' || environment, ${reason} FROM changed`;
-  return audited.count === 1;
+    SELECT organisation_id, environment, ${operator}, ${action}, 'rail:' || environment, ${reason} FROM changed`;
+  return written.count === 1;
 }

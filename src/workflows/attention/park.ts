@@ -1,8 +1,8 @@
 // Parking: a flow that cannot go on by itself says so in the Temporal UI and waits for an operator. While it is parked
 // nothing about its work changes.
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
-import { condition, setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow';
-import { ATTENTION, ATTENTION_SINCE } from '../searchAttributes.ts';
+import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { showAttention } from '../state.ts';
 import { CHOICES, decideResolution, refuseResolution } from './decide.ts';
 import {
   type AttentionCause,
@@ -118,19 +118,13 @@ export function createAttention(
     view = about;
     proposal = null;
     decided = null;
-    upsertSearchAttributes([
-      { key: ATTENTION, value: why },
-      { key: ATTENTION_SINCE, value: new Date() },
-    ]);
+    showAttention(why);
     show();
   }
 
   function leave(): void {
     cause = null;
-    upsertSearchAttributes([
-      { key: ATTENTION, value: null },
-      { key: ATTENTION_SINCE, value: null },
-    ]);
+    showAttention(null);
   }
 
   async function park(why: AttentionCause, about: ParkedView): Promise<Resolution>;

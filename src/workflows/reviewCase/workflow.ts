@@ -5,20 +5,13 @@
 //   2. Credit or keep: posted at once, and the case ends.   Undo: none; a wrong one is corrected by a transfer.
 //   3. Send back: drive the bank transfer to its end.       Undo: back to suspense when it failed, and the case is open again.
 //   4. A reconciliation break is settled: nothing is posted, and the case ends.
-import {
-  condition,
-  proxyActivities,
-  setCurrentDetails,
-  setHandler,
-  upsertSearchAttributes,
-} from '@temporalio/workflow';
+import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { ReviewCaseActivities } from '../../activities/reviewCases.ts';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { railReported } from '../bankTransfer/messages.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
-import { ATTENTION, ATTENTION_SINCE } from '../searchAttributes.ts';
-import { showState } from '../state.ts';
+import { showAttention, showState } from '../state.ts';
 import { attentionOf, refuseDecision } from './decide.ts';
 import { describeCase } from './details.ts';
 import { decide, type ReviewCaseInput, type ReviewCaseResult, type ReviewCaseStanding } from './messages.ts';
@@ -96,19 +89,13 @@ function takeDecisions(input: ReviewCaseInput, state: CaseState): void {
 
 /** Asks for a person, shows what there is to know, and waits until the case is not open any more. */
 async function untilDecided(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseStanding> {
-  upsertSearchAttributes([
-    { key: ATTENTION, value: attentionOf(input.reason) },
-    { key: ATTENTION_SINCE, value: new Date() },
-  ]);
+  showAttention(attentionOf(input.reason));
   let paidAfterAll = false;
   for (;;) {
     const { standing } = state;
     if (standing === null) throw new Error('the case was not read');
     if (standing.status !== 'open' && !state.deciding) {
-      upsertSearchAttributes([
-        { key: ATTENTION, value: null },
-        { key: ATTENTION_SINCE, value: null },
-      ]);
+      showAttention(null);
       return standing;
     }
     setCurrentDetails(describeCase(input, standing, paidAfterAll));
