@@ -88,7 +88,10 @@ export const CATALOG = {
     'Something went wrong on our side. Retry with the same Idempotency-Key; tell us the requestId if it stays.',
   ],
   BANK_RAIL_ERROR: [502, 'The bank rail refused or answered what we cannot use. Try again later.'],
-  SERVICE_UNAVAILABLE: [503, 'A part of the service is away for the moment. Retry with the same Idempotency-Key.'],
+  SERVICE_UNAVAILABLE: [
+    503,
+    'A part of the service is not there. Retry with the same Idempotency-Key where details.retryable is true.',
+  ],
   BANK_RAIL_TIMEOUT: [504, 'The bank rail did not answer in time. Retry with the same Idempotency-Key.'],
 } as const satisfies Record<string, readonly [ErrorStatus, string]>;
 
@@ -119,6 +122,11 @@ export class ApiError extends Error {
 
   get status(): ErrorStatus {
     return statusOf(this.code);
+  }
+
+  /** Whether the same request may go through later, as far as it is up to us. */
+  get isRetryable(): boolean {
+    return this.details.retryable === true;
   }
 }
 

@@ -17,7 +17,7 @@ const REACTIONS: Record<ErrorStatus, string> = {
   429: 'Slow down: wait for `Retry-After` seconds, then send the same request again.',
   500: 'A fault of ours. Retry with the same `Idempotency-Key`: nothing happens twice.',
   502: 'The bank side failed. Retry with the same `Idempotency-Key`: nothing happens twice.',
-  503: 'A part of the service is away. Retry with the same `Idempotency-Key`: nothing happens twice.',
+  503: 'A part of the service is away, or is not configured. Where `details.retryable` is true, retry with the same `Idempotency-Key`: nothing happens twice.',
   504: 'The bank side was too slow. Retry with the same `Idempotency-Key`: nothing happens twice.',
 };
 

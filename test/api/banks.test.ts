@@ -4,6 +4,9 @@ import { type BankRail, RailUnavailable } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
+/** As pino writes it. */
+const WARN = 40;
+
 let api: TestApi;
 
 beforeAll(async () => {
@@ -113,9 +116,12 @@ describe('when the rail does not help', () => {
   test.each(['/banks', `${RESOLVE}?accountNumber=0123456789&bankCode=058`])(
     '503 SERVICE_UNAVAILABLE in live, where no rail is configured: %s',
     async (path) => {
-      const { status, error } = await api.live.get(path);
+      const { status, error, requestId } = await api.live.get(path);
       expect([status, error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
       expect(error.details).toEqual({ retryable: false, service: 'bank_rail' });
+      // Nobody is called for what is missing on purpose.
+      const lines = api.logged.map((line) => JSON.parse(line)).filter((line) => line.requestId === requestId);
+      expect(lines.map(({ level, msg }) => [level, msg])).toContainEqual([WARN, 'SERVICE_UNAVAILABLE']);
     },
   );
 });

@@ -24,7 +24,8 @@ export function answer(log: Log, environment: Environment) {
       if (ctx.state.answered !== true) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'route', id: routeName(ctx) });
     } catch (fault) {
       const error = asApiError(fault);
-      if (error.status >= 500) log.error({ requestId, err: fault }, error.code);
+      // What no retry would mend is how this installation is set up, such as live without a rail, and no fault.
+      if (error.status >= 500) log[error.isRetryable ? 'error' : 'warn']({ requestId, err: fault }, error.code);
       ctx.status = error.status;
       ctx.body = errorEnvelope(error, requestId);
       ctx.state.errorCode = error.code;
@@ -39,9 +40,9 @@ export function answer(log: Log, environment: Environment) {
 }
 
 /**
- * Waits no longer than the deadline, and then tells which of the two it was: 504 for the rail, 503 for the database. What was
- * begun goes on without the caller: if it commits, its outcome is stored under
- * the idempotency key, and the retry is told it.
+ * Waits no longer than the deadline, and then tells which of the two it was: 504 for the rail, 503 for the database. What
+ * was begun goes on without the caller: if it commits, its outcome is stored under the idempotency key, and the retry is
+ * told it.
  */
 async function inTime(next: Next): Promise<void> {
   const waiting = { railCalls: 0 };
