@@ -57,6 +57,12 @@ function fieldErrors(error: z.ZodError): FieldError[] {
         message: `${key} is not a field of this request`,
       }));
     }
+    // A rule of ours names its code and what it missed itself.
+    if (issue.code === 'custom' && issue.params !== undefined) {
+      return [
+        { field: path.join('.'), message: issue.message, ...(issue.params as Pick<FieldError, 'code' | 'constraint'>) },
+      ];
+    }
     // zod 4 renamed this reason; the contract keeps the older name.
     const code = issue.code === 'invalid_format' ? 'invalid_string' : issue.code;
     const constraint = constraintOf(issue);

@@ -188,33 +188,54 @@ describe('400 names every bad item by its path', () => {
     ]);
   });
 
-  test('by what is known of wallets, banks and the rest of the batch', async () => {
+  test('by a reference that is given twice, together with what is wrong by shape', async () => {
+    const answer = await pay([
+      toBank(1, { reference: 'one' }),
+      toBank(0, { reference: 'two' }),
+      toBank(1, { reference: 'one' }),
+      { reference: 'two' },
+      toBank(1, { reference: 'three' }),
+      toBank(1, { reference: 'one' }),
+    ]);
+    expect([answer.status, answer.error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    const told = fieldsOf(answer).map(({ field, code, constraint }) =>
+      [field, code, ...Object.values(constraint ?? {})].join(' '),
+    );
+    expect(told.toSorted()).toEqual([
+      'items.1.amount too_small 1',
+      'items.2.reference duplicate items.0.reference',
+      'items.3 custom',
+      'items.3.amount invalid_type number',
+      'items.3.reference duplicate items.1.reference',
+      'items.5.reference duplicate items.0.reference',
+    ]);
+  });
+
+  test('by what is known of wallets and banks', async () => {
     const unverified = await api.createWallet(undefined, { tier1: false });
     const [frozen, closed] = [await frozenWallet(), await frozenWallet('closed')];
     const answer = await pay([
       toBank(1, { reference: 'one' }),
       toWallet(wallet, 5_000_000),
       toBank(1, { reference: 'two' }),
-      toBank(1, { reference: 'one' }),
+      toBank(1, { reference: 'three' }),
       toWallet(unverified),
       { amount: 1, bankAccount: { ...bankAccount, bankCode: '98765' } },
       toWallet(frozen),
       toWallet(closed),
       toWallet(settlement),
       toWallet(wallet, 5_000_001),
-      { ...toWallet(unverified, 1), reference: 'two' },
+      { ...toWallet(unverified, 1), reference: 'four' },
     ]);
     expect(answer.status).toBe(400);
     expect(fieldsOf(answer)).toEqual(
       [
-        { field: 'items.3.reference', code: 'duplicate', constraint: { sameAs: 'items.0.reference' } },
         { field: 'items.4.destinationWalletId', code: 'wallet_kyc_required' },
         { field: 'items.5.bankAccount.bankCode', code: 'bank_code_unknown' },
         { field: 'items.6.destinationWalletId', code: 'wallet_frozen' },
         { field: 'items.7.destinationWalletId', code: 'wallet_closed' },
         { field: 'items.8.destinationWalletId', code: 'same_wallet' },
         { field: 'items.9.amount', code: 'wallet_tier1_limit_exceeded', constraint: { maximum: 5_000_000 } },
-        { field: 'items.10.reference', code: 'duplicate', constraint: { sameAs: 'items.2.reference' } },
         { field: 'items.10.destinationWalletId', code: 'wallet_kyc_required' },
       ].map((field) => ({ ...field, message: expect.any(String) })),
     );

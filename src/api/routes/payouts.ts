@@ -42,15 +42,38 @@ const itemBody = z
       .strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: text(200).optional() })
       .optional(),
   })
-  .refine(
-    (item) => (item.destinationWalletId === undefined) !== (item.bankAccount === undefined),
-    'needs exactly one of destinationWalletId and bankAccount',
-  );
+  .refine((item) => (item.destinationWalletId === undefined) !== (item.bankAccount === undefined), {
+    message: 'needs exactly one of destinationWalletId and bankAccount',
+    when: ({ value }) => typeof value === 'object' && value !== null, // whatever else is wrong with it
+  });
 
 const createBody = z.strictObject({
   sourceWalletId: id.optional(),
-  items: z.array(itemBody).min(1).max(ITEMS_MAX),
+  // Told together with what else is wrong with the items, whose faults do not hide a reference that is given twice.
+  items: z
+    .array(itemBody)
+    .min(1)
+    .max(ITEMS_MAX)
+    .superRefine(refuseRepeats, { when: ({ value }) => Array.isArray(value) }),
 });
+
+/** Items may be anything here: what is wrong with each is told as well. */
+function refuseRepeats(items: unknown[], { addIssue }: Pick<z.RefinementCtx, 'addIssue'>): void {
+  const places = new Map<string, number>();
+  for (const [position, item] of items.entries()) {
+    const reference = (item as { reference?: unknown } | null)?.reference;
+    if (typeof reference !== 'string') continue;
+    const first = places.get(reference);
+    if (first === undefined) places.set(reference, position);
+    else
+      addIssue({
+        code: 'custom',
+        path: [position, 'reference'],
+        message: `items.${first} has the same reference`,
+        params: { code: 'duplicate', constraint: { sameAs: `items.${first}.reference` } },
+      });
+  }
+}
 
 type Body = z.infer<typeof createBody>;
 type ItemBody = Body['items'][number];
@@ -176,21 +199,14 @@ function requireMovable(source: PayoutWallet): void {
   if (!isVerified(source)) throw new ApiError('WALLET_KYC_REQUIRED', { walletId });
 }
 
-/** Everything that is wrong with the items, each by its path. */
+/** Everything that wallets and banks show to be wrong with the items, each by its path. */
 function itemErrors(items: readonly ItemBody[], wallets: NamedWallets, banks: readonly Bank[]): FieldError[] {
   const bankCodes = new Set(banks.map(({ code }) => code));
-  const places = new Map<string, number>();
   return items.flatMap((item, position): FieldError[] => {
     const errors: FieldError[] = [];
     const add = (field: string, code: string, message: string, constraint?: Record<string, unknown>): void => {
       errors.push({ field: `items.${position}.${field}`, code, message, ...(constraint && { constraint }) });
     };
-    if (item.reference !== undefined) {
-      const first = places.get(item.reference);
-      if (first === undefined) places.set(item.reference, position);
-      else
-        add('reference', 'duplicate', `items.${first} has the same reference`, { sameAs: `items.${first}.reference` });
-    }
     if (item.bankAccount !== undefined && !bankCodes.has(item.bankAccount.bankCode)) {
       add('bankAccount.bankCode', 'bank_code_unknown', 'There is no bank with this code. GET /banks lists them.');
     }
