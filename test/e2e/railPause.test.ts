@@ -145,6 +145,29 @@ describe('while the rail is paused', () => {
     expect(await flows.balanceOf(walletId)).toBe(10_000);
   });
 
+  test('money in review that is sent back is accepted and waits; then it goes, once', async () => {
+    await flows.credit('1234567890', 5_000, { senderAccountNumber: TAKES, senderBankCode: '058' });
+    const opened = await until('the review case', async () => {
+      const found = (await cli('reviews', 'list')) as { id: string; reason: string }[];
+      return found.find(({ reason }) => reason === 'unknown_account');
+    });
+    const id = opened.id;
+    await untilShown(id, 'review');
+    const show = async () => (await cli('reviews', 'show', id)) as { status: string; attempts: number };
+
+    await pause();
+    await cli('reviews', 'resolve', id, '--action', 'send_back', '--reason', 'the payer called');
+    expect(await untilShown(id, 'rail_paused')).toMatch(/paused by operations/);
+    await untilRepeated(id, 3);
+    expect([await sendsOf(id), (await show()).status]).toEqual([0, 'sending']);
+    expect(await flows.accountBalance('in_transit:returns')).toBe(5_000);
+
+    await resume();
+    await until('the money to be back', async () => (await show()).status === 'sent_back');
+    expect([await sendsOf(id), (await show()).attempts]).toEqual([1, 1]);
+    expect(await flows.accountBalance('in_transit:returns')).toBe(0);
+  });
+
   test('the bank is still asked: a transfer that it had before the pause ends', async () => {
     const accountNumber = '9999999003'; // holds what it gets
     const { id } = await withdraw(accountNumber);

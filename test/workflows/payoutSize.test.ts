@@ -46,6 +46,20 @@ async function childrenOf(workflowId: string): Promise<number> {
   }
 }
 
+/** How far a page went beyond its window at its fullest: items under way above what it might run at that moment. */
+async function overrunOf(page: string): Promise<number> {
+  const { events } = await flows.temporal.workflow.getHandle(page).fetchHistory();
+  let [places, running, overrun] = [WINDOW, 0, Number.NEGATIVE_INFINITY];
+  for (const event of events ?? []) {
+    if (event.timerFiredEventAttributes) places += WINDOW;
+    if (event.startChildWorkflowExecutionInitiatedEventAttributes) running += 1;
+    if (event.childWorkflowExecutionCompletedEventAttributes) running -= 1;
+    overrun = Math.max(overrun, running - places);
+  }
+  expect(events?.filter((event) => event.childWorkflowExecutionCompletedEventAttributes)).toHaveLength(PAGE_SIZE);
+  return overrun;
+}
+
 const described = (workflowId: string) => flows.temporal.workflow.getHandle(workflowId).describe();
 
 test(
@@ -104,6 +118,8 @@ test(
     expect(Math.max(...histories.map(({ historyLength }) => historyLength))).toBeLessThan(EVENTS_MAX);
     const { historyLength } = await described(payout.id);
     expect(historyLength * (ITEMS_MAX / ITEMS)).toBeLessThan(EVENTS_MAX);
+    // Another payout waits behind the windows of this one, and never behind all that it has.
+    expect(new Set(await Promise.all(pages(payout.id).map(overrunOf)))).toEqual(new Set([0]));
   },
   LIMIT_MS,
 );
