@@ -1,6 +1,6 @@
-// Group commit: while one statement is in flight, the calls that arrive are collected, and the next statement carries
-// them all. A lone caller never waits for company; many callers share one round trip and one disk flush. Entries of
-// different lanes share no statement and do not wait for each other.
+// Group commit: while statements are in flight, the calls that arrive are collected, and the next statement carries them
+// all. A lone caller never waits for company; many callers share one round trip and one disk flush. Entries of different
+// lanes share no statement and do not wait for each other.
 import { setImmediate as turn } from 'node:timers/promises';
 
 interface Waiting<Entry, Result> {
@@ -15,12 +15,25 @@ export interface GroupCommitOptions<Entry, Result> {
   /** Answers each entry, in order; when it throws, every entry of that batch fails with the same error. */
   commit: (lane: string, entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>;
   entriesMax: number;
+  /**
+   * How many make two batches better than one, which a lane then has under way at a time: one is made and answered here
+   * while the database works on the other. Without it there is one at a time.
+   */
+  splitFrom?: number;
+}
+
+/** What waits and what is in flight. A lane is here as long as it has either. */
+interface Lane<Entry, Result> {
+  name: string;
+  waiting: Waiting<Entry, Result>[];
+  /** Entries of the batches in flight. */
+  underWay: number;
+  batches: number;
 }
 
 export class GroupCommit<Entry, Result> {
   readonly #options: GroupCommitOptions<Entry, Result>;
-  /** What waits for the statement that is in flight. A lane is here as long as it has one. */
-  readonly #lanes = new Map<string, Waiting<Entry, Result>[]>();
+  readonly #lanes = new Map<string, Lane<Entry, Result>>();
 
   constructor(options: GroupCommitOptions<Entry, Result>) {
     this.#options = options;
@@ -29,26 +42,41 @@ export class GroupCommit<Entry, Result> {
   /** Adds an entry to the next batch of its lane and resolves with its own result. */
   add(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const lane = this.#options.laneOf(entry);
-      const waiting = { entry, resolve, reject };
-      const others = this.#lanes.get(lane);
-      if (others !== undefined) others.push(waiting);
-      else void this.#drain(lane, [waiting]);
+      const name = this.#options.laneOf(entry);
+      const known = this.#lanes.get(name);
+      const lane = known ?? { name, waiting: [], underWay: 0, batches: 0 };
+      lane.waiting.push({ entry, resolve, reject });
+      if (known === undefined) this.#lanes.set(name, lane);
+      // A lane without a batch that is known is about to send one.
+      if (known === undefined || lane.batches > 0) this.#sendWhatMay(lane);
     });
   }
 
-  async #drain(lane: string, waiting: Waiting<Entry, Result>[]): Promise<void> {
-    this.#lanes.set(lane, waiting);
-    while (waiting.length > 0) {
-      await this.#send(lane, waiting.splice(0, this.#options.entriesMax));
-      // Those who were answered just now may have more to say: with them the next batch is whole, without them it would
-      // take turns with a small one.
-      if (waiting.length > 0) await turn();
+  /** Everybody in one batch, or in two halves from `splitFrom` on. */
+  #sendWhatMay(lane: Lane<Entry, Result>): void {
+    const { entriesMax, splitFrom = Number.POSITIVE_INFINITY } = this.#options;
+    const everybody = lane.waiting.length + lane.underWay;
+    const [batchesMax, share] = everybody < splitFrom ? [1, everybody] : [2, Math.ceil(everybody / 2)];
+    while (lane.batches < batchesMax && lane.waiting.length > 0) {
+      if (lane.batches > 0 && lane.waiting.length < Math.min(share, entriesMax)) return; // more are to come
+      void this.#send(lane, lane.waiting.splice(0, Math.min(share, entriesMax)));
     }
-    this.#lanes.delete(lane);
   }
 
-  async #send(lane: string, batch: Waiting<Entry, Result>[]): Promise<void> {
+  async #send(lane: Lane<Entry, Result>, batch: Waiting<Entry, Result>[]): Promise<void> {
+    lane.batches += 1;
+    lane.underWay += batch.length;
+    await this.#settle(lane.name, batch);
+    lane.batches -= 1;
+    lane.underWay -= batch.length;
+    // Those who were answered just now may have more to say: with them the next batch is whole, without them it would
+    // take turns with a small one.
+    if (lane.batches === 0) await turn();
+    this.#sendWhatMay(lane);
+    if (lane.batches === 0) this.#lanes.delete(lane.name);
+  }
+
+  async #settle(lane: string, batch: Waiting<Entry, Result>[]): Promise<void> {
     try {
       const results = await this.#options.commit(
         lane,

@@ -72,7 +72,7 @@ export const journalBatchSize = new Histogram({
 
 export const journalBatchSeconds = new Histogram({
   name: 'manilla_journal_batch_duration_seconds',
-  help: 'Time of one posting statement, answered or failed.',
+  help: 'Time of one posting statement: ok, again (not all of it could be posted, each movement is posted by itself) or failed.',
   labelNames: ['outcome'],
   buckets: STATEMENT_SECONDS,
   registers,

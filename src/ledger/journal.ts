@@ -1,5 +1,5 @@
-// The journal: the only writer of the books. It gathers the movements of one process and posts each batch with one
-// statement (`ledger.post`, migration 0003), and gives every movement an outcome of its own.
+// The journal: the only writer of the books. It gathers the movements of one process, posts each batch with one statement
+// (`ledger.post_all`, or `ledger.post` where not all of it can be posted), and gives every movement an outcome of its own.
 import { isContention, isOutage, type Sql, violatedUnique } from '../database.ts';
 import { GroupCommit } from '../groupCommit.ts';
 import type { Uuid } from '../ids.ts';
@@ -98,22 +98,36 @@ export type PostResult =
 /** Past this many movements a statement gains no speed and its callers wait longer. */
 const BATCH_MAX = 500;
 
+/** From so many callers on, two statements at a time are better than one: one is made here while the database works on the other. */
+const SPLIT_FROM = 32;
+
 /** A lost connection or a deadlock is tried again after these pauses; then the caller hears of it. */
 const RETRY_PAUSES_MS = [10, 100, 500];
 
 /** SQLSTATE of `ledger.post` for a row that somebody else changed first. */
 const OVERTAKEN = 'ML001';
 
+/** How a batch is posted: all or nothing of it (`ledger.post_all`), or each movement with an outcome of its own (`ledger.post`). */
+type Way = 'all' | 'each';
+
+/** After a batch that could not be posted whole, so many of its lane go movement by movement: where there was one, others follow. */
+const WARY_BATCHES = 16;
+
+const laneOf = ({ book }: Movement): string => `${book.organisationId}/${book.environment}`;
+
 export class Journal {
   readonly #sql: Sql;
   readonly #group: GroupCommit<Movement, PostResult>;
+  /** Lanes that had a batch which could not be posted whole, and for how many batches that is remembered. */
+  readonly #wary = new Map<string, number>();
 
   constructor(sql: Sql) {
     this.#sql = sql;
     this.#group = new GroupCommit({
-      laneOf: ({ book }) => `${book.organisationId}/${book.environment}`,
-      commit: (_lane, movements) => counted(movements, this.#commit(movements)),
+      laneOf,
+      commit: (lane, movements) => counted(movements, this.#commit(lane, movements)),
       entriesMax: BATCH_MAX,
+      splitFrom: SPLIT_FROM,
     });
   }
 
@@ -127,11 +141,11 @@ export class Journal {
   }
 
   /** Posts a batch. Of several movements that change one row, the first goes ahead: at most one of them can hold. */
-  async #commit(movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
+  async #commit(lane: string, movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
     const leaders = leadersOf(movements);
     const ahead = movements.filter((_, position) => leaders[position] === position);
     const results = new Map<Movement, PromiseSettledResult<PostResult>>();
-    for (const [position, result] of (await this.#attempt(ahead, 0)).entries()) {
+    for (const [position, result] of (await this.#attempt(ahead, 0, this.#wayOf(lane))).entries()) {
       results.set(ahead[position] as Movement, result);
     }
     const again: Movement[] = [];
@@ -145,30 +159,42 @@ export class Journal {
       }
     }
     if (again.length > 0) {
-      for (const [position, result] of (await this.#commit(again)).entries()) {
+      for (const [position, result] of (await this.#commit(lane, again)).entries()) {
         results.set(again[position] as Movement, result);
       }
     }
     return movements.map((movement) => results.get(movement) as PromiseSettledResult<PostResult>);
   }
 
-  async #attempt(movements: Movement[], attempt: number): Promise<PromiseSettledResult<PostResult>[]> {
+  #wayOf(lane: string): Way {
+    const batches = this.#wary.get(lane) ?? 0;
+    if (batches === 0) return 'all';
+    if (batches === 1) this.#wary.delete(lane);
+    else this.#wary.set(lane, batches - 1);
+    return 'each';
+  }
+
+  async #attempt(movements: Movement[], attempt: number, way: Way): Promise<PromiseSettledResult<PostResult>[]> {
     try {
-      const results = await this.#send(movements);
+      const results = await this.#send(movements, way);
       return results.map((value) => ({ status: 'fulfilled', value }));
     } catch (error) {
       const pause = RETRY_PAUSES_MS[attempt];
       if ((isOutage(error) || isContention(error)) && pause !== undefined) {
         await new Promise((resolve) => setTimeout(resolve, pause));
-        return await this.#attempt(movements, attempt + 1);
+        return await this.#attempt(movements, attempt + 1, 'each'); // it may have happened
       }
       if (isOutage(error) || isContention(error)) throw error;
+      if (way === 'all') {
+        this.#wary.set(laneOf(movements[0] as Movement), WARY_BATCHES);
+        return await this.#attempt(movements, 0, 'each');
+      }
       if (movements.length > 1) {
         // One of them spoils the statement for all. Halve until it stands alone, so that it fails no neighbour.
         const middle = Math.ceil(movements.length / 2);
         return [
-          ...(await this.#attempt(movements.slice(0, middle), 0)),
-          ...(await this.#attempt(movements.slice(middle), 0)),
+          ...(await this.#attempt(movements.slice(0, middle), 0, way)),
+          ...(await this.#attempt(movements.slice(middle), 0, way)),
         ];
       }
       const constraint = violatedUnique(error);
@@ -179,24 +205,26 @@ export class Journal {
     }
   }
 
-  async #send(movements: Movement[]): Promise<PostResult[]> {
+  async #send(movements: Movement[], way: Way): Promise<PostResult[]> {
     journalBatchSize.observe(movements.length);
     const started = performance.now();
     let outcome = 'failed';
     try {
-      const results = await this.#statement(movements);
+      const results = await this.#statement(movements, way);
       outcome = 'ok';
       return results;
+    } catch (error) {
+      if (way === 'all' && !isOutage(error) && !isContention(error)) outcome = 'again';
+      throw error;
     } finally {
       journalBatchSeconds.observe({ outcome }, (performance.now() - started) / 1000);
     }
   }
 
-  async #statement(movements: Movement[]): Promise<PostResult[]> {
+  async #statement(movements: Movement[], way: Way): Promise<PostResult[]> {
     const { organisationId, environment } = (movements[0] as Movement).book;
     const { accounts, transactions, claims, postings, events, messages, resources } = batchColumns(movements);
-    const exceptions = await this.#sql<Exception[]>`
-      SELECT movement, outcome, code, account_code, detail FROM ledger.post(
+    const batch = this.#sql`
         ${organisationId}::uuid, ${environment}::text, ${accounts.codes}::text[], ${accounts.kinds}::text[],
         ${transactions.ids}::uuid[], ${transactions.keys}::text[], ${transactions.kinds}::text[],
         ${transactions.resources}::text[], ${transactions.reverses}::uuid[], ${transactions.times}::timestamptz[],
@@ -208,7 +236,13 @@ export class Journal {
         ${events.movements}::integer[], ${events.ids}::uuid[], ${events.types}::text[], ${events.resources}::text[],
         ${events.documents}::text[], ${events.times}::timestamptz[],
         ${messages.movements}::integer[], ${messages.topics}::text[], ${messages.documents}::text[],
-        ${resources}::text::jsonb)`;
+        ${resources}::text::jsonb`;
+    if (way === 'all') {
+      await this.#sql`SELECT FROM ledger.post_all(${batch})`;
+      return movements.map(() => ({ outcome: 'posted' }));
+    }
+    const exceptions = await this.#sql<Exception[]>`
+      SELECT movement, outcome, code, account_code, detail FROM ledger.post(${batch})`;
     const results: PostResult[] = movements.map(() => ({ outcome: 'posted' }));
     for (const { movement, outcome, code, accountCode, detail } of exceptions) {
       results[movement - 1] =

@@ -104,7 +104,7 @@ test('a worker killed while it posts a credit: the flow goes on with another, an
   await until('the worker to be inside ledger.post', async () => {
     const [row] = await owner<{ waiting: number }[]>`
       SELECT count(*)::int AS waiting FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ledger.post(%'`;
+      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ledger.post%'`;
     return row !== undefined && row.waiting > 0;
   });
   await kill(first);

@@ -1,6 +1,6 @@
 // The journal on a real Postgres: every movement has one outcome of its own, is whole or nothing, and is posted once
 // however often it is sent, whoever else writes, and whenever the connection dies.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid, publicId } from '../../src/ids.ts';
 import type { AccountCode } from '../../src/ledger/chart.ts';
@@ -81,7 +81,7 @@ const NO_PARTS = { postings: 0, payments: 0, events: 0, outbox: 0, outcomes: 0 }
 const waitingBackends = async () =>
   await books.owner<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity
-    WHERE datname = current_database() AND query LIKE '%FROM ledger.post(%' AND wait_event_type = 'Lock'`;
+    WHERE datname = current_database() AND query LIKE '%FROM ledger.post%' AND wait_event_type = 'Lock'`;
 
 /** Holds the row of an account, so that whoever posts to it waits in the middle of ledger.post. */
 async function holdAccount(code: AccountCode): Promise<{ release: () => Promise<void> }> {
@@ -227,6 +227,11 @@ describe('the rules of the books', () => {
       detail: { limit: 'balance', limitAmount: 159, attemptedAmount: 160 },
     },
   ];
+
+  // One that has met no refusal yet tries to post everything, and must see here that it cannot.
+  beforeEach(() => {
+    books.journal = new Journal(books.sql);
+  });
 
   test.each(cases)('$rule on the $side side: $code', async ({ side, set, code, detail }) => {
     const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books, { balance: 100 })];
@@ -394,6 +399,26 @@ describe('a batch', () => {
   });
 });
 
+test('a batch that cannot be posted whole is posted movement by movement, and so are those behind it for a while', async () => {
+  const [full, empty] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
+  const ways: string[] = [];
+  const watched = new Proxy(books.sql, {
+    apply(target, self, words) {
+      const [, way] = /FROM ledger\.(post\w*)\(/.exec((words[0] as string[]).join('')) ?? [];
+      if (way !== undefined) ways.push(way);
+      return Reflect.apply(target as never, self, words) as unknown;
+    },
+  });
+  const journal = new Journal(watched);
+  const post = async (from: AccountCode) => (await journal.post(move(books.book, from, RAIL, 1))).outcome;
+  expect(await post(full)).toBe('posted');
+  expect(await post(empty)).toBe('refused');
+  expect(ways).toEqual(['post_all', 'post_all', 'post']);
+  ways.length = 0;
+  for (let n = 0; n < 17; n += 1) expect(await post(full)).toBe('posted');
+  expect(ways).toEqual([...Array.from({ length: 16 }, () => 'post'), 'post_all']);
+});
+
 describe('the claim on an Idempotency-Key', () => {
   const claimRow = (
     full: ReturnType<typeof fullMovement>,
@@ -534,17 +559,20 @@ describe('many at once', () => {
           credit: accounts[(debit + step) % accounts.length] as AccountCode,
           amount,
         }));
-      const batches = fc.array(fc.array(fc.array(posting, { minLength: 1, maxLength: 4 }), { maxLength: 12 }), {
-        minLength: 1,
-        maxLength: 8,
+      const batch = fc.record({
+        // One that tries to post everything, or one that was refused before.
+        journal: fc.constantFrom('new', 'wary'),
+        script: fc.array(fc.array(posting, { minLength: 1, maxLength: 4 }), { maxLength: 12 }),
       });
+      const batches = fc.array(batch, { minLength: 1, maxLength: 8 });
 
       await fc.assert(
-        fc.asyncProperty(batches, async (script) => {
-          for (const batch of script) {
-            const movements = batch.map((postings) => ({ book: random.book, transaction: transaction(postings) }));
+        fc.asyncProperty(batches, async (all) => {
+          for (const { journal, script } of all) {
+            const movements = script.map((postings) => ({ book: random.book, transaction: transaction(postings) }));
+            if (journal === 'new') random.journal = new Journal(random.sql);
             const results = await postTogether(random, movements);
-            for (const [place, postings] of batch.entries()) {
+            for (const [place, postings] of script.entries()) {
               const after = new Map(model);
               const possible = postings.every(({ debit, credit, amount }) => {
                 after.set(debit, (after.get(debit) as bigint) - BigInt(amount));
@@ -694,7 +722,7 @@ describe('when the backend dies', () => {
       while (running && kills < 30) {
         const busy = await books.owner<{ pid: number }[]>`
           SELECT pid FROM pg_stat_activity
-          WHERE datname = current_database() AND query LIKE '%FROM ledger.post(%' AND state = 'active' AND pid <> pg_backend_pid()
+          WHERE datname = current_database() AND query LIKE '%FROM ledger.post%' AND state = 'active' AND pid <> pg_backend_pid()
           LIMIT 1`;
         if (busy[0] === undefined) continue;
         await kill(busy[0].pid);
