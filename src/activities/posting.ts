@@ -1,11 +1,13 @@
 // How activities post: read, decide, post, and read again where another writer was first. What the ledger has no reason to
 // refuse parks its flow when it is refused all the same.
+import { setTimeout as pause } from 'node:timers/promises';
 import { violatedCheck } from '../database.ts';
 import type { Journal, Movement, PostResult } from '../ledger/journal.ts';
 import { impossible, postingRefused } from './failures.ts';
 
 /** More rounds than any race between a credit, an expiry and a refund can need. */
 const ROUNDS_MAX = 20;
+const PAUSE_MAX_MS = 100;
 
 type Refusal = Extract<PostResult, { outcome: 'refused' }>;
 
@@ -56,9 +58,11 @@ export async function untilDecided<Result>(
     return result.outcome === 'posted';
   }
 
-  for (let count = 0; count < ROUNDS_MAX; count += 1) {
+  for (let count = 1; count <= ROUNDS_MAX; count += 1) {
     const result = await round({ mayPost, mustPost });
     if (result !== null) return result;
+    // Many who write one row are overtaken by one of them in each round; apart from each other they are not.
+    await pause(Math.random() * Math.min(2 ** count, PAUSE_MAX_MS));
   }
   throw impossible(`overtaken ${ROUNDS_MAX} times in a row`);
 }

@@ -406,7 +406,7 @@ test('a batch that cannot be posted whole is posted movement by movement, and so
     apply(target, self, words) {
       const [, way] = /FROM ledger\.(post\w*)\(/.exec((words[0] as string[]).join('')) ?? [];
       if (way !== undefined) ways.push(way);
-      return Reflect.apply(target as never, self, words) as unknown;
+      return Reflect.apply(target as never, self, words);
     },
   });
   const journal = new Journal(watched);

@@ -23,8 +23,6 @@ afterAll(async () => {
 });
 
 const AMOUNT = 1_000;
-/** Sequences that are played at the same time. */
-const AT_ONCE = 8;
 const WORDS: Word[] = ['processing', 'completed', 'failed', 'returned'];
 
 /** Every sequence of these words up to this length, the shorter ones first. */
@@ -82,19 +80,14 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
   refund: {
     lengthMax: 3,
     accept: async (count) => {
-      const [seller, payer] = [await api.createWallet(), await api.createWallet(undefined, { balance: 1_000_000 })];
-      const body = { method: 'virtual_wallet', baseAmount: 100_000, targetWalletId: seller };
-      // Those that are played at the same time are of different payments: they would overtake one another at every word.
-      const payments: string[] = [];
-      for (let number = 0; number < AT_ONCE; number += 1) {
-        const { id: paymentId } = await accept('/payments', body);
-        await accept(`/wallets/${payer}/pay`, { paymentId });
-        payments.push(paymentId);
-      }
+      const [seller, payer] = [await api.createWallet(), await api.createWallet(undefined, { balance: 200_000 })];
+      const body = { method: 'virtual_wallet', baseAmount: 200_000, targetWalletId: seller };
+      const { id: paymentId } = await accept('/payments', body);
+      await accept(`/wallets/${payer}/pay`, { paymentId });
       const inputs: BankTransferInput[] = [];
       for (let number = 0; number < count; number += 1) {
         const refund = { amount: AMOUNT, destination: 'bank', bankAccount: account };
-        const { id } = await accept(`/payments/${payments[number % AT_ONCE]}/refund`, refund);
+        const { id } = await accept(`/payments/${paymentId}/refund`, refund);
         inputs.push({ ...scope(), transferId: id, amount: AMOUNT });
       }
       return inputs;
@@ -169,6 +162,9 @@ async function play(kind: Kind, input: BankTransferInput, words: readonly Word[]
   claim(rail.sendsOf(reference) === 1, `it was sent ${rail.sendsOf(reference)} times`);
   return problems;
 }
+
+/** Sequences that are played at the same time. */
+const AT_ONCE = 8;
 
 describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('%s', (name) => {
   const kind = KINDS[name];
