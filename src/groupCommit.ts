@@ -70,8 +70,8 @@ export class GroupCommit<Entry, Result> {
     lane.batches -= 1;
     lane.underWay -= batch.length;
     // Those who were answered just now may have more to say: with them the next batch is whole, without them it would
-    // take turns with a small one.
-    if (lane.batches === 0) await turn();
+    // take turns with a small one. Whoever was alone has nobody to wait for.
+    if (lane.batches === 0 && (batch.length > 1 || lane.waiting.length > 0)) await turn();
     this.#sendWhatMay(lane);
     if (lane.batches === 0) this.#lanes.delete(lane.name);
   }

@@ -72,12 +72,14 @@ BEGIN
   WHERE t.id IS NOT NULL
   ORDER BY t.key;
 
-  FOR row_table, table_rows IN SELECT r.key, r.value FROM jsonb_each(resources) AS r LOOP
-    EXECUTE format('SELECT ledger.%I($1)', 'write_' || row_table) INTO written USING table_rows;
-    IF written <> jsonb_array_length(table_rows) THEN
-      RAISE EXCEPTION 'a row of % was changed by somebody else', row_table USING ERRCODE = 'ML001';
-    END IF;
-  END LOOP;
+  IF resources <> '{}' THEN
+    FOR row_table, table_rows IN SELECT r.key, r.value FROM jsonb_each(resources) AS r LOOP
+      EXECUTE format('SELECT ledger.%I($1)', 'write_' || row_table) INTO written USING table_rows;
+      IF written <> jsonb_array_length(table_rows) THEN
+        RAISE EXCEPTION 'a row of % was changed by somebody else', row_table USING ERRCODE = 'ML001';
+      END IF;
+    END LOOP;
+  END IF;
 
   IF cardinality(event_ids) > 0 THEN
     INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
