@@ -21,6 +21,7 @@ const EVENTS_MAX = 1_024;
 const LIMIT_MS = 900_000;
 
 const bank = new ObedientBank();
+let openBank = () => {};
 let flows: TestFlows;
 
 beforeAll(async () => {
@@ -28,6 +29,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  openBank(); // else the transfers that a failed test leaves behind would keep the worker
   const { findings } = await verifyLedger(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
@@ -36,15 +38,17 @@ afterAll(async () => {
 const pages = (payoutId: string): string[] =>
   pagesOf(ITEMS).map(({ from, count }) => `${payoutId}/${from + 1}-${from + count}`);
 
-/** How many flows run below this one; none while it has not begun. */
-async function childrenOf(workflowId: string): Promise<number> {
+/** How many flows run below this one, those included that are about to start; null while it has not begun. */
+async function childrenOf(workflowId: string): Promise<number | null> {
   try {
     return (await described(workflowId)).raw.pendingChildren?.length ?? 0;
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 0;
+    if (error instanceof WorkflowNotFoundError) return null;
     throw error;
   }
 }
+
+const isThere = async (workflowId: string): Promise<boolean> => (await childrenOf(workflowId)) !== null;
 
 /** How far a page went beyond its window at its fullest: items under way above what it might run at that moment. */
 async function overrunOf(page: string): Promise<number> {
@@ -67,9 +71,8 @@ test(
   async () => {
     const { organisationId, settlementWalletId } = flows.organisation;
     await flows.fund(organisationId, settlementWalletId, 1_000_000_000);
-    let open = () => {};
     bank.gate = new Promise((resolve) => {
-      open = resolve;
+      openBank = resolve;
     });
     const { data: payout } = await flows.test.money('/payouts', {
       items: Array.from({ length: ITEMS }, (_, position) => ({
@@ -80,7 +83,7 @@ test(
     });
     // The bank answers no send, so the payout takes every place that it can get and keeps it.
     for (const page of pages(payout.id)) {
-      await until(`${page} to run as many items as it may`, async () => (await childrenOf(page)) >= WINDOW);
+      await until(`${page} to run as many items as it may`, async () => ((await childrenOf(page)) ?? 0) >= WINDOW);
     }
 
     const other = await flows.createOrganisation();
@@ -103,13 +106,14 @@ test(
 
     const { taskQueue } = flows.services.config.temporal;
     const [item] = payout.items as [Resource];
+    await until('the first item to have its flow', () => isThere(item.id));
     const flowsOfBoth = [payment.id, payout.id, ...pages(payout.id).slice(0, 1), item.id];
     expect((await Promise.all(flowsOfBoth.map(described))).map((flow) => flow.taskQueue)).toEqual([
       taskQueue,
       ...Array.from({ length: 3 }, () => `${taskQueue}-payouts`),
     ]);
 
-    open();
+    openBank();
     expect(await flows.temporal.workflow.getHandle(payout.id).result()).toEqual({ status: 'completed' });
     expect(bank.taken.size).toBe(ITEMS);
     expect(await flows.accountBalance('clearing:sandbox')).toBe(-1_000_000_000 + ITEMS * 100_000);
