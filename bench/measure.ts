@@ -15,6 +15,8 @@ export interface Series {
   unit: string;
   /** Measures once. It is called once more at the beginning, for warming up. */
   measure: () => Promise<Sample>;
+  /** Takes the first failure of a series that the others can do without: it is left out then. Otherwise it ends the run. */
+  leaveOut?: (error: Error) => void;
 }
 
 /** What came out of a series. */
@@ -36,16 +38,31 @@ export async function measureInTurns(
   rounds: number,
   say: (line: string) => void,
 ): Promise<Measured[]> {
-  for (const one of series) await one.measure();
   const samples = new Map<Series, Sample[]>(series.map((one) => [one, []]));
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const one of series) {
-      const sample = await one.measure();
-      samples.get(one)?.push(sample);
-      say(`    ${round}/${rounds} ${one.name}: ${formatted(sample.value)} ${one.unit}`);
+  // Round 0 warms up.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [one, taken] of samples) {
+      const sample = await measureOnce(one);
+      if (sample === undefined) {
+        samples.delete(one);
+      } else if (round > 0) {
+        taken.push(sample);
+        say(`    ${round}/${rounds} ${one.name}: ${formatted(sample.value)} ${one.unit}`);
+      }
     }
   }
-  return series.map((one) => summarise(one.name, one.unit, samples.get(one) ?? []));
+  return [...samples].map(([one, taken]) => summarise(one.name, one.unit, taken));
+}
+
+/** Undefined when the series failed and may be left out. */
+async function measureOnce({ measure, leaveOut }: Series): Promise<Sample | undefined> {
+  try {
+    return await measure();
+  } catch (error) {
+    if (leaveOut === undefined) throw error;
+    leaveOut(error as Error);
+    return undefined;
+  }
 }
 
 /** Median, least and most of some samples of one series. */

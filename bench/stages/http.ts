@@ -6,7 +6,7 @@ import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
 import { runLoad } from '../load.ts';
 import { type Measured, measureInTurns, type Series } from '../measure.ts';
-import { type OtherLedger, openOtherLedgers } from '../otherLedgers.ts';
+import { type OtherLedger, openOtherLedgers } from '../others/otherLedgers.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
 const UNIT = 'requests/s';
@@ -22,13 +22,14 @@ export const http: Stage = {
     const book = await openBook(await bench.createDatabase('books'));
     try {
       const api = await startBenchApi(bench.parts, book, temporal);
-      const others = await openOtherLedgers(process.env);
+      const notes: string[] = [];
+      const others = await openOtherLedgers(process.env, (line) => notes.push(line));
       const measured = await measureInTurns(
-        [...series(api, book, seconds), ...others.map((other) => otherSeries(other, seconds))],
+        [...series(api, book, seconds), ...others.map((other) => otherSeries(other, seconds, notes))],
         rounds,
         bench.say,
       );
-      return report(measured, others);
+      return report(await withMoneyProven(measured, others, notes), notes);
     } finally {
       await book.close();
     }
@@ -81,15 +82,40 @@ function series(api: BenchApi, book: BenchBook, seconds: number): Series[] {
   ];
 }
 
-function otherSeries({ name, url, request }: OtherLedger, seconds: number): Series {
+const otherName = (name: string): string => `${name}: POST transaction, hot, ${CONNECTIONS} connections`;
+
+function otherSeries({ name, url, request, judge }: OtherLedger, seconds: number, notes: string[]): Series {
   return {
-    name: `${name}: POST transaction, hot, ${CONNECTIONS} connections`,
+    name: otherName(name),
     unit: UNIT,
-    measure: () => runLoad({ url, connections: CONNECTIONS, seconds, request }),
+    measure: () => runLoad({ url, connections: CONNECTIONS, seconds, request, judge }),
+    leaveOut: (error) => notes.push(`${name} has no figures: ${error.message}`),
   };
 }
 
-function report(measured: Measured[], others: readonly OtherLedger[]): StageResult {
+/** What was measured, but for other ledgers whose money is not right: their figures are worth nothing. */
+async function withMoneyProven(
+  measured: readonly Measured[],
+  others: readonly OtherLedger[],
+  notes: string[],
+): Promise<Measured[]> {
+  const wrong = new Set<string>();
+  for (const { name, proveMoney } of others) {
+    if (!measured.some((one) => one.name === otherName(name))) continue;
+    try {
+      await proveMoney();
+      notes.push(
+        `${name} holds the money it was given, and moved no less than it answered and no more than it was asked for.`,
+      );
+    } catch (error) {
+      wrong.add(otherName(name));
+      notes.push(`${name} has no figures: ${(error as Error).message}`);
+    }
+  }
+  return measured.filter((one) => !wrong.has(one.name));
+}
+
+function report(measured: Measured[], notes: string[]): StageResult {
   const of = (name: string): Measured | undefined => measured.find((one) => one.name === name);
   const hot = of(transferName('hot', CONNECTIONS));
   const rate = hot?.median ?? Number.NaN;
@@ -116,6 +142,6 @@ function report(measured: Measured[], others: readonly OtherLedger[]): StageResu
         bars: measured,
       },
     ],
-    notes: others.length > 0 ? [] : ['No other ledger was named (FORMANCE_URL, BLNK_URL).'],
+    notes: notes.length > 0 ? notes : ['No other ledger was named (FORMANCE_URL, BLNK_URL).'],
   };
 }
