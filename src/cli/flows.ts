@@ -1,8 +1,7 @@
 // `flows …`: accepted resources that no flow looks after. The sweeper finds and starts them by itself; this is for the
 // person who wants to see them, or to whom half a minute is too long.
 import { type Command, InvalidArgumentError } from 'commander';
-import { Journal } from '../ledger/journal.ts';
-import { findMissingFlows, type MissingFlow, startAgain } from '../sweeper/missingFlows.ts';
+import type { MissingFlow } from '../sweeper/missingFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
@@ -22,6 +21,8 @@ export function addFlowCommands(program: Command): void {
     .option('--start', 'start their flows again')
     .option('--age <seconds>', 'leave younger ones alone', seconds, AGE_MIN_SECONDS)
     .action(async (options: { start?: true; age: number; json?: true }) => {
+      const { findMissingFlows, startAgain } = await import('../sweeper/missingFlows.ts');
+      const { Journal } = await import('../ledger/journal.ts');
       const missing = await withTemporal((client) =>
         withDatabase('application', async (sql) => {
           const journal = new Journal(sql);

@@ -33,7 +33,7 @@ function listCommands(group: Command, prefix: string[] = []): { words: string; c
   });
 }
 
-const COMMANDS = listCommands(createProgram());
+const COMMANDS = listCommands(await createProgram());
 
 test.each(COMMANDS)('$words has help with an example, and --json', ({ words, command }) => {
   let help = '';
