@@ -56,10 +56,11 @@ export class GroupCommit<Entry, Result> {
   #sendWhatMay(lane: Lane<Entry, Result>): void {
     const { entriesMax, splitFrom = Number.POSITIVE_INFINITY } = this.#options;
     const everybody = lane.waiting.length + lane.underWay;
-    const [batchesMax, share] = everybody < splitFrom ? [1, everybody] : [2, Math.ceil(everybody / 2)];
+    const batchesMax = everybody < splitFrom ? 1 : 2;
+    const share = Math.min(Math.ceil(everybody / batchesMax), entriesMax);
     while (lane.batches < batchesMax && lane.waiting.length > 0) {
-      if (lane.batches > 0 && lane.waiting.length < Math.min(share, entriesMax)) return; // more are to come
-      void this.#send(lane, lane.waiting.splice(0, Math.min(share, entriesMax)));
+      if (lane.batches > 0 && lane.waiting.length < share) return; // more are to come
+      void this.#send(lane, lane.waiting.splice(0, share));
     }
   }
 

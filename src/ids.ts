@@ -1,6 +1,6 @@
 // Public ids: `svc_<26 characters>_<suffix>`, the lower-case Crockford base32 of a UUIDv7. Inside the service and in
 // Postgres an id is the plain UUID; it becomes public in views, account codes and workflow messages only.
-import { v7 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 
 /** What an id names: the suffix of contract section 2.1 (`rfd`, `txn` and the ones after it are this service's own). */
 export const ID_SUFFIXES = {
@@ -28,10 +28,34 @@ export type Uuid = string;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const PUBLIC_ID = /^svc_([0-7][0-9a-hjkmnp-tv-z]{25})_([a-z]{3})$/;
 
-/** A new UUIDv7: ordered by time, so that rows written together lie together. */
+let clock = 0;
+let count = 0;
+
+/**
+ * A new UUIDv7, later in order than every one that this process made before, so that rows written together lie together and
+ * stand in a list as they were written. A request makes half a dozen of them: this takes its random half from Node, which
+ * keeps a store of it, and puts a count within the millisecond into the twelve bits that RFC 9562 leaves for one.
+ */
 export function newUuid(): Uuid {
-  return v7();
+  const now = Date.now();
+  if (now > clock) {
+    clock = now;
+    count = 0;
+  } else {
+    count += 1;
+    if (count > COUNT_MAX) {
+      clock += 1; // borrowed from the next millisecond
+      count = 0;
+    }
+  }
+  const time = clock.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, '0')}-${randomUUID().slice(RANDOM_FROM)}`;
 }
+
+const COUNT_MAX = 0xfff;
+
+/** Where the variant and the random 62 bits begin, which versions 4 and 7 have in common. */
+const RANDOM_FROM = 19;
 
 /**
  * The public form of a UUID, for example `svc_01k…_wlt`; 34 characters, so it fits a rail's reference field. A request

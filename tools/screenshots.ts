@@ -9,7 +9,8 @@ import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Page } from 'playwright-core';
-import { Home, homeFolder, type Quickstart } from '../src/dev/home.ts';
+import { Home, type Quickstart } from '../src/dev/home.ts';
+import { homeFolder } from '../src/homeFolder.ts';
 import { until } from '../test/support/until.ts';
 
 const START = fileURLToPath(new URL('../src/dev/start.ts', import.meta.url));

@@ -1,12 +1,11 @@
 // Transfers over HTTP through the API as it runs in production: key, rate count, validation and idempotency on, each
 // answered when its money is on disk. Beside it the same Koa stack's health, and other ledgers where they are named.
-import { randomUUID } from 'node:crypto';
-import { publicId } from '../../src/ids.ts';
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
-import { type BenchBook, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
+import { type BenchBook, openBook, WALLETS } from '../book.ts';
 import { runLoad } from '../load.ts';
 import { type Measured, measureInTurns, type Series } from '../measure.ts';
 import { type OtherLedger, openOtherLedgers } from '../others/otherLedgers.ts';
+import { transferRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
 const UNIT = 'requests/s';
@@ -44,25 +43,7 @@ function series(api: BenchApi, book: BenchBook, seconds: number): Series[] {
   const transfer = (load: 'hot' | 'uniform', connections: number): Series => ({
     name: transferName(load, connections),
     unit: UNIT,
-    measure: () =>
-      runLoad({
-        url: api.url,
-        connections,
-        seconds,
-        request: () => {
-          const { source, destination } = pickPair(book, load);
-          return {
-            method: 'POST',
-            path: `/v1/wallets/${publicId('wallet', source)}/transfer`,
-            headers: {
-              authorization: api.authorization,
-              'content-type': 'application/json',
-              'idempotency-key': randomUUID(),
-            },
-            body: JSON.stringify({ destinationWalletId: publicId('wallet', destination), amount: pickAmount() }),
-          };
-        },
-      }),
+    measure: () => runLoad({ url: api.url, connections, seconds, request: () => transferRequest(api, book, load) }),
   });
   return [
     {

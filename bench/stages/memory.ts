@@ -1,13 +1,12 @@
 // Whether API and worker keep their size: ten minutes of transfers and reads over HTTP, their events relayed by the worker,
 // and both processes' memory looked at all along. Runs only when it is named: it takes its time.
-import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../../src/dev/freePort.ts';
-import { publicId } from '../../src/ids.ts';
 import { type BenchApi, startBenchApi, startBenchTemporal, startBenchWorker } from '../api.ts';
-import { type BenchBook, openBook, pickAmount, pickPair } from '../book.ts';
-import { runLoad } from '../load.ts';
+import { openBook } from '../book.ts';
+import { type LoadRequest, runLoad } from '../load.ts';
 import { type Measured, median, type Sample, summarise } from '../measure.ts';
+import { balanceRequest, transferRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
 const CONNECTIONS = 32;
@@ -38,8 +37,8 @@ export const memory: Stage = {
       await startBenchWorker(bench.parts, api, temporal);
       const [measured] = await Promise.all([
         lookAt({ api: apiPort, worker: workerPort }, seconds),
-        load(api, book, seconds, transfer),
-        load(api, book, seconds, read),
+        load(api, seconds, () => transferRequest(api, book, 'hot')),
+        load(api, seconds, () => balanceRequest(api, book)),
       ]);
       return report(measured);
     } finally {
@@ -48,36 +47,8 @@ export const memory: Stage = {
   },
 };
 
-type MakeRequest = (api: BenchApi, book: BenchBook) => Parameters<typeof runLoad>[0]['request'];
-
-const load = (api: BenchApi, book: BenchBook, seconds: number, request: MakeRequest): Promise<Sample> =>
-  runLoad({
-    url: api.url,
-    connections: CONNECTIONS,
-    seconds,
-    perSecond: REQUESTS_PER_SECOND,
-    request: request(api, book),
-  });
-
-const transfer: MakeRequest =
-  ({ authorization }, book) =>
-  () => {
-    const { source, destination } = pickPair(book, 'hot');
-    return {
-      method: 'POST',
-      path: `/v1/wallets/${publicId('wallet', source)}/transfer`,
-      headers: { authorization, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
-      body: JSON.stringify({ destinationWalletId: publicId('wallet', destination), amount: pickAmount() }),
-    };
-  };
-
-const read: MakeRequest =
-  ({ authorization }, book) =>
-  () => ({
-    method: 'GET',
-    path: `/v1/wallets/${publicId('wallet', pickPair(book, 'uniform').source)}/balance`,
-    headers: { authorization },
-  });
+const load = ({ url }: BenchApi, seconds: number, request: () => LoadRequest): Promise<Sample> =>
+  runLoad({ url, connections: CONNECTIONS, seconds, perSecond: REQUESTS_PER_SECOND, request });
 
 /** Reads the processes' own metrics at even times, in megabytes by process and kind. */
 async function lookAt(ports: Record<string, number>, seconds: number): Promise<Measured[]> {

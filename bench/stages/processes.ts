@@ -1,9 +1,9 @@
 // Reads through one API process and through two on the same database: what another process adds on this machine.
-import { publicId, type Uuid } from '../../src/ids.ts';
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook } from '../book.ts';
 import { runLoad } from '../load.ts';
 import { type Measured, measureInTurns, type Sample, type Series } from '../measure.ts';
+import { balanceRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
 const UNIT = 'requests/s';
@@ -35,15 +35,12 @@ export const processes: Stage = {
 const readsName = (count: number): string => `GET balance, ${count} API process${count === 1 ? '' : 'es'}`;
 
 function reads(apis: readonly BenchApi[], book: BenchBook, seconds: number): Series {
-  const load = ({ url, authorization }: BenchApi): Promise<Sample> =>
+  const load = (api: BenchApi): Promise<Sample> =>
     runLoad({
-      url,
+      url: api.url,
       connections: CONNECTIONS / apis.length,
       seconds,
-      request: () => {
-        const wallet = book.wallets[Math.floor(Math.random() * book.wallets.length)] as Uuid;
-        return { method: 'GET', path: `/v1/wallets/${publicId('wallet', wallet)}/balance`, headers: { authorization } };
-      },
+      request: () => balanceRequest(api, book),
     });
   return {
     name: readsName(apis.length),

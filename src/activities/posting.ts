@@ -62,7 +62,7 @@ export async function untilDecided<Result>(
     const result = await round({ mayPost, mustPost });
     if (result !== null) return result;
     // Many who write one row are overtaken by one of them in each round; apart from each other they are not.
-    await pause(Math.random() * Math.min(2 ** count, PAUSE_MAX_MS));
+    if (count < ROUNDS_MAX) await pause(Math.random() * Math.min(2 ** count, PAUSE_MAX_MS));
   }
   throw impossible(`overtaken ${ROUNDS_MAX} times in a row`);
 }

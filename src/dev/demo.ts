@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { Home, homeFolder, type Quickstart } from './home.ts';
+import { homeFolder } from '../homeFolder.ts';
+import { Home, type Quickstart } from './home.ts';
 
 interface Answer {
   success: boolean;

@@ -5,8 +5,6 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { identify, isRunning, type ProcessIdentity, readLock, tryLock } from './turns.mjs';
 
-export { homeFolder } from '../homeFolder.ts';
-
 /** What `npm start` prints, for programs. */
 export interface Quickstart {
   sandboxBaseUrl: string;

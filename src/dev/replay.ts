@@ -18,7 +18,8 @@ import {
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { Command, InvalidArgumentError } from 'commander';
 import { CommandFailure, EXIT, reportFailure } from '../cli/failure.ts';
-import { Home, homeFolder } from './home.ts';
+import { homeFolder } from '../homeFolder.ts';
+import { Home } from './home.ts';
 import { type Divergence, Recording } from './replayDivergence.ts';
 import { type NotedCommand, type ProbeSinks, STOP_MEMO } from './replayProbe.ts';
 import { DEFAULT_NAMESPACE } from './temporal.ts';

@@ -1,6 +1,7 @@
 // `npm run reset`: forgets everything the quick start keeps (wallets, flows, keys), so that the next start begins anew.
 import { existsSync, rmSync } from 'node:fs';
-import { Home, homeFolder } from './home.ts';
+import { homeFolder } from '../homeFolder.ts';
+import { Home } from './home.ts';
 import { removePostgresFolder } from './postgres.ts';
 
 const home = new Home(homeFolder());

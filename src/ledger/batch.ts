@@ -1,5 +1,5 @@
-// A batch of movements as the columns that `ledger.post` and `ledger.post_all` take (migration 0003), which says what each
-// means: arrays of texts and numbers, one slot each, positions counting from 1. They are written here as Postgres reads
+// A batch of movements as the columns that `ledger.post` and `ledger.post_all` take (migration 0003 says what each means, 0011
+// what `changes` are): arrays of texts and numbers, one slot each, positions counting from 1. They are written here as Postgres reads
 // arrays: the driver knows less of the values and needs three times as long, which a busy journal feels.
 import { type AccountCode, type AccountKind, accountKind } from './chart.ts';
 import type { Movement } from './journal.ts';
@@ -9,7 +9,7 @@ type ArrayText = string;
 
 /** Columns of a batch; NULL in those of transactions and claims where a movement has none. */
 export interface BatchColumns {
-  accounts: Record<'codes' | 'kinds', ArrayText>;
+  accounts: Record<'codes' | 'kinds' | 'changes', ArrayText>;
   transactions: Record<'ids' | 'keys' | 'kinds' | 'resources' | 'reverses' | 'times' | 'rules', ArrayText>;
   /** Empty when no movement of the batch has one. */
   claims: Record<'keys' | 'ids' | 'fingerprints' | 'statusCodes' | 'responses', ArrayText>;
@@ -22,18 +22,17 @@ export interface BatchColumns {
 
 /** The columns of these movements, all of one book. */
 export function batchColumns(movements: readonly Movement[]): BatchColumns {
-  const accounts = accountsOf(movements);
-  const slots = new Map(accounts.map(({ code }, place) => [code, place + 1]));
+  const { accounts, postings } = accountsAndPostings(movements);
   const transactions = movements.map(({ transaction }) => transaction);
   const claimed = movements.some(({ outcome }) => outcome !== undefined);
   const claims = claimed ? movements.map(({ outcome }) => outcome) : [];
-  const postings = numbered(movements, ({ transaction }) => transaction?.postings);
   const events = numbered(movements, (movement) => movement.events);
   const messages = numbered(movements, messagesOf);
   return {
     accounts: {
       codes: quoted(accounts, ({ code }) => code),
       kinds: plain(accounts, ({ kind }) => kind),
+      changes: plain(accounts, ({ change }) => change),
     },
     transactions: {
       ids: plain(transactions, (transaction) => transaction?.id),
@@ -53,9 +52,9 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
     },
     postings: {
       movements: plain(postings, ({ m }) => m),
-      debits: plain(postings, ({ one }) => slots.get(one.debit)),
-      credits: plain(postings, ({ one }) => slots.get(one.credit)),
-      amounts: plain(postings, ({ one }) => one.amount),
+      debits: plain(postings, ({ debit }) => debit.slot),
+      credits: plain(postings, ({ credit }) => credit.slot),
+      amounts: plain(postings, ({ amount }) => amount),
     },
     events: {
       movements: plain(events, ({ m }) => m),
@@ -101,24 +100,50 @@ function quoted<Row>(rows: readonly Row[], text: (row: Row) => string | undefine
   return `{${rows.map(quote).join()}}`;
 }
 
-/** The accounts that the postings name, those to lock first and sorted by code: everybody locks in that order. */
-function accountsOf(movements: readonly Movement[]): { code: AccountCode; kind: AccountKind }[] {
-  const locked = new Map<AccountCode, AccountKind>();
-  const shared = new Map<AccountCode, AccountKind>();
-  const add = (code: AccountCode): void => {
-    if (locked.has(code) || shared.has(code)) return;
-    const kind = accountKind(code);
-    (kind === 'shared' ? shared : locked).set(code, kind);
-  };
-  for (const { transaction } of movements) {
-    for (const { debit, credit } of transaction?.postings ?? []) {
-      add(debit);
-      add(credit);
+/** An account that the batch posts to. */
+interface BatchAccount {
+  code: AccountCode;
+  kind: AccountKind;
+  /** What the batch adds up to for it: credits less debits, in kobo. */
+  change: number;
+  slot: number;
+}
+
+interface BatchPosting {
+  m: number;
+  debit: BatchAccount;
+  credit: BatchAccount;
+  amount: number;
+}
+
+/** The postings, and the accounts that they name: those to lock first and sorted by code, as everybody locks them. */
+function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchAccount[]; postings: BatchPosting[] } {
+  const named = new Map<AccountCode, BatchAccount>();
+  const account = (code: AccountCode): BatchAccount => {
+    let found = named.get(code);
+    if (found === undefined) {
+      found = { code, kind: accountKind(code), change: 0, slot: 0 };
+      named.set(code, found);
     }
-  }
-  return [locked, shared].flatMap((accounts) =>
-    [...accounts.keys()].toSorted().map((code) => ({ code, kind: accounts.get(code) as AccountKind })),
+    return found;
+  };
+  const postings: BatchPosting[] = [];
+  movements.forEach(({ transaction }, position) => {
+    for (const { debit: debitCode, credit: creditCode, amount } of transaction?.postings ?? []) {
+      const debit = account(debitCode);
+      const credit = account(creditCode);
+      debit.change -= amount;
+      credit.change += amount;
+      postings.push({ m: position + 1, debit, credit, amount });
+    }
+  });
+  const accounts = [...named.values()].sort(
+    (one, other) => Number(one.kind === 'shared') - Number(other.kind === 'shared') || (one.code < other.code ? -1 : 1),
   );
+  accounts.forEach((one, place) => {
+    one.slot = place + 1;
+  });
+  return { accounts, postings };
 }
 
 /** The messages of a movement: one for each event, then its own. */

@@ -145,7 +145,7 @@ export class Journal {
     const leaders = leadersOf(movements);
     const ahead = movements.filter((_, position) => leaders[position] === position);
     const results = new Map<Movement, PromiseSettledResult<PostResult>>();
-    for (const [position, result] of (await this.#attempt(ahead, 0, this.#wayOf(lane))).entries()) {
+    for (const [position, result] of (await this.#attempt(lane, ahead, 0, this.#wayOf(lane))).entries()) {
       results.set(ahead[position] as Movement, result);
     }
     const again: Movement[] = [];
@@ -174,27 +174,32 @@ export class Journal {
     return 'each';
   }
 
-  async #attempt(movements: Movement[], attempt: number, way: Way): Promise<PromiseSettledResult<PostResult>[]> {
+  async #attempt(
+    lane: string,
+    movements: Movement[],
+    attempt: number,
+    way: Way,
+  ): Promise<PromiseSettledResult<PostResult>[]> {
     try {
       const results = await this.#send(movements, way);
       return results.map((value) => ({ status: 'fulfilled', value }));
     } catch (error) {
-      const pause = RETRY_PAUSES_MS[attempt];
-      if ((isOutage(error) || isContention(error)) && pause !== undefined) {
+      if (mayPass(error)) {
+        const pause = RETRY_PAUSES_MS[attempt];
+        if (pause === undefined) throw error;
         await new Promise((resolve) => setTimeout(resolve, pause));
-        return await this.#attempt(movements, attempt + 1, 'each'); // it may have happened
+        return await this.#attempt(lane, movements, attempt + 1, 'each'); // it may have happened
       }
-      if (isOutage(error) || isContention(error)) throw error;
       if (way === 'all') {
-        this.#wary.set(laneOf(movements[0] as Movement), WARY_BATCHES);
-        return await this.#attempt(movements, 0, 'each');
+        this.#wary.set(lane, WARY_BATCHES);
+        return await this.#attempt(lane, movements, 0, 'each');
       }
       if (movements.length > 1) {
         // One of them spoils the statement for all. Halve until it stands alone, so that it fails no neighbour.
         const middle = Math.ceil(movements.length / 2);
         return [
-          ...(await this.#attempt(movements.slice(0, middle), 0, way)),
-          ...(await this.#attempt(movements.slice(middle), 0, way)),
+          ...(await this.#attempt(lane, movements.slice(0, middle), 0, way)),
+          ...(await this.#attempt(lane, movements.slice(middle), 0, way)),
         ];
       }
       const constraint = violatedUnique(error);
@@ -214,7 +219,7 @@ export class Journal {
       outcome = 'ok';
       return results;
     } catch (error) {
-      if (way === 'all' && !isOutage(error) && !isContention(error)) outcome = 'again';
+      if (way === 'all' && !mayPass(error)) outcome = 'again';
       throw error;
     } finally {
       journalBatchSeconds.observe({ outcome }, (performance.now() - started) / 1000);
@@ -224,25 +229,30 @@ export class Journal {
   async #statement(movements: Movement[], way: Way): Promise<PostResult[]> {
     const { organisationId, environment } = (movements[0] as Movement).book;
     const { accounts, transactions, claims, postings, events, messages, resources } = batchColumns(movements);
-    const batch = this.#sql`
-        ${organisationId}::uuid, ${environment}::text, ${accounts.codes}::text[], ${accounts.kinds}::text[],
-        ${transactions.ids}::uuid[], ${transactions.keys}::text[], ${transactions.kinds}::text[],
-        ${transactions.resources}::text[], ${transactions.reverses}::uuid[], ${transactions.times}::timestamptz[],
-        ${transactions.rules}::text[],
-        ${claims.keys}::text[], ${claims.ids}::uuid[], ${claims.fingerprints}::text[], ${claims.statusCodes}::integer[],
-        ${claims.responses}::text[],
-        ${postings.movements}::integer[], ${postings.debits}::integer[], ${postings.credits}::integer[],
-        ${postings.amounts}::bigint[],
-        ${events.movements}::integer[], ${events.ids}::uuid[], ${events.types}::text[], ${events.resources}::text[],
-        ${events.documents}::text[], ${events.times}::timestamptz[],
-        ${messages.movements}::integer[], ${messages.topics}::text[], ${messages.documents}::text[],
-        ${resources}::text::jsonb`;
+    const both = this.#sql`
+        organisation => ${organisationId}::uuid, book => ${environment}::text,
+        account_codes => ${accounts.codes}::text[], account_kinds => ${accounts.kinds}::text[],
+        transaction_ids => ${transactions.ids}::uuid[], transaction_keys => ${transactions.keys}::text[],
+        transaction_kinds => ${transactions.kinds}::text[], transaction_resources => ${transactions.resources}::text[],
+        transaction_reverses => ${transactions.reverses}::uuid[], transaction_times => ${transactions.times}::timestamptz[],
+        claim_keys => ${claims.keys}::text[], claims => ${claims.ids}::uuid[],
+        claim_fingerprints => ${claims.fingerprints}::text[], claim_status_codes => ${claims.statusCodes}::integer[],
+        claim_responses => ${claims.responses}::text[],
+        posting_movements => ${postings.movements}::integer[], debits => ${postings.debits}::integer[],
+        credits => ${postings.credits}::integer[], amounts => ${postings.amounts}::bigint[],
+        event_ids => ${events.ids}::uuid[], event_types => ${events.types}::text[],
+        event_resources => ${events.resources}::text[], event_documents => ${events.documents}::text[],
+        event_times => ${events.times}::timestamptz[],
+        message_topics => ${messages.topics}::text[], messages => ${messages.documents}::text[],
+        resources => ${resources}::text::jsonb`;
     if (way === 'all') {
-      await this.#sql`SELECT FROM ledger.post_all(${batch})`;
+      await this.#sql`SELECT FROM ledger.post_all(${both}, account_changes => ${accounts.changes}::bigint[])`;
       return movements.map(() => ({ outcome: 'posted' }));
     }
     const exceptions = await this.#sql<Exception[]>`
-      SELECT movement, outcome, code, account_code, detail FROM ledger.post(${batch})`;
+      SELECT movement, outcome, code, account_code, detail
+      FROM ledger.post(${both}, transaction_rules => ${transactions.rules}::text[],
+                       event_movements => ${events.movements}::integer[], message_movements => ${messages.movements}::integer[])`;
     const results: PostResult[] = movements.map(() => ({ outcome: 'posted' }));
     for (const { movement, outcome, code, accountCode, detail } of exceptions) {
       results[movement - 1] =
@@ -260,6 +270,9 @@ interface Exception {
   accountCode: AccountCode | null;
   detail: object | null;
 }
+
+/** Whether the same statement may do better later. */
+const mayPass = (error: unknown): boolean => isOutage(error) || isContention(error);
 
 /** Counts what became of a batch, each outcome once for the batch. */
 async function counted(

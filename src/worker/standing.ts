@@ -64,10 +64,8 @@ export function databaseStanding(databaseUrl: string): Source & { close: () => P
               AND (d.attempts = 0 AND d.next_attempt_at IS NULL) = n.never_attempted), never_attempted
           FROM unnest(${ENVIRONMENTS}::text[]) AS e (environment), (VALUES (true), (false)) AS n (never_attempted)
         ), suspense AS (
-          SELECT a.organisation_id, a.environment, a.id, a.balance
-          FROM organisations o CROSS JOIN unnest(${ENVIRONMENTS}::text[]) AS e (environment)
-          JOIN ledger.accounts a ON a.organisation_id = o.organisation_id AND a.environment = e.environment
-            AND a.code >= 'suspense' AND a.code < 'suspensf' AND a.code LIKE 'suspense:%'
+          SELECT organisation_id, environment, id, balance FROM ledger.accounts
+          WHERE code >= 'suspense' AND code < 'suspensf' AND code LIKE 'suspense:%'
         ), found (gauge, label, value) AS (
           SELECT 'outboxDepth', topic, count(*)::float8 FROM outbox GROUP BY topic
           UNION ALL

@@ -399,24 +399,45 @@ describe('a batch', () => {
   });
 });
 
-test('a batch that cannot be posted whole is posted movement by movement, and so are those behind it for a while', async () => {
-  const [full, empty] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
-  const ways: string[] = [];
-  const watched = new Proxy(books.sql, {
-    apply(target, self, words) {
-      const [, way] = /FROM ledger\.(post\w*)\(/.exec((words[0] as string[]).join('')) ?? [];
-      if (way !== undefined) ways.push(way);
-      return Reflect.apply(target as never, self, words);
-    },
+describe('a batch is expected to post', () => {
+  /** A journal, and the functions that it called in turn. `changes` is put in the place of what it adds up to. */
+  function watchedJournal(changes?: string) {
+    const ways: string[] = [];
+    const watched = new Proxy(books.sql, {
+      apply(target, self, [words, ...values]: [string[], ...unknown[]]) {
+        const [, way] = /FROM ledger\.(post\w*)\(/.exec(words.join('')) ?? [];
+        if (way !== undefined) ways.push(way);
+        if (way === 'post_all' && changes !== undefined) values[1] = changes;
+        return Reflect.apply(target as never, self, [words, ...values]);
+      },
+    });
+    return { journal: new Journal(watched), ways };
+  }
+
+  test('one that cannot be posted whole is posted movement by movement, and so are those behind it for a while', async () => {
+    const [full, empty] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
+    const { journal, ways } = watchedJournal();
+    const post = async (from: AccountCode) => (await journal.post(move(books.book, from, RAIL, 1))).outcome;
+    expect(await post(full)).toBe('posted');
+    expect(await post(empty)).toBe('refused');
+    expect(ways).toEqual(['post_all', 'post_all', 'post']);
+    ways.length = 0;
+    for (let n = 0; n < 17; n += 1) expect(await post(full)).toBe('posted');
+    expect(ways).toEqual([...Array.from({ length: 16 }, () => 'post'), 'post_all']);
   });
-  const journal = new Journal(watched);
-  const post = async (from: AccountCode) => (await journal.post(move(books.book, from, RAIL, 1))).outcome;
-  expect(await post(full)).toBe('posted');
-  expect(await post(empty)).toBe('refused');
-  expect(ways).toEqual(['post_all', 'post_all', 'post']);
-  ways.length = 0;
-  for (let n = 0; n < 17; n += 1) expect(await post(full)).toBe('posted');
-  expect(ways).toEqual([...Array.from({ length: 16 }, () => 'post'), 'post_all']);
+
+  test.each([['{-100,101}'], ['{-99,100}'], ['{0,0}'], ['{100,-100}'], ['{-100,NULL}'], ['{-100}']])(
+    'what it is said to add up to is not believed: %s for 100 kobo',
+    async (changes) => {
+      const [one, other] = (
+        await Promise.all([newWallet(books, { balance: 500 }), newWallet(books, { balance: 500 })])
+      ).toSorted() as [AccountCode, AccountCode];
+      const { journal, ways } = watchedJournal(changes);
+      expect(await journal.post(move(books.book, one, other, 100))).toEqual({ outcome: 'posted' });
+      expect(ways).toEqual(['post_all', 'post']);
+      expect([await balanceOf(books, one), await balanceOf(books, other)]).toEqual([400, 600]);
+    },
+  );
 });
 
 describe('the claim on an Idempotency-Key', () => {

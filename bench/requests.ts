@@ -1,0 +1,23 @@
+// The requests that stages load the API with, each made anew.
+import { randomUUID } from 'node:crypto';
+import { publicId } from '../src/ids.ts';
+import type { BenchApi } from './api.ts';
+import { type BenchBook, pickAmount, pickPair } from './book.ts';
+import type { LoadRequest } from './load.ts';
+
+/** A transfer of a small amount, under an Idempotency-Key of its own. */
+export function transferRequest({ authorization }: BenchApi, book: BenchBook, load: 'hot' | 'uniform'): LoadRequest {
+  const { source, destination } = pickPair(book, load);
+  return {
+    method: 'POST',
+    path: `/v1/wallets/${publicId('wallet', source)}/transfer`,
+    headers: { authorization, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
+    body: JSON.stringify({ destinationWalletId: publicId('wallet', destination), amount: pickAmount() }),
+  };
+}
+
+/** A read of the balance of any wallet. */
+export function balanceRequest({ authorization }: BenchApi, book: BenchBook): LoadRequest {
+  const { source } = pickPair(book, 'uniform');
+  return { method: 'GET', path: `/v1/wallets/${publicId('wallet', source)}/balance`, headers: { authorization } };
+}
