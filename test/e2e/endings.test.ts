@@ -138,9 +138,8 @@ async function deliver(stage: Stage): Promise<void> {
 const nameOf = (story: Story, ending: How): string => `${recordingOf(story)} ${ending}`;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: STORY_SETTINGS });
+  flows = await startTestFlows({ settings: STORY_SETTINGS, worker: false });
   receiver = await startReceiver();
-  await flows.stopWorker();
   openStage = await openTheatre(flows);
   worker = await startConductedWorker(flows.services, (organisationId, name) => async (run) => {
     try {

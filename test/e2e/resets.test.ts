@@ -9,13 +9,14 @@ import { TEST_EVENT_TYPE } from '../../src/records/events.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { type Outcome, openTheatre, type Stage } from '../support/stage.ts';
+import { LOOK_PAUSE_MIN_MS, type Outcome, openTheatre, type Stage } from '../support/stage.ts';
 import { type Played, recordingOf, SIDE_STORIES, STORIES, STORY_SETTINGS } from '../support/stories.ts';
 import { until } from '../support/until.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 /** The stories play at the same time, and each flow is reset some ten times. */
 const LIMIT_MS = 900_000;
+const STORY_LIMIT_MS = 180_000;
 
 /** Flows of these kinds are reset from each of their endings; of the others, with their many tasks, from these. */
 const WHOLE = ['payment', 'withdrawal', 'refund', 'inboundCredit'];
@@ -79,7 +80,7 @@ async function resetToEachTask(stage: Stage, { workflowId, path }: Played): Prom
       requestId: randomUUID(),
     });
     const again = workflow.getHandle(workflowId, reset.runId);
-    await until(`${workflowId} to end again`, async () => {
+    const ended = async (): Promise<boolean> => {
       const { status, typedSearchAttributes } = await again.describe();
       if (status.name !== 'RUNNING') return true;
       // Reset to the task that parked it, it is parked again: the decisions come before it asks for them. An operator has
@@ -90,7 +91,8 @@ async function resetToEachTask(stage: Stage, { workflowId, path }: Played): Prom
         });
       }
       return false;
-    });
+    };
+    await until(`${workflowId} to end again`, ended, STORY_LIMIT_MS, LOOK_PAUSE_MIN_MS);
     outcomes.push(await stage.outcome(workflowId, path));
   }
   return outcomes;

@@ -15,8 +15,7 @@ let worker: RunningWorker;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '0.1' } });
-  await flows.stopWorker();
+  flows = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '0.1' }, worker: false });
   worker = await startWorker(
     { ...flows.services, log },
     { workflowBundle: { codePath: testStack().workflowBundlePath } },

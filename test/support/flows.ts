@@ -37,12 +37,17 @@ export interface PaymentResource extends Resource {
   virtualAccount: { accountNumber: string };
 }
 
-export async function startTestFlows(options: TestApiOptions = {}): Promise<TestFlows> {
+interface TestFlowsOptions extends TestApiOptions {
+  /** False where the test starts a worker of its own. */
+  worker?: boolean;
+}
+
+export async function startTestFlows({ worker: works = true, ...options }: TestFlowsOptions = {}): Promise<TestFlows> {
   const api = await startTestApi(options);
   const connection = await Connection.connect({ address: testStack().temporalAddress });
   const startOne = (): Promise<RunningWorker> =>
     startWorker(api.services, { workflowBundle: { codePath: testStack().workflowBundlePath } });
-  let worker: RunningWorker | null = await startOne();
+  let worker: RunningWorker | null = works ? await startOne() : null;
 
   const stopWorker = async (): Promise<void> => {
     await worker?.stop();

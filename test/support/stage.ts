@@ -212,9 +212,7 @@ export class Stage {
                + (SELECT count(*) FROM outbox WHERE organisation_id = ${this.organisationId}) AS waiting`;
       return Number(row?.waiting) === 0;
     });
-    const flow = this.flows.temporal.workflow.getHandle(workflowId);
-    await this.#until(`${workflowId} to end`, async () => (await flow.describe()).status.name !== 'RUNNING');
-    return (await flow.result()) ?? { status: 'ended' }; // a page tells nothing
+    return (await this.flows.temporal.workflow.result(workflowId)) ?? { status: 'ended' }; // a page tells nothing
   }
 
   /** What is left once nothing is on its way. `path`: where the API shows the resource, if it does. */

@@ -6,9 +6,9 @@ const LIMIT_MS = 180_000;
  * The pause between two looks is a share of the time waited so far: what comes soon is seen at once, and a long wait, of
  * which there are many at a time, leaves the processor to those who are waited for.
  */
-const PAUSE_SHARE = 1 / 8;
+const PAUSE_SHARE = 1 / 4;
 /** The shortest pause, where the caller names none. The longest is ten times as long. */
-const PAUSE_MIN_MS = 10;
+const PAUSE_MIN_MS = 20;
 
 /** The first answer of `look` that is neither undefined, null nor false. Fails with `what` when it does not come. */
 export async function until<Found>(

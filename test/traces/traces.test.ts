@@ -32,8 +32,7 @@ describe('one payment and its callback', () => {
     collector = await startCollector();
     receiver = await startReceiver(answerStatus(200));
     const stopTracing = await startTracing(settings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }), 'test');
-    flows = await startTestFlows();
-    await flows.stopWorker();
+    flows = await startTestFlows({ worker: false });
     const worker: RunningWorker = await startWorker(flows.services, { workflowsPath: source('workflows/index.ts') });
 
     await flows.test.post('/webhook-endpoints', { url: receiver.url });

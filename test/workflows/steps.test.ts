@@ -21,8 +21,7 @@ const ran = new Map<Does, Set<string>>();
 const nameOf = (does: Does, { flow, ending }: Story) => `${flow}: ${ending}, and each step ${does}`;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: STORY_SETTINGS });
-  await flows.stopWorker();
+  flows = await startTestFlows({ settings: STORY_SETTINGS, worker: false });
   const openStage = await openTheatre(flows);
   const does = new Map<Uuid, Does>();
   worker = await startConductedWorker(flows.services, (organisationId, name) => {
