@@ -116,7 +116,11 @@ interface BatchPosting {
   amount: number;
 }
 
-/** The postings, and the accounts that they name: those to lock first and sorted by code, as everybody locks them. */
+/**
+ * The postings, and the accounts that they name: those to lock first, in the order in which everybody locks them. That is the
+ * newest first (a code ends in an id that sorts by time): an account that many postings need is mostly an old one, such as the
+ * organisation's own, and what is locked last is locked for the shortest time.
+ */
 function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchAccount[]; postings: BatchPosting[] } {
   const named = new Map<AccountCode, BatchAccount>();
   const account = (code: AccountCode): BatchAccount => {
@@ -138,7 +142,7 @@ function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchA
     }
   });
   const accounts = [...named.values()].sort(
-    (one, other) => Number(one.kind === 'shared') - Number(other.kind === 'shared') || (one.code < other.code ? -1 : 1),
+    (one, other) => Number(one.kind === 'shared') - Number(other.kind === 'shared') || (one.code > other.code ? -1 : 1),
   );
   accounts.forEach((one, place) => {
     one.slot = place + 1;
