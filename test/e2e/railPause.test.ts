@@ -147,11 +147,11 @@ describe('while the rail is paused', () => {
 
   test('money in review that is sent back is accepted and waits; then it goes, once', async () => {
     await flows.credit('1234567890', 5_000, { senderAccountNumber: TAKES, senderBankCode: '058' });
-    const opened = await until('the review case', async () => {
-      const found = (await cli('reviews', 'list')) as { id: string; reason: string }[];
-      return found.find(({ reason }) => reason === 'unknown_account');
-    });
-    const id = opened.id;
+    const untilCase = (is: (one: { reason: string; status: string }) => boolean) =>
+      until('the review case', async () => (await flows.reviewCases()).some(is));
+    await untilCase(({ reason }) => reason === 'unknown_account');
+    const listed = (await cli('reviews', 'list')) as { id: string; reason: string }[];
+    const id = listed.find(({ reason }) => reason === 'unknown_account')?.id ?? '';
     await untilShown(id, 'review');
     const show = async () => (await cli('reviews', 'show', id)) as { status: string; attempts: number };
 
@@ -163,8 +163,11 @@ describe('while the rail is paused', () => {
     expect(await flows.accountBalance('in_transit:returns')).toBe(5_000);
 
     await resume();
-    await until('the money to be back', async () => (await show()).status === 'sent_back');
-    expect([await sendsOf(id), (await show()).attempts]).toEqual([1, 1]);
+    await untilCase(({ status }) => status === 'sent_back');
+    expect([await sendsOf(id), await show()]).toEqual([
+      1,
+      expect.objectContaining({ status: 'sent_back', attempts: 1 }),
+    ]);
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
