@@ -9,16 +9,22 @@ type Tests = Parameters<InstanceType<typeof Sequencer>['sort']>[0];
 
 /** What waits for many stories, longest first. An order is all that this is: a file that is not here comes later. */
 const LONGEST = [
+  'e2e/endings',
   'workflows/steps',
   'e2e/resets',
-  'e2e/endings',
-  'money/money',
-  'statements/oneOrganisation',
   'e2e/railPause',
+  'money/money',
+  'dev/start',
+  'e2e/payouts',
   'faults/twoOfEach',
-  'workflows/payoutFaults',
-  'api/outages',
+  'e2e/sweep',
+  'e2e/refunds',
+  'statements/oneOrganisation',
+  'workflows/payoutEndings',
   'webhooks/webhookDelivery',
+  'workflows/replayCommand',
+  'workflows/bankTransferWords',
+  'faults/flows',
 ];
 
 export default class LongestFirst extends Sequencer {
