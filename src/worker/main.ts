@@ -1,5 +1,4 @@
 // The worker process.
-import { fileURLToPath } from 'node:url';
 import { Runtime } from '@temporalio/worker';
 import { readConfig } from '../config.ts';
 import { createFoundation } from '../foundation.ts';
@@ -21,9 +20,7 @@ Runtime.install({
 });
 const stopTracing = await startTracing(config, 'worker');
 const foundation = createFoundation(config, log);
-const worker = await startWorker(foundation, {
-  workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
-});
+const worker = await startWorker(foundation);
 log.info({ taskQueue: config.temporal.taskQueue }, 'working');
 
 onShutdown(log, async () => {

@@ -1,6 +1,6 @@
 // The worker: runs the flows, relays the outbox to them, and plays the sandbox bank's clock. Any number may run.
 import { Client } from '@temporalio/client';
-import { bundleWorkflowCode, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createAttentionActivities } from '../activities/attention.ts';
 import { createHousekeepingActivities } from '../activities/housekeeping.ts';
 import { createInboundCreditActivities } from '../activities/inboundCredits.ts';
@@ -19,6 +19,7 @@ import { createRelay } from '../outbox/relay.ts';
 import { startFlow, wakeFlow } from '../outbox/startFlow.ts';
 import { isTracing } from '../tracing.ts';
 import { createDispatcher } from '../webhooks/dispatch.ts';
+import { bundleWorkflows } from '../workflowBundle.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
 import { deliveryChanged, deliveryFlowId, webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
@@ -37,10 +38,10 @@ export interface RunningWorker {
 
 const CONNECT_PAUSE_MS = 500;
 
-/** Connects (waiting for Temporal as long as it takes) and starts. `workflows` is a bundle or the path to build one from. */
+/** Connects (waiting for Temporal as long as it takes) and starts, with the workflows as they are here or in a bundle of theirs. */
 export async function startWorker(
   foundation: Omit<Foundation, 'close'>,
-  workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'>,
+  workflowBundle?: WorkerOptions['workflowBundle'],
 ): Promise<RunningWorker> {
   const { config, log, sql, volatileSql } = foundation;
   const upkeep = { ...foundation, sql: foundation.patientSql };
@@ -69,7 +70,7 @@ export async function startWorker(
     interceptors: { activity: isTracing() ? [traceOfActivity, logIdsOfActivity] : [logIdsOfActivity] },
     ...(isTracing() && { sinks: traceSinks }),
     ...versionOf(config),
-    ...(await bundled(workflows)),
+    workflowBundle: workflowBundle ?? (await ownBundle()),
   };
   const worker = await Worker.create({
     ...common,
@@ -139,20 +140,8 @@ async function startMetrics({ config, log }: Pick<Foundation, 'config' | 'log'>)
   };
 }
 
-/** Code that is built once, however many workers run it. */
-async function bundled(
-  workflows: Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'>,
-): Promise<Pick<WorkerOptions, 'workflowBundle'>> {
-  const { workflowBundle, workflowsPath } = workflows;
-  if (workflowsPath === undefined) return { workflowBundle };
-  return {
-    workflowBundle: await bundleWorkflowCode({
-      workflowsPath,
-      workflowInterceptorModules: isTracing() ? [TRACED_WORKFLOWS] : [],
-      logger: Runtime.instance().logger,
-    }),
-  };
-}
+const ownBundle = () =>
+  bundleWorkflows({ interceptors: isTracing() ? [TRACED_WORKFLOWS] : [], logger: Runtime.instance().logger });
 
 /** Runs workers until all have stopped. One that falls over takes the others with it: half a worker process helps nobody. */
 async function runTogether(workers: Worker[]): Promise<void> {

@@ -46,7 +46,7 @@ export async function startTestFlows({ worker: works = true, ...options }: TestF
   const api = await startTestApi(options);
   const connection = await Connection.connect({ address: testStack().temporalAddress });
   const startOne = (): Promise<RunningWorker> =>
-    startWorker(api.services, { workflowBundle: { codePath: testStack().workflowBundlePath } });
+    startWorker(api.services, { codePath: testStack().workflowBundlePath });
   let worker: RunningWorker | null = works ? await startOne() : null;
 
   const stopWorker = async (): Promise<void> => {

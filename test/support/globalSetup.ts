@@ -4,17 +4,14 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode } from '@temporalio/worker';
 import { Parts } from '../../src/dev/parts.ts';
 import { startPostgres } from '../../src/dev/postgres.ts';
 import { startTemporal } from '../../src/dev/temporal.ts';
 import { findTemporal } from '../../src/dev/temporalBinary.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
+import { bundleWorkflows } from '../../src/workflowBundle.ts';
 import { keepForTeardown } from './globalTeardown.ts';
 import { administer, databaseUrl, OWNER, STACK_VARIABLE, TEMPLATE, type TestStack } from './stack.ts';
-
-const WORKFLOWS = fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url));
 
 const say = (line: string) => console.log(line);
 
@@ -31,7 +28,7 @@ export default async function globalSetup(): Promise<void> {
   const [adminDatabaseUrl, temporalAddress, workflowBundlePath] = await Promise.all([
     startDatabase(parts, folder),
     startTemporalServer(parts),
-    bundleWorkflows(folder),
+    writeBundle(folder),
   ]);
   const stack: TestStack = { adminDatabaseUrl, temporalAddress, workflowBundlePath };
   process.env[STACK_VARIABLE] = JSON.stringify(stack);
@@ -63,9 +60,9 @@ async function startTemporalServer(parts: Parts): Promise<string> {
   return address;
 }
 
-async function bundleWorkflows(folder: string): Promise<string> {
+async function writeBundle(folder: string): Promise<string> {
   const quiet = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
-  const { code } = await bundleWorkflowCode({ workflowsPath: WORKFLOWS, logger: quiet });
+  const { code } = await bundleWorkflows({ logger: quiet });
   const file = path.join(folder, 'workflows.js');
   await writeFile(file, code);
   return file;

@@ -5,7 +5,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readConfig } from '../../src/config.ts';
 import { currentTraceparent, inSpan, startTracing } from '../../src/tracing.ts';
+import { TRACED_WORKFLOWS } from '../../src/worker/traces.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
+import { bundleWorkflows } from '../../src/workflowBundle.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { findWords, personalWords, recordedHistories, replay, replayEverything } from '../support/histories.ts';
 import { answerStatus, type Receiver, startReceiver } from '../webhooks/receiver.ts';
@@ -33,7 +35,7 @@ describe('one payment and its callback', () => {
     receiver = await startReceiver(answerStatus(200));
     const stopTracing = await startTracing(settings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }), 'test');
     flows = await startTestFlows({ worker: false });
-    const worker: RunningWorker = await startWorker(flows.services, { workflowsPath: source('workflows/index.ts') });
+    const worker: RunningWorker = await startWorker(flows.services);
 
     await flows.test.post('/webhook-endpoints', { url: receiver.url });
     const wallet = await flows.createWallet();
@@ -139,9 +141,8 @@ test(
   'histories that were recorded without traces replay with them',
   async () => {
     const recorded = recordedHistories();
-    const workflowModules = [source('workflows/traces.ts')];
-    const traced = { workflowsPath: source('workflows/index.ts'), interceptors: { workflowModules } };
-    expect(await replay(recorded, traced)).toEqual({ replayed: recorded.length, misfits: [] });
+    const workflowBundle = await bundleWorkflows({ interceptors: [TRACED_WORKFLOWS] });
+    expect(await replay(recorded, { workflowBundle })).toEqual({ replayed: recorded.length, misfits: [] });
   },
   LIMIT_MS,
 );

@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
+import { bundleWorkflowCode } from '@temporalio/worker';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
 import { until } from '../support/until.ts';
@@ -72,7 +73,10 @@ test(
     // The next version's workers ask for work, and get none yet.
     const { config } = flows.services;
     const nextConfig = { ...config, temporal: { ...config.temporal, buildId: '2.0' } };
-    next = await startWorker({ ...flows.services, config: nextConfig }, { workflowsPath: NEXT });
+    next = await startWorker(
+      { ...flows.services, config: nextConfig },
+      await bundleWorkflowCode({ workflowsPath: NEXT }),
+    );
     const begunBeside = await flows.createPayment(wallet, 200_000);
     await untilTaken(begunBeside);
     expect(await wayOf(begunBeside.id)).toEqual({ versions: ['1.0'], patched: false });
