@@ -82,6 +82,16 @@ export function summarise(name: string, unit: string, samples: readonly Sample[]
   };
 }
 
+/**
+ * One series ÷ another: the median of the quotients of the rounds, not the quotient of the medians. Series take turns, so in a round
+ * a slow minute of the machine falls on both. NaN where one of the two was not measured.
+ */
+export function ratio(measured: readonly Pick<Measured, 'name' | 'rounds'>[], one: string, other: string): number {
+  const rounds = (name: string) => measured.find((series) => series.name === name)?.rounds ?? [];
+  const below = rounds(other);
+  return median(rounds(one).map((value, round) => value / (below[round] ?? Number.NaN)));
+}
+
 /** The middle value; between two, their mean. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].toSorted((a, b) => a - b);

@@ -7,7 +7,15 @@ import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { type BenchApi, startBenchApi, startBenchTemporal, startBenchWorker } from '../api.ts';
 import { type BareWorker, startBareWorker } from '../bare/worker.ts';
 import { type BenchBook, openBook } from '../book.ts';
-import { callInParallel, formatted, type Measured, measureInTurns, type Sample, type Series } from '../measure.ts';
+import {
+  callInParallel,
+  formatted,
+  type Measured,
+  measureInTurns,
+  ratio,
+  type Sample,
+  type Series,
+} from '../measure.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
 /** Flows under way at a time. */
@@ -209,11 +217,11 @@ function report(measured: Measured[], items: number): StageResult {
   return {
     measured,
     goals: [
-      { text: `${PAYMENTS} ÷ bare workflows`, atLeast: 0.6, got: median(PAYMENTS) / median(BARE_FLOWS) },
+      { text: `${PAYMENTS} ÷ bare workflows`, atLeast: 0.6, got: ratio(measured, PAYMENTS, BARE_FLOWS) },
       {
         text: `${payoutName(items)} ÷ a bare parent's time`,
         atMost: 1.5,
-        got: median(payoutName(items)) / median(parentName(items)),
+        got: ratio(measured, payoutName(items), parentName(items)),
       },
     ],
     plots: [

@@ -8,7 +8,7 @@ import { listPayments } from '../../src/records/payments.ts';
 import { findWallet, listStatement, type Wallet } from '../../src/records/wallets.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair } from '../book.ts';
 import { type Grown, grow } from '../growth.ts';
-import { callInParallel, formatted, type Measured, measureInTurns, type Series } from '../measure.ts';
+import { callInParallel, formatted, type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
 import { plansOf } from '../plans.ts';
 import type { Bench, Stage, StageResult } from '../stage.ts';
 
@@ -38,7 +38,7 @@ export const growth: Stage = {
   title:
     'One caller on a book of 10 thousand postings and payments, and on one of 10 million postings and 1 million payments.',
   run: async (bench) => {
-    const rounds = bench.quick ? 1 : 3;
+    const rounds = bench.quick ? 1 : 5;
     const seconds = bench.quick ? 1 : 2;
     const small = await openPlace(bench, 'small', SMALL);
     const large = await openPlace(bench, 'large', bench.quick ? LARGE_QUICK : LARGE);
@@ -158,14 +158,12 @@ async function tellPlans(bench: Bench, places: Place[]): Promise<string> {
 }
 
 function report(measured: Measured[], small: Place, large: Place, plans: string): StageResult {
-  const median = (name: string, place: Place): number =>
-    measured.find((one) => one.name === nameOf(name, place))?.median ?? Number.NaN;
   return {
     measured,
     goals: Object.keys(CALLS).map((name) => ({
       text: `${name}: large ÷ small`,
       atMost: RATIO_MAX,
-      got: median(name, large) / median(name, small),
+      got: ratio(measured, nameOf(name, large), nameOf(name, small)),
     })),
     plots: [
       { name: 'latency', title: 'Time of one call', unit: `${UNIT} (median; whisker: least to most)`, bars: measured },

@@ -3,7 +3,7 @@
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook, WALLETS } from '../book.ts';
 import { runLoad } from '../load.ts';
-import { type Measured, measureInTurns, type Series } from '../measure.ts';
+import { type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
 import { type OtherLedger, openOtherLedgers } from '../others/otherLedgers.ts';
 import { transferRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
@@ -107,7 +107,7 @@ function report(measured: Measured[], notes: string[]): StageResult {
       {
         text: `${transferName('hot', CONNECTIONS)} ÷ GET /health`,
         atLeast: 0.5,
-        got: rate / (of(HEALTH)?.median ?? Number.NaN),
+        got: ratio(measured, transferName('hot', CONNECTIONS), HEALTH),
       },
       {
         text: `${transferName('hot', CONNECTIONS)}, p99 ÷ p50`,

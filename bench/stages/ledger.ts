@@ -6,7 +6,7 @@ import { walletAccount } from '../../src/ledger/chart.ts';
 import { transferMovement } from '../../src/movements/transfers.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
 import { said } from '../machine.ts';
-import { callInParallel, formatted, type Measured, measureInTurns, type Series } from '../measure.ts';
+import { callInParallel, formatted, type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
 import { initialisePgbench, runPgbench } from '../pgbench.ts';
 import type { Bench, Goal, Stage, StageResult } from '../stage.ts';
 
@@ -169,8 +169,6 @@ class BarePostings {
 }
 
 function report(measured: Measured[], tpcb: string | undefined, notes: string[]): StageResult {
-  const of = (name: string): number => measured.find((one) => one.name === name)?.median ?? Number.NaN;
-  const ratio = (ours: string, yardstick: string): number => of(ours) / of(yardstick);
   const beside = (load: 'hot' | 'uniform', callers: number, atLeast: number): Goal[] =>
     tpcb === undefined
       ? []
@@ -178,7 +176,7 @@ function report(measured: Measured[], tpcb: string | undefined, notes: string[])
           {
             text: `${journalName(load, callers)} ÷ pgbench TPC-B`,
             atLeast,
-            got: ratio(journalName(load, callers), tpcb),
+            got: ratio(measured, journalName(load, callers), tpcb),
           },
         ];
   return {
@@ -191,19 +189,23 @@ function report(measured: Measured[], tpcb: string | undefined, notes: string[])
       {
         text: 'hot ÷ uniform, 64 callers',
         atLeast: 0.9,
-        got: ratio(journalName('hot', 64), journalName('uniform', 64)),
+        got: ratio(measured, journalName('hot', 64), journalName('uniform', 64)),
       },
       {
         text: 'hot ÷ uniform, 512 callers',
         atLeast: 0.9,
-        got: ratio(journalName('hot', 512), journalName('uniform', 512)),
+        got: ratio(measured, journalName('hot', 512), journalName('uniform', 512)),
       },
       {
         text: 'one caller ÷ bare statement, uniform',
         atLeast: 0.7,
-        got: ratio(journalName('uniform', 1), bareName('uniform', 1)),
+        got: ratio(measured, journalName('uniform', 1), bareName('uniform', 1)),
       },
-      { text: 'one caller ÷ bare statement, hot', atLeast: 0.7, got: ratio(journalName('hot', 1), bareName('hot', 1)) },
+      {
+        text: 'one caller ÷ bare statement, hot',
+        atLeast: 0.7,
+        got: ratio(measured, journalName('hot', 1), bareName('hot', 1)),
+      },
     ],
     plots: [
       {
