@@ -2,8 +2,11 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
+import { DefaultLogger } from '@temporalio/worker';
 import { bundleWorkflows, fingerprint } from '../src/workflowBundle.ts';
 import { temporaryFolder } from './dev/temporaryFolder.ts';
+
+const logger = new DefaultLogger('WARN');
 
 /** Webpack, beside other tests. */
 const LIMIT_MS = 120_000;
@@ -17,7 +20,7 @@ test(
       writeFileSync(file, '');
       utimesSync(file, 1_000 - age, 1_000 - age);
     }
-    const { code } = await bundleWorkflows({ folder });
+    const { code } = await bundleWorkflows({ folder, logger });
     expect(code).toContain('withdrawal');
     const kept = readdirSync(folder);
     const made = kept.filter((name) => !older.includes(path.join(folder, name)));
@@ -25,7 +28,7 @@ test(
     expect(kept.toSorted()).toEqual([...made, ...older.slice(0, 7).map((file) => path.basename(file))].toSorted());
 
     writeFileSync(path.join(folder, made[0] as string), 'what is kept');
-    expect(await bundleWorkflows({ folder })).toEqual({ code: 'what is kept' });
+    expect(await bundleWorkflows({ folder, logger })).toEqual({ code: 'what is kept' });
   },
   LIMIT_MS,
 );
@@ -35,7 +38,7 @@ test(
   async () => {
     const file = path.join(temporaryFolder(), 'a file');
     writeFileSync(file, '');
-    expect((await bundleWorkflows({ folder: path.join(file, 'folder') })).code).toContain('withdrawal');
+    expect((await bundleWorkflows({ folder: path.join(file, 'folder'), logger })).code).toContain('withdrawal');
   },
   LIMIT_MS,
 );

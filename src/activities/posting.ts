@@ -7,7 +7,9 @@ import { impossible, postingRefused } from './failures.ts';
 
 /** More rounds than any race between a credit, an expiry and a refund can need. */
 const ROUNDS_MAX = 20;
-const PAUSE_MAX_MS = 100;
+
+/** Room for a score of writers of one row, each of whose rounds may take some twenty milliseconds on a busy machine. */
+const PAUSE_MAX_MS = 500;
 
 type Refusal = Extract<PostResult, { outcome: 'refused' }>;
 
