@@ -23,26 +23,30 @@ export interface BundleOptions {
 
 /**
  * The bundle of src/workflows. One that was made of the same sources, packages and interceptors is read from where it is kept;
- * where nothing can be kept (a file system that is read only), each process makes its own.
+ * where nothing can be kept (a file system that is read only, packages that npm did not install), each process makes its own.
  */
 export async function bundleWorkflows({
   interceptors = [],
   logger,
   folder = path.join(PROJECT, 'node_modules/.cache/manilla'),
 }: BundleOptions = {}): Promise<{ code: string }> {
-  const file = path.join(folder, `workflows-${await fingerprint(interceptors)}.js`);
-  const kept = await readFile(file, 'utf8').catch(() => null);
+  const known = await fingerprint(interceptors).catch(() => null);
+  const file = known === null ? null : path.join(folder, `workflows-${known}.js`);
+  const kept = file === null ? null : await readFile(file, 'utf8').catch(() => null);
   if (kept !== null) return { code: kept };
   const { code } = await bundleWorkflowCode({
     workflowsPath: WORKFLOWS,
     workflowInterceptorModules: interceptors,
     ...(logger !== undefined && { logger }),
   });
-  await keep(file, code).catch(() => {});
+  if (file !== null) await keep(file, code).catch(() => {});
   return { code };
 }
 
-/** Tells one bundle from another: every source file, the packages that are installed, and what stands around the workflows. */
+/**
+ * Tells one bundle from another: every source file, the packages that are installed, and what stands around the workflows. Rejects
+ * where npm left no list of the packages.
+ */
 export async function fingerprint(interceptors: readonly string[], project = PROJECT): Promise<string> {
   const sources = globSync('src/**/*.ts', { cwd: project }).toSorted();
   const files = ['node_modules/.package-lock.json', ...sources];

@@ -49,9 +49,10 @@ test('another source, package or interceptor is another bundle', async () => {
     mkdirSync(path.dirname(path.join(project, name)), { recursive: true });
     writeFileSync(path.join(project, name), text);
   };
-  write('node_modules/.package-lock.json', '{}');
   write('src/one.ts', 'one');
   write('src/deep/two.ts', 'two');
+  await expect(fingerprint([], project)).rejects.toThrow('.package-lock.json');
+  write('node_modules/.package-lock.json', '{}');
   const first = await fingerprint([], project);
   const changes: Record<string, () => void> = {
     'a changed source': () => write('src/deep/two.ts', 'too'),
