@@ -97,13 +97,11 @@ async function withMoneyProven(
 }
 
 function report(measured: Measured[], notes: string[]): StageResult {
-  const of = (name: string): Measured | undefined => measured.find((one) => one.name === name);
-  const hot = of(transferName('hot', CONNECTIONS));
-  const rate = hot?.median ?? Number.NaN;
+  const hot = measured.find(({ name }) => name === transferName('hot', CONNECTIONS));
   return {
     measured,
     goals: [
-      { text: `${transferName('hot', CONNECTIONS)}, a second`, atLeast: 2_300, got: rate },
+      { text: `${transferName('hot', CONNECTIONS)}, a second`, atLeast: 2_300, got: hot?.median ?? Number.NaN },
       {
         text: `${transferName('hot', CONNECTIONS)} ÷ GET /health`,
         atLeast: 0.5,

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DefaultLogger } from '@temporalio/worker';
 import { Parts } from '../../src/dev/parts.ts';
 import { startPostgres } from '../../src/dev/postgres.ts';
 import { startTemporal } from '../../src/dev/temporal.ts';
@@ -61,8 +62,7 @@ async function startTemporalServer(parts: Parts): Promise<string> {
 }
 
 async function writeBundle(folder: string): Promise<string> {
-  const quiet = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
-  const { code } = await bundleWorkflows({ logger: quiet });
+  const { code } = await bundleWorkflows({ logger: new DefaultLogger('WARN') });
   const file = path.join(folder, 'workflows.js');
   await writeFile(file, code);
   return file;
