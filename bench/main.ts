@@ -1,6 +1,6 @@
 // `npm run bench`: measures the ledger, the HTTP API, the flows and growth beside their yardsticks, on a Postgres of its
-// own, and writes the figures into docs/performance/. `npm run bench -- ledger http` runs some stages; `--quick` is a
-// short look; `--out <folder>` writes elsewhere.
+// own or the one that POSTGRES_URL names, and writes the figures into docs/performance/. `npm run bench -- ledger http` runs
+// some stages; `--quick` is a short look; `--out <folder>` writes elsewhere.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import path from 'node:path';
@@ -51,16 +51,13 @@ async function main(): Promise<void> {
     process.once(signal, () => void parts.stop().then(() => process.exit(1)));
   }
   try {
-    const data = path.join(folder, 'postgres');
-    const password = randomBytes(12).toString('hex');
-    const { adminUrl } = await startPostgres(parts, { folder: data, password, durability: 'durable' });
-    parts.removeAtEnd(realpathSync(data));
-    const machine = await describeMachine(adminUrl);
+    const server = await openServer(parts, path.join(folder, 'postgres'));
+    const machine = await describeMachine(server.adminUrl);
     for (const [name, value] of Object.entries(machine)) say(`${name}: ${value}`);
     for (const stage of stages) {
       const stageParts = new Parts({ logFolder: path.join(folder, 'logs', stage.name), say });
       try {
-        await runStage(stage, { parts: stageParts, adminUrl, quick: options.quick, say }, machine);
+        await runStage(stage, { parts: stageParts, adminUrl: server.adminUrl, quick: options.quick, say }, server, machine);
       } finally {
         await stageParts.stop();
       }
@@ -75,6 +72,22 @@ async function main(): Promise<void> {
   }
 }
 
+/** What the stages are run on: `url` makes and owns their databases, `adminUrl` is a superuser's. */
+interface Server {
+  url: string;
+  adminUrl: string;
+}
+
+/** The server that POSTGRES_URL names, as a superuser; otherwise one of our own, with its default durability, for this run. */
+async function openServer(parts: Parts, folder: string): Promise<Server> {
+  const { POSTGRES_URL } = process.env;
+  if (POSTGRES_URL !== undefined) return { url: POSTGRES_URL, adminUrl: POSTGRES_URL };
+  const password = randomBytes(12).toString('hex');
+  const server = await startPostgres(parts, { folder, password, durability: 'durable' });
+  parts.removeAtEnd(realpathSync(folder));
+  return server;
+}
+
 function chosen(names: readonly string[]): Stage[] {
   if (names.length === 0) return STAGES.filter(({ onRequest }) => onRequest !== true);
   return names.map((name) => {
@@ -84,9 +97,14 @@ function chosen(names: readonly string[]): Stage[] {
   });
 }
 
-async function runStage(stage: Stage, bench: Omit<Bench, 'createDatabase'>, machine: Machine): Promise<void> {
+async function runStage(
+  stage: Stage,
+  bench: Omit<Bench, 'createDatabase'>,
+  server: Server,
+  machine: Machine,
+): Promise<void> {
   say(`\n${stage.name}: ${stage.title}`);
-  const databases = new Databases(bench.adminUrl);
+  const databases = new Databases(server.url);
   const started = performance.now();
   let result: StageResult | { cannotRun: string };
   try {
@@ -110,18 +128,17 @@ async function runStage(stage: Stage, bench: Omit<Bench, 'createDatabase'>, mach
 
 /** The databases of one stage. */
 class Databases {
-  readonly #adminUrl: string;
+  readonly #serverUrl: string;
   readonly #made: { name: string; url: string; kind: 'books' | 'empty' }[] = [];
 
-  constructor(adminUrl: string) {
-    this.#adminUrl = adminUrl;
+  constructor(serverUrl: string) {
+    this.#serverUrl = serverUrl;
   }
 
   async create(kind: 'books' | 'empty'): Promise<string> {
     const name = `bench_${randomBytes(4).toString('hex')}`;
-    const url = new URL(this.#adminUrl);
-    await this.#administer(`CREATE DATABASE ${name} OWNER manilla`);
-    url.username = 'manilla';
+    const url = new URL(this.#serverUrl);
+    await this.#administer(`CREATE DATABASE ${name}`);
     url.pathname = `/${name}`;
     this.#made.push({ name, url: url.href, kind });
     if (kind === 'books') await migrate(url.href);
@@ -151,7 +168,7 @@ class Databases {
   }
 
   async #administer(statement: string): Promise<void> {
-    const sql = postgres(this.#adminUrl, { max: 1, onnotice: () => {} });
+    const sql = postgres(this.#serverUrl, { max: 1, onnotice: () => {} });
     try {
       await sql.unsafe(statement);
     } finally {

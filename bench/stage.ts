@@ -10,7 +10,7 @@ export interface Bench {
   quick: boolean;
   /** Runs the processes that the stage starts; they are ended with the stage. */
   parts: Parts;
-  /** The superuser's URL of the embedded Postgres, which runs with its default durability. */
+  /** A superuser's URL of the Postgres that is measured on. */
   adminUrl: string;
   /** Makes a database. `books`: migrated, for the service's role; verified after the stage. Dropped with the stage. */
   createDatabase: (kind: 'books' | 'empty') => Promise<string>;

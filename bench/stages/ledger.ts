@@ -19,7 +19,7 @@ export const ledger: Stage = {
   name: 'ledger',
   title: `Postings through the journal in one process, each awaited; ${WALLETS.toLocaleString('en')} accounts. Hot: one account is in every transfer.`,
   run: async (bench) => {
-    const rounds = bench.quick ? 1 : 3;
+    const rounds = bench.quick ? 1 : 5;
     const seconds = bench.quick ? 2 : 4;
     const book = await openBook(await bench.createDatabase('books'));
     const bare = await BarePostings.open(book);
