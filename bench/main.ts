@@ -57,7 +57,12 @@ async function main(): Promise<void> {
     for (const stage of stages) {
       const stageParts = new Parts({ logFolder: path.join(folder, 'logs', stage.name), say });
       try {
-        await runStage(stage, { parts: stageParts, adminUrl: server.adminUrl, quick: options.quick, say }, server, machine);
+        await runStage(
+          stage,
+          { parts: stageParts, adminUrl: server.adminUrl, quick: options.quick, say },
+          server,
+          machine,
+        );
       } finally {
         await stageParts.stop();
       }
