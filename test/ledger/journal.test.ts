@@ -81,7 +81,7 @@ const NO_PARTS = { postings: 0, payments: 0, events: 0, outbox: 0, outcomes: 0 }
 const waitingBackends = async () =>
   await books.owner<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity
-    WHERE datname = current_database() AND query LIKE '%FROM ledger.post%' AND wait_event_type = 'Lock'`;
+    WHERE datname = current_database() AND query LIKE '%ledger.post%' AND wait_event_type = 'Lock'`;
 
 /** Holds the row of an account, so that whoever posts to it waits in the middle of ledger.post. */
 async function holdAccount(code: AccountCode): Promise<{ release: () => Promise<void> }> {
@@ -405,7 +405,7 @@ describe('a batch is expected to post', () => {
     const ways: string[] = [];
     const watched = new Proxy(books.sql, {
       apply(target, self, [words, ...values]: [string[], ...unknown[]]) {
-        const [, way] = /FROM ledger\.(post\w*)\(/.exec(words.join('')) ?? [];
+        const [, way] = /ledger\.(post\w*)\(/.exec(words.join('')) ?? [];
         if (way !== undefined) ways.push(way);
         if (way === 'post_all' && changes !== undefined) values[1] = changes;
         return Reflect.apply(target as never, self, [words, ...values]);
