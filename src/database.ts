@@ -32,7 +32,7 @@ interface PoolOptions {
 
 /**
  * Every look-up of these statements is by a key. A plan that is kept from the day on which a table was empty would otherwise
- * read all of the table for each of them, and each time more of it, until the database gathers statistics.
+ * read all of the table for each of them, or search a copy of it, and each time more, until the database gathers statistics.
  */
 const BY_INDEX = {
   enable_seqscan: 'off',
