@@ -16,7 +16,7 @@ import { verifyLedger } from '../src/ledger/verify.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { formatted } from './measure.ts';
 import { writeResults, writeStage } from './report.ts';
-import { type Bench, CannotRun, isMet, type Stage, type StageResult } from './stage.ts';
+import { CannotRun, isMet, type Stage, type StageResult } from './stage.ts';
 import { flows } from './stages/flows.ts';
 import { growth } from './stages/growth.ts';
 import { http } from './stages/http.ts';
@@ -57,12 +57,7 @@ async function main(): Promise<void> {
     for (const stage of stages) {
       const stageParts = new Parts({ logFolder: path.join(folder, 'logs', stage.name), say });
       try {
-        await runStage(
-          stage,
-          { parts: stageParts, adminUrl: server.adminUrl, quick: options.quick, say },
-          server,
-          machine,
-        );
+        await runStage(stage, stageParts, server, machine);
       } finally {
         await stageParts.stop();
       }
@@ -102,18 +97,19 @@ function chosen(names: readonly string[]): Stage[] {
   });
 }
 
-async function runStage(
-  stage: Stage,
-  bench: Omit<Bench, 'createDatabase'>,
-  server: Server,
-  machine: Machine,
-): Promise<void> {
+async function runStage(stage: Stage, parts: Parts, server: Server, machine: Machine): Promise<void> {
   say(`\n${stage.name}: ${stage.title}`);
   const databases = new Databases(server.url);
   const started = performance.now();
   let result: StageResult | { cannotRun: string };
   try {
-    result = await stage.run({ ...bench, createDatabase: (kind) => databases.create(kind) });
+    result = await stage.run({
+      parts,
+      adminUrl: server.adminUrl,
+      quick: options.quick,
+      say,
+      createDatabase: (kind) => databases.create(kind),
+    });
     result.notes.push(await databases.verify());
   } catch (error) {
     if (!(error instanceof CannotRun)) throw error;
@@ -121,7 +117,7 @@ async function runStage(
   } finally {
     await databases.drop();
   }
-  const run = { at: new Date(), seconds: (performance.now() - started) / 1000, quick: bench.quick, machine };
+  const run = { at: new Date(), seconds: (performance.now() - started) / 1000, quick: options.quick, machine };
   writeStage(options.out, stage, run, result);
   if ('cannotRun' in result) return say(`  did not run: ${result.cannotRun}`);
   for (const { name, unit, min, median, max } of result.measured) {

@@ -17,7 +17,10 @@ function parseBigint(text: string): number {
 
 interface PoolOptions {
   connectionsMax: number;
-  /** `volatile`: a commit does not wait for the disk. For in-progress marks and rate counters only, never for money. */
+  /**
+   * `volatile`: a commit does not wait for the disk. For in-progress marks, leases and rate counters only, never for money.
+   * What these statements look up they find by index (`BY_INDEX`).
+   */
   durability?: 'durable' | 'volatile';
   /** The owner's role is for migrations and administration from the command line. */
   role?: 'application' | 'owner';
@@ -31,7 +34,7 @@ interface PoolOptions {
 }
 
 /**
- * Every look-up of these statements is by a key. A plan that is kept from the day on which a table was empty would otherwise
+ * Every look-up of a volatile pool is by a key. A plan that is kept from the day on which a table was empty would otherwise
  * read all of the table for each of them, or search a copy of it, and each time more, until the database gathers statistics.
  */
 const BY_INDEX = {

@@ -55,10 +55,14 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
   const loop = (topic: string, slots: number, handle: (row: OutboxRow) => Promise<void>): LeaseLoop<OutboxRow> =>
     new LeaseLoop<OutboxRow>({
       slots,
+      // MATERIALIZED: chosen once. A plan made while the outbox was empty would choose anew for each of its rows.
       claim: (max) => sql<OutboxRow[]>`
+        WITH due AS MATERIALIZED (
+          SELECT organisation_id, id FROM outbox WHERE topic = ${topic} AND available_at <= now()
+          ORDER BY available_at, id LIMIT ${max} FOR UPDATE SKIP LOCKED
+        )
         UPDATE outbox o SET available_at = now() + make_interval(secs => ${LEASE_SECONDS}), attempts = attempts + 1
-        FROM (SELECT organisation_id, id FROM outbox WHERE topic = ${topic} AND available_at <= now()
-              ORDER BY available_at, id LIMIT ${max} FOR UPDATE SKIP LOCKED) due
+        FROM due
         WHERE o.organisation_id = due.organisation_id AND o.id = due.id
         RETURNING o.organisation_id, o.environment, o.id, o.message, o.attempts`,
       handle: async (row) => {

@@ -4,11 +4,12 @@ import type { Sql } from '../database.ts';
 /** After this a repeat of the request would be a new request. */
 export async function forgetIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
   const { count } = await sql`
-    DELETE FROM idempotency_keys k USING (
+    WITH old AS MATERIALIZED (
       SELECT organisation_id, environment, key FROM idempotency_keys
       WHERE created_at < now() - make_interval(days => ${keptDays}) AND claimed_until < now()
       ORDER BY created_at LIMIT ${rowsMax} FOR UPDATE SKIP LOCKED
-    ) old
+    )
+    DELETE FROM idempotency_keys k USING old
     WHERE k.organisation_id = old.organisation_id AND k.environment = old.environment AND k.key = old.key`;
   return count;
 }

@@ -169,7 +169,7 @@ describe('400', () => {
     expect((await patch(data.id, { url: null })).status).toBe(400);
   });
 
-  test("another list's cursor, another organisation's cursor, and a changed one", async () => {
+  test("another list's cursor, another organisation's cursor, and one with a character more", async () => {
     await create();
     await create();
     const { pagination } = await organisation.test.get(`${PATH}?limit=1`);
@@ -177,7 +177,7 @@ describe('400', () => {
     const answers = await Promise.all([
       organisation.test.get(`/events?cursor=${pagination.nextCursor}`),
       other.test.get(`${PATH}?cursor=${pagination.nextCursor}`),
-      organisation.test.get(`${PATH}?cursor=A${pagination.nextCursor?.slice(1)}`),
+      organisation.test.get(`${PATH}?cursor=${pagination.nextCursor}A`),
     ]);
     expect(answers.map(({ error }) => error.code)).toEqual(['INVALID_CURSOR', 'INVALID_CURSOR', 'INVALID_CURSOR']);
   });

@@ -34,8 +34,8 @@ test.each([['never had a row'], ['was emptied']])(
     const claim = () => keys.claim(books.book, newUuid(), 'AAAA');
     for (let run = 0; run < RUNS; run += 1) await claim();
     await books.owner`
-    INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, claim, claimed_until)
-    SELECT ${organisationId}, ${environment}, 'full/' || n, '', gen_random_uuid(), now() FROM generate_series(1, ${ROWS}) AS n`;
+      INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, claim, claimed_until)
+      SELECT ${organisationId}, ${environment}, 'full/' || n, '', gen_random_uuid(), now() FROM generate_series(1, ${ROWS}) AS n`;
     const before = await rowsRead(sql);
     await claim();
     expect((await rowsRead(sql)) - before).toBeLessThan(READ_MAX);

@@ -69,7 +69,8 @@ const EXCEPTIONS: { statement: RegExp; why: string }[] = [
     why: 'a key is all that a request brings: whose it is, is what this asks. Its answer is kept for some seconds',
   },
   {
-    statement: /^UPDATE outbox o SET available_at = .* FOR UPDATE SKIP LOCKED/,
+    statement:
+      /^WITH due AS MATERIALIZED \( SELECT organisation_id, id FROM outbox .* FOR UPDATE SKIP LOCKED \) UPDATE outbox /,
     why: 'the relay takes what is due, whoever it belongs to. A relay for each node takes that node’s',
   },
   {

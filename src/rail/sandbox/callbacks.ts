@@ -51,11 +51,15 @@ export function createCallbackLoop(options: CallbackOptions): LeaseLoop<Callback
   const { sql, log } = options;
   return new LeaseLoop<Callback>({
     slots: CALLBACKS_AT_ONCE,
+    // MATERIALIZED: as in src/outbox/relay.ts.
     claim: (max) => sql<Callback[]>`
+      WITH due AS MATERIALIZED (
+        SELECT organisation_id, id FROM sandbox_bank.callbacks WHERE available_at <= now()
+        ORDER BY available_at, id LIMIT ${max} FOR UPDATE SKIP LOCKED
+      )
       UPDATE sandbox_bank.callbacks c
       SET available_at = now() + make_interval(secs => ${CALLBACK_LEASE_SECONDS}), attempts = attempts + 1
-      FROM (SELECT organisation_id, id FROM sandbox_bank.callbacks WHERE available_at <= now()
-            ORDER BY available_at, id LIMIT ${max} FOR UPDATE SKIP LOCKED) due
+      FROM due
       WHERE c.organisation_id = due.organisation_id AND c.id = due.id
       RETURNING c.organisation_id, c.id, c.body, c.attempts`,
     handle: (callback) => sendCallback(options, callback),
