@@ -86,47 +86,59 @@ export class IdempotencyKeys {
   }
 
   async #claim(organisationId: Uuid, claims: Claim[]): Promise<PromiseSettledResult<ClaimResult>[]> {
-    const rows = await this.#sql<
-      { claimed: boolean; same: boolean | null; statusCode: number | null; response: string | null }[]
-    >`
-      WITH wanted AS (
-        SELECT * FROM unnest(
-          ${claims.map(({ book }) => book.environment)}::text[], ${claims.map(({ key }) => key)}::text[],
-          ${claims.map((claim) => claim.fingerprint)}::text[], ${claims.map(({ id }) => id)}::uuid[]
-        ) WITH ORDINALITY AS w (environment, key, fingerprint, claim, slot)
-      ), taken AS (
-        INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until)
-        SELECT DISTINCT ON (environment, key) ${organisationId}::uuid, environment, key,
-               decode(fingerprint, 'base64'), claim, now() + make_interval(secs => ${CLAIM_SECONDS})
-        FROM wanted ORDER BY environment, key, slot
-        ON CONFLICT (organisation_id, environment, key) DO UPDATE SET
-          fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
-          status_code = NULL, response = NULL, created_at = now()
-        WHERE i.created_at < now() - make_interval(days => ${REMEMBERED_DAYS})
-           OR (i.status_code IS NULL AND i.claimed_until < now() AND i.fingerprint = excluded.fingerprint)
-        RETURNING claim
-      )
-      SELECT EXISTS (SELECT FROM taken t WHERE t.claim = w.claim) AS claimed,
-             i.fingerprint = decode(w.fingerprint, 'base64') AS same, i.status_code, i.response
-      FROM wanted w LEFT JOIN idempotency_keys i
+    // In key order, so that two processes that claim the same keys never wait for each other in a circle.
+    const taken = await this.#sql<{ claim: Uuid }[]>`
+      INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until)
+      SELECT DISTINCT ON (environment, key) ${organisationId}::uuid, environment, key,
+             decode(fingerprint, 'base64'), claim, now() + make_interval(secs => ${CLAIM_SECONDS})
+      FROM unnest(
+        ${claims.map(({ book }) => book.environment)}::text[], ${claims.map(({ key }) => key)}::text[],
+        ${claims.map((claim) => claim.fingerprint)}::text[], ${claims.map(({ id }) => id)}::uuid[]
+      ) WITH ORDINALITY AS w (environment, key, fingerprint, claim, slot)
+      ORDER BY environment, key, slot
+      ON CONFLICT (organisation_id, environment, key) DO UPDATE SET
+        fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
+        status_code = NULL, response = NULL, created_at = now()
+      WHERE i.created_at < now() - make_interval(days => ${REMEMBERED_DAYS})
+         OR (i.status_code IS NULL AND i.claimed_until < now() AND i.fingerprint = excluded.fingerprint)
+      RETURNING claim`;
+    const ours = new Set(taken.map(({ claim }) => claim));
+    const others = claims.filter(({ id }) => !ours.has(id));
+    const found = others.length === 0 ? [] : await this.#look(organisationId, others);
+    const foundFor = new Map(others.map((claim, place) => [claim, found[place]]));
+    return claims.map((claim) => {
+      const key = foundFor.get(claim);
+      return { status: 'fulfilled', value: key === undefined ? 'claimed' : resultOf(key) };
+    });
+  }
+
+  /** What the keys of claims that were not to be had stand at, in the claims' order. */
+  async #look(organisationId: Uuid, claims: Claim[]): Promise<KnownKey[]> {
+    return await this.#sql<KnownKey[]>`
+      SELECT i.fingerprint = decode(w.fingerprint, 'base64') AS same, i.status_code, i.response
+      FROM unnest(
+        ${claims.map(({ book }) => book.environment)}::text[], ${claims.map(({ key }) => key)}::text[],
+        ${claims.map((claim) => claim.fingerprint)}::text[]
+      ) WITH ORDINALITY AS w (environment, key, fingerprint, slot)
+      LEFT JOIN idempotency_keys i
         ON i.organisation_id = ${organisationId} AND i.environment = w.environment AND i.key = w.key
       ORDER BY w.slot`;
-    return rows.map((row) => ({ status: 'fulfilled', value: resultOf(row) }));
   }
 }
 
-function resultOf(row: {
-  claimed: boolean;
+/** A key that somebody claimed before. All are null when it was let go of at this very moment. */
+interface KnownKey {
+  /** Whether it was for the same request. */
   same: boolean | null;
   statusCode: number | null;
   response: string | null;
-}): ClaimResult {
-  if (row.claimed) return 'claimed';
-  // No row in this statement's view, yet not ours: another request claimed the key at this very moment.
-  if (row.same === null) return 'in_progress';
-  if (!row.same) return 'reused';
-  if (row.statusCode === null || row.response === null) return 'in_progress';
-  return { statusCode: row.statusCode, response: row.response };
+}
+
+function resultOf({ same, statusCode, response }: KnownKey): ClaimResult {
+  if (same === null) return 'in_progress';
+  if (!same) return 'reused';
+  if (statusCode === null || response === null) return 'in_progress';
+  return { statusCode, response };
 }
 
 /** The record that `ledger.post` commits together with the money. */

@@ -1,5 +1,6 @@
 // Resource views: exactly the fields of contract part 2, made from rows. Nothing else leaves the service.
 import { publicId, type Uuid } from '../ids.ts';
+import { isoTime } from '../isoTime.ts';
 import { CURRENCY } from '../money.ts';
 import type { Event } from '../records/events.ts';
 import { type PaymentWithAccount, payableAmount } from '../records/payments.ts';
@@ -12,7 +13,7 @@ import type { Delivery } from '../records/webhookDeliveries.ts';
 import type { WebhookEndpoint } from '../records/webhookEndpoints.ts';
 import type { Withdrawal } from '../records/withdrawals.ts';
 
-const timestamp = (at: Date | null): string | null => at?.toISOString() ?? null;
+const timestamp = (at: Date | null): string | null => at && isoTime(at);
 
 export const walletView = (wallet: Omit<Wallet, 'accountId' | 'balance' | 'postingMax'>) => ({
   id: publicId('wallet', wallet.id),

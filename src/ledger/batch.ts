@@ -1,21 +1,28 @@
 // A batch of movements as the columns that `ledger.post` and `ledger.post_all` take (migration 0003 says what each means, 0011
 // what `changes` are): arrays of texts and numbers, one slot each, positions counting from 1. They are written here as
 // Postgres reads arrays: the driver knows less of the values and needs three times as long, which a busy journal feels.
+import { isoTime } from '../isoTime.ts';
 import { type AccountCode, type AccountKind, accountKind } from './chart.ts';
 import type { Movement } from './journal.ts';
 
 /** An array as Postgres writes one: `{a,b,NULL}`. */
 type ArrayText = string;
 
+/** JSON documents one behind the other with `DOCUMENT_END` between them; nothing stands for NULL. */
+type DocumentTexts = string;
+
+/** No JSON holds it unescaped, so documents need no quotes, of which each of them is full. */
+export const DOCUMENT_END = '\u001f';
+
 /** Columns of a batch; NULL in those of transactions and claims where a movement has none. */
 export interface BatchColumns {
   accounts: Record<'codes' | 'kinds' | 'changes', ArrayText>;
   transactions: Record<'ids' | 'keys' | 'kinds' | 'resources' | 'reverses' | 'times' | 'rules', ArrayText>;
   /** Empty when no movement of the batch has one. */
-  claims: Record<'keys' | 'ids' | 'fingerprints' | 'statusCodes' | 'responses', ArrayText>;
+  claims: Record<'keys' | 'ids' | 'fingerprints' | 'statusCodes', ArrayText> & { responses: DocumentTexts };
   postings: Record<'movements' | 'debits' | 'credits' | 'amounts', ArrayText>;
-  events: Record<'movements' | 'ids' | 'types' | 'resources' | 'documents' | 'times', ArrayText>;
-  messages: Record<'movements' | 'topics' | 'documents', ArrayText>;
+  events: Record<'movements' | 'ids' | 'types' | 'resources' | 'times', ArrayText> & { documents: DocumentTexts };
+  messages: Record<'movements' | 'topics', ArrayText> & { documents: DocumentTexts };
   /** JSON: rows by table, each with its movement `m`. */
   resources: string;
 }
@@ -40,7 +47,7 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
       kinds: quoted(transactions, (transaction) => transaction?.kind),
       resources: quoted(transactions, (transaction) => transaction?.resource),
       reverses: plain(transactions, (transaction) => transaction?.reverses),
-      times: plain(transactions, (transaction) => transaction?.effectiveAt.toISOString()),
+      times: plain(transactions, (transaction) => transaction && isoTime(transaction.effectiveAt)),
       rules: plain(transactions, (transaction) => transaction?.rules),
     },
     claims: {
@@ -48,7 +55,7 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
       ids: plain(claims, (claim) => claim?.claim),
       fingerprints: plain(claims, (claim) => claim?.fingerprint),
       statusCodes: plain(claims, (claim) => claim?.statusCode),
-      responses: quoted(claims, (claim) => claim?.response),
+      responses: documents(claims, (claim) => claim?.response),
     },
     postings: {
       movements: plain(postings, ({ m }) => m),
@@ -61,13 +68,13 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
       ids: plain(events, ({ one }) => one.id),
       types: quoted(events, ({ one }) => one.type),
       resources: quoted(events, ({ one }) => one.resource),
-      documents: quoted(events, ({ one }) => JSON.stringify(one.data)),
-      times: plain(events, ({ one }) => one.createdAt.toISOString()),
+      documents: documents(events, ({ one }) => JSON.stringify(one.data)),
+      times: plain(events, ({ one }) => isoTime(one.createdAt)),
     },
     messages: {
       movements: plain(messages, ({ m }) => m),
       topics: quoted(messages, ({ one }) => one.topic),
-      documents: quoted(messages, ({ one }) => JSON.stringify(one.message)),
+      documents: documents(messages, ({ one }) => JSON.stringify(one.message)),
     },
     resources: resourceRows(movements),
   };
@@ -98,6 +105,11 @@ function quoted<Row>(rows: readonly Row[], text: (row: Row) => string | undefine
     return `"${/["\\]/.test(value) ? value.replaceAll(/["\\]/g, '\\$&') : value}"`;
   };
   return `{${rows.map(quote).join()}}`;
+}
+
+/** A column of JSON documents. */
+function documents<Row>(rows: readonly Row[], json: (row: Row) => string | undefined): DocumentTexts {
+  return rows.map((row) => json(row) ?? '').join(DOCUMENT_END);
 }
 
 /** An account that the batch posts to. */
@@ -160,31 +172,36 @@ function messagesOf({ events = [], outbox = [], traceparent }: Movement): { topi
 }
 
 function resourceRows(movements: readonly Movement[]): string {
-  const rows: Record<string, object[]> = {};
+  const rows = new Map<string, string[]>();
   movements.forEach((movement, position) => {
     for (const [table, tableRows] of Object.entries(movement.rows ?? {})) {
       if (tableRows.length === 0) continue; // a table that is named is written to
-      rows[table] ??= [];
-      for (const row of tableRows) rows[table].push(resourceRow(position + 1, movement, row));
+      const texts = rows.get(table) ?? [];
+      if (texts.length === 0) rows.set(table, texts);
+      for (const row of tableRows) texts.push(resourceRow(position + 1, movement, row));
     }
   });
-  return JSON.stringify(rows);
+  return `{${Array.from(rows, ([table, texts]) => `"${table}":[${texts.join()}]`).join()}}`;
 }
 
-/** A row as its table names the columns. */
-function resourceRow(m: number, { book }: Movement, row: object): Record<string, unknown> {
-  const named: Record<string, unknown> = { m, organisation_id: book.organisationId, environment: book.environment };
-  for (const [name, value] of Object.entries(row)) named[snakeCase(name)] = value;
-  return named;
-}
-
-const snakeNames = new Map<string, string>();
-
-function snakeCase(name: string): string {
-  let snake = snakeNames.get(name);
-  if (snake === undefined) {
-    snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    snakeNames.set(name, snake);
+/** A row as its table names the columns, in JSON. */
+function resourceRow(m: number, { book }: Movement, row: object): string {
+  let text = `{"m":${m},"organisation_id":"${book.organisationId}","environment":"${book.environment}"`;
+  for (const [name, value] of Object.entries(row)) {
+    if (value !== undefined)
+      text += columnStart(name) + (value instanceof Date ? `"${isoTime(value)}"` : JSON.stringify(value));
   }
-  return snake;
+  return `${text}}`;
+}
+
+const columnStarts = new Map<string, string>();
+
+/** What stands before the value of a column: `,"source_wallet_id":` for sourceWalletId. */
+function columnStart(name: string): string {
+  let start = columnStarts.get(name);
+  if (start === undefined) {
+    start = `,"${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}":`;
+    columnStarts.set(name, start);
+  }
+  return start;
 }

@@ -8,6 +8,7 @@ import type { Book } from '../money.ts';
 import { currentTraceparent } from '../tracing.ts';
 import { batchColumns } from './batch.ts';
 import type { AccountCode } from './chart.ts';
+import { POST_ALL, POST_EACH } from './postCalls.ts';
 import type { Posting } from './postings.ts';
 
 /** One business event in the books. */
@@ -227,33 +228,13 @@ export class Journal {
   }
 
   async #statement(movements: Movement[], way: Way): Promise<PostResult[]> {
-    const { organisationId, environment } = (movements[0] as Movement).book;
-    const { accounts, transactions, claims, postings, events, messages, resources } = batchColumns(movements);
-    const both = this.#sql`
-        organisation => ${organisationId}::uuid, book => ${environment}::text,
-        account_codes => ${accounts.codes}::text[], account_kinds => ${accounts.kinds}::text[],
-        transaction_ids => ${transactions.ids}::uuid[], transaction_keys => ${transactions.keys}::text[],
-        transaction_kinds => ${transactions.kinds}::text[], transaction_resources => ${transactions.resources}::text[],
-        transaction_reverses => ${transactions.reverses}::uuid[], transaction_times => ${transactions.times}::timestamptz[],
-        claim_keys => ${claims.keys}::text[], claims => ${claims.ids}::uuid[],
-        claim_fingerprints => ${claims.fingerprints}::text[], claim_status_codes => ${claims.statusCodes}::integer[],
-        claim_responses => ${claims.responses}::text[],
-        posting_movements => ${postings.movements}::integer[], debits => ${postings.debits}::integer[],
-        credits => ${postings.credits}::integer[], amounts => ${postings.amounts}::bigint[],
-        event_ids => ${events.ids}::uuid[], event_types => ${events.types}::text[],
-        event_resources => ${events.resources}::text[], event_documents => ${events.documents}::text[],
-        event_times => ${events.times}::timestamptz[],
-        message_topics => ${messages.topics}::text[], messages => ${messages.documents}::text[],
-        resources => ${resources}::text::jsonb`;
-    if (way === 'all') {
-      await this.#sql`SELECT FROM ledger.post_all(${both}, account_changes => ${accounts.changes}::bigint[])`;
-      return movements.map(() => ({ outcome: 'posted' }));
-    }
-    const exceptions = await this.#sql<Exception[]>`
-      SELECT movement, outcome, code, account_code, detail
-      FROM ledger.post(${both}, transaction_rules => ${transactions.rules}::text[],
-                       event_movements => ${events.movements}::integer[], message_movements => ${messages.movements}::integer[])`;
+    const { text, values } = way === 'all' ? POST_ALL : POST_EACH;
+    const { book } = movements[0] as Movement;
+    const exceptions = await this.#sql.unsafe<Exception[]>(text, values(book, batchColumns(movements)), {
+      prepare: true,
+    });
     const results: PostResult[] = movements.map(() => ({ outcome: 'posted' }));
+    if (way === 'all') return results;
     for (const { movement, outcome, code, accountCode, detail } of exceptions) {
       results[movement - 1] =
         outcome === 'refused' ? { outcome, code, account: accountCode, detail: { ...detail } } : { outcome };

@@ -1,5 +1,6 @@
 // How a transfer between two wallets stands in the books: one transaction, complete in the moment it is written.
 import { newUuid, publicId } from '../ids.ts';
+import { isoTime } from '../isoTime.ts';
 import { FEE_INCOME, walletAccount } from '../ledger/chart.ts';
 import type { EventRow, Movement } from '../ledger/journal.ts';
 import { pairShares } from '../ledger/postings.ts';
@@ -8,13 +9,14 @@ import type { Transfer } from '../records/transfers.ts';
 
 /** The source pays amount and fee, the destination gets the amount. Its refusals are the caller's. */
 export function transferMovement(book: Book, transfer: Transfer): Movement {
+  const id = publicId('transfer', transfer.id);
   return {
     book,
     transaction: {
       id: transfer.id,
-      key: `${publicId('transfer', transfer.id)}/transfer`,
+      key: `${id}/transfer`,
       kind: 'transfer',
-      resource: publicId('transfer', transfer.id),
+      resource: id,
       effectiveAt: transfer.createdAt,
       rules: 'enforced',
       postings: pairShares(
@@ -26,24 +28,24 @@ export function transferMovement(book: Book, transfer: Transfer): Movement {
       ),
     },
     rows: { transfers: [transfer] },
-    events: [transferCompleted(transfer)],
+    events: [transferCompleted(id, transfer)],
   };
 }
 
-function transferCompleted(transfer: Transfer): EventRow {
+function transferCompleted(id: string, transfer: Transfer): EventRow {
   return {
     id: newUuid(),
     type: 'transfer.completed',
-    resource: publicId('transfer', transfer.id),
+    resource: id,
     data: {
-      id: publicId('transfer', transfer.id),
+      id,
       status: transfer.status,
       sourceWalletId: publicId('wallet', transfer.sourceWalletId),
       destinationWalletId: publicId('wallet', transfer.destinationWalletId),
       amount: transfer.amount,
       fee: transfer.fee,
       currency: CURRENCY,
-      createdAt: transfer.createdAt.toISOString(),
+      createdAt: isoTime(transfer.createdAt),
     },
     createdAt: new Date(),
   };

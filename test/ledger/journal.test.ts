@@ -404,11 +404,18 @@ describe('a batch is expected to post', () => {
   function watchedJournal(changes?: string) {
     const ways: string[] = [];
     const watched = new Proxy(books.sql, {
-      apply(target, self, [words, ...values]: [string[], ...unknown[]]) {
-        const [, way] = /ledger\.(post\w*)\(/.exec(words.join('')) ?? [];
-        if (way !== undefined) ways.push(way);
-        if (way === 'post_all' && changes !== undefined) values[1] = changes;
-        return Reflect.apply(target as never, self, [words, ...values]);
+      get(target, name, receiver) {
+        if (name !== 'unsafe') return Reflect.get(target, name, receiver);
+        return (text: string, values: string[], options: object) => {
+          const [, way] = /ledger\.(post\w*)\(/.exec(text) ?? [];
+          if (way !== undefined) ways.push(way);
+          const place = Number(/account_changes => \$(\d+)/.exec(text)?.[1]);
+          return target.unsafe(
+            text,
+            changes === undefined || way !== 'post_all' ? values : values.with(place - 1, changes),
+            options,
+          );
+        };
       },
     });
     return { journal: new Journal(watched), ways };

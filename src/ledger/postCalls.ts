@@ -1,0 +1,72 @@
+// The two calls that post a batch: their texts, made once when the process starts, and the values of a batch in the order in
+// which a text numbers them.
+import type { Book } from '../money.ts';
+import { type BatchColumns, DOCUMENT_END } from './batch.ts';
+
+/** A statement, and what it is sent with for a batch. */
+interface Call {
+  text: string;
+  values: (book: Book, columns: BatchColumns) => string[];
+}
+
+/** An argument of the function: its name, what it is read as from the text that is sent, and that text. */
+type Argument = [name: string, type: string, text: (columns: BatchColumns, book: Book) => string];
+
+const DOCUMENTS = 'documents';
+
+const BOTH: readonly Argument[] = [
+  ['organisation', 'uuid', (_, book) => book.organisationId],
+  ['book', 'text', (_, book) => book.environment],
+  ['account_codes', 'text[]', ({ accounts }) => accounts.codes],
+  ['account_kinds', 'text[]', ({ accounts }) => accounts.kinds],
+  ['transaction_ids', 'uuid[]', ({ transactions }) => transactions.ids],
+  ['transaction_keys', 'text[]', ({ transactions }) => transactions.keys],
+  ['transaction_kinds', 'text[]', ({ transactions }) => transactions.kinds],
+  ['transaction_resources', 'text[]', ({ transactions }) => transactions.resources],
+  ['transaction_reverses', 'uuid[]', ({ transactions }) => transactions.reverses],
+  ['transaction_times', 'timestamptz[]', ({ transactions }) => transactions.times],
+  ['claim_keys', 'text[]', ({ claims }) => claims.keys],
+  ['claims', 'uuid[]', ({ claims }) => claims.ids],
+  ['claim_fingerprints', 'text[]', ({ claims }) => claims.fingerprints],
+  ['claim_status_codes', 'integer[]', ({ claims }) => claims.statusCodes],
+  ['claim_responses', DOCUMENTS, ({ claims }) => claims.responses],
+  ['posting_movements', 'integer[]', ({ postings }) => postings.movements],
+  ['debits', 'integer[]', ({ postings }) => postings.debits],
+  ['credits', 'integer[]', ({ postings }) => postings.credits],
+  ['amounts', 'bigint[]', ({ postings }) => postings.amounts],
+  ['event_ids', 'uuid[]', ({ events }) => events.ids],
+  ['event_types', 'text[]', ({ events }) => events.types],
+  ['event_resources', 'text[]', ({ events }) => events.resources],
+  ['event_documents', DOCUMENTS, ({ events }) => events.documents],
+  ['event_times', 'timestamptz[]', ({ events }) => events.times],
+  ['message_topics', 'text[]', ({ messages }) => messages.topics],
+  ['messages', DOCUMENTS, ({ messages }) => messages.documents],
+  ['resources', 'text::jsonb', ({ resources }) => resources],
+];
+
+/** All of the batch or nothing. Answers no rows. */
+export const POST_ALL: Call = call('SELECT FROM ledger.post_all', [
+  ...BOTH,
+  ['account_changes', 'bigint[]', ({ accounts }) => accounts.changes],
+]);
+
+/** Each movement with an outcome of its own. Answers a row for each that was not posted. */
+export const POST_EACH: Call = call('SELECT movement, outcome, code, account_code, detail FROM ledger.post', [
+  ...BOTH,
+  ['transaction_rules', 'text[]', ({ transactions }) => transactions.rules],
+  ['event_movements', 'integer[]', ({ events }) => events.movements],
+  ['message_movements', 'integer[]', ({ messages }) => messages.movements],
+]);
+
+function call(head: string, callArguments: readonly Argument[]): Call {
+  const passed = callArguments.map(([name, type], place) => `${name} => ${read(`$${place + 1}`, type)}`);
+  return {
+    text: `${head}(${passed.join(', ')})`,
+    values: (book, columns) => callArguments.map(([, , text]) => text(columns, book)),
+  };
+}
+
+function read(parameter: string, type: string): string {
+  if (type !== DOCUMENTS) return `${parameter}::${type}`;
+  return `string_to_array(${parameter}::text, chr(${DOCUMENT_END.charCodeAt(0)}), '')`;
+}
