@@ -34,6 +34,34 @@ export async function describeMachine(adminUrl: string): Promise<Machine> {
   }
 }
 
+/** Time of all processors since the machine started, in ticks. `stolen`: a virtual machine wanted it and the host gave it to others. */
+export interface ProcessorTime {
+  all: number;
+  stolen: number;
+}
+
+/** Null where the system does not tell (only Linux does). */
+export function processorTime(): ProcessorTime | null {
+  try {
+    return parseProcessorTime(readFileSync('/proc/stat', 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; the guests' after them are in user. */
+export function parseProcessorTime(stat: string): ProcessorTime {
+  const ticks = (/^cpu +(.*)$/m.exec(stat)?.[1] ?? '').split(' ').slice(0, 8).map(Number);
+  return { all: ticks.reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? 0 };
+}
+
+/** Says how much of the time between the two was stolen; null where nothing is known. */
+export function tellStolen(before: ProcessorTime | null, after: ProcessorTime | null): string | null {
+  if (before === null || after === null || after.all === before.all) return null;
+  const share = (after.stolen - before.stolen) / (after.all - before.all);
+  return `The host gave ${(share * 100).toFixed(1)} % of the processors' time to others meanwhile.`;
+}
+
 /** What a program prints; undefined where it is missing. */
 export function said(program: string, args: string[]): string | undefined {
   try {

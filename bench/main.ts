@@ -13,7 +13,7 @@ import { startPostgres } from '../src/dev/postgres.ts';
 import { homeFolder } from '../src/homeFolder.ts';
 import { migrate } from '../src/ledger/migrate.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
-import { describeMachine, type Machine } from './machine.ts';
+import { describeMachine, type Machine, processorTime, tellStolen } from './machine.ts';
 import { formatted } from './measure.ts';
 import { writeResults, writeStage } from './report.ts';
 import { CannotRun, isMet, type Stage, type StageResult } from './stage.ts';
@@ -101,6 +101,7 @@ async function runStage(stage: Stage, parts: Parts, server: Server, machine: Mac
   say(`\n${stage.name}: ${stage.title}`);
   const databases = new Databases(server.url);
   const started = performance.now();
+  const processorBefore = processorTime();
   let result: StageResult | { cannotRun: string };
   try {
     result = await stage.run({
@@ -110,6 +111,8 @@ async function runStage(stage: Stage, parts: Parts, server: Server, machine: Mac
       say,
       createDatabase: (kind) => databases.create(kind),
     });
+    const stolen = tellStolen(processorBefore, processorTime());
+    if (stolen !== null) result.notes.push(stolen);
     result.notes.push(await databases.verify());
   } catch (error) {
     if (!(error instanceof CannotRun)) throw error;
