@@ -1,3 +1,4 @@
+// Times as text, as every answer, event and statement carries them.
 let lastMs = Number.NaN;
 let lastText = '';
 

@@ -1,3 +1,4 @@
+// What the benchmark tells of the machine that it ran on.
 import { expect, test } from '@jest/globals';
 import { parseProcessorTime, tellStolen } from '../../bench/machine.ts';
 

@@ -321,6 +321,40 @@ describe('a batch', () => {
     expect(row).toEqual({ statements: 1 });
   });
 
+  test.each([['all at once'], ['movement by movement']])('keeps whatever stands in its documents, %s', async (way) => {
+    const wallet = await newWallet(books);
+    const texts = ['', '"', '\\', '\u001f', ',', '{a,"b"}', 'NULL', '\n\t\r', "'", 'ẹ̀kọ́ 🏦'];
+    const written = texts.map((text) => {
+      const { movement, event, key, paymentId } = fullMovement(RAIL, wallet, 1);
+      const rows = { payments: [paymentRow(paymentId, { description: text })] };
+      const outbox = [{ topic: 'texts', message: { of: paymentId, text } }];
+      const outcome = movement.outcome && { ...movement.outcome, response: JSON.stringify({ data: text }) };
+      return {
+        movement: { ...movement, rows, outbox, events: [{ ...event, data: { text } }], ...(outcome && { outcome }) },
+        event,
+        key,
+        paymentId,
+      };
+    });
+    const empty = await newWallet(books);
+    // Between them stand movements without any document.
+    const movements = written.flatMap(({ movement }) => [move(books.book, RAIL, wallet, 1), movement]);
+    if (way !== 'all at once') movements.unshift(move(books.book, empty, RAIL, 1));
+    const results = outcomes(await postTogether(books, movements));
+    expect(results.filter((outcome) => outcome !== 'posted')).toEqual(way === 'all at once' ? [] : ['refused']);
+    const read = await Promise.all(
+      written.map(
+        async ({ event, key, paymentId }) =>
+          await books.sql`
+          SELECT (SELECT data ->> 'text' FROM events WHERE id = ${event.id}) AS event,
+                 (SELECT message ->> 'text' FROM outbox WHERE message ->> 'of' = ${paymentId}) AS message,
+                 (SELECT description FROM payments WHERE id = ${paymentId}) AS row,
+                 (SELECT response::json ->> 'data' FROM idempotency_keys WHERE key = ${key}) AS response`,
+      ),
+    );
+    expect(read.flat()).toEqual(texts.map((text) => ({ event: text, message: text, row: text, response: text })));
+  });
+
   test('goes on past a refused movement', async () => {
     const empty = await newWallet(books);
     expect(await between(move(books.book, empty, RAIL, 1))).toMatchObject([{ code: 'WALLET_INSUFFICIENT_FUNDS' }]);
