@@ -246,7 +246,7 @@ test('an endpoint that never answers delays nobody: ten others get every event m
     const { items } = await flows.test.get(`/events/${eventId}/deliveries`);
     const slow = items.find((item) => item.endpointId === endpoint.id);
     expect(slow?.status).toBe('pending');
-    for (const { error } of slow?.attempts as { error: string }[]) expect(error).toBe('timeout'); // where this took ten seconds
+    for (const { error } of (slow?.attempts ?? []) as { error: string }[]) expect(error).toBe('timeout'); // where this took ten seconds
   }
 
   receiver.answerWith(answerStatus(200));
