@@ -128,7 +128,7 @@ describe('to the wallet that paid', () => {
   });
 });
 
-test.concurrent('forty of one payment at once: all that fit are made, whoever is overtaken', async () => {
+test.concurrent('twenty of one payment at once: all that fit are made, whoever is overtaken', async () => {
   const { path } = await settled();
   const answers = await Promise.all(Array.from({ length: 20 }, () => refund(path, { amount: 1_000 })));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
