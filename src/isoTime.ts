@@ -1,4 +1,4 @@
-// Times as text, as every answer, event and statement carries them.
+// Times as text, for what is written several times a request.
 let lastMs = Number.NaN;
 let lastText = '';
 

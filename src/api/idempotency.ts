@@ -104,25 +104,26 @@ export class IdempotencyKeys {
       RETURNING claim`;
     const ours = new Set(taken.map(({ claim }) => claim));
     const others = claims.filter(({ id }) => !ours.has(id));
-    const found = others.length === 0 ? [] : await this.#look(organisationId, others);
-    const foundFor = new Map(others.map((claim, place) => [claim, found[place]]));
-    return claims.map((claim) => {
-      const key = foundFor.get(claim);
-      return { status: 'fulfilled', value: key === undefined ? 'claimed' : resultOf(key) };
+    // Who claimed is told so though this fails: a claim that nobody knows of would block its key until it lapses.
+    const [known] = await Promise.allSettled([this.#look(organisationId, others)]);
+    return claims.map(({ id }) => {
+      if (ours.has(id)) return { status: 'fulfilled', value: 'claimed' };
+      return known.status === 'rejected' ? known : { status: 'fulfilled', value: resultOf(known.value.get(id)) };
     });
   }
 
-  /** What the keys of claims that were not to be had stand at, in the claims' order. */
-  async #look(organisationId: Uuid, claims: Claim[]): Promise<KnownKey[]> {
-    return await this.#sql<KnownKey[]>`
-      SELECT i.fingerprint = decode(w.fingerprint, 'base64') AS same, i.status_code, i.response
+  /** What the keys of these claims, which somebody claimed before, stand at: by claim. LEFT: no plan may begin with all keys. */
+  async #look(organisationId: Uuid, claims: Claim[]): Promise<Map<Uuid, KnownKey>> {
+    if (claims.length === 0) return new Map();
+    const rows = await this.#sql<(KnownKey & { claim: Uuid })[]>`
+      SELECT w.claim, i.fingerprint = decode(w.fingerprint, 'base64') AS same, i.status_code, i.response
       FROM unnest(
         ${claims.map(({ book }) => book.environment)}::text[], ${claims.map(({ key }) => key)}::text[],
-        ${claims.map((claim) => claim.fingerprint)}::text[]
-      ) WITH ORDINALITY AS w (environment, key, fingerprint, slot)
+        ${claims.map((claim) => claim.fingerprint)}::text[], ${claims.map(({ id }) => id)}::uuid[]
+      ) AS w (environment, key, fingerprint, claim)
       LEFT JOIN idempotency_keys i
-        ON i.organisation_id = ${organisationId} AND i.environment = w.environment AND i.key = w.key
-      ORDER BY w.slot`;
+        ON i.organisation_id = ${organisationId} AND i.environment = w.environment AND i.key = w.key`;
+    return new Map(rows.map((row) => [row.claim, row]));
   }
 }
 
@@ -134,11 +135,12 @@ interface KnownKey {
   response: string | null;
 }
 
-function resultOf({ same, statusCode, response }: KnownKey): ClaimResult {
-  if (same === null) return 'in_progress';
-  if (!same) return 'reused';
-  if (statusCode === null || response === null) return 'in_progress';
-  return { statusCode, response };
+/** What a claim is told whose key was not to be had. */
+function resultOf(known: KnownKey | undefined): ClaimResult {
+  if (known === undefined || known.same === null) return 'in_progress';
+  if (!known.same) return 'reused';
+  const { statusCode, response } = known;
+  return statusCode === null || response === null ? 'in_progress' : { statusCode, response };
 }
 
 /** The record that `ledger.post` commits together with the money. */

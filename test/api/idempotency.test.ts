@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Claim, fingerprint, IdempotencyKeys, outcomeOf } from '../../src/api/idempotency.ts';
 import type { Book } from '../../src/money.ts';
+import { openBooks } from '../ledger/books.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
 import { added, type MoneyRequest, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
 import { kindOf, pathOf, routeCases } from '../support/routes.ts';
@@ -286,4 +287,22 @@ describe('a key', () => {
       await broken.close();
     }
   });
+});
+
+test('a look at a key that is taken fails nobody who claimed another key with it', async () => {
+  const books = await openBooks();
+  const noLook = new Proxy(books.sql, {
+    apply: (target, self, [words, ...values]: [string[], ...unknown[]]) =>
+      words.join('').includes('LEFT JOIN idempotency_keys')
+        ? Promise.reject(new Error('the look failed'))
+        : Reflect.apply(target as never, self, [words, ...values]),
+  });
+  const keys = new IdempotencyKeys(noLook);
+  const claim = (key: string) => keys.claim(books.book, key, 'AAAA');
+  const taken = claim('taken'); // the two behind it are gathered
+  const [repeat, other] = await Promise.allSettled([claim('taken'), claim('other')]);
+  expect(await taken).toMatchObject({ key: 'taken' });
+  expect(repeat).toMatchObject({ status: 'rejected', reason: { message: 'the look failed' } });
+  expect(other).toMatchObject({ status: 'fulfilled', value: { key: 'other' } });
+  await books.close();
 });
