@@ -59,7 +59,7 @@ export const rateLimited = new Counter({
 
 export const idempotencyClaims = outcomeCounter(
   'manilla_idempotency_claims_total',
-  'Money requests by what became of their Idempotency-Key: claimed, replayed, in_progress or reused.',
+  'Money requests by what became of their Idempotency-Key: claimed (the request went ahead), replayed, in_progress or reused.',
   ['claimed', 'replayed', 'in_progress', 'reused'],
 );
 

@@ -3,7 +3,7 @@
 //   answer          request id, envelope, the only catch
 //   match a route   404 ROUTE_NOT_FOUND for anything else, and for a route of the other environment
 //   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked
-//   count           429: the key's requests this minute
+//   count           429: the key's requests this minute, and in the same statement whether its Idempotency-Key is known
 //   authorise       403: the route's scope
 //   validate        400: body and query against the route's contract
 //   idempotency     400, 409 or a replay (money routes)
@@ -14,12 +14,14 @@ import { ApiError } from '../errors.ts';
 import { rateLimited } from '../metrics.ts';
 import type { Environment } from '../money.ts';
 import { isTracing } from '../tracing.ts';
+import { Admission, type Rate } from './admission.ts';
 import { ApiKeys } from './apiKeys.ts';
 import { successEnvelope } from './envelope.ts';
 import {
   type Claim,
   fingerprint,
   IdempotencyKeys,
+  isIdempotencyKey,
   outcomeOf,
   readIdempotencyKey,
   type StoredOutcome,
@@ -27,7 +29,6 @@ import {
 import { answer } from './middleware/answer.ts';
 import { parseJson, readBody } from './middleware/body.ts';
 import { trace } from './middleware/trace.ts';
-import { type Rate, RateLimit } from './rateLimit.ts';
 import type { Call, Caller, Page, Route, Single } from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import { parse } from './schemas.ts';
@@ -36,14 +37,14 @@ import type { Services } from './services.ts';
 /** What all listeners of a process share: the cache of keys and the batches of counters and claims. */
 export interface Gate {
   apiKeys: ApiKeys;
-  rateLimit: RateLimit;
+  admission: Admission;
   idempotencyKeys: IdempotencyKeys;
 }
 
 export function createGate(services: Services): Gate {
   return {
     apiKeys: new ApiKeys(services.sql),
-    rateLimit: new RateLimit(services.volatileSql, services.config.rateLimitPerMinute),
+    admission: new Admission(services.volatileSql, services.config.rateLimitPerMinute),
     idempotencyKeys: new IdempotencyKeys(services.volatileSql),
   };
 }
@@ -71,7 +72,7 @@ async function serve(
   ctx: KoaRouterContext,
 ): Promise<void> {
   ctx.state.route = `${route.method.toUpperCase()} ${route.path}`;
-  const caller = await admit(gate, environment, route, ctx);
+  const { caller, keyIsKnown } = await admit(gate, environment, route, ctx);
   const rawBody =
     ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
   const body = route.body === undefined ? undefined : parse(route.body, parseJson(ctx, rawBody));
@@ -89,15 +90,26 @@ async function serve(
     outcome: () => undefined,
   };
   const result =
-    route.money === true ? await handleOnce(gate.idempotencyKeys, route, call, ctx) : await route.handle(call);
+    route.money === undefined
+      ? await route.handle(call)
+      : await handleOnce(gate.idempotencyKeys, route, keyIsKnown, call, ctx);
   send(ctx, result);
 }
 
 /** Key, rate and scope. A route without authentication gets a caller that owns nothing. */
-async function admit(gate: Gate, environment: Environment, route: Route, ctx: Context): Promise<Caller> {
-  if (route.access === 'none') return NOBODY;
+async function admit(
+  gate: Gate,
+  environment: Environment,
+  route: Route,
+  ctx: Context,
+): Promise<{ caller: Caller; keyIsKnown: boolean }> {
+  if (route.access === 'none') return { caller: NOBODY, keyIsKnown: false };
   const caller = await gate.apiKeys.authenticate(ctx.headers.authorization, environment);
-  const rate = await gate.rateLimit.count(caller);
+  const idempotencyKey = route.money === undefined ? '' : ctx.get('Idempotency-Key');
+  const { rate, keyIsKnown } = await gate.admission.admit(
+    caller,
+    isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined,
+  );
   showRate(ctx, rate);
   if (route.access !== 'any' && !caller.scopes.includes(route.access)) {
     throw new ApiError('API_KEY_SCOPE_FORBIDDEN', {
@@ -105,7 +117,7 @@ async function admit(gate: Gate, environment: Environment, route: Route, ctx: Co
       providedScopes: [...caller.scopes],
     });
   }
-  return caller;
+  return { caller, keyIsKnown };
 }
 
 const NOBODY: Caller = { keyId: '', scopes: [], book: { organisationId: '', environment: 'test' } };
@@ -130,11 +142,15 @@ function showRate(ctx: Context, rate: Rate): void {
 async function handleOnce(
   keys: IdempotencyKeys,
   route: Route,
+  keyIsKnown: boolean,
   call: Call<unknown, unknown>,
   ctx: Context,
 ): Promise<Single | Page> {
-  const key = readIdempotencyKey(ctx.get('Idempotency-Key') || undefined);
-  const claimed = await keys.claim(call.caller.book, key, fingerprint(ctx.method, ctx.path, call.rawBody));
+  const key = readIdempotencyKey(ctx.get('Idempotency-Key'));
+  const { book } = call.caller;
+  const print = fingerprint(ctx.method, ctx.path, call.rawBody);
+  const claimed =
+    keyIsKnown || route.money === 'acts_first' ? await keys.claim(book, key, print) : keys.hold(book, key, print);
   if (!('fingerprint' in claimed)) return replay(ctx, claimed);
   try {
     return await route.handle({
@@ -143,23 +159,29 @@ async function handleOnce(
         outcomeOf(claimed, { statusCode: result.status, response: JSON.stringify({ data: result.data }) }),
     });
   } catch (error) {
-    await keepRefusal(keys, claimed, error);
-    throw error;
+    throw await keepRefusal(keys, claimed, error);
+  } finally {
+    keys.letGo(claimed);
   }
 }
 
-/** A business refusal is the answer to this key from now on; after any other failure the key is free again. */
-async function keepRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown): Promise<void> {
+/**
+ * A business refusal is the answer to this key from now on; after any other failure the key is free again. Answers what the
+ * caller is to be told: when somebody else has the key by now, that.
+ */
+async function keepRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown): Promise<unknown> {
   try {
     if (error instanceof ApiError && error.code !== 'IDEMPOTENCY_IN_PROGRESS' && STORED_REFUSALS.has(error.status)) {
       const response = JSON.stringify({ code: error.code, details: error.details });
-      await keys.settle(claim, { statusCode: error.status, response });
+      const kept = await keys.settle(claim, { statusCode: error.status, response });
+      if (!kept) return new ApiError('IDEMPOTENCY_IN_PROGRESS');
     } else {
       await keys.release(claim);
     }
   } catch {
-    // The database is away: the claim lapses by itself, and the caller hears the first error.
+    // The database is away: a mark lapses by itself, and the caller hears the first error.
   }
+  return error;
 }
 
 const STORED_REFUSALS: ReadonlySet<number> = new Set([404, 409, 422]);

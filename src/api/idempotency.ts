@@ -1,6 +1,7 @@
-// Idempotency of the money POSTs (contract, section 4.2). A request first claims its key with a mark that need not
-// survive a crash; the outcome is then committed in the statement that moves the money (`IdempotencyOutcome`), and only
-// by the attempt that holds the claim. So a process that dies leaves the whole outcome or nothing.
+// Idempotency of the money POSTs (contract, section 4.2). The outcome is committed in the statement that moves the money
+// (`IdempotencyOutcome`), and only when its key is nobody else's. So of two attempts one moves money, and a process that dies
+// leaves the whole outcome or nothing. Until then a new key is held in the memory of its process. What may not even be begun
+// twice, and every key that is known already, is claimed: with a mark for all processes, which need not survive a crash.
 import { createHash } from 'node:crypto';
 import type { Sql } from '../database.ts';
 import { ApiError } from '../errors.ts';
@@ -17,12 +18,14 @@ const REMEMBERED_DAYS = 7;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const BATCH_MAX = 500;
 
-/** A claimed key. */
+/** A key that one request is to answer. */
 export interface Claim {
   book: Book;
   key: string;
   fingerprint: string;
   id: Uuid;
+  /** Whether other processes see it: it was marked in the database. Otherwise it is held here only. */
+  marked: boolean;
 }
 
 /** What a key was answered with before. `response` is the JSON of `data` or of the error. */
@@ -34,11 +37,13 @@ export interface StoredOutcome {
 type ClaimResult = 'claimed' | 'reused' | 'in_progress' | StoredOutcome;
 
 /** Checks the header. Throws IDEMPOTENCY_KEY_MISSING or IDEMPOTENCY_KEY_INVALID. */
-export function readIdempotencyKey(header: string | undefined): string {
-  if (header === undefined || header === '') throw new ApiError('IDEMPOTENCY_KEY_MISSING');
-  if (!KEY.test(header)) throw new ApiError('IDEMPOTENCY_KEY_INVALID');
+export function readIdempotencyKey(header: string): string {
+  if (header === '') throw new ApiError('IDEMPOTENCY_KEY_MISSING');
+  if (!isIdempotencyKey(header)) throw new ApiError('IDEMPOTENCY_KEY_INVALID');
   return header;
 }
+
+export const isIdempotencyKey = (header: string): boolean => KEY.test(header);
 
 /** SHA-256 over method, path and the raw bytes of the body: reordered keys or another space make another request. */
 export function fingerprint(method: string, path: string, body: Buffer): string {
@@ -48,6 +53,7 @@ export function fingerprint(method: string, path: string, body: Buffer): string 
 export class IdempotencyKeys {
   readonly #sql: Sql;
   readonly #group: GroupCommit<Claim, ClaimResult>;
+  readonly #held = new Map<string, Claim>();
 
   constructor(volatileSql: Sql) {
     this.#sql = volatileSql;
@@ -58,27 +64,48 @@ export class IdempotencyKeys {
     });
   }
 
-  /** Claims a key, or tells what it was answered with before. Throws the two 409s. */
+  /**
+   * Takes a key that nobody used before, as far as is known: in this process at once, and for all others when the outcome is
+   * committed. `letGo` ends it. Throws the two 409s.
+   */
+  hold(book: Book, key: string, print: string): Claim {
+    const name = heldName(book, key);
+    const held = this.#held.get(name);
+    if (held !== undefined) refuse(held.fingerprint === print ? 'in_progress' : 'reused');
+    const claim = { book, key, fingerprint: print, id: newUuid(), marked: false };
+    this.#held.set(name, claim);
+    idempotencyClaims.inc({ outcome: 'claimed' });
+    return claim;
+  }
+
+  /** Ends what `hold` began, when the request was answered. */
+  letGo({ book, key, marked }: Claim): void {
+    if (!marked) this.#held.delete(heldName(book, key));
+  }
+
+  /** Claims a key before all processes, or tells what it was answered with before. Throws the two 409s. */
   async claim(book: Book, key: string, print: string): Promise<Claim | StoredOutcome> {
-    const claim = { book, key, fingerprint: print, id: newUuid() };
+    const claim = { book, key, fingerprint: print, id: newUuid(), marked: true };
     const result = await this.#group.add(claim);
-    idempotencyClaims.inc({ outcome: typeof result === 'string' ? result : 'replayed' });
-    if (result === 'claimed') return claim;
-    if (result === 'reused') throw new ApiError('IDEMPOTENCY_KEY_REUSED');
-    if (result === 'in_progress') throw new ApiError('IDEMPOTENCY_IN_PROGRESS');
-    return result;
+    if (result === 'reused' || result === 'in_progress') refuse(result);
+    idempotencyClaims.inc({ outcome: result === 'claimed' ? 'claimed' : 'replayed' });
+    return result === 'claimed' ? claim : result;
   }
 
-  /** Stores the answer of a request that moved nothing (a business refusal), unless the claim was lost meanwhile. */
-  async settle(claim: Claim, outcome: StoredOutcome): Promise<void> {
-    await this.#sql`
-      UPDATE idempotency_keys SET status_code = ${outcome.statusCode}, response = ${outcome.response}
-      WHERE organisation_id = ${claim.book.organisationId} AND environment = ${claim.book.environment}
-        AND key = ${claim.key} AND claim = ${claim.id} AND status_code IS NULL`;
+  /** Stores the answer of a request that moved nothing, a business refusal. False when the key is somebody else's by now. */
+  async settle(claim: Claim, outcome: StoredOutcome): Promise<boolean> {
+    const { count } = await this.#sql`
+      INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until, status_code, response)
+      VALUES (${claim.book.organisationId}, ${claim.book.environment}, ${claim.key}, decode(${claim.fingerprint}, 'base64'),
+              ${claim.id}, now(), ${outcome.statusCode}, ${outcome.response})
+      ON CONFLICT (organisation_id, environment, key) DO UPDATE SET status_code = excluded.status_code, response = excluded.response
+      WHERE i.claim = excluded.claim AND i.status_code IS NULL`;
+    return count === 1;
   }
 
-  /** Lets go of a key whose request ended without an outcome, so that a retry need not wait for the claim to lapse. */
+  /** Lets go of a mark whose request ended without an outcome, so that a retry need not wait for the claim to lapse. */
   async release(claim: Claim): Promise<void> {
+    if (!claim.marked) return;
     await this.#sql`
       DELETE FROM idempotency_keys
       WHERE organisation_id = ${claim.book.organisationId} AND environment = ${claim.book.environment}
@@ -125,6 +152,15 @@ export class IdempotencyKeys {
         ON i.organisation_id = ${organisationId} AND i.environment = w.environment AND i.key = w.key`;
     return new Map(rows.map((row) => [row.claim, row]));
   }
+}
+
+const heldName = ({ organisationId, environment }: Book, key: string): string =>
+  `${organisationId}/${environment}/${key}`;
+
+/** Tells why a key is not to be had. */
+function refuse(why: 'reused' | 'in_progress'): never {
+  idempotencyClaims.inc({ outcome: why });
+  throw new ApiError(why === 'reused' ? 'IDEMPOTENCY_KEY_REUSED' : 'IDEMPOTENCY_IN_PROGRESS');
 }
 
 /** A key that somebody claimed before. All are null when it was let go of at this very moment. */

@@ -54,8 +54,11 @@ export interface Route<Body = unknown, Query = unknown> {
   access: Scope | 'any' | 'none';
   /** Where it exists. A route of one environment is ROUTE_NOT_FOUND on the other's host. */
   environments?: readonly Environment[];
-  /** One of the money POSTs: requires an Idempotency-Key. */
-  money?: true;
+  /**
+   * One of the money POSTs: requires an Idempotency-Key. `moves`: all that it changes is one movement, which carries its key.
+   * `acts_first`: before that it has something done elsewhere, such as an account opened, which two must not begin at once.
+   */
+  money?: 'moves' | 'acts_first';
   body?: z.ZodType<Body>;
   query?: z.ZodType<Query>;
   /** The largest body it takes, in bytes. */

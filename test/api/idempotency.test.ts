@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Claim, fingerprint, IdempotencyKeys, outcomeOf } from '../../src/api/idempotency.ts';
+import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { openBooks } from '../ledger/books.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
@@ -38,7 +39,7 @@ function requestsOf(name: string): MoneyRoute {
 const lasting = ({ status, text, requestId }: Answer) => [status, text.replace(requestId, '')];
 const isReplay = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
-const cases = routeCases(({ money }) => money === true);
+const cases = routeCases(({ money }) => money !== undefined);
 
 describe.each(cases)('$name', ({ name, route }) => {
   test('without a key is 400 IDEMPOTENCY_KEY_MISSING', async () => {
@@ -286,6 +287,60 @@ describe('a key', () => {
     } finally {
       await broken.close();
     }
+  });
+});
+
+describe('a new key', () => {
+  const print = fingerprint('POST', '/v1/somewhere', Buffer.from('{}'));
+  const other = fingerprint('POST', '/v1/somewhere', Buffer.from('{ }'));
+  const outcome = { statusCode: 201, response: '{"data":null}' };
+  const held = () => ({
+    here: new IdempotencyKeys(api.services.volatileSql),
+    there: new IdempotencyKeys(api.services.volatileSql),
+  });
+  const codeOf = (work: () => unknown): string => {
+    try {
+      work();
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+    return 'none';
+  };
+
+  test('is held by one request of a process until that is answered', () => {
+    const { here } = held();
+    const key = randomUUID();
+    const first = here.hold(book, key, print);
+    expect(codeOf(() => here.hold(book, key, print))).toBe('IDEMPOTENCY_IN_PROGRESS');
+    expect(codeOf(() => here.hold(book, key, other))).toBe('IDEMPOTENCY_KEY_REUSED');
+    expect(codeOf(() => here.hold({ ...book, environment: 'live' }, key, print))).toBe('none');
+    here.letGo(first);
+    expect(codeOf(() => here.hold(book, key, print))).toBe('none');
+  });
+
+  test('that two processes hold goes to the one that commits first, and the other one writes nothing', async () => {
+    const { here, there } = held();
+    const key = randomUUID();
+    const [first, late] = [here.hold(book, key, print), there.hold(book, key, other)];
+    const event = () => ({ id: newUuid(), type: 'test.happened', resource: 'none', data: {}, createdAt: new Date() });
+    const post = (claim: Claim) =>
+      api.services.journal.post({ book, events: [event()], outcome: outcomeOf(claim, outcome) });
+    expect(await post(first)).toEqual({ outcome: 'posted' });
+    const before = await written(api, api.organisation);
+    expect(await post(late)).toMatchObject({ outcome: 'refused', code: 'IDEMPOTENCY_IN_PROGRESS' });
+    expect(await there.settle(late, { statusCode: 422, response: '{}' })).toBe(false);
+    await there.release(late);
+    expect(await written(api, api.organisation)).toEqual(before);
+    expect(await there.claim(book, key, print)).toEqual(outcome);
+  });
+
+  test('whose request is refused is kept with the refusal, and one that is let go of leaves nothing', async () => {
+    const { here } = held();
+    const [refused, failed] = [here.hold(book, randomUUID(), print), here.hold(book, randomUUID(), print)];
+    expect(await here.settle(refused, outcome)).toBe(true);
+    await here.release(failed);
+    expect(await here.claim(book, refused.key, print)).toEqual(outcome);
+    expect(await here.claim(book, failed.key, other)).toMatchObject({ key: failed.key, marked: true });
   });
 });
 

@@ -1,6 +1,7 @@
 // Plans are kept. One that was made while a table was empty must serve as well when the table is full, before the database has
 // gathered statistics: it finds by index what a batch names, and reads nothing else.
 import { expect, test } from '@jest/globals';
+import { Admission } from '../../src/api/admission.ts';
 import { IdempotencyKeys } from '../../src/api/idempotency.ts';
 import { connect, type Sql } from '../../src/database.ts';
 import { newUuid } from '../../src/ids.ts';
@@ -12,7 +13,7 @@ const ROWS = 5_000;
 /** From the sixth run on a plan may be kept. */
 const RUNS = 8;
 
-/** A claim and its repeat look at a handful of rows. */
+/** A look, a claim and its repeat look at a handful of rows. */
 const READ_MAX = 20;
 
 /** Rows of the table that the database has read so far. */
@@ -24,16 +25,20 @@ async function rowsRead(sql: Sql): Promise<number> {
 }
 
 test.each([['never had a row'], ['was emptied']])(
-  'a claim of an Idempotency-Key reads that key, in a table that %s',
+  'a look at an Idempotency-Key and a claim of it read that key, in a table that %s',
   async (past) => {
     const books = await openBooks();
     const { organisationId, environment } = books.book;
     if (past === 'was emptied') await books.owner`ANALYZE idempotency_keys`; // nothing is known of the one that never had a row
     const sql = connect(books.url, { connectionsMax: 1, durability: 'volatile' });
     const keys = new IdempotencyKeys(sql);
+    const admission = new Admission(sql, ROWS);
+    const caller = { keyId: newUuid(), scopes: [], book: books.book };
     const claimTwice = async () => {
       const key = newUuid();
+      expect(await admission.admit(caller, key)).toMatchObject({ keyIsKnown: false });
       await keys.claim(books.book, key, 'AAAA');
+      expect(await admission.admit(caller, key)).toMatchObject({ keyIsKnown: true });
       await expect(keys.claim(books.book, key, 'AAAA')).rejects.toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' });
     };
     for (let run = 0; run < RUNS; run += 1) await claimTwice();

@@ -23,7 +23,7 @@ const pay = route({
   method: 'post',
   path: '/wallets/:id/pay',
   access: 'payment',
-  money: true,
+  money: 'moves',
   body: z.strictObject({ paymentId: id }),
   handle: async (call) => {
     const walletId = call.params.id ?? '';

@@ -42,7 +42,7 @@ const create = route({
   method: 'post',
   path: '/payments',
   access: 'payment',
-  money: true,
+  money: 'acts_first',
   body: createBody,
   handle: async ({ services, caller, body, outcome }) => {
     const { book } = caller;

@@ -82,7 +82,7 @@ const create = route({
   method: 'post',
   path: '/payouts',
   access: 'payout',
-  money: true,
+  money: 'moves',
   body: createBody,
   bodyBytesMax: BODY_BYTES_MAX,
   handle: async ({ services, caller, body, outcome }) => {

@@ -44,7 +44,7 @@ const create = route({
   method: 'post',
   path: '/payments/:id/refund',
   access: 'payment',
-  money: true,
+  money: 'moves',
   body: createBody,
   handle: async (call) => {
     const payment = await requirePayment(call);

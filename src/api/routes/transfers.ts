@@ -16,7 +16,7 @@ const create = route({
   method: 'post',
   path: '/wallets/:id/transfer',
   access: 'transfer',
-  money: true,
+  money: 'moves',
   body: z.strictObject({ destinationWalletId: id, amount, description: text(500).nullish() }),
   handle: async ({ services, caller, params, body, outcome }) => {
     const transfer: Transfer = {

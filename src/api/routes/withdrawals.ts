@@ -29,7 +29,7 @@ const create = route({
   method: 'post',
   path: '/wallets/:id/withdraw',
   access: 'wallet',
-  money: true,
+  money: 'moves',
   body: createBody,
   handle: async (call) => {
     const { services, caller, body, outcome } = call;
