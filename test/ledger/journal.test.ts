@@ -679,6 +679,7 @@ describe('a posting is for ever', () => {
     ['write a transaction', 'DELETE FROM ledger.transactions'],
     ['write a payment past the journal', "UPDATE payments SET status = 'settled'"],
     ['call what ledger.post calls', "SELECT ledger.write_payments('[]')"],
+    ['call what it writes rows with', "SELECT ledger.write_rows('payments', '[]')"],
     ['rewrite the audit trail', 'DELETE FROM audit_log'],
   ])('nor %s', async (_, statement) => {
     await expect(books.sql.unsafe(statement)).rejects.toMatchObject({ code: '42501', routine: 'aclcheck_error' });

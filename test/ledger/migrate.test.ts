@@ -132,6 +132,16 @@ describe('every table of the service', () => {
     expect(rows.map(({ name }) => name)).toEqual(['migrations', 'organisations', 'rate_counters']);
   });
 
+  test('that movements write to is named where their rows are written', async () => {
+    const rows = await owner<{ name: string }[]>`
+      SELECT substr(proname, 7) AS name FROM pg_proc
+      WHERE pronamespace = 'ledger'::regnamespace AND proname LIKE 'write\\_%' AND proname <> 'write_rows'`;
+    expect(rows.length).toBeGreaterThanOrEqual(10);
+    for (const { name } of rows)
+      expect(await owner`SELECT ledger.write_rows(${name}, '[]')`).toEqual([{ writeRows: 0 }]);
+    await expect(owner`SELECT ledger.write_rows('strays', '[]')`).rejects.toMatchObject({ code: '20000' });
+  });
+
   test('no function of the ledger is for everybody', async () => {
     const rows = await owner`
       SELECT p.oid::regprocedure::text AS name FROM pg_proc p
