@@ -5,14 +5,11 @@ import { newUuid, publicId } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { transferMovement } from '../../src/movements/transfers.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
-import { said } from '../machine.ts';
-import { callInParallel, formatted, type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
-import { initialisePgbench, runPgbench } from '../pgbench.ts';
-import type { Bench, Goal, Stage, StageResult } from '../stage.ts';
+import { callInParallel, type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
+import { NO_PGBENCH, prepareTpcb } from '../pgbench.ts';
+import type { Goal, Stage, StageResult } from '../stage.ts';
 
 const UNIT = 'transfers/s';
-const TPCB_SCALE = 50;
-const TPCB_CLIENTS = [4, 8, 16, 32];
 const BARE_CALLERS = [1, 8, 64];
 
 export const ledger: Stage = {
@@ -26,11 +23,15 @@ export const ledger: Stage = {
     try {
       const tpcb = await prepareTpcb(bench, seconds);
       const measured = await measureInTurns(
-        [...(tpcb?.series ?? []), ...bare.series(seconds), ...journalSeries(book, seconds)],
+        [
+          ...(tpcb === undefined ? [] : [tpcb.simple, tpcb.prepared]),
+          ...bare.series(seconds),
+          ...journalSeries(book, seconds),
+        ],
         rounds,
         bench.say,
       );
-      return report(measured, tpcb?.name, tpcb === undefined ? ['pgbench is not installed here: no TPC-B.'] : []);
+      return report(measured, tpcb?.simple.name, tpcb === undefined ? [NO_PGBENCH] : []);
     } finally {
       await Promise.all([bare.close(), book.close()]);
     }
@@ -76,31 +77,6 @@ function journalSeries(book: BenchBook, seconds: number): Series[] {
       measure: () => callInParallel(64, seconds, postWhole),
     },
   ];
-}
-
-async function prepareTpcb(bench: Bench, seconds: number): Promise<{ name: string; series: Series[] } | undefined> {
-  if (said('pgbench', ['--version']) === undefined) return undefined;
-  const url = await bench.createDatabase('empty');
-  await initialisePgbench(url, TPCB_SCALE);
-  let best = { clients: 0, value: 0 };
-  for (const clients of TPCB_CLIENTS) {
-    const { value } = await runPgbench(url, { clients, seconds });
-    bench.say(`    pgbench TPC-B, ${clients} clients: ${formatted(value)} transactions/s`);
-    if (value > best.value) best = { clients, value };
-  }
-  const { clients } = best;
-  const name = `pgbench TPC-B, scale ${TPCB_SCALE}, ${clients} clients (the best of ${TPCB_CLIENTS.join(', ')})`;
-  return {
-    name,
-    series: [
-      { name, unit: 'transactions/s', measure: () => runPgbench(url, { clients, seconds }) },
-      {
-        name: `pgbench TPC-B, ${clients} clients, prepared statements`,
-        unit: 'transactions/s',
-        measure: () => runPgbench(url, { clients, seconds, protocol: 'prepared' }),
-      },
-    ],
-  };
 }
 
 /** One statement a posting, with nothing around it: what the driver and the database need for the least of ledgers. */
