@@ -702,6 +702,21 @@ describe('a posting is for ever', () => {
       constraint_name: 'balance_not_negative',
     });
   });
+
+  test('an environment that is none has no book, whichever way it is asked for', async () => {
+    const book = { ...books.book, environment: 'tset' as 'test' };
+    const posting = { debit: RAIL, credit: 'income:fees', amount: 30 } as const; // accounts that come into being with it
+    await expect(books.journal.post({ book, transaction: transaction([posting]) })).rejects.toMatchObject({
+      code: '23514',
+    });
+    await expect(
+      books.sql`SELECT ledger.open_account(${book.organisationId}, ${book.environment}, 'wallet:x', true)`,
+    ).rejects.toMatchObject({ code: '23514' });
+    const [found] = await books.sql`
+      SELECT (SELECT count(*) FROM ledger.accounts WHERE environment = 'tset') AS accounts,
+             (SELECT count(*) FROM ledger.transactions WHERE environment = 'tset') AS transactions`;
+    expect(found).toEqual({ accounts: 0, transactions: 0 });
+  });
 });
 
 describe('when the backend dies', () => {
