@@ -1,6 +1,7 @@
 // The steps of a bank transfer, the same for withdrawals, refunds to a bank and payout items. What differs, how each
 // stands in the books, is given by a `TransferBook`.
 import { activityInfo } from '@temporalio/activity';
+import type { Uuid } from '../ids.ts';
 import type { Movement } from '../ledger/journal.ts';
 import type { Book } from '../money.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type TransferReport,
 } from '../rail/port.ts';
 import { isRailPaused } from '../records/railPauses.ts';
+import { Turns } from '../turns.ts';
 import {
   decideTransfer,
   type RailWord,
@@ -52,6 +54,8 @@ export interface TransferBook<Row> {
     report: TransferReport,
     source: Source,
   ) => Promise<Movement> | Movement;
+  /** The row that other transfers' movements change too, where there is one: theirs are posted one after another. */
+  sharedRow?: (row: Row) => Uuid;
 }
 
 /** Whose word it is: the rail’s own, our conclusion from its never having received anything, or operators’. */
@@ -65,6 +69,9 @@ const STATE_AFTER: Record<TransferChange, TransferState> = {
 
 /** What is recorded when the rail never got any of the sends. */
 const NEVER_RECEIVED = 'The bank never received the transfer';
+
+/** A score of refunds of one payment that end at once would overtake each other hundreds of times. */
+const turns = new Turns();
 
 interface Answer {
   word: RailWord | 'unreachable';
@@ -155,7 +162,9 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       }
       const told = word === 'unknown' ? 'unknown' : 'told';
       if (decision === 'none') return { status: state, rail: told, limits };
-      const posted = await mustPost(await books.movement(book, row, decision, report, source));
+      const post = async () => await mustPost(await books.movement(book, row, decision, report, source));
+      const shared = books.sharedRow?.(row);
+      const posted = await (shared === undefined ? post() : turns.take(shared, post));
       return posted ? { status: STATE_AFTER[decision], rail: told, limits } : null;
     });
   }

@@ -42,6 +42,7 @@ export function createRefundActivities(dependencies: ActivityDependencies) {
         ? completeRefund(book, payment, row, report)
         : putBackRefund(book, payment, row, report, wallet.status === 'closed');
     },
+    sharedRow: (row) => row.paymentId,
   };
   const { send, check, giveUp, decide } = createBankTransferSteps<Refund, RefundInput>(dependencies, books);
   return { sendRefund: send, checkRefund: check, giveUpRefund: giveUp, decideRefund: decide };

@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { createRefundActivities } from '../../src/activities/refunds.ts';
 import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
+import type { Journal, Movement } from '../../src/ledger/journal.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { BankTransferInput, TransferProgress } from '../../src/workflows/bankTransfer/messages.ts';
+import type { RefundInput } from '../../src/workflows/refund/messages.ts';
 import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
 import { ScriptedRail, type Word } from '../support/scriptedRail.ts';
 
@@ -182,6 +184,25 @@ describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('%s', (name) => {
     await Promise.all(Array.from({ length: AT_ONCE }, playNext));
     expect(problems).toEqual([]);
   }, 120_000);
+});
+
+test('refunds of one payment that end at once do not overtake each other', async () => {
+  const inputs = await KINDS.refund.accept(20);
+  const outcomes: string[] = [];
+  const post = async (movement: Movement) => {
+    const result = await api.services.journal.post(movement);
+    outcomes.push(result.outcome);
+    return result;
+  };
+  const journal = { post } as Journal;
+  const { sendRefund, checkRefund } = createRefundActivities({ ...api.services, journal });
+  for (const input of inputs) {
+    await sendRefund(input as RefundInput);
+    rail.say(input.transferId, 'completed');
+  }
+  const ends = await Promise.all(inputs.map((input) => checkRefund(input as RefundInput)));
+  expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['completed']));
+  expect(outcomes).toEqual(inputs.map(() => 'posted'));
 });
 
 describe('a rail that forgets a transfer', () => {

@@ -9,6 +9,7 @@ import { holdRefund, refundToWallet } from '../../movements/refunds.ts';
 import { isSameName } from '../../rail/accountNames.ts';
 import type { Payment } from '../../records/payments.ts';
 import { findPayerAccount, findRefund, listRefunds, type PayerAccount, type Refund } from '../../records/refunds.ts';
+import { Turns } from '../../turns.ts';
 import { toOutbox } from '../../workflows/flows.ts';
 import { decideRefund } from '../../workflows/refund/decide.ts';
 import { refundFlow } from '../../workflows/refund/messages.ts';
@@ -17,7 +18,6 @@ import { requireRail, resolveBankAccount } from '../rail.ts';
 import { throwRefusal } from '../refusals.ts';
 import { type Call, type Route, route, type Single } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, createdFilters, text } from '../schemas.ts';
-import { Turns } from '../turns.ts';
 import { refundView } from '../views.ts';
 import { requirePayment } from './payments.ts';
 
