@@ -30,6 +30,8 @@ const PUBLIC_ID = /^svc_([0-7][0-9a-hjkmnp-tv-z]{25})_([a-z]{3})$/;
 
 let clock = 0;
 let count = 0;
+/** What a UUID of the clock's millisecond begins with: its 48 bits and the version. */
+let head = '';
 
 /**
  * A new UUIDv7, later in order than every one that this process made before, so that rows written together lie together and
@@ -38,18 +40,15 @@ let count = 0;
  */
 export function newUuid(): Uuid {
   const now = Date.now();
-  if (now > clock) {
-    clock = now;
+  count += 1;
+  if (now > clock || count > COUNT_MAX) {
+    clock = Math.max(now, clock + 1); // a millisecond that has no count left borrows from the next one
     count = 0;
-  } else {
-    count += 1;
-    if (count > COUNT_MAX) {
-      clock += 1; // borrowed from the next millisecond
-      count = 0;
-    }
+    const time = clock.toString(16).padStart(12, '0');
+    head = `${time.slice(0, 8)}-${time.slice(8)}-7`;
   }
-  const time = clock.toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, '0')}-${randomUUID().slice(RANDOM_FROM)}`;
+  const digits = (COUNT_MAX + 1 + count).toString(16).slice(1); // three of them, leading zeros too
+  return `${head}${digits}-${randomUUID().slice(RANDOM_FROM)}`;
 }
 
 const COUNT_MAX = 0xfff;
@@ -59,7 +58,7 @@ const RANDOM_FROM = 19;
 
 /**
  * The public form of a UUID, for example `svc_01k…_wlt`; 34 characters, so it fits a rail's reference field. A request
- * makes a dozen of them, so the bits go through one number, a hexadecimal digit in and a digit of ours out.
+ * makes a dozen of them, so the bits go through one number, a hexadecimal digit in and two digits of ours out.
  */
 export function publicId(kind: IdKind, uuid: Uuid): string {
   let text = '';
@@ -70,13 +69,16 @@ export function publicId(kind: IdKind, uuid: Uuid): string {
     if (code === HYPHEN) continue;
     waiting = (waiting << 4) | (code > NINE ? (code | LOWER_CASE) - LETTER_A + 10 : code - ZERO);
     bits += 4;
-    if (bits < 5) continue;
-    bits -= 5;
-    text += ALPHABET[waiting >> bits];
+    if (bits < 10) continue;
+    bits -= 10;
+    text += PAIRS[waiting >> bits];
     waiting &= (1 << bits) - 1;
   }
   return `svc_${text}_${ID_SUFFIXES[kind]}`;
 }
+
+/** Two digits for every ten bits. */
+const PAIRS = Array.from(ALPHABET, (first) => Array.from(ALPHABET, (second) => first + second)).flat();
 
 const [HYPHEN, ZERO, NINE, LETTER_A, LOWER_CASE] = [0x2d, 0x30, 0x39, 0x61, 0x20];
 
