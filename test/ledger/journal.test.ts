@@ -1,6 +1,6 @@
 // The journal on a real Postgres: every movement has one outcome of its own, is whole or nothing, and is posted once
 // however often it is sent, whoever else writes, and whenever the connection dies.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid, publicId } from '../../src/ids.ts';
 import type { AccountCode } from '../../src/ledger/chart.ts';
@@ -83,18 +83,27 @@ const waitingBackends = async () =>
     SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND query LIKE '%ledger.post%' AND wait_event_type = 'Lock'`;
 
+/** Ends what holds an account still. */
+let releaseHeld: (() => Promise<void>) | undefined;
+
 /** Holds the row of an account, so that whoever posts to it waits in the middle of ledger.post. */
 async function holdAccount(code: AccountCode): Promise<{ release: () => Promise<void> }> {
   const holder = await books.owner.reserve();
   await holder`BEGIN`;
   await holder`SELECT FROM ledger.accounts WHERE code = ${code} FOR UPDATE`;
-  return {
-    release: async () => {
-      await holder`COMMIT`;
-      holder.release();
-    },
+  const release = async () => {
+    releaseHeld = undefined;
+    await holder`COMMIT`;
+    holder.release();
   };
+  releaseHeld = release;
+  return { release };
 }
+
+// A test that failed while it held an account would have those after it wait for ever.
+afterEach(async () => {
+  await releaseHeld?.();
+});
 
 describe('one movement', () => {
   test('posts its money together with its rows, events, messages and the answer to the request', async () => {
