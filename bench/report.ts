@@ -100,10 +100,9 @@ function figures({ name, unit, min, median, max, rounds, details }: Measured): s
 }
 
 function goalRow(goal: Goal & { met: boolean }): string[] {
-  const rounded = (value: number): number => Number(value.toPrecision(3));
   const wanted = [
-    ...(goal.atLeast === undefined ? [] : [`≥ ${rounded(goal.atLeast)}`]),
-    ...(goal.atMost === undefined ? [] : [`≤ ${rounded(goal.atMost)}`]),
+    ...(goal.atLeast === undefined ? [] : [`≥ ${formatted(goal.atLeast)}`]),
+    ...(goal.atMost === undefined ? [] : [`≤ ${formatted(goal.atMost)}`]),
   ];
   return [goal.text, wanted.join(', '), formatted(goal.got), goal.met ? 'met' : '**not met**'];
 }

@@ -162,9 +162,10 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       }
       const told = word === 'unknown' ? 'unknown' : 'told';
       if (decision === 'none') return { status: state, rail: told, limits };
-      const post = async () => await mustPost(await books.movement(book, row, decision, report, source));
-      const shared = books.sharedRow?.(row);
-      const posted = await (shared === undefined ? post() : turns.take(shared, post));
+      const posted = await turns.take(
+        books.sharedRow?.(row) ?? input.transferId,
+        async () => await mustPost(await books.movement(book, row, decision, report, source)),
+      );
       return posted ? { status: STATE_AFTER[decision], rail: told, limits } : null;
     });
   }
