@@ -72,7 +72,8 @@ export async function verifyLedger(
     const begun = await nameSnapshot(snapshot);
     const sizes = await readSizes(snapshot);
     const findings = new Findings();
-    const total = sizes.postings + sizes.accounts + sizes.transactions;
+    // A posting is read once for itself and once for each of its two accounts.
+    const total = 3 * sizes.postings + sizes.accounts + sizes.transactions;
     let done = 0;
     const advance = (rows: number): void => {
       done += rows;
@@ -153,16 +154,36 @@ class Findings {
   }
 }
 
+/** An account on the way along its entries: the sides of postings that name it, in the order of the postings. */
+interface Walk {
+  id: string;
+  environment: Environment;
+  code: string;
+  /** NULL for a shared account, which keeps none. */
+  balance: string | null;
+  /** Number of the last posting that was read. */
+  last: string;
+  /** The balance that it left. */
+  before: string;
+  sum: bigint;
+  broken: BrokenLink[];
+}
+
+/** An entry whose balance is not the one before it, less or plus the amount. */
+interface BrokenLink {
+  environment: Environment;
+  transactionId: Uuid;
+  postingId: string;
+  expected: string | null;
+  found: string | null;
+}
+
 /** The check of one organisation's books. */
 class OrganisationCheck {
   readonly #snapshot: Snapshot;
   readonly #organisationId: Uuid;
   readonly #findings: Findings;
   readonly #pageSize: number;
-  /** Sums of the few shared accounts, gathered from the postings. */
-  readonly #sharedSums = new Map<string, bigint>();
-  /** Accounts whose chain is broken: their sum has to be taken from the postings themselves. */
-  readonly #brokenChains = new Set<string>();
   readonly #bookSums = new Map<Environment, bigint>();
 
   constructor(snapshot: Snapshot, organisationId: Uuid, findings: Findings, pageSize: number) {
@@ -172,11 +193,13 @@ class OrganisationCheck {
     this.#pageSize = pageSize;
   }
 
-  /** Checks everything; answers how many books the organisation has. `advance` is told of the rows that were checked. */
+  /** Checks everything; answers how many books the organisation has. `advance` is told of the rows that were read. */
   async run(advance: (rows: number) => void): Promise<number> {
-    await this.#eachPage('postings', advance, (after) => this.#checkPostings(after));
-    await this.#eachPage('accounts', advance, (after) => this.#checkAccounts(after));
-    await this.#eachPage('transactions', advance, (after) => this.#checkTransactions(after));
+    await this.#eachPage('postings', this.#pageSize, advance, (page) => this.#checkPostings(page));
+    // What fills a page here is the accounts' entries, and most accounts have many: so few accounts at a time.
+    const accounts = Math.ceil(Math.sqrt(this.#pageSize));
+    await this.#eachPage('accounts', accounts, advance, (page) => this.#checkAccounts(page, advance));
+    await this.#eachPage('transactions', this.#pageSize, advance, (page) => this.#checkTransactions(page));
     await this.#checkReversals();
     for (const [environment, sum] of this.#bookSums) {
       if (sum !== 0n) this.#add('BOOK_NOT_ZERO', { environment }, '0', String(sum));
@@ -188,189 +211,149 @@ class OrganisationCheck {
     this.#findings.add(kind, { organisationId: this.#organisationId, ...place }, expected, found);
   }
 
+  /** Checks a table page by page, in the order of its primary key. The limit also tells the planner how little it is about. */
   async #eachPage(
     table: LedgerTable,
+    size: number,
     advance: (rows: number) => void,
-    check: (after: string | null) => Promise<void>,
+    check: (page: Fragment) => Promise<void>,
   ): Promise<void> {
-    let after: string | null = null;
+    const snapshot = this.#snapshot;
+    const key: Fragment = table === 'postings' ? snapshot`transaction_id, id` : snapshot`id`;
+    const type = table === 'transactions' ? snapshot`uuid` : snapshot`bigint`;
+    let behind: Fragment = snapshot``;
     for (;;) {
-      const [end]: { id: string; rows: number }[] = await this.#snapshot`
-        SELECT id::text, rows FROM (
-          SELECT id, row_number() OVER (ORDER BY id) AS rows FROM (${this.#page(table, after, this.#snapshot`id`)}) p
+      const page = (columns: Fragment): Fragment => snapshot`
+        SELECT ${columns} FROM ${snapshot(`ledger.${table}`)}
+        WHERE organisation_id = ${this.#organisationId} ${behind} ORDER BY ${key} LIMIT ${size}`;
+      const [end] = await snapshot<{ rows: number; transactionId?: Uuid; id: string }[]>`
+        SELECT rows, ${key}::text FROM (
+          SELECT *, row_number() OVER (ORDER BY ${key}) AS rows FROM (${page(key)}) p
         ) numbered ORDER BY rows DESC LIMIT 1`;
       if (end === undefined) return;
-      await check(after);
+      await check(page(snapshot`*`));
       advance(end.rows);
-      after = end.id;
+      behind =
+        end.transactionId === undefined
+          ? snapshot`AND id > ${end.id}::text::${type}`
+          : snapshot`AND (transaction_id, id) > (${end.transactionId}, ${end.id}::text::${type})`;
     }
   }
 
-  /** One page of a table, in the order of its ids. The limit also tells the planner how little it is about. */
-  #page(table: LedgerTable, after: string | null, columns = this.#snapshot`*`) {
-    const snapshot = this.#snapshot;
-    const type = table === 'transactions' ? snapshot`uuid` : snapshot`bigint`;
-    return snapshot`
-      SELECT ${columns} FROM ${snapshot(`ledger.${table}`)} WHERE organisation_id = ${this.#organisationId}
-      ${after === null ? snapshot`` : snapshot`AND id > ${after}::text::${type}`} ORDER BY id LIMIT ${this.#pageSize}`;
-  }
-
   /**
-   * The two sides of each posting of a page, with the account that each names. LATERAL with a limit is one look-up in
+   * Each posting stands in the book of its transaction and of its two accounts. LATERAL with a limit is one look-up in
    * the index for each; a plain join may read the whole other table, page after page.
    */
-  #entries(after: string | null) {
-    return this.#snapshot`
-      page AS MATERIALIZED (${this.#page('postings', after)}), entries AS MATERIALIZED (
-        SELECT e.*, a.code, a.environment AS account_environment, a.balance IS NOT NULL AS kept
-        FROM (
-          SELECT id, environment, transaction_id, 'debit' AS side, debit_account_id AS account_id,
-                 -amount::numeric AS change, debit_balance_after AS after FROM page
-          UNION ALL
-          SELECT id, environment, transaction_id, 'credit', credit_account_id, amount::numeric, credit_balance_after FROM page
-        ) e
-        LEFT JOIN LATERAL (
-          SELECT code, environment, balance FROM ledger.accounts
-          WHERE organisation_id = ${this.#organisationId} AND id = e.account_id LIMIT 1
-        ) a ON true
-      )`;
-  }
-
-  async #checkPostings(after: string | null): Promise<void> {
-    await this.#checkBooks(after);
-    await this.#checkChains(after);
-    await this.#sumShared(after);
-  }
-
-  /** Each posting stands in the book of its transaction and of its two accounts. */
-  async #checkBooks(after: string | null): Promise<void> {
+  async #checkPostings(page: Fragment): Promise<void> {
     const snapshot = this.#snapshot;
-    const accounts = await snapshot<(Place & { side: string; accountId: string; foundEnvironment: string | null })[]>`
-      WITH ${this.#entries(after)}
-      SELECT environment, id::text AS posting_id, transaction_id, side, account_id::text, code,
-             account_environment AS found_environment
-      FROM entries WHERE account_environment IS DISTINCT FROM environment
-      ORDER BY entries.id LIMIT ${FINDINGS_MAX}`;
-    for (const { side, accountId, foundEnvironment, ...place } of accounts) {
-      const found = foundEnvironment === null ? 'no such account' : `an account of the ${foundEnvironment} book`;
-      this.#add('ACCOUNT_STRAY', place, `${side} account ${accountId} in the ${place.environment} book`, found);
-    }
-
-    const transactions = await snapshot<(Place & { foundEnvironment: string | null })[]>`
-      SELECT p.environment, p.id::text AS posting_id, p.transaction_id, t.environment AS found_environment
-      FROM (${this.#page('postings', after)}) p
-      LEFT JOIN LATERAL (
-        SELECT environment FROM ledger.transactions
-        WHERE organisation_id = ${this.#organisationId} AND id = p.transaction_id LIMIT 1
-      ) t ON true
-      WHERE t.environment IS DISTINCT FROM p.environment
-      ORDER BY p.id LIMIT ${FINDINGS_MAX}`;
-    for (const { foundEnvironment, ...place } of transactions) {
-      const found = foundEnvironment === null ? 'no such transaction' : `a transaction of the ${foundEnvironment} book`;
-      this.#add('TRANSACTION_STRAY', place, `a transaction of the ${place.environment} book`, found);
-    }
-  }
-
-  /** Each posting leaves an account that keeps its balance with the balance before, less or plus the amount. */
-  async #checkChains(after: string | null): Promise<void> {
-    const broken = await this.#snapshot<
-      (Place & { accountId: string; expected: string | null; found: string | null })[]
+    const bookOf = (table: LedgerTable, id: Fragment) => snapshot`
+      LATERAL (SELECT environment FROM ${snapshot(`ledger.${table}`)}
+               WHERE organisation_id = ${this.#organisationId} AND id = ${id} LIMIT 1)`;
+    const postings = await snapshot<
+      (Place & Record<'debit' | 'credit', string> & Record<'ofDebit' | 'ofCredit' | 'ofTransaction', string | null>)[]
     >`
-      WITH ${this.#entries(after)}, chained AS (
-        SELECT *, lag(after) OVER chain AS before, row_number() OVER chain AS place
-        FROM entries WHERE code IS NOT NULL WINDOW chain AS (PARTITION BY account_id ORDER BY id)
-      ), expectations AS (
-        SELECT c.*,
-          CASE WHEN kept THEN change + coalesce(CASE WHEN place > 1 THEN before ELSE (
-            -- The first one of a page goes on from the last one of an earlier page.
-            ${this.#lastBalance(this.#snapshot`c.account_id`, this.#snapshot`c.id`)}
-          ) END, 0) END AS expected
-        FROM chained c
-      )
-      SELECT environment, id::text AS posting_id, transaction_id, code, account_id::text, expected::text, after::text AS found
-      FROM expectations WHERE after IS DISTINCT FROM expected
-      ORDER BY expectations.id LIMIT ${FINDINGS_MAX}`;
-    for (const { accountId, expected, found, ...place } of broken) {
-      this.#brokenChains.add(accountId);
-      this.#add('CHAIN_BROKEN', place, expected ?? 'no balance kept', found ?? 'no balance');
-    }
-  }
-
-  /**
-   * The balance that an account had after its last posting before this one. Written as a range in the order of the
-   * account's own index: told `account = …`, the planner may walk all postings backwards in the hope of an early hit.
-   */
-  #lastBalance(accountId: Fragment, before: Fragment) {
-    const snapshot = this.#snapshot;
-    const last = (side: 'debit' | 'credit') => {
-      const account = snapshot(`${side}_account_id`);
-      return snapshot`
-        (SELECT id, ${snapshot(`${side}_balance_after`)} AS after FROM ledger.postings
-         WHERE organisation_id = ${this.#organisationId} AND ${account} >= ${accountId}
-           AND (${account}, id) < (${accountId}, ${before})
-         ORDER BY ${account} DESC, id DESC LIMIT 1)`;
-    };
-    return snapshot`
-      SELECT p.after FROM (${last('debit')} UNION ALL ${last('credit')}) p ORDER BY p.id DESC LIMIT 1`;
-  }
-
-  /** Adds a page's postings to the sums of the shared accounts, which keep no balance. */
-  async #sumShared(after: string | null): Promise<void> {
-    const sums = await this.#snapshot<{ accountId: string; sum: string }[]>`
-      WITH ${this.#entries(after)}
-      SELECT account_id::text, sum(change)::text AS sum FROM entries WHERE code IS NOT NULL AND NOT kept
-      GROUP BY entries.account_id`;
-    for (const { accountId, sum } of sums) {
-      this.#sharedSums.set(accountId, (this.#sharedSums.get(accountId) ?? 0n) + BigInt(sum));
-    }
-  }
-
-  /**
-   * Each kept balance is the sum of its postings. Where the chain holds from the first posting to the last, the balance
-   * after the last one is that sum; where it is broken, the sum is taken anew. Adds every account to its book.
-   */
-  async #checkAccounts(after: string | null): Promise<void> {
-    const snapshot = this.#snapshot;
-    const accounts = await snapshot<
-      { id: string; environment: Environment; code: string; balance: string | null; last: string | null }[]
-    >`
-      SELECT a.id::text, a.environment, a.code, a.balance::text, CASE WHEN a.balance IS NOT NULL THEN (
-        ${this.#lastBalance(snapshot`a.id`, snapshot`9223372036854775807`)}
-      ) END::text AS last
-      FROM (${this.#page('accounts', after)}) a ORDER BY a.id`;
-    for (const account of accounts) {
-      const { id, environment, code } = account;
-      const kept = account.balance === null ? null : BigInt(account.balance);
-      const sum =
-        kept === null
-          ? (this.#sharedSums.get(id) ?? 0n)
-          : this.#brokenChains.has(id)
-            ? await this.#sumOf(id)
-            : BigInt(account.last ?? 0);
-      const balance = kept ?? sum;
-      if (balance !== sum) this.#add('BALANCE_WRONG', account, String(sum), String(balance));
-      if (balance < 0n && NEVER_NEGATIVE.has(code.split(':', 1)[0] ?? '')) {
-        this.#add('NEGATIVE_BALANCE', account, '>= 0', String(balance));
+      SELECT p.environment, p.id::text AS posting_id, p.transaction_id, p.debit_account_id::text AS debit,
+             p.credit_account_id::text AS credit, d.environment AS of_debit, c.environment AS of_credit,
+             t.environment AS of_transaction
+      FROM (${page}) p
+      LEFT JOIN ${bookOf('accounts', snapshot`p.debit_account_id`)} d ON true
+      LEFT JOIN ${bookOf('accounts', snapshot`p.credit_account_id`)} c ON true
+      LEFT JOIN ${bookOf('transactions', snapshot`p.transaction_id`)} t ON true
+      WHERE (d.environment = p.environment AND c.environment = p.environment AND t.environment = p.environment) IS NOT TRUE
+      ORDER BY p.transaction_id, p.id`;
+    for (const { debit, credit, ofDebit, ofCredit, ofTransaction, ...place } of postings) {
+      const book = `the ${place.environment} book`;
+      const account = (side: string, id: string, environment: string | null): void => {
+        if (environment === place.environment) return;
+        const found = environment === null ? 'no such account' : `an account of the ${environment} book`;
+        this.#add('ACCOUNT_STRAY', place, `${side} account ${id} in ${book}`, found);
+      };
+      account('debit', debit, ofDebit);
+      account('credit', credit, ofCredit);
+      if (ofTransaction !== place.environment) {
+        const found = ofTransaction === null ? 'no such transaction' : `a transaction of the ${ofTransaction} book`;
+        this.#add('TRANSACTION_STRAY', place, `a transaction of ${book}`, found);
       }
-      this.#bookSums.set(environment, (this.#bookSums.get(environment) ?? 0n) + balance);
     }
   }
 
-  async #sumOf(accountId: string): Promise<bigint> {
-    const total = (side: 'debit' | 'credit') => this.#snapshot`
-      (SELECT coalesce(sum(amount), 0) FROM ledger.postings
-       WHERE organisation_id = ${this.#organisationId} AND ${this.#snapshot(`${side}_account_id`)} = ${accountId}::text::bigint)`;
-    const [row] = await this.#snapshot<{ sum: string }[]>`SELECT (${total('credit')} - ${total('debit')})::text AS sum`;
-    return BigInt(row?.sum ?? 0);
+  /**
+   * Each balance is the sum of the account's entries, and each entry left the balance before it, less or plus its
+   * amount. Adds every account to its book.
+   */
+  async #checkAccounts(page: Fragment, advance: (rows: number) => void): Promise<void> {
+    const accounts = await this.#snapshot<Pick<Walk, 'id' | 'environment' | 'code' | 'balance'>[]>`
+      SELECT id::text, environment, code, balance::text FROM (${page}) a ORDER BY a.id`;
+    const walks = accounts.map((account): Walk => ({ ...account, last: '0', before: '0', sum: 0n, broken: [] }));
+    for (let walking = walks; walking.length > 0; ) walking = await this.#walkOn(walking, advance);
+
+    for (const { environment, code, balance, sum, broken } of walks) {
+      for (const { expected, found, ...place } of broken) {
+        this.#add('CHAIN_BROKEN', { ...place, code }, expected ?? 'no balance kept', found ?? 'no balance');
+      }
+      const kept = balance === null ? sum : BigInt(balance);
+      if (kept !== sum) this.#add('BALANCE_WRONG', { environment, code }, String(sum), String(kept));
+      if (kept < 0n && NEVER_NEGATIVE.has(code.split(':', 1)[0] ?? '')) {
+        this.#add('NEGATIVE_BALANCE', { environment, code }, '>= 0', String(kept));
+      }
+      this.#bookSums.set(environment, (this.#bookSums.get(environment) ?? 0n) + kept);
+    }
+  }
+
+  /** Walks accounts along their next entries, a page of them altogether. Answers those that may have more to come. */
+  async #walkOn(walking: Walk[], advance: (rows: number) => void): Promise<Walk[]> {
+    const snapshot = this.#snapshot;
+    const each = Math.ceil(this.#pageSize / walking.length);
+    const entries = (side: 'debit' | 'credit', change: Fragment) => snapshot`
+      (SELECT environment, transaction_id, id AS posting_id, ${change} AS change, ${snapshot(`${side}_balance_after`)} AS after
+       FROM ledger.postings
+       WHERE organisation_id = ${this.#organisationId} AND ${snapshot(`${side}_account_id`)} = a.id AND id > a.last
+       ORDER BY id LIMIT ${each})`;
+    const read = await snapshot<
+      { id: string; entries: number; last: string; before: string | null; sum: string; broken: BrokenLink[] | null }[]
+    >`
+      WITH links AS (
+        SELECT a.id, e.*,
+               CASE WHEN a.kept THEN e.change + coalesce(lag(e.after, 1, a.before) OVER chain, 0) END AS expected
+        FROM (
+          SELECT unnest(${walking.map(({ id }) => id)}::text[]::bigint[]) AS id,
+                 unnest(${walking.map(({ last }) => last)}::text[]::bigint[]) AS last,
+                 unnest(${walking.map(({ before }) => before)}::text[]::bigint[]) AS before,
+                 unnest(${walking.map(({ balance }) => String(balance !== null))}::text[]::boolean[]) AS kept
+        ) a
+        CROSS JOIN LATERAL (
+          ${entries('debit', snapshot`-amount::numeric`)} UNION ALL ${entries('credit', snapshot`amount::numeric`)}
+          ORDER BY posting_id LIMIT ${each}
+        ) e
+        WINDOW chain AS (PARTITION BY a.id ORDER BY e.posting_id)
+      )
+      SELECT id::text, count(*) AS entries, max(posting_id)::text AS last, sum(change)::text AS sum,
+             (array_agg(after ORDER BY posting_id))[count(*)]::text AS before,
+             jsonb_agg(jsonb_build_object('environment', environment, 'transactionId', transaction_id, 'postingId', posting_id::text,
+                                          'expected', expected::text, 'found', after::text) ORDER BY posting_id)
+               FILTER (WHERE after IS DISTINCT FROM expected) AS broken
+      FROM links GROUP BY links.id`;
+    const byId = new Map(read.map((account) => [account.id, account]));
+    advance(read.reduce((sum, account) => sum + account.entries, 0));
+    return walking.filter((walk) => {
+      const on = byId.get(walk.id);
+      if (on === undefined) return false;
+      walk.last = on.last;
+      walk.before = on.before ?? '0';
+      walk.sum += BigInt(on.sum);
+      // One more than can be listed is enough to say that there are more.
+      walk.broken.push(...(on.broken ?? []).slice(0, FINDINGS_MAX + 1 - walk.broken.length));
+      return on.entries === each;
+    });
   }
 
   /** Each transaction moved something, and what it reverses is a transaction of its own book. */
-  async #checkTransactions(after: string | null): Promise<void> {
+  async #checkTransactions(page: Fragment): Promise<void> {
     const rows = await this.#snapshot<
       (Place & { transactionId: Uuid; empty: boolean; reverses: Uuid | null; reversedEnvironment: string | null })[]
     >`
       SELECT t.environment, t.id AS transaction_id, p.id IS NULL AS empty, t.reverses, r.environment AS reversed_environment
-      FROM (${this.#page('transactions', after)}) t
+      FROM (${page}) t
       LEFT JOIN LATERAL (
         SELECT id FROM ledger.postings
         WHERE organisation_id = ${this.#organisationId} AND transaction_id = t.id LIMIT 1
