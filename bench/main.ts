@@ -3,6 +3,7 @@
 // some stages; `--quick` is a short look; `--out <folder>` writes elsewhere.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -83,7 +84,9 @@ async function openServer(parts: Parts, folder: string): Promise<Server> {
   const { POSTGRES_URL } = process.env;
   if (POSTGRES_URL !== undefined) return { url: POSTGRES_URL, adminUrl: POSTGRES_URL };
   const password = randomBytes(12).toString('hex');
-  const server = await startPostgres(parts, { folder, password, durability: 'durable' });
+  // A quarter of the memory, as Postgres advises. Otherwise the system's cache decides what a book of millions costs to read.
+  const sharedBuffersMb = Math.floor(totalmem() / 4 / 2 ** 20);
+  const server = await startPostgres(parts, { folder, password, durability: 'durable', sharedBuffersMb });
   parts.removeAtEnd(realpathSync(folder));
   return server;
 }
@@ -152,6 +155,7 @@ class Databases {
   /** Proves the books of every database. Throws on any finding: figures of broken books are worth nothing. */
   async verify(): Promise<string> {
     let postings = 0;
+    const started = performance.now();
     for (const { url } of this.#made.filter(({ kind }) => kind === 'books')) {
       const sql = connect(url, { connectionsMax: 1, role: 'owner' });
       try {
@@ -164,7 +168,8 @@ class Databases {
         await sql.end();
       }
     }
-    return `The books hold after the load: ${formatted(postings)} postings verified.`;
+    const seconds = formatted((performance.now() - started) / 1000);
+    return `The books hold after the load: ${formatted(postings)} postings verified in ${seconds} s.`;
   }
 
   async drop(): Promise<void> {

@@ -65,15 +65,33 @@ async function openPlace(bench: Bench, label: string, size: typeof SMALL): Promi
   const book = await openBook(databaseUrl);
   const started = performance.now();
   const grown = await grow(book, size);
-  // Else what was made is still being written to disk while it is measured.
-  const admin = postgres(bench.adminUrl, { max: 1 });
-  await admin`CHECKPOINT`;
-  await admin.end();
+  await settle(bench, databaseUrl);
   const took = (performance.now() - started) / 1000;
   bench.say(
     `    ${label}: ${formatted(size.postings)} postings, ${formatted(size.payments)} payments, made in ${formatted(took)} s`,
   );
   return { label, size, book, grown, databaseUrl };
+}
+
+/** Has what was made written to disk now and not while it is measured, and read into the server's memory, as far as it goes. */
+async function settle({ adminUrl, say }: Bench, databaseUrl: string): Promise<void> {
+  const url = new URL(adminUrl);
+  url.pathname = new URL(databaseUrl).pathname;
+  const admin = postgres(url.href, { max: 1 });
+  try {
+    await admin`CHECKPOINT`;
+    const [available] = await admin`SELECT FROM pg_available_extensions WHERE name = 'pg_prewarm'`;
+    if (available === undefined) {
+      say('    The server has no pg_prewarm: what is first read may come from the disk.');
+      return;
+    }
+    await admin`CREATE EXTENSION pg_prewarm`;
+    await admin`
+      SELECT sum(pg_prewarm(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname IN ('ledger', 'public') AND c.relkind IN ('r', 'i')`;
+  } finally {
+    await admin.end();
+  }
 }
 
 const nameOf = (name: string, { label }: Place): string => `${name}, ${label}`;

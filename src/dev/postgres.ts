@@ -43,6 +43,8 @@ export interface PostgresOptions {
   password: string;
   /** `throwAway` data goes when its server does, so it need not outlive a crash of the machine: faster, for tests. */
   durability: 'durable' | 'throwAway';
+  /** How much of the database it keeps in memory of its own, in MB; the system's cache comes on top. */
+  sharedBuffersMb?: number;
 }
 
 /** SQLSTATE invalid_password. */
@@ -62,7 +64,6 @@ interface PostgresServer {
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  shared_buffers: '256MB',
   // API, worker and psql of a developer; in a test run, two test files with stacks of their own.
   max_connections: '200',
   // Every query here is short: compiling it would take longer than running it.
@@ -70,6 +71,8 @@ const SETTINGS = {
   timezone: 'UTC',
   log_timezone: 'UTC',
 };
+
+const SHARED_BUFFERS_MB = 256;
 
 const THROW_AWAY_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
 
@@ -82,7 +85,11 @@ export async function startPostgres(parts: Parts, options: PostgresOptions): Pro
   if (!existsSync(path.join(folder, 'PG_VERSION'))) initialise(folder, binaries, account, options);
   removeStalePidFile(folder);
 
-  const settings = { ...SETTINGS, ...(options.durability === 'throwAway' ? THROW_AWAY_SETTINGS : {}) };
+  const settings = {
+    ...SETTINGS,
+    shared_buffers: `${options.sharedBuffersMb ?? SHARED_BUFFERS_MB}MB`,
+    ...(options.durability === 'throwAway' ? THROW_AWAY_SETTINGS : {}),
+  };
   return await retryWhenTaken(async () => {
     const port = await freePort(options.portPreferred);
     const urlOf = (role: string, database: string) =>
