@@ -79,7 +79,11 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
           readPayment(input),
           readCredit(dependencies, input, inboundCreditId),
         ]);
-        if (credit.status !== 'received') return await finish(book, payment, payment);
+        if (credit.status !== 'received') {
+          // An earlier attempt placed it, maybe after the payment was read: told what was before, its flow would wait for it.
+          const placed = await readPayment(input);
+          return await finish(book, placed, placed);
+        }
         await confirmCredit(dependencies, book, credit);
         const next = await postCredit(poster, book, payment, credit);
         return next === null ? null : await finish(book, payment, next);

@@ -5,9 +5,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
+import { createPaymentActivities, type PaymentActivities } from '../../src/activities/payments.ts';
 import { connect } from '../../src/database.ts';
-import { requireUuid } from '../../src/ids.ts';
+import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
+import { paymentInput } from '../../src/movements/flowInputs.ts';
+import { findPayment } from '../../src/records/payments.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
 import { until } from '../support/until.ts';
@@ -60,6 +63,24 @@ async function createExpiring(wallet: string, part?: number): Promise<PaymentRes
   if (part !== undefined) await pay(payment, part);
   await flows.startWorkerAgain();
   return payment;
+}
+
+/** Placing a credit, while another attempt places it between the looks at the payment and at the credit. */
+function overtakenOnce(overtake: () => Promise<unknown>) {
+  const { services } = flows;
+  let lookedAtPayment: Promise<unknown> | undefined;
+  const sql = new Proxy(services.sql, {
+    apply(query, self, args: Parameters<typeof services.sql>) {
+      const text = String(args[0]);
+      const answer = Reflect.apply(query, self, args);
+      if (text.includes('AND p.id = ')) lookedAtPayment = answer;
+      if (!text.includes('FROM inbound_credits')) return answer;
+      return Promise.resolve(lookedAtPayment)
+        .then(overtake)
+        .then(() => answer);
+    },
+  });
+  return createPaymentActivities({ ...services, sql });
 }
 
 describe('a payment by bank transfer', () => {
@@ -231,6 +252,32 @@ describe('a payment by bank transfer', () => {
       ),
     );
     expect(await flows.balanceOf(wallet)).toBe(settled.filter(Boolean).length * 10_000);
+  });
+
+  test('a step that is overtaken by another attempt of itself tells what that one made of it', async () => {
+    await flows.stopWorker();
+    const payment = await flows.createPayment(walletId, 100_000);
+    await pay(payment, payment.payableAmount, { sessionId: 'overtaken' });
+    const clock = flows.services.sandboxBank.clock();
+    clock.start();
+    const credit = await until('the credit to be told', async () => {
+      const [row] = await flows.sql<{ id: Uuid }[]>`SELECT id FROM inbound_credits WHERE session_id = 'overtaken'`;
+      return row;
+    });
+    await clock.stop();
+
+    const book = { organisationId: flows.organisation.organisationId, environment: 'test' as const };
+    const row = await findPayment(flows.sql, book, requireUuid('payment', payment.id));
+    if (row === null) throw new Error('the payment is gone');
+    const step: Parameters<PaymentActivities['applyCredit']> = [
+      paymentInput(book, row),
+      { inboundCreditId: publicId('inboundCredit', credit.id) },
+    ];
+    const { applyCredit } = createPaymentActivities(flows.services);
+    const overtaken = overtakenOnce(() => applyCredit(...step));
+    expect(await overtaken.applyCredit(...step)).toEqual({ status: 'settled', amountReceived: payment.payableAmount });
+    await flows.startWorkerAgain();
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   });
 });
 

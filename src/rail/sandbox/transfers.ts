@@ -159,14 +159,15 @@ export class SandboxTransfers {
   /** Where a transfer stands in the bank's books. A bank that cannot be reached about an account does not answer. */
   async lookUp(organisationId: Uuid, reference: string): Promise<SandboxAnswer> {
     const { sql } = this.#options;
-    const [[request], transfer] = await Promise.all([
-      sql<{ accountNumber: string; bankCode: string }[]>`
-        SELECT account_number, bank_code FROM sandbox_bank.requests
-        WHERE organisation_id = ${organisationId} AND reference = ${reference}`,
-      this.find(organisationId, reference),
-    ]);
+    const [request] = await sql<{ accountNumber: string; bankCode: string }[]>`
+      SELECT account_number, bank_code FROM sandbox_bank.requests
+      WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
     if (request === undefined) return { answer: 'unknown' };
-    const destination = await this.findDestination(organisationId, request.accountNumber, request.bankCode);
+    // After the request, with which it is written: read beside it, it could be missed, and the bank would deny what it took.
+    const [transfer, destination] = await Promise.all([
+      this.find(organisationId, reference),
+      this.findDestination(organisationId, request.accountNumber, request.bankCode),
+    ]);
     if (destination.behaviour === 'unavailable') return { answer: 'unavailable' };
     return transfer === null ? { answer: 'unknown' } : { answer: 'known', transfer };
   }
