@@ -8,8 +8,8 @@ export default {
   testSequencer: '<rootDir>/test/support/longestFirst.ts',
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
-  // One more than the cores of a small machine: most files wait, for timers and for the Temporal server, while others work.
-  maxWorkers: 3,
+  // Twice the cores of a small machine: most files wait, for timers and for the Temporal server, while others work.
+  maxWorkers: 4,
   // Tests of one file that may run at the same time wait for timers and servers, and do little.
   maxConcurrency: 12,
   // A worker that keeps something open is told of after this. Half a second, Jest's own value, is too short on a busy machine.
