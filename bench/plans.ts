@@ -1,6 +1,7 @@
 // The plans that the database ran a piece of the service with, those inside its functions too.
 import postgres from 'postgres';
 import type { Sql } from '../src/database.ts';
+import { superuserUrl } from './stage.ts';
 
 /** Runs the work on a connection that tells every plan, as EXPLAIN (ANALYZE, BUFFERS) shows it. */
 export async function plansOf(
@@ -8,11 +9,10 @@ export async function plansOf(
   databaseUrl: string,
   work: (sql: Sql) => Promise<unknown>,
 ): Promise<string> {
-  const url = new URL(adminUrl); // auto_explain is a superuser's
-  url.pathname = new URL(databaseUrl).pathname;
   const told: string[] = [];
   let listening = false;
-  const sql = postgres(url.href, {
+  // auto_explain is a superuser's.
+  const sql = postgres(superuserUrl(adminUrl, databaseUrl), {
     max: 1,
     transform: { column: { from: postgres.toCamel } },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },

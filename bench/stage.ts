@@ -50,6 +50,13 @@ export interface Stage {
 /** Thrown by a stage that misses something on this machine; the report says so in a line and goes on. */
 export class CannotRun extends Error {}
 
+/** The superuser's URL of a database that a stage made. */
+export function superuserUrl(adminUrl: string, databaseUrl: string): string {
+  const url = new URL(adminUrl);
+  url.pathname = new URL(databaseUrl).pathname;
+  return url.href;
+}
+
 /** Whether a goal was met. */
 export function isMet({ atLeast, atMost, got }: Goal): boolean {
   return (atLeast === undefined || got >= atLeast) && (atMost === undefined || got <= atMost);

@@ -10,7 +10,7 @@ import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair } from '../
 import { type Grown, grow } from '../growth.ts';
 import { callInParallel, formatted, type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
 import { plansOf } from '../plans.ts';
-import type { Bench, Stage, StageResult } from '../stage.ts';
+import { type Bench, type Stage, type StageResult, superuserUrl } from '../stage.ts';
 
 const PAGE = 20;
 const UNIT = 'ms';
@@ -75,9 +75,7 @@ async function openPlace(bench: Bench, label: string, size: typeof SMALL): Promi
 
 /** Has what was made written to disk now and not while it is measured, and read into the server's memory, as far as it goes. */
 async function settle({ adminUrl, say }: Bench, databaseUrl: string): Promise<void> {
-  const url = new URL(adminUrl);
-  url.pathname = new URL(databaseUrl).pathname;
-  const admin = postgres(url.href, { max: 1 });
+  const admin = postgres(superuserUrl(adminUrl, databaseUrl), { max: 1 });
   try {
     await admin`CHECKPOINT`;
     const [available] = await admin`SELECT FROM pg_available_extensions WHERE name = 'pg_prewarm'`;

@@ -75,15 +75,10 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
     async applyCredit(input: PaymentInput, { inboundCreditId }: CreditReceived): Promise<PaymentProgress> {
       const book = bookOf(input);
       return await untilDecided(journal, async (poster) => {
-        const [payment, credit] = await Promise.all([
-          readPayment(input),
-          readCredit(dependencies, input, inboundCreditId),
-        ]);
-        if (credit.status !== 'received') {
-          // An earlier attempt placed it, maybe after the payment was read: told what was before, its flow would wait for it.
-          const placed = await readPayment(input);
-          return await finish(book, placed, placed);
-        }
+        const credit = await readCredit(dependencies, input, inboundCreditId);
+        // After the credit: where another attempt placed that, the payment is what it left. Told of what was before, its flow would wait.
+        const payment = await readPayment(input);
+        if (credit.status !== 'received') return await finish(book, payment, payment);
         await confirmCredit(dependencies, book, credit);
         const next = await postCredit(poster, book, payment, credit);
         return next === null ? null : await finish(book, payment, next);

@@ -241,14 +241,19 @@ class OrganisationCheck {
   }
 
   /**
-   * Each posting stands in the book of its transaction and of its two accounts. LATERAL with a limit is one look-up in
-   * the index for each; a plain join may read the whole other table, page after page.
+   * The environment of the row that `id` names. LATERAL with a limit is one look-up in the index for each; a plain join
+   * may read the whole other table, page after page.
    */
-  async #checkPostings(page: Fragment): Promise<void> {
+  #bookOf(table: 'accounts' | 'transactions', id: Fragment): Fragment {
     const snapshot = this.#snapshot;
-    const bookOf = (table: LedgerTable, id: Fragment) => snapshot`
+    return snapshot`
       LATERAL (SELECT environment FROM ${snapshot(`ledger.${table}`)}
                WHERE organisation_id = ${this.#organisationId} AND id = ${id} LIMIT 1)`;
+  }
+
+  /** Each posting stands in the book of its transaction and of its two accounts. */
+  async #checkPostings(page: Fragment): Promise<void> {
+    const snapshot = this.#snapshot;
     const postings = await snapshot<
       (Place & Record<'debit' | 'credit', string> & Record<'ofDebit' | 'ofCredit' | 'ofTransaction', string | null>)[]
     >`
@@ -256,9 +261,9 @@ class OrganisationCheck {
              p.credit_account_id::text AS credit, d.environment AS of_debit, c.environment AS of_credit,
              t.environment AS of_transaction
       FROM (${page}) p
-      LEFT JOIN ${bookOf('accounts', snapshot`p.debit_account_id`)} d ON true
-      LEFT JOIN ${bookOf('accounts', snapshot`p.credit_account_id`)} c ON true
-      LEFT JOIN ${bookOf('transactions', snapshot`p.transaction_id`)} t ON true
+      LEFT JOIN ${this.#bookOf('accounts', snapshot`p.debit_account_id`)} d ON true
+      LEFT JOIN ${this.#bookOf('accounts', snapshot`p.credit_account_id`)} c ON true
+      LEFT JOIN ${this.#bookOf('transactions', snapshot`p.transaction_id`)} t ON true
       WHERE (d.environment = p.environment AND c.environment = p.environment AND t.environment = p.environment) IS NOT TRUE
       ORDER BY p.transaction_id, p.id`;
     for (const { debit, credit, ofDebit, ofCredit, ofTransaction, ...place } of postings) {
@@ -358,10 +363,7 @@ class OrganisationCheck {
         SELECT id FROM ledger.postings
         WHERE organisation_id = ${this.#organisationId} AND transaction_id = t.id LIMIT 1
       ) p ON true
-      LEFT JOIN LATERAL (
-        SELECT environment FROM ledger.transactions
-        WHERE organisation_id = ${this.#organisationId} AND id = t.reverses LIMIT 1
-      ) r ON true
+      LEFT JOIN ${this.#bookOf('transactions', this.#snapshot`t.reverses`)} r ON true
       WHERE p.id IS NULL OR (t.reverses IS NOT NULL AND r.environment IS DISTINCT FROM t.environment)
       ORDER BY t.id LIMIT ${FINDINGS_MAX}`;
     for (const { empty, reverses, reversedEnvironment, ...place } of rows) {
