@@ -209,4 +209,7 @@ export function watchProcess(): void {
   for (const old of ['requests', 'requests_total', 'handles', 'handles_total']) {
     registry.removeSingleMetric(`manilla_nodejs_active_${old}`);
   }
+  // Initialised like every counter here: otherwise the series would be absent until the first collection of its kind.
+  const collections = registry.getSingleMetric('manilla_nodejs_gc_duration_seconds') as Histogram<'kind'>;
+  for (const kind of ['major', 'minor', 'incremental', 'weakcb']) collections.zero({ kind });
 }
