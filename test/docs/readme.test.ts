@@ -39,7 +39,7 @@ test('its block of requests settles a payment when it is pasted into a shell wit
   writeFileSync(path.join(folder, '.manilla/quickstart.json'), JSON.stringify(quickstart));
   // A person waits a second. A test waits for what the second is for, however long that takes on this machine.
   const settled =
-    'until [[ $(curl -sS $API/payments/$(echo "$PAYMENT" | field data.id) -H "Authorization: Bearer $KEY") == *settled* ]]; do :; done';
+    'until [[ $(curl -sS $API/payments/$(echo "$PAYMENT" | field data.id) -H "Authorization: Bearer $KEY") == *\'"settled"\'* ]]; do :; done';
   const script = block.replace(/^sleep 1$/m, () => settled);
   expect(script).toContain(settled);
 
