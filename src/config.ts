@@ -2,6 +2,7 @@
 // here or in src/ledger/limits.ts and src/ledger/fees.ts, never inline.
 import { z } from 'zod';
 import { parseKeyring } from './keyring.ts';
+import { RAIL_CALL_MAX_MS } from './timeLimits.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -43,6 +44,7 @@ const settings = z.object({
     .default(WEBHOOK_RETRY_GAPS),
   SANDBOX_RAIL_CALLBACK_URL: z.string().default('http://127.0.0.1:8080/v1/rails/sandbox/callbacks'),
   SANDBOX_RAIL_DELAY_MS: z.coerce.number().int().min(0).default(200),
+  SANDBOX_RAIL_CALL_LIMIT_MS: positive.max(RAIL_CALL_MAX_MS).default(5_000),
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: z.coerce.number().int().min(0).default(5_000),
   ATTENTION_RAIL_UNREACHABLE_SECONDS: positive.default(HOUR),
   ATTENTION_OUTCOME_UNKNOWN_SECONDS: positive.default(24 * HOUR),
@@ -105,6 +107,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     sandboxRail: {
       callbackUrl: value.SANDBOX_RAIL_CALLBACK_URL,
       delayMs: value.SANDBOX_RAIL_DELAY_MS,
+      callLimitMs: value.SANDBOX_RAIL_CALL_LIMIT_MS,
       unknownIsFinalAfterMs: value.SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS,
     },
     attention: {

@@ -23,6 +23,7 @@ import { bundleWorkflows } from '../workflowBundle.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
 import { deliveryChanged, deliveryFlowId, webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
+import { attemptOfActivity } from './attempts.ts';
 import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
 import { keepSchedules } from './schedules.ts';
 import { databaseStanding, parkedStanding } from './standing.ts';
@@ -64,10 +65,13 @@ export async function startWorker(
     startDelivery: (input, news) => startFlow(client, taskQueue, webhookDeliveryFlow(input, news)),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
+  const closing = new AbortController();
   const common = {
     connection,
     namespace,
-    interceptors: { activity: isTracing() ? [traceOfActivity, logIdsOfActivity] : [logIdsOfActivity] },
+    interceptors: {
+      activity: [...(isTracing() ? [traceOfActivity] : []), logIdsOfActivity, attemptOfActivity(closing.signal)],
+    },
     ...(isTracing() && { sinks: traceSinks }),
     ...versionOf(config),
     workflowBundle: workflowBundle ?? (await ownBundle()),
