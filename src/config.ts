@@ -48,6 +48,7 @@ const settings = z.object({
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: z.coerce.number().int().min(0).default(5_000),
   ATTENTION_RAIL_UNREACHABLE_SECONDS: positive.default(HOUR),
   ATTENTION_OUTCOME_UNKNOWN_SECONDS: positive.default(24 * HOUR),
+  ATTENTION_CREDIT_UNCONFIRMED_SECONDS: positive.default(HOUR),
   METRICS_PORT: optionalPort,
   WORKER_METRICS_PORT: optionalPort,
   METRICS_BIND_ADDRESS: z.string().default('127.0.0.1'),
@@ -113,6 +114,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     attention: {
       railUnreachableMs: value.ATTENTION_RAIL_UNREACHABLE_SECONDS * 1000,
       outcomeUnknownMs: value.ATTENTION_OUTCOME_UNKNOWN_SECONDS * 1000,
+      creditUnconfirmedMs: value.ATTENTION_CREDIT_UNCONFIRMED_SECONDS * 1000,
     },
     metrics: {
       ports: { api: value.METRICS_PORT, worker: value.WORKER_METRICS_PORT },

@@ -1,4 +1,5 @@
-// `reviews …`: money in suspense and reconciliation breaks; list the cases, read one, and decide it.
+// `reviews …`: money in suspense, reconciliation breaks and credits that the rail did not confirm; list the cases, read one, and
+// decide it.
 import type { Command } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
@@ -24,7 +25,7 @@ const ORGANISATION_OPTION = [
 export function addReviewCommands(program: Command): void {
   const group = program
     .command('reviews')
-    .description('money in suspense and reconciliation breaks that wait for a person');
+    .description('money in suspense, reconciliation breaks and unconfirmed credits that wait for a person');
   addList(group);
   addShow(group);
   addResolve(group);
@@ -130,13 +131,16 @@ function addResolve(group: Command): void {
   addCommand(
     group,
     'resolve <id>',
-    'credit the money to a wallet, send it back, keep it as unclaimed; or say that a break is settled',
+    'credit the money to a wallet, send it back, keep it as unclaimed; say that a break is settled; ask again for a credit',
     'reviews resolve svc_01k5…_rev --action credit --reason "the customer called"',
   )
-    .requiredOption('--action <action>', 'credit, send_back or keep; for a reconciliation break, settled')
+    .requiredOption(
+      '--action <action>',
+      'credit, send_back or keep; settled for a reconciliation break; retry or settled for a credit that is not confirmed',
+    )
     .requiredOption('--reason <text>', 'why, for the audit trail')
     .option('--wallet <id>', 'credit this wallet instead of the one that the money came for')
-    .option('--evidence <text>', 'what it rests on, for example the bank’s ticket; a break is not settled without')
+    .option('--evidence <text>', 'what it rests on, for example the bank’s ticket; nothing is settled without')
     .option(...OPERATOR_OPTION)
     .action(
       async (

@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decideAttention, decideResolution, refuseResolution } from '../../src/workflows/attention/decide.ts';
 
-const LIMITS = { railUnreachableMs: 3_600_000, outcomeUnknownMs: 86_400_000 };
+const LIMITS = { railUnreachableMs: 3_600_000, outcomeUnknownMs: 86_400_000, creditUnconfirmedMs: 3_600_000 };
 
 test.each([
   ['an answer within its time', { rail: 'told', unreachableForMs: 0, openForMs: 86_399_999 }, null],
