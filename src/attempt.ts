@@ -32,3 +32,25 @@ export function requireTimeLeft(neededMs: number): void {
   if (attempt.closing?.aborted) throw new AttemptOver('the process is about to end');
   if (attempt.endsAt - performance.now() < neededMs) throw new AttemptOver('the attempt has no time left for this');
 }
+
+/**
+ * Leaves work that may take long as soon as the attempt is given up or the process is about to end, whatever the work waits for.
+ * Only for work that may be repeated from the start: it goes on in the next attempt, elsewhere.
+ */
+export async function untilGivenUp<Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> {
+  const signals = [attempt.signal, attempt.closing].filter((signal) => signal !== undefined);
+  let leave = (): void => {};
+  const left = new Promise<never>((_, reject) => {
+    leave = () => reject(new AttemptOver('the attempt was given up, or the process is about to end'));
+  });
+  left.catch(() => {}); // heard below, unless it comes after the end
+  for (const signal of signals) {
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave);
+  }
+  try {
+    return await Promise.race([left, withinAttempt(attempt, work)]);
+  } finally {
+    for (const signal of signals) signal.removeEventListener('abort', leave);
+  }
+}

@@ -27,3 +27,15 @@ export const REQUEST_MAX_MS = 8_000;
 
 /** The rail calls of a request end by then, so that there is time left to record the failure and answer. */
 export const REQUEST_RAIL_MAX_MS = REQUEST_MAX_MS - 1_000;
+
+/**
+ * A process ends this long after SIGTERM, whatever it does then: container platforms kill it after 30 s. What was cut off goes on in
+ * another process, or in this one after its restart.
+ */
+export const PROCESS_STOP_MAX_MS = 24_000;
+
+/** What a worker had begun when it was told to end may finish, a call of the rail included; then it is cancelled. */
+export const WORKER_GRACE_MS = RAIL_CALL_MAX_MS;
+
+/** What does not end after it was cancelled is left behind, with time for the connections to be closed. */
+export const WORKER_FORCE_MS = WORKER_GRACE_MS + 6_000;

@@ -2,7 +2,7 @@
 // SDK cancelled it or the process is about to end.
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { withinAttempt } from '../attempt.ts';
+import { untilGivenUp, withinAttempt } from '../attempt.ts';
 import { ATTEMPT_RESERVE_MS } from '../timeLimits.ts';
 
 /**
@@ -15,7 +15,10 @@ export const attemptOfActivity =
     inbound: {
       execute: (input, next) => {
         const endsAt = performance.now() + info.startToCloseTimeoutMs - ATTEMPT_RESERVE_MS;
-        return withinAttempt({ endsAt, signal: cancellationSignal, closing }, () => next(input));
+        const attempt = { endsAt, signal: cancellationSignal, closing };
+        // Those that heartbeat are upkeep: they may run for hours, and wait for a lock.
+        const isLong = (info.heartbeatTimeoutMs ?? 0) > 0;
+        return isLong ? untilGivenUp(attempt, () => next(input)) : withinAttempt(attempt, () => next(input));
       },
     },
   });

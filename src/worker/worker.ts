@@ -17,6 +17,7 @@ import type { Foundation } from '../foundation.ts';
 import { startMetricsServer } from '../metricsServer.ts';
 import { createRelay } from '../outbox/relay.ts';
 import { startFlow, wakeFlow } from '../outbox/startFlow.ts';
+import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../timeLimits.ts';
 import { isTracing } from '../tracing.ts';
 import { createDispatcher } from '../webhooks/dispatch.ts';
 import { bundleWorkflows } from '../workflowBundle.ts';
@@ -74,6 +75,8 @@ export async function startWorker(
     },
     ...(isTracing() && { sinks: traceSinks }),
     ...versionOf(config),
+    shutdownGraceTime: WORKER_GRACE_MS,
+    shutdownForceTime: WORKER_FORCE_MS,
     workflowBundle: workflowBundle ?? (await ownBundle()),
   };
   const worker = await Worker.create({
@@ -121,8 +124,9 @@ export async function startWorker(
   return {
     stopped,
     stop: async () => {
-      await stopLoops();
+      closing.abort();
       shutDown([worker, payoutWorker]);
+      await stopLoops();
       await stopped;
     },
   };

@@ -105,7 +105,8 @@ const transactionsOf = async (sessionId: string): Promise<number> =>
 const casesOf = async ({ organisationId }: Stage): Promise<string[]> =>
   (
     await flows.sql<{ reason: string; status: string; amount: number; accountCode: string | null }[]>`
-      SELECT reason, status, amount, account_code FROM review_cases WHERE organisation_id = ${organisationId}
+      SELECT reason, status, amount, account_code FROM review_cases
+      WHERE organisation_id = ${organisationId} AND reason <> 'reconciliation_break' -- another test reconciles meanwhile
       ORDER BY created_at, id`
   ).map(({ reason, status, amount, accountCode }) => `${reason} ${status} ${amount} ${accountCode ?? 'nothing'}`);
 
