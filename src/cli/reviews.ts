@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
+import { findInboundCredit } from '../records/inboundCredits.ts';
 import { findBreak, type KeptBreak } from '../records/reconciliation.ts';
 import { findCaseOf, listReviewCases, type ReviewCase, returnReference } from '../records/reviewCases.ts';
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
@@ -110,10 +111,18 @@ function addShow(group: Command): void {
       const found = await withDatabase('application', async (sql, settings) => {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const row = await findCaseOf(sql, organisationId, uuid);
-        return row && { row, kept: await findBreak(sql, organisationId, uuid) };
+        if (row === null) return null;
+        const { environment, inboundCreditId } = row;
+        const credit =
+          inboundCreditId === null
+            ? null
+            : await findInboundCredit(sql, { organisationId, environment }, inboundCreditId);
+        return { row, credit, kept: await findBreak(sql, organisationId, uuid) };
       });
       if (found === null) throw new CommandFailure(`There is no review case ${id} in this organisation.`);
-      const { id: shown, ...view } = caseView(found.row);
+      const { id: shown, ...rest } = caseView(found.row);
+      // By the session id the bank knows the credit.
+      const view = { ...rest, sessionId: found.credit?.sessionId ?? null };
       const kept = found.kept && breakView(found.kept);
       if (options.json) return printJson({ id: shown, ...view, break: kept });
       printTable(
