@@ -34,8 +34,8 @@ export const REQUEST_RAIL_MAX_MS = REQUEST_MAX_MS - 1_000;
  */
 export const PROCESS_STOP_MAX_MS = 24_000;
 
-/** What a worker had begun when it was told to end may finish, a call of the rail included; then it is cancelled. */
-export const WORKER_GRACE_MS = RAIL_CALL_MAX_MS;
+/** What a worker had begun when it was told to end may finish, a call of the rail with its posting included; then it is cancelled. */
+export const WORKER_GRACE_MS = RAIL_CALL_MAX_MS + 1_000;
 
 /** What does not end after it was cancelled is left behind, with time for the connections to be closed. */
 export const WORKER_FORCE_MS = WORKER_GRACE_MS + 6_000;

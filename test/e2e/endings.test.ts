@@ -34,6 +34,9 @@ const SWEEP_EVERY_MS = 500;
 const ENDED = [
   'payment-partialThenSettled',
   'payment-lateCredit',
+  'payment-unconfirmedThenSettledByAnother',
+  'payment-unconfirmedSetAside',
+  'inboundCredit-unconfirmedSetAside',
   'inboundCredit-posted',
   'withdrawal-neverReceived',
   'withdrawal-returned',
@@ -49,6 +52,7 @@ const ENDED = [
   'reviewCase-neverReceivedThenKept',
   'reviewCase-failedByOperatorsThenCredited',
   'reviewCase-breakSettled',
+  'reviewCase-confirmedAfterAll',
 ];
 const TOLD = STORIES.filter((story) => ENDED.includes(recordingOf(story)));
 

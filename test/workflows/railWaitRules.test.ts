@@ -125,7 +125,7 @@ describe('of several things that wait', () => {
       ['rail_unreachable', ['svc_p_pay', 'svc_b_inc'], ['retry', 'keep']],
     ],
   ])('%s', (_what, waits, expected) => {
-    expect(asked(waits as RailWait[])).toEqual(expected);
+    expect(asked(waits)).toEqual(expected);
   });
 
   const later = NOW + HOUR + MINUTE;
