@@ -2,6 +2,7 @@
 // here or in src/ledger/limits.ts and src/ledger/fees.ts, never inline.
 import { z } from 'zod';
 import { parseKeyring } from './keyring.ts';
+import { RAIL_CALL_MAX_MS } from './timeLimits.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -43,9 +44,11 @@ const settings = z.object({
     .default(WEBHOOK_RETRY_GAPS),
   SANDBOX_RAIL_CALLBACK_URL: z.string().default('http://127.0.0.1:8080/v1/rails/sandbox/callbacks'),
   SANDBOX_RAIL_DELAY_MS: z.coerce.number().int().min(0).default(200),
+  SANDBOX_RAIL_CALL_LIMIT_MS: positive.max(RAIL_CALL_MAX_MS).default(5_000),
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: z.coerce.number().int().min(0).default(5_000),
   ATTENTION_RAIL_UNREACHABLE_SECONDS: positive.default(HOUR),
   ATTENTION_OUTCOME_UNKNOWN_SECONDS: positive.default(24 * HOUR),
+  ATTENTION_CREDIT_UNCONFIRMED_SECONDS: positive.default(HOUR),
   METRICS_PORT: optionalPort,
   WORKER_METRICS_PORT: optionalPort,
   METRICS_BIND_ADDRESS: z.string().default('127.0.0.1'),
@@ -105,11 +108,13 @@ export function readConfig(environment: Record<string, string | undefined>) {
     sandboxRail: {
       callbackUrl: value.SANDBOX_RAIL_CALLBACK_URL,
       delayMs: value.SANDBOX_RAIL_DELAY_MS,
+      callLimitMs: value.SANDBOX_RAIL_CALL_LIMIT_MS,
       unknownIsFinalAfterMs: value.SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS,
     },
     attention: {
       railUnreachableMs: value.ATTENTION_RAIL_UNREACHABLE_SECONDS * 1000,
       outcomeUnknownMs: value.ATTENTION_OUTCOME_UNKNOWN_SECONDS * 1000,
+      creditUnconfirmedMs: value.ATTENTION_CREDIT_UNCONFIRMED_SECONDS * 1000,
     },
     metrics: {
       ports: { api: value.METRICS_PORT, worker: value.WORKER_METRICS_PORT },

@@ -27,11 +27,6 @@ export function railPaused(retryAfterMs: number): ApplicationFailure {
   });
 }
 
-/** The rail does not (yet) confirm what its callback said. Nothing is posted until it does. */
-export function unconfirmed(message: string): ApplicationFailure {
-  return ApplicationFailure.retryable(message, 'RAIL_UNCONFIRMED');
-}
-
 /** The books themselves are wrong. No repeat would mend them: the flow fails, for a person to look at once. */
 export function booksBroken(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, 'LEDGER_BROKEN');

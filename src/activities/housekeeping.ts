@@ -1,5 +1,6 @@
 // Forgetting rows that nobody needs any more, in batches so small that no request waits behind one.
 import { heartbeat } from '@temporalio/activity';
+import { requireTimeLeft } from '../attempt.ts';
 import type { Config } from '../config.ts';
 import { forgetIdempotencyKeys, forgetWebhookAttempts } from '../records/housekeeping.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -21,6 +22,7 @@ export function createHousekeepingActivities({
   async function inBatches(forget: (rowsMax: number) => Promise<number>): Promise<number> {
     let all = 0;
     for (;;) {
+      requireTimeLeft(0);
       const forgotten = await forget(BATCH_SIZE);
       all += forgotten;
       heartbeat(all);

@@ -1,10 +1,10 @@
 // Placing money that belongs to no payment: into the wallet whose deposit account it came to, or into suspense.
 import type { Book } from '../money.ts';
-import { depositMovement, divertCredit, reviewReasonOf } from '../movements/credits.ts';
+import { depositMovement, divertCredit, reviewReasonOf, setAsideMovement } from '../movements/credits.ts';
 import type { InboundCredit } from '../records/inboundCredits.ts';
 import type { ReviewReason } from '../records/reviewCases.ts';
 import { bookOf } from '../workflows/flows.ts';
-import type { InboundCreditInput } from '../workflows/inboundCredit/messages.ts';
+import type { InboundCreditInput, InboundCreditProgress } from '../workflows/inboundCredit/messages.ts';
 import { confirmCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type Poster, refuse, untilDecided } from './posting.ts';
@@ -34,17 +34,28 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
     return reason === null ? refuse(movement, result) : await divert(poster, book, credit, reason);
   }
 
+  /** Places the credit if the rail confirms it. If not, it is set aside, or left for another time. */
+  async function place(input: InboundCreditInput, setAside: boolean): Promise<InboundCreditProgress> {
+    const book = bookOf(input);
+    return await untilDecided(journal, async (poster): Promise<InboundCreditProgress | null> => {
+      const credit = await readCredit(dependencies, input, input.inboundCreditId);
+      if (credit.status !== 'received') return { status: credit.status };
+      const undone = await confirmCredit(dependencies, book, credit);
+      if (undone !== null && !setAside) return { status: credit.status, undone };
+      if (undone !== null) {
+        const walletId = credit.ownerKind === 'wallet' ? credit.ownerId : null;
+        return (await poster.mustPost(setAsideMovement(book, credit, walletId))) ? { status: 'set_aside' } : null;
+      }
+      const status = await postCredit(poster, book, credit);
+      return status === null ? null : { status };
+    });
+  }
+
   return {
     /** Confirms the credit with the rail and posts it where it belongs. */
-    async placeCredit(input: InboundCreditInput): Promise<{ status: InboundCredit['status'] }> {
-      const book = bookOf(input);
-      const status = await untilDecided(journal, async (poster) => {
-        const credit = await readCredit(dependencies, input, input.inboundCreditId);
-        if (credit.status !== 'received') return credit.status;
-        await confirmCredit(dependencies, book, credit);
-        return await postCredit(poster, book, credit);
-      });
-      return { status };
-    },
+    placeCredit: (input: InboundCreditInput) => place(input, false),
+
+    /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
+    setDepositAside: (input: InboundCreditInput) => place(input, true),
   };
 }

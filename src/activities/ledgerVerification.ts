@@ -1,5 +1,6 @@
 // Proving all books whole. A finding is no outage: it fails the flow at once and loudly, for a person to look.
 import { heartbeat } from '@temporalio/activity';
+import { requireTimeLeft } from '../attempt.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { ledgerVerifications } from '../metrics.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -26,6 +27,7 @@ export function createLedgerVerificationActivities({ sql, log }: Pick<ActivityDe
       try {
         const { findings, truncated, ...verified } = await verifyLedger(sql, {
           onProgress: (now) => {
+            requireTimeLeft(0);
             progress = now;
           },
         });

@@ -1,30 +1,25 @@
 // The payment flow's effects on the books. Each reads the state, lets the rules decide, and posts with one statement
 // that holds only if the state is still the one that was read; so each may run twice, and two may race.
-import { requireUuid } from '../ids.ts';
-import type { Book, Kobo } from '../money.ts';
-import { divertCredit, reviewReasonOf } from '../movements/credits.ts';
+import { publicId, requireUuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import { divertCredit, reviewReasonOf, setAsideMovement } from '../movements/credits.ts';
 import { creditMovement, expiryMovement, paymentAfter } from '../movements/payments.ts';
+import { RailRefused, RailUnavailable } from '../rail/port.ts';
 import type { InboundCredit } from '../records/inboundCredits.ts';
-import { findPayment, type Payment, type PaymentStatus, type PaymentWithAccount } from '../records/payments.ts';
+import { findPayment, type Payment, type PaymentWithAccount } from '../records/payments.ts';
 import type { ReviewReason } from '../records/reviewCases.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { decideCredit, decideExpiry, roomAfterRefusal, type WalletRoom } from '../workflows/payment/decide.ts';
-import type { CreditReceived, PaymentInput } from '../workflows/payment/messages.ts';
-import { confirmCredit, readCredit } from './credits.ts';
+import type { CreditReceived, PaymentInput, PaymentProgress } from '../workflows/payment/messages.ts';
+import { confirmCredit, limitsOf, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 import { type Poster, refuse, untilDecided } from './posting.ts';
 
 export type PaymentActivities = ReturnType<typeof createPaymentActivities>;
 
-/** Where a payment stands after an activity. Codes and amounts only: it goes into the workflow's history. */
-interface PaymentProgress {
-  status: PaymentStatus;
-  amountReceived: Kobo;
-}
-
 export function createPaymentActivities(dependencies: ActivityDependencies) {
-  const { sql, journal } = dependencies;
+  const { sql, journal, log } = dependencies;
 
   async function readPayment({ paymentId, ...scope }: PaymentInput): Promise<PaymentWithAccount> {
     const payment = await findPayment(sql, bookOf(scope), requireUuid('payment', paymentId));
@@ -62,28 +57,59 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
     }
   }
 
-  async function closeAccount(book: Book, payment: PaymentWithAccount): Promise<void> {
-    if (payment.account === null) return;
-    const { accountNumber } = payment.account;
-    await dependencies.rails
-      .of(book.environment)
-      ?.closeVirtualAccount({ organisationId: book.organisationId, accountNumber });
+  /** Closing twice is fine. Answers whether it is closed: the rail may not answer. */
+  async function closeAccount(book: Book, { id, account }: PaymentWithAccount): Promise<boolean> {
+    if (account === null) return true;
+    const { organisationId } = book;
+    try {
+      await dependencies.rails
+        .of(book.environment)
+        ?.closeVirtualAccount({ organisationId, accountNumber: account.accountNumber });
+    } catch (error) {
+      if (error instanceof RailUnavailable) return false;
+      if (!(error instanceof RailRefused)) throw error;
+      // It stays open for good. What comes to it finds no open payment, and goes to review.
+      log.warn({ paymentId: publicId('payment', id), err: error }, 'the rail refuses to close an account');
+    }
+    return true;
+  }
+
+  /** A payment that ended takes no more money on its account: so a repeat closes it again. */
+  async function finish(book: Book, payment: PaymentWithAccount, next: Payment): Promise<PaymentProgress> {
+    const progress = { status: next.status, amountReceived: next.amountReceived };
+    const isOpen = next.status === 'pending' || next.status === 'partial';
+    if (isOpen || (await closeAccount(book, payment))) return progress;
+    const id = publicId('payment', payment.id);
+    const limits = limitsOf(dependencies);
+    return { ...progress, undone: { id, what: 'account', rail: 'unreachable', amount: 0, limits } };
+  }
+
+  /** Places a credit if the rail confirms it. If not, it is set aside, or left for another time. */
+  async function place(input: PaymentInput, { inboundCreditId }: CreditReceived, setAside: boolean) {
+    const book = bookOf(input);
+    return await untilDecided(journal, async (poster): Promise<PaymentProgress | null> => {
+      const credit = await readCredit(dependencies, input, inboundCreditId);
+      // After the credit: where another attempt placed that, the payment is what it left. Told of what was before, its flow would wait.
+      const payment = await readPayment(input);
+      if (credit.status !== 'received') return await finish(book, payment, payment);
+      const undone = await confirmCredit(dependencies, book, credit);
+      if (undone !== null) {
+        const { status, amountReceived } = payment;
+        if (!setAside) return { status, amountReceived, undone };
+        const posted = await poster.mustPost(setAsideMovement(book, credit, payment.targetWalletId));
+        return posted ? { status, amountReceived } : null;
+      }
+      const next = await postCredit(poster, book, payment, credit);
+      return next === null ? null : await finish(book, payment, next);
+    });
   }
 
   return {
     /** Confirms a credit with the rail and posts it: held, settled, or into suspense with a review case. */
-    async applyCredit(input: PaymentInput, { inboundCreditId }: CreditReceived): Promise<PaymentProgress> {
-      const book = bookOf(input);
-      return await untilDecided(journal, async (poster) => {
-        const credit = await readCredit(dependencies, input, inboundCreditId);
-        // After the credit: where another attempt placed that, the payment is what it left. Told of what was before, its flow would wait.
-        const payment = await readPayment(input);
-        if (credit.status !== 'received') return await finish(book, payment, payment);
-        await confirmCredit(dependencies, book, credit);
-        const next = await postCredit(poster, book, payment, credit);
-        return next === null ? null : await finish(book, payment, next);
-      });
-    },
+    applyCredit: (input: PaymentInput, credit: CreditReceived) => place(input, credit, false),
+
+    /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
+    setCreditAside: (input: PaymentInput, credit: CreditReceived) => place(input, credit, true),
 
     /** Ends a payment whose window closed. What was received so far goes to review. */
     async expirePayment(input: PaymentInput): Promise<PaymentProgress> {
@@ -97,11 +123,11 @@ export function createPaymentActivities(dependencies: ActivityDependencies) {
         return posted ? await finish(book, payment, next) : null;
       });
     },
-  };
 
-  /** A payment that ended takes no more money on its account. Closing twice is fine, so a repeat does it again. */
-  async function finish(book: Book, payment: PaymentWithAccount, next: Payment): Promise<PaymentProgress> {
-    if (next.status !== 'pending' && next.status !== 'partial') await closeAccount(book, payment);
-    return { status: next.status, amountReceived: next.amountReceived };
-  }
+    /** Closes the account of a payment that has ended, where the rail did not answer when it ended. */
+    async closePaymentAccount(input: PaymentInput): Promise<PaymentProgress> {
+      const payment = await readPayment(input);
+      return await finish(bookOf(input), payment, payment);
+    },
+  };
 }

@@ -1,6 +1,7 @@
 // Comparing each organisation's book with its rail's statement, keeping what came of it, and opening a review case for
 // each new break. Nothing is repaired.
 import { heartbeat } from '@temporalio/activity';
+import { requireTimeLeft } from '../attempt.ts';
 import { newUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { noteBreak, openBreak } from '../movements/reconciliationBreaks.ts';
@@ -105,6 +106,7 @@ export function createReconciliationActivities({
         const rail = rails.of(environment);
         if (rail === null) continue;
         for (const book of await listBooks(sql, environment)) {
+          requireTimeLeft(0);
           const { lines, breaks, opened } = await reconcile(rail, book, period);
           all.books += 1;
           all.lines += lines;

@@ -1,16 +1,19 @@
-// What operators decide about review cases: money in suspense, posted, and the steps of sending it back; and breaks, which
-// are closed without a posting.
-import { parseId, requireUuid } from '../ids.ts';
+// What operators decide about review cases: money in suspense, posted, and the steps of sending it back; breaks, which are closed
+// without a posting; and credits that the rail did not confirm, which are closed or taken in after all.
+import { parseId, publicId, requireUuid } from '../ids.ts';
 import type { Movement } from '../ledger/journal.ts';
 import type { Book } from '../money.ts';
+import { creditFlow } from '../movements/flowInputs.ts';
 import {
   completeReturn,
   creditCase,
   holdReturn,
   keepCase,
   putBackReturn,
-  settleBreak,
+  receiveAfterAll,
+  settleCase,
 } from '../movements/reviewCases.ts';
+import { findPayment } from '../records/payments.ts';
 import { findBreak } from '../records/reconciliation.ts';
 import {
   findReviewCase,
@@ -30,6 +33,7 @@ import type {
 } from '../workflows/reviewCase/messages.ts';
 import { createAttentionActivities } from './attention.ts';
 import { ask, createBankTransferSteps, railOf, type Source, type TransferBook } from './bankTransfers.ts';
+import { askAboutCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 import { untilDecided } from './posting.ts';
@@ -44,6 +48,11 @@ function transferStateOf({ status, failure }: ReviewCase): TransferState {
   if (status === 'sent_back') return 'completed';
   return failure === 'returned' ? 'returned' : 'failed';
 }
+
+const STILL_NOT = {
+  unconfirmed: 'The rail still does not confirm this credit. Nothing was changed.',
+  unreachable: 'The rail does not answer, so it is not known whether it confirms this credit. Nothing was changed.',
+};
 
 /** How an attempt to send money back failed, by whose word it was. */
 const FAILURES: Record<Source, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
@@ -97,6 +106,17 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies) {
     return (await ask(railOf(rails, book, row.rail), book, returnReference(row))).word;
   }
 
+  /** The rail is asked once more for a credit that was set aside. */
+  async function takeInAfterAll(book: Book, row: ReviewCase): Promise<Movement | string> {
+    if (row.inboundCreditId === null) throw impossible(`review case ${row.id} is about no credit`);
+    const credit = await readCredit(dependencies, book, publicId('inboundCredit', row.inboundCreditId));
+    const confirmation = await askAboutCredit(dependencies, book, credit);
+    if (confirmation !== 'confirmed') return STILL_NOT[confirmation.rail];
+    const payment =
+      credit.ownerKind === 'payment' && credit.ownerId !== null ? await findPayment(sql, book, credit.ownerId) : null;
+    return receiveAfterAll(book, row, credit, creditFlow(book, credit, payment));
+  }
+
   /** The movement that a decision asks for, or the words of a refusal. */
   async function movementOf(
     book: Book,
@@ -105,7 +125,8 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies) {
   ): Promise<Movement | string> {
     const refusal = refuseAction(row.reason, action);
     if (refusal !== null) return refusal;
-    if (action === 'settled') return settleBreak(book, row);
+    if (action === 'settled') return settleCase(book, row);
+    if (action === 'retry') return await takeInAfterAll(book, row);
     const attempt = decideAfterAttempt(await wordOfAttempt(book, row));
     if (action === 'send_back') {
       const sender = await findSender(book, row);
@@ -123,7 +144,13 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies) {
     return creditCase(book, row, target);
   }
 
-  const AFTER = { credit: 'credited', keep: 'kept', send_back: 'sending', settled: 'settled' } as const;
+  const AFTER = {
+    credit: 'credited',
+    keep: 'kept',
+    send_back: 'sending',
+    settled: 'settled',
+    retry: 'settled',
+  } as const;
 
   return {
     /** Where the case stands in the books, and the break behind it if it is one. */

@@ -1,6 +1,7 @@
 // The sweep's one step: accepted resources that have no flow get theirs again.
 import { heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
+import { requireTimeLeft } from '../attempt.ts';
 import type { Config } from '../config.ts';
 import { flowsStartedAgain } from '../metrics.ts';
 import { findMissingFlows, startAgain } from '../sweeper/missingFlows.ts';
@@ -30,6 +31,7 @@ export function createSweepActivities({
     async startMissingFlows(): Promise<Swept> {
       const swept: Swept = { looked: 0, startedCount: 0, started: [] };
       const onPage = (looked: number): void => {
+        requireTimeLeft(0);
         swept.looked = looked;
         heartbeat(looked);
       };

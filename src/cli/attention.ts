@@ -135,7 +135,10 @@ function addResolve(group: Command): void {
     'decide what becomes of one parked flow; complete and fail need two operators',
     'attention resolve svc_01k5…_wth --action fail --reason "confirmed by the bank" --evidence TICKET-1',
   )
-    .requiredOption('--action <action>', 'retry, complete, fail or keep; `attention show` says what each does')
+    .requiredOption(
+      '--action <action>',
+      'retry, complete, fail, keep or set_aside; `attention show` says what each does',
+    )
     .requiredOption('--reason <text>', 'why, for the audit trail')
     .option('--evidence <text>', 'what it rests on, for example the bank’s ticket')
     .option(...OPERATOR_OPTION)

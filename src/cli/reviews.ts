@@ -1,7 +1,9 @@
-// `reviews …`: money in suspense and reconciliation breaks; list the cases, read one, and decide it.
+// `reviews …`: money in suspense, reconciliation breaks and credits that the rail did not confirm; list the cases, read one, and
+// decide it.
 import type { Command } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
+import { findInboundCredit } from '../records/inboundCredits.ts';
 import { findBreak, type KeptBreak } from '../records/reconciliation.ts';
 import { findCaseOf, listReviewCases, type ReviewCase, returnReference } from '../records/reviewCases.ts';
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
@@ -24,7 +26,7 @@ const ORGANISATION_OPTION = [
 export function addReviewCommands(program: Command): void {
   const group = program
     .command('reviews')
-    .description('money in suspense and reconciliation breaks that wait for a person');
+    .description('money in suspense, reconciliation breaks and unconfirmed credits that wait for a person');
   addList(group);
   addShow(group);
   addResolve(group);
@@ -109,10 +111,18 @@ function addShow(group: Command): void {
       const found = await withDatabase('application', async (sql, settings) => {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const row = await findCaseOf(sql, organisationId, uuid);
-        return row && { row, kept: await findBreak(sql, organisationId, uuid) };
+        if (row === null) return null;
+        const { environment, inboundCreditId } = row;
+        const credit =
+          inboundCreditId === null
+            ? null
+            : await findInboundCredit(sql, { organisationId, environment }, inboundCreditId);
+        return { row, credit, kept: await findBreak(sql, organisationId, uuid) };
       });
       if (found === null) throw new CommandFailure(`There is no review case ${id} in this organisation.`);
-      const { id: shown, ...view } = caseView(found.row);
+      const { id: shown, ...rest } = caseView(found.row);
+      // By the session id the bank knows the credit.
+      const view = { ...rest, sessionId: found.credit?.sessionId ?? null };
       const kept = found.kept && breakView(found.kept);
       if (options.json) return printJson({ id: shown, ...view, break: kept });
       printTable(
@@ -130,13 +140,16 @@ function addResolve(group: Command): void {
   addCommand(
     group,
     'resolve <id>',
-    'credit the money to a wallet, send it back, keep it as unclaimed; or say that a break is settled',
+    'credit the money to a wallet, send it back, keep it as unclaimed; say that a break is settled; ask again for a credit',
     'reviews resolve svc_01k5…_rev --action credit --reason "the customer called"',
   )
-    .requiredOption('--action <action>', 'credit, send_back or keep; for a reconciliation break, settled')
+    .requiredOption(
+      '--action <action>',
+      'credit, send_back or keep; settled for a reconciliation break; retry or settled for a credit that is not confirmed',
+    )
     .requiredOption('--reason <text>', 'why, for the audit trail')
     .option('--wallet <id>', 'credit this wallet instead of the one that the money came for')
-    .option('--evidence <text>', 'what it rests on, for example the bank’s ticket; a break is not settled without')
+    .option('--evidence <text>', 'what it rests on, for example the bank’s ticket; nothing is settled without')
     .option(...OPERATOR_OPTION)
     .action(
       async (

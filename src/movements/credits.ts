@@ -56,6 +56,29 @@ export function divertCredit(book: Book, credit: InboundCredit, reason: ReviewRe
   });
 }
 
+/**
+ * The rail does not confirm the credit, and an operator has it set aside: nothing is posted, and a review case that holds no money
+ * is opened. `walletId`: the wallet that it came for, where that is known.
+ */
+export function setAsideMovement(book: Book, credit: InboundCredit, walletId: Uuid | null): Movement {
+  return withCaseFlows({
+    book,
+    rows: {
+      inbound_credits: [{ ...credit, version: credit.version + 1, status: 'set_aside' }],
+      review_cases: [
+        openReviewCase({
+          reason: 'credit_unconfirmed',
+          amount: credit.amount,
+          accountCode: null,
+          inboundCreditId: credit.id,
+          paymentId: credit.ownerKind === 'payment' ? credit.ownerId : null,
+          walletId,
+        }),
+      ],
+    },
+  });
+}
+
 /** Why a wallet that cannot take money now sends it to review. */
 const REVIEW_REASONS: Partial<Record<RefusalCode, ReviewReason>> = {
   WALLET_FROZEN: 'wallet_frozen',

@@ -7,8 +7,9 @@ import type { Payment } from '../records/payments.ts';
 import type { Payout, SourcedItem } from '../records/payouts.ts';
 import type { Refund } from '../records/refunds.ts';
 import type { Withdrawal } from '../records/withdrawals.ts';
-import type { InboundCreditInput } from '../workflows/inboundCredit/messages.ts';
-import type { PaymentInput } from '../workflows/payment/messages.ts';
+import type { FlowMessage } from '../workflows/flows.ts';
+import { type InboundCreditInput, inboundCreditFlow } from '../workflows/inboundCredit/messages.ts';
+import { type PaymentInput, paymentFlow } from '../workflows/payment/messages.ts';
 import type { PayoutInput } from '../workflows/payout/messages.ts';
 import type { PayoutItemInput } from '../workflows/payoutItem/messages.ts';
 import type { RefundInput } from '../workflows/refund/messages.ts';
@@ -66,11 +67,21 @@ export function payoutItemInput(book: Book, { item, sourceWalletId }: SourcedIte
 }
 
 /** For a credit that belongs to no payment. */
-export function inboundCreditInput(book: Book, credit: InboundCredit): InboundCreditInput {
+function inboundCreditInput(book: Book, credit: InboundCredit): InboundCreditInput {
   return {
     ...book,
     inboundCreditId: publicId('inboundCredit', credit.id),
     amount: credit.amount,
     ...(credit.ownerId !== null && { walletId: publicId('wallet', credit.ownerId) }),
   };
+}
+
+/** Tells a credit to the flow that it belongs to: that of its payment, or one of its own (`payment` null). */
+export function creditFlow(
+  book: Book,
+  credit: InboundCredit,
+  payment: Pick<Payment, 'id' | 'targetWalletId' | 'baseAmount' | 'expiresAt'> | null,
+): FlowMessage {
+  if (payment === null) return inboundCreditFlow(inboundCreditInput(book, credit));
+  return paymentFlow(paymentInput(book, payment), { inboundCreditId: publicId('inboundCredit', credit.id) });
 }

@@ -5,8 +5,9 @@ import { type AccountCode, clearingAccount, IN_TRANSIT_RETURNS, UNCLAIMED, walle
 import type { EventRow, Movement, Transaction } from '../ledger/journal.ts';
 import { type Book, CURRENCY } from '../money.ts';
 import type { TransferReport } from '../rail/port.ts';
+import type { InboundCredit } from '../records/inboundCredits.ts';
 import { type ReturnFailure, type ReviewCase, returnReference } from '../records/reviewCases.ts';
-import { toOutbox } from '../workflows/flows.ts';
+import { type FlowMessage, toOutbox } from '../workflows/flows.ts';
 import { type ReviewCaseInput, reviewCaseFlow } from '../workflows/reviewCase/messages.ts';
 
 export function openReviewCase(
@@ -120,9 +121,24 @@ export function putBackReturn(book: Book, row: ReviewCase, failure: ReturnFailur
   };
 }
 
-/** What is behind a break is put right. No money moves, and no integrator is told: it was never about theirs. */
-export function settleBreak(book: Book, open: ReviewCase): Movement {
-  return { book, rows: { review_cases: [resolved(open, 'settled')] } };
+/**
+ * Nothing is open any more about a case that holds no money. Of a break no integrator is told, because it was never about theirs;
+ * of a credit that was not confirmed they were told.
+ */
+export function settleCase(book: Book, open: ReviewCase): Movement {
+  const next = resolved(open, 'settled');
+  const events = open.reason === 'reconciliation_break' ? [] : [caseEvent('review_case.resolved', next)];
+  return { book, rows: { review_cases: [next] }, events };
+}
+
+/** The rail confirms a credit that was set aside: it is received again, told to its flow, and its case is settled. */
+export function receiveAfterAll(book: Book, open: ReviewCase, credit: InboundCredit, flow: FlowMessage): Movement {
+  const settled = settleCase(book, open);
+  return {
+    ...settled,
+    rows: { ...settled.rows, inbound_credits: [{ ...credit, version: credit.version + 1, status: 'received' }] },
+    outbox: [toOutbox({ ...flow, again: true })],
+  };
 }
 
 const caseId = ({ id }: ReviewCase): string => publicId('reviewCase', id);

@@ -72,6 +72,10 @@ export type RailCallback =
   | { kind: 'inbound_credit'; credit: InboundCreditReport }
   | { kind: 'transfer_update'; organisationId: Uuid; reference: string };
 
+/**
+ * Every call takes a signal. When it is aborted nobody waits for the answer any more, and the adapter ends its request. The
+ * service always gives one, which is aborted at the latest after `callLimitMs`: an adapter needs no timer of its own.
+ */
 export interface BankRail {
   /** Short and stable: it is part of account codes and business keys. */
   readonly name: string;
@@ -80,44 +84,58 @@ export interface BankRail {
    * Opens an account number. The same reference twice gives the same number. `expiresAt` null: permanent.
    * Throws RailUnavailable (unknown whether it happened: ask again with the same reference) or RailRefused.
    */
-  openVirtualAccount(request: {
-    organisationId: Uuid;
-    reference: string;
-    accountName: string;
-    expiresAt: Date | null;
-  }): Promise<VirtualAccount>;
+  openVirtualAccount(
+    request: {
+      organisationId: Uuid;
+      reference: string;
+      accountName: string;
+      expiresAt: Date | null;
+    },
+    signal?: AbortSignal,
+  ): Promise<VirtualAccount>;
 
   /** Stops an account number from taking money. Closing twice is fine. */
-  closeVirtualAccount(request: { organisationId: Uuid; accountNumber: string }): Promise<void>;
+  closeVirtualAccount(request: { organisationId: Uuid; accountNumber: string }, signal?: AbortSignal): Promise<void>;
 
   /** What the rail's own books say of one credit: a callback is believed only when this agrees. Null: it knows none. */
-  findInboundCredit(request: { organisationId: Uuid; sessionId: string }): Promise<InboundCreditReport | null>;
+  findInboundCredit(
+    request: { organisationId: Uuid; sessionId: string },
+    signal?: AbortSignal,
+  ): Promise<InboundCreditReport | null>;
 
   /** The banks that it can send to. */
-  banks(): Promise<readonly Bank[]>;
+  banks(signal?: AbortSignal): Promise<readonly Bank[]>;
 
   /** Name enquiry. Null: there is no such account. Throws RailUnavailable. */
-  resolveAccount(request: {
-    organisationId: Uuid;
-    accountNumber: string;
-    bankCode: string;
-  }): Promise<{ accountName: string } | null>;
+  resolveAccount(
+    request: { organisationId: Uuid; accountNumber: string; bankCode: string },
+    signal?: AbortSignal,
+  ): Promise<{ accountName: string } | null>;
 
   /**
    * Sends money by a reference that never changes. Sending a reference again does nothing new and tells where it stands.
    * Throws RailUnavailable when it is unknown whether the rail got it (ask `transferStatus`), RailRefused when it will
    * never be made.
    */
-  sendTransfer(instruction: TransferInstruction): Promise<TransferReport>;
+  sendTransfer(instruction: TransferInstruction, signal?: AbortSignal): Promise<TransferReport>;
 
   /** Where a transfer stands. Null: the rail knows no such reference (yet: see `unknownIsFinalAfterMs`). */
-  transferStatus(request: { organisationId: Uuid; reference: string }): Promise<TransferReport | null>;
+  transferStatus(
+    request: { organisationId: Uuid; reference: string },
+    signal?: AbortSignal,
+  ): Promise<TransferReport | null>;
 
   /**
    * The rail's statement: all that came in and went out from `from` (inclusive) to `to`, oldest first, page by page.
    * Throws RailUnavailable.
    */
-  statement(request: { organisationId: Uuid; from: Date; to: Date; cursor: string | null }): Promise<StatementPage>;
+  statement(
+    request: { organisationId: Uuid; from: Date; to: Date; cursor: string | null },
+    signal?: AbortSignal,
+  ): Promise<StatementPage>;
+
+  /** A call that takes longer is aborted and ends as RailUnavailable, `timedOut`. At most `RAIL_CALL_MAX_MS`. */
+  readonly callLimitMs: number;
 
   /** A reference still unknown this long after it was sent was never received, and may be sent again. */
   readonly unknownIsFinalAfterMs: number;

@@ -16,8 +16,11 @@ export interface InboundCredit {
   /** Whose account number it came to; null when nobody's. */
   ownerKind: 'payment' | 'wallet' | null;
   ownerId: Uuid | null;
-  /** `received`: known, not in the books yet. `posted`: where it belongs. `suspense`: waits for a person. */
-  status: 'received' | 'posted' | 'suspense';
+  /**
+   * `received`: known, not in the books yet. `posted`: where it belongs. `suspense`: waits for a person. `set_aside`: the rail
+   * did not confirm it, so nothing is posted, and a review case of the reason `credit_unconfirmed` was opened.
+   */
+  status: 'received' | 'posted' | 'suspense' | 'set_aside';
   receivedAt: Date;
   createdAt: Date;
 }

@@ -5,7 +5,7 @@ import type { AccountCode } from '../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../money.ts';
 import type { PayerAccount } from './refunds.ts';
 
-/** Why money waits for a person; a `reconciliation_break` holds none. */
+/** Why money waits for a person; a `reconciliation_break` and a `credit_unconfirmed` hold none. */
 export const REVIEW_REASONS = [
   'late_credit',
   'credit_after_settlement',
@@ -17,6 +17,7 @@ export const REVIEW_REASONS = [
   'wallet_closed',
   'wallet_unverified',
   'reconciliation_break',
+  'credit_unconfirmed',
 ] as const;
 
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
@@ -32,11 +33,11 @@ export interface ReviewCase {
   /** Counts the changes; a change names the version it saw. */
   version: number;
   reason: ReviewReason;
-  /** `sending`: its money is on the way back to where it came from. `settled`: what is behind a break is put right. */
+  /** `sending`: its money is on the way back to where it came from. `settled`: nothing is open any more about a break or an unconfirmed credit. */
   status: 'open' | 'sending' | 'credited' | 'sent_back' | 'kept' | 'settled';
-  /** What is in suspense; for a break, what is in question. */
+  /** What is in suspense; for a break or an unconfirmed credit, what is in question. */
   amount: Kobo;
-  /** The suspense account that holds the money while the case is open; null for a break, which holds none. */
+  /** The suspense account that holds the money while the case is open; null where the case holds none. */
   accountCode: AccountCode | null;
   inboundCreditId: Uuid | null;
   paymentId: Uuid | null;

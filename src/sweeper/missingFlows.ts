@@ -5,13 +5,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Sql } from '../database.ts';
 import { publicId } from '../ids.ts';
 import type { Journal } from '../ledger/journal.ts';
-import {
-  inboundCreditInput,
-  paymentInput,
-  payoutInput,
-  refundInput,
-  withdrawalInput,
-} from '../movements/flowInputs.ts';
+import { creditFlow, paymentInput, payoutInput, refundInput, withdrawalInput } from '../movements/flowInputs.ts';
 import { reviewCaseInput } from '../movements/reviewCases.ts';
 import { findInboundCredit } from '../records/inboundCredits.ts';
 import {
@@ -28,13 +22,11 @@ import { findReviewCase } from '../records/reviewCases.ts';
 import { findDelivery } from '../records/webhookDeliveries.ts';
 import { findWithdrawal } from '../records/withdrawals.ts';
 import { bookOf, type FlowMessage, toOutbox } from '../workflows/flows.ts';
-import { inboundCreditFlow } from '../workflows/inboundCredit/messages.ts';
-import { paymentFlow } from '../workflows/payment/messages.ts';
+import { type CreditReceived, paymentFlow, unplacedCredits } from '../workflows/payment/messages.ts';
 import { isNews } from '../workflows/payout/decide.ts';
 import { payoutFlow } from '../workflows/payout/messages.ts';
 import { refundFlow } from '../workflows/refund/messages.ts';
 import { reviewCaseFlow } from '../workflows/reviewCase/messages.ts';
-import { ATTENTION } from '../workflows/searchAttributes.ts';
 import { webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
 import { withdrawalFlow } from '../workflows/withdrawal/messages.ts';
 
@@ -67,6 +59,9 @@ const KINDS: readonly OpenKind[] = [
 /** Ids that fit into one query of Temporal's list, and descriptions that are asked for at the same time. */
 const PAGE_SIZE = 100;
 const ASKED_AT_ONCE = 10;
+
+/** A worker answers within milliseconds, unless it has to replay a long history first. */
+const QUERY_MAX_MS = 5_000;
 
 /** All missing flows, as they are found. A resource that ends while it is looked at is none. */
 export async function* findMissingFlows(
@@ -122,20 +117,36 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
   const message = await read();
   if (message === null) return null;
   const flow = await lookUp(client, message.id);
-  // A payment's flow that waits for money cannot have heard of a credit that is not in the books yet.
-  const lacks = flow === 'closed' || (flow === 'waits' && message.signal !== undefined);
+  const lacks = flow === 'closed' || (flow === 'waits' && !(await hasHeard(client, message)));
   if (!lacks || (await isOnItsWay(sql, resource, message.id))) return null;
   // The flow may have ended because the resource did, after the page was read.
   const fresh = await read();
   return fresh === null ? null : { resource, message: fresh };
 }
 
-/** `works`: an activity of it is under way, or it is parked until a person decides. `waits`: it is open and idle. */
+/**
+ * Whether an open flow knows what the message would tell it. A payment's flow keeps the credits that the rail does not confirm yet,
+ * so a credit that is not in the books is not one that it never heard of.
+ */
+async function hasHeard(client: Client, { id, signal }: FlowMessage): Promise<boolean> {
+  if (signal === undefined) return true;
+  const { inboundCreditId } = signal.payload as CreditReceived;
+  try {
+    const known = await client.withDeadline(Date.now() + QUERY_MAX_MS, () =>
+      client.workflow.getHandle(id).query(unplacedCredits),
+    );
+    return known.includes(inboundCreditId);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    return true; // no worker answers for it: the next sweep asks again
+  }
+}
+
+/** `works`: an activity of it is under way. `waits`: it is open and idle, or waits for a person. */
 async function lookUp(client: Client, flowId: string): Promise<'closed' | 'works' | 'waits'> {
   try {
-    const { status, raw, typedSearchAttributes } = await client.workflow.getHandle(flowId).describe();
+    const { status, raw } = await client.workflow.getHandle(flowId).describe();
     if (status.name !== 'RUNNING') return 'closed';
-    if (typedSearchAttributes.get(ATTENTION) !== undefined) return 'works'; // told already, and it waits its turn
     return (raw.pendingActivities ?? []).length > 0 || raw.pendingWorkflowTask ? 'works' : 'waits';
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'closed';
@@ -156,10 +167,9 @@ async function messageOf(sql: Sql, kind: OpenKind, resource: OpenResource): Prom
     case 'inboundCredit': {
       const row = await findInboundCredit(sql, book, id);
       if (row === null || row.status !== 'received') return null;
-      if (row.ownerKind !== 'payment' || row.ownerId === null) return inboundCreditFlow(inboundCreditInput(book, row));
+      if (row.ownerKind !== 'payment' || row.ownerId === null) return creditFlow(book, row, null);
       const payment = await findPayment(sql, book, row.ownerId);
-      const credit = { inboundCreditId: publicId('inboundCredit', id) };
-      return payment && paymentFlow(paymentInput(book, payment), credit);
+      return payment && creditFlow(book, row, payment);
     }
     case 'payment': {
       const row = await findPayment(sql, book, id);

@@ -123,8 +123,13 @@ function show(rows: readonly { gauge: GaugeName; label: string; value: number }[
 /** Causes that are shown as 0 while no flow waits for them, so that the first one counts as a rise. */
 const CAUSES = Object.keys(CHOICES);
 
-/** One pause, or one dead endpoint, parks every flow that it concerns. */
-const BY_THE_THOUSAND: readonly AttentionCause[] = ['rail_paused', 'rail_unreachable', 'webhook_retries_spent'];
+/** One pause, one dead endpoint, or one provider whose query tells other amounts, parks every flow that it concerns. */
+const BY_THE_THOUSAND: readonly AttentionCause[] = [
+  'rail_paused',
+  'rail_unreachable',
+  'credit_unconfirmed',
+  'webhook_retries_spent',
+];
 const MANY = BY_THE_THOUSAND.map((cause) => `'${cause}'`).join(', ');
 
 /** The flows that wait for a person, as Temporal's visibility lists them. */

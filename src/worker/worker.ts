@@ -17,12 +17,14 @@ import type { Foundation } from '../foundation.ts';
 import { startMetricsServer } from '../metricsServer.ts';
 import { createRelay } from '../outbox/relay.ts';
 import { startFlow, wakeFlow } from '../outbox/startFlow.ts';
+import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../timeLimits.ts';
 import { isTracing } from '../tracing.ts';
 import { createDispatcher } from '../webhooks/dispatch.ts';
 import { bundleWorkflows } from '../workflowBundle.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
 import { deliveryChanged, deliveryFlowId, webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
+import { attemptOfActivity } from './attempts.ts';
 import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
 import { keepSchedules } from './schedules.ts';
 import { databaseStanding, parkedStanding } from './standing.ts';
@@ -64,12 +66,17 @@ export async function startWorker(
     startDelivery: (input, news) => startFlow(client, taskQueue, webhookDeliveryFlow(input, news)),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
+  const closing = new AbortController();
   const common = {
     connection,
     namespace,
-    interceptors: { activity: isTracing() ? [traceOfActivity, logIdsOfActivity] : [logIdsOfActivity] },
+    interceptors: {
+      activity: [...(isTracing() ? [traceOfActivity] : []), logIdsOfActivity, attemptOfActivity(closing.signal)],
+    },
     ...(isTracing() && { sinks: traceSinks }),
     ...versionOf(config),
+    shutdownGraceTime: WORKER_GRACE_MS,
+    shutdownForceTime: WORKER_FORCE_MS,
     workflowBundle: workflowBundle ?? (await ownBundle()),
   };
   const worker = await Worker.create({
@@ -117,8 +124,9 @@ export async function startWorker(
   return {
     stopped,
     stop: async () => {
-      await stopLoops();
+      closing.abort();
       shutDown([worker, payoutWorker]);
+      await stopLoops();
       await stopped;
     },
   };

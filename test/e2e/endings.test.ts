@@ -34,6 +34,9 @@ const SWEEP_EVERY_MS = 500;
 const ENDED = [
   'payment-partialThenSettled',
   'payment-lateCredit',
+  'payment-unconfirmedThenSettledByAnother',
+  'payment-unconfirmedSetAside',
+  'inboundCredit-unconfirmedSetAside',
   'inboundCredit-posted',
   'withdrawal-neverReceived',
   'withdrawal-returned',
@@ -49,7 +52,13 @@ const ENDED = [
   'reviewCase-neverReceivedThenKept',
   'reviewCase-failedByOperatorsThenCredited',
   'reviewCase-breakSettled',
+  'reviewCase-confirmedAfterAll',
 ];
+/**
+ * A payment that has ended is not open, so a flow that is ended before it has closed the account does not come back for that. The
+ * account stays open, and money that comes to it goes to review.
+ */
+const NOT_TAKEN_UP_AGAIN = ['closePaymentAccount'];
 const TOLD = STORIES.filter((story) => ENDED.includes(recordingOf(story)));
 
 type How = 'terminated' | 'cancelled';
@@ -233,5 +242,6 @@ test('a bounce that is told while a payout is rolled up is heard', async () => {
 
 test('every kind of flow was ended, at each of its steps', () => {
   const steps = [...new Set([...ended].map((one) => one.split(' ')[1] ?? ''))];
-  expect(steps.toSorted()).toEqual(Object.keys(flowActivities(flows.services)).toSorted());
+  const all = Object.keys(flowActivities(flows.services));
+  expect(steps.toSorted()).toEqual(all.filter((step) => !NOT_TAKEN_UP_AGAIN.includes(step)).toSorted());
 });

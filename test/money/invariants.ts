@@ -75,9 +75,16 @@ const VIOLATIONS: Record<string, string> = {
     WHERE c.organisation_id = $1 GROUP BY c.session_id
     HAVING count(DISTINCT i.id) <> 1 OR count(DISTINCT t.id) <> 1`,
 
+  'a credit that was set aside moved no money, and its case holds none': `
+    SELECT i.session_id, t.key, c.account_code FROM inbound_credits i
+    LEFT JOIN ledger.transactions t ON t.organisation_id = i.organisation_id AND t.key = 'credit/' || i.rail || '/' || i.session_id
+    LEFT JOIN review_cases c ON c.organisation_id = i.organisation_id AND c.inbound_credit_id = i.id AND c.reason = 'credit_unconfirmed'
+    WHERE i.organisation_id = $1 AND i.status = 'set_aside'
+      AND (t.id IS NOT NULL OR c.id IS NULL OR c.account_code IS NOT NULL)`,
+
   'no credit is here that the bank has not': `
     SELECT i.session_id FROM inbound_credits i
-    WHERE i.organisation_id = $1 AND NOT EXISTS (
+    WHERE i.organisation_id = $1 AND i.status <> 'set_aside' AND NOT EXISTS (
       SELECT FROM sandbox_bank.credits c WHERE c.organisation_id = i.organisation_id AND c.session_id = i.session_id)`,
 
   'a payment has received the credits that were posted to it': `

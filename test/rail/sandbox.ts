@@ -80,6 +80,7 @@ export async function startSandbox(options: { clock?: 'stopped' } = {}): Promise
       log: pino({ level: 'silent' }),
       callbackUrl,
       delayMs,
+      callLimitMs: 5_000,
       unknownIsFinalAfterMs: UNKNOWN_IS_FINAL_AFTER_MS,
     });
   const bank = openBranch();

@@ -18,6 +18,7 @@ const bank = new SandboxBank({
   log: pino({ level: 'silent' }),
   callbackUrl: 'http://127.0.0.1:1/',
   delayMs: 0,
+  callLimitMs: 5_000,
   unknownIsFinalAfterMs: 0,
 });
 const rail = createSandboxRail(bank, KEYRING);

@@ -69,6 +69,83 @@ export class Stage {
     accepted(await this.organisation.test.post('/simulations/inbound-credits', { accountNumber, amount, ...sender }));
   }
 
+  /**
+   * The bank reports money that it does not have in its books: the same callback as ever, signed by the bank. Answers the session id,
+   * by which `bankHas` puts it there.
+   */
+  async unconfirmedCredit(accountNumber: string, amount: Kobo): Promise<string> {
+    const sessionId = `unconfirmed-${accountNumber}`;
+    const credit = { sessionId, accountNumber, amount };
+    const sender = { senderName: 'Chidi Eze', senderAccountNumber: '0123456789', senderBankCode: '058' };
+    const body = {
+      type: 'inbound_credit',
+      contract: this.organisationId,
+      ...credit,
+      ...sender,
+      receivedAt: new Date().toISOString(),
+    };
+    await this.flows.sql`
+      INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
+      VALUES (${this.organisationId}, ${JSON.stringify(body)}, now())`;
+    await this.#until('the credit to be told', async () => (await this.#creditIs(sessionId)) !== undefined);
+    return sessionId;
+  }
+
+  /** Public ids of the credits that were reported, oldest first. */
+  async creditIds(): Promise<string[]> {
+    const rows = await this.flows.sql<{ id: Uuid }[]>`
+      SELECT id FROM inbound_credits WHERE organisation_id = ${this.organisationId} ORDER BY created_at, id`;
+    return rows.map(({ id }) => publicId('inboundCredit', id));
+  }
+
+  /** The bank has the money in its books after all. */
+  async bankHas(sessionId: string): Promise<void> {
+    await this.flows.sql`
+      INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount)
+      SELECT organisation_id, session_id, account_number, amount FROM inbound_credits
+      WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
+  }
+
+  async #creditIs(sessionId: string): Promise<string | undefined> {
+    const [row] = await this.flows.sql<{ status: string }[]>`
+      SELECT status FROM inbound_credits WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
+    return row?.status;
+  }
+
+  async untilCreditIs(sessionId: string, ...wanted: string[]): Promise<void> {
+    await this.#until(`the credit to be ${wanted.join(' or ')}`, async () =>
+      wanted.includes((await this.#creditIs(sessionId)) ?? ''),
+    );
+  }
+
+  /** An operator has the unconfirmed credit of this flow set aside, as often as it takes: a flow that is ended forgets it. */
+  async setAside(workflowId: string, sessionId: string): Promise<void> {
+    const flow = await this.#untilAttention(workflowId, 'credit_unconfirmed');
+    const args: [Resolution] = [{ action: 'set_aside', operator: 'ada', reason: 'the bank knows nothing of it' }];
+    await this.#until('the credit to be set aside', async () => {
+      await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
+      return (await this.#creditIs(sessionId)) === 'set_aside';
+    });
+  }
+
+  /** Whether the bank can be reached to close the accounts of this organisation. */
+  async bankClosesAccounts(closes: boolean): Promise<void> {
+    await (closes
+      ? this.flows.sql`DELETE FROM unclosable WHERE organisation_id = ${this.organisationId}`
+      : this.flows.sql`INSERT INTO unclosable VALUES (${this.organisationId})`);
+  }
+
+  /** An operator leaves the account of a payment open, as often as it takes. */
+  async leaveAccountOpen(workflowId: string): Promise<void> {
+    const flow = await this.#untilAttention(workflowId, 'rail_unreachable');
+    const args: [Resolution] = [{ action: 'keep', operator: 'ada', reason: 'the bank has closed for good' }];
+    await this.#until('the flow to end', async () => {
+      await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
+      const { status } = await flow.describe();
+      return status.name === 'COMPLETED';
+    });
+  }
+
   async endTransfer(reference: string, outcome: 'complete' | 'reject' | 'return'): Promise<void> {
     accepted(await this.organisation.test.post(`/simulations/bank-transfers/${reference}/resolve`, { outcome }));
   }
@@ -169,15 +246,12 @@ export class Stage {
 
   /** An operator decides about the only review case, once it is open. Answers its public id. */
   async decideReview(decision: Pick<ReviewDecision, 'action' | 'walletId' | 'evidence'>): Promise<string> {
-    const caseId = await this.#until('a review case', async () => {
-      const [row] = await this.flows.sql<{ id: Uuid }[]>`
-          SELECT id FROM review_cases WHERE organisation_id = ${this.organisationId} AND status = 'open'`;
-      return row && publicId('reviewCase', row.id);
+    const { caseId, reason } = await this.#until('a review case', async () => {
+      const [row] = await this.flows.sql<{ id: Uuid; reason: string }[]>`
+          SELECT id, reason FROM review_cases WHERE organisation_id = ${this.organisationId} AND status = 'open'`;
+      return row && { caseId: publicId('reviewCase', row.id), reason: row.reason };
     });
-    const flow = await this.#untilAttention(
-      caseId,
-      attentionOf(decision.action === 'settled' ? 'reconciliation_break' : 'late_credit'),
-    );
+    const flow = await this.#untilAttention(caseId, attentionOf(reason));
     const versionOf = async (): Promise<number | undefined> => {
       const [row] = await this.flows.sql<{ version: number }[]>`
         SELECT version FROM review_cases WHERE organisation_id = ${this.organisationId} AND id = ${requireUuid('reviewCase', caseId)}`;
@@ -286,5 +360,18 @@ export async function openTheatre(flows: TestFlows): Promise<() => Promise<Stage
     END $$;
     CREATE TRIGGER shorten_window BEFORE INSERT ON outbox FOR EACH ROW
     WHEN (NEW.message ->> 'workflow' = 'payment') EXECUTE FUNCTION shorten_window();`);
+  // The sandbox bank lives in the database, so a bank that cannot be reached is a statement that fails as by an outage.
+  await flows.sql.unsafe(`
+    CREATE TABLE unclosable (organisation_id uuid PRIMARY KEY);
+    GRANT SELECT ON unclosable TO manilla_app;
+    CREATE FUNCTION refuse_closing() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF EXISTS (SELECT FROM public.unclosable WHERE organisation_id = NEW.organisation_id) THEN
+        RAISE EXCEPTION 'the bank cannot be reached' USING ERRCODE = '08006';
+      END IF;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER refuse_closing BEFORE UPDATE OF closed_at ON sandbox_bank.accounts FOR EACH ROW
+    EXECUTE FUNCTION refuse_closing();`);
   return async () => new Stage(flows, await flows.createOrganisation());
 }

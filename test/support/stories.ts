@@ -30,6 +30,7 @@ export const recordingOf = ({ flow, ending }: Pick<Story, 'flow' | 'ending'>): s
 export const STORY_SETTINGS = {
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
   ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
+  ATTENTION_CREDIT_UNCONFIRMED_SECONDS: '1',
   WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05',
 };
 
@@ -42,6 +43,8 @@ const LOSES_THE_ANSWER = '9999999004';
 const LOSES_THE_TRANSFER = '9999999005';
 const IS_AWAY = '9999999008';
 
+const WINDOW_MS = 2_000;
+
 async function paidByBank(stage: Stage, credits: number[]): Promise<Played> {
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   for (const [position, amount] of credits.entries()) {
@@ -52,7 +55,8 @@ async function paidByBank(stage: Stage, credits: number[]): Promise<Played> {
 }
 
 async function expired(stage: Stage, credits: number[], late: number[]): Promise<Played> {
-  await stage.shortenWindows(0, { startsWithCredit: credits.length > 0 });
+  // Long enough for the flow to wait for its end, as flows do, unless a credit is to be there before it.
+  await stage.shortenWindows(credits.length > 0 ? 0 : WINDOW_MS, { startsWithCredit: credits.length > 0 });
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${payment.id}`;
   for (const amount of credits) await stage.credit(payment.virtualAccount.accountNumber, amount);
@@ -148,6 +152,51 @@ async function sentBackAtLast(stage: Stage): Promise<Played> {
   return { workflowId, path: null };
 }
 
+/** A payment that another credit settles while the bank does not confirm the first; the bank has that one after all. */
+async function settledByAnother(stage: Stage): Promise<Played> {
+  const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+  const path = `/payments/${id}`;
+  const sessionId = await stage.unconfirmedCredit(virtualAccount.accountNumber, 50_000);
+  await stage.credit(virtualAccount.accountNumber, 202_000);
+  await stage.untilStatus(path, 'settled');
+  await stage.bankHas(sessionId);
+  await stage.untilPlaced(2);
+  return { workflowId: id, path };
+}
+
+/** A payment of which an operator sets a credit aside, and which another one settles. */
+async function setAside(stage: Stage): Promise<Played & { sessionId: string }> {
+  const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+  const path = `/payments/${id}`;
+  const sessionId = await stage.unconfirmedCredit(virtualAccount.accountNumber, 50_000);
+  await stage.setAside(id, sessionId);
+  await stage.credit(virtualAccount.accountNumber, 202_000);
+  await stage.untilStatus(path, 'settled');
+  return { workflowId: id, path, sessionId };
+}
+
+/** A payment that is settled while the bank cannot be reached to close its account. */
+async function settledWithOpenAccount(stage: Stage, then: 'left open' | 'closed later'): Promise<Played> {
+  const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+  const path = `/payments/${id}`;
+  await stage.bankClosesAccounts(false);
+  await stage.credit(virtualAccount.accountNumber, 202_000);
+  await stage.untilStatus(path, 'settled');
+  if (then === 'left open') await stage.leaveAccountOpen(id);
+  await stage.bankClosesAccounts(true);
+  return { workflowId: id, path };
+}
+
+/** A deposit that an operator sets aside. */
+async function depositSetAside(stage: Stage): Promise<Played & { sessionId: string }> {
+  const wallet = await stage.wallet('owner');
+  const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
+  const sessionId = await stage.unconfirmedCredit(String(data.accountNumber), 70_000);
+  const [workflowId = ''] = await stage.creditIds();
+  await stage.setAside(workflowId, sessionId);
+  return { workflowId, path: null, sessionId };
+}
+
 /** Money that came in stands against the clearing account, so every outcome adds up to zero. */
 export const STORIES: Story[] = [
   {
@@ -206,6 +255,59 @@ export const STORIES: Story[] = [
   },
   {
     flow: 'payment',
+    ending: 'unconfirmedThenSettledByAnother',
+    play: settledByAnother,
+    outcome: {
+      status: 'settled',
+      money: {
+        'clearing:sandbox': -252_000,
+        'income:fees': 2_000,
+        'suspense:unmatched': 50_000,
+        'wallet:seller': 200_000,
+      },
+      events: ['payment.settled', 'review_case.opened'],
+      reviews: ['credit_after_settlement: 50000 of suspense:unmatched, open'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payment',
+    ending: 'unconfirmedSetAside',
+    play: setAside,
+    outcome: {
+      status: 'settled',
+      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      events: ['review_case.opened', 'payment.settled'],
+      reviews: ['credit_unconfirmed: 50000 of nothing, open'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payment',
+    ending: 'accountClosedLater',
+    play: (stage) => settledWithOpenAccount(stage, 'closed later'),
+    outcome: {
+      status: 'settled',
+      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      events: ['payment.settled'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payment',
+    ending: 'accountLeftOpen',
+    play: (stage) => settledWithOpenAccount(stage, 'left open'),
+    outcome: {
+      status: 'settled',
+      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      events: ['payment.settled'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'payment',
     ending: 'paidFromWallet',
     play: async (stage) => {
       const payment = await stage.payment(await stage.wallet('seller'), 'virtual_wallet');
@@ -252,6 +354,18 @@ export const STORIES: Story[] = [
       money: { 'clearing:sandbox': -5_000, 'suspense:unmatched': 5_000 },
       events: ['review_case.opened'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, open'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'inboundCredit',
+    ending: 'unconfirmedSetAside',
+    play: depositSetAside,
+    outcome: {
+      status: 'set_aside',
+      money: {},
+      events: ['review_case.opened'],
+      reviews: ['credit_unconfirmed: 70000 of nothing, open'],
       bank: [],
     },
   },
@@ -484,6 +598,40 @@ export const STORIES: Story[] = [
       money: {},
       events: [],
       reviews: ['reconciliation_break: 5000 of nothing, settled'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'unconfirmedSettled',
+    play: async (stage) => {
+      await depositSetAside(stage);
+      const workflowId = await stage.decideReview({ action: 'settled', evidence: 'the bank says that it never came' });
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'settled',
+      money: {},
+      events: ['review_case.opened', 'review_case.resolved'],
+      reviews: ['credit_unconfirmed: 70000 of nothing, settled'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'confirmedAfterAll',
+    play: async (stage) => {
+      const { sessionId } = await depositSetAside(stage);
+      await stage.bankHas(sessionId);
+      const workflowId = await stage.decideReview({ action: 'retry' });
+      await stage.untilCreditIs(sessionId, 'posted');
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'settled',
+      money: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
+      events: ['review_case.opened', 'review_case.resolved', 'wallet.credited'],
+      reviews: ['credit_unconfirmed: 70000 of nothing, settled'],
       bank: [],
     },
   },

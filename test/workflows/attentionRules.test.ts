@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decideAttention, decideResolution, refuseResolution } from '../../src/workflows/attention/decide.ts';
 
-const LIMITS = { railUnreachableMs: 3_600_000, outcomeUnknownMs: 86_400_000 };
+const LIMITS = { railUnreachableMs: 3_600_000, outcomeUnknownMs: 86_400_000, creditUnconfirmedMs: 3_600_000 };
 
 test.each([
   ['an answer within its time', { rail: 'told', unreachableForMs: 0, openForMs: 86_399_999 }, null],
@@ -29,10 +29,17 @@ describe('a resolution', () => {
     ['with an action of another cause', 'rail_contradiction', { ...asked, action: 'fail' }, /retry, keep/],
     ['of a flow that waits for a paused rail', 'rail_paused', asked, /after `rail resume`/],
     ['that decides what the ledger must', 'posting_refused', { ...asked, action: 'complete' }, /one of retry:/],
+    ['that decides what the bank must', 'credit_unconfirmed', { ...asked, action: 'complete' }, /retry, set_aside/],
     ['without a reason', 'rail_unreachable', { ...asked, reason: ' ' }, /reason/],
     ['without an operator', 'rail_unreachable', { action: 'retry', reason: 'x' }, /operator/],
   ] as const)('%s is refused in words', (_name, cause, resolution, message) => {
     expect(refuseResolution(cause, resolution)).toMatch(message);
+  });
+
+  test('is held to the choices of the flow, where it has its own', () => {
+    const choices = { retry: 'ask again' };
+    expect(refuseResolution('rail_unreachable', { ...asked, action: 'fail' }, choices)).toMatch(/one of retry:/);
+    expect(refuseResolution('rail_unreachable', asked, choices)).toBeNull();
   });
 
   test('that is complete is allowed', () => {
@@ -42,6 +49,7 @@ describe('a resolution', () => {
   const fail = { action: 'fail', reason: 'the bank says so', operator: 'ngozi' } as const;
   test.each([
     ['retry needs one person', null, asked, 'accepted'],
+    ['set_aside needs one person', null, { ...asked, action: 'set_aside' }, 'accepted'],
     ['keep needs one person', null, { ...asked, action: 'keep' }, 'accepted'],
     ['fail by one person is a proposal', null, fail, 'proposed'],
     ['the same person twice is still a proposal', fail, fail, 'proposed'],

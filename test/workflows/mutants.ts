@@ -8,7 +8,7 @@ type InputOf<Flow extends (input: never) => unknown> = Parameters<Flow>[0];
 
 /** Does something more before. */
 export async function payment(input: InputOf<typeof flows.payment>) {
-  await sleep(1_000);
+  showState('begun');
   return await flows.payment(input);
 }
 

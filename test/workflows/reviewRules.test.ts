@@ -7,6 +7,7 @@ import type { ReviewCaseStanding } from '../../src/workflows/reviewCase/messages
 
 const SAID = { reason: 'the customer called', operator: 'ngozi' };
 const OPEN = { isOpen: true, reason: 'late_credit' };
+const UNCONFIRMED = { isOpen: true, reason: 'credit_unconfirmed' };
 const BREAK = { isOpen: true, reason: 'reconciliation_break' };
 
 test.each([
@@ -28,6 +29,12 @@ test.each([
   [BREAK, { action: 'credit', evidence: 'ticket 7' }, /must be settled.*holds no money/],
   [BREAK, { action: 'send_back', evidence: 'ticket 7' }, /must be settled.*holds no money/],
   [BREAK, { action: 'keep', evidence: 'ticket 7' }, /must be settled.*holds no money/],
+  [UNCONFIRMED, { action: 'retry' }, null],
+  [UNCONFIRMED, { action: 'settled', evidence: 'ticket 7' }, null],
+  [UNCONFIRMED, { action: 'settled' }, /evidence must say/],
+  [UNCONFIRMED, { action: 'credit', evidence: 'ticket 7' }, /one of retry, settled.*holds no money/],
+  [UNCONFIRMED, { action: 'send_back', evidence: 'ticket 7' }, /one of retry, settled.*holds no money/],
+  [OPEN, { action: 'retry' }, /one of credit, send_back, keep/],
 ])('%j and %j', (reviewed, decision, words) => {
   const refusal = refuseDecision(reviewed, { ...SAID, ...decision } as Parameters<typeof refuseDecision>[1]);
   expect(refusal ?? 'allowed').toMatch(words ?? /^allowed$/);
@@ -68,14 +75,17 @@ describe('the details tell an operator', () => {
     break: null,
   };
 
-  test.each(['late_credit', 'reconciliation_break'])('every choice about a %s, and no other', (reason) => {
-    const facts = { kind: 'extra', line: 'sent', rail: 'sandbox', reference: 'x', ours: null, theirs: 5_000 };
-    const about = { ...facts, at: '2026-01-01T12:00:00.000Z', goneAt: null };
-    const isBreak = reason === 'reconciliation_break';
-    const text = describeCase({ ...input, reason }, { ...standing, break: isBreak ? about : null }, false);
-    const listed = [...text.matchAll(/^\| (credit|send_back|keep|settled) \|/gm)].map(([, action]) => action);
-    expect(listed).toEqual(choicesOf(reason));
-  });
+  test.each(['late_credit', 'reconciliation_break', 'credit_unconfirmed'])(
+    'every choice about a %s, and no other',
+    (reason) => {
+      const facts = { kind: 'extra', line: 'sent', rail: 'sandbox', reference: 'x', ours: null, theirs: 5_000 };
+      const about = { ...facts, at: '2026-01-01T12:00:00.000Z', goneAt: null };
+      const isBreak = reason === 'reconciliation_break';
+      const text = describeCase({ ...input, reason }, { ...standing, break: isBreak ? about : null }, false);
+      const listed = [...text.matchAll(/^\| (credit|send_back|keep|settled|retry) \|/gm)].map(([, action]) => action);
+      expect(listed).toEqual(choicesOf(reason));
+    },
+  );
 
   test('why the last attempt to send it back failed, and where the bank’s words are', () => {
     const text = describeCase({ ...input, reason: 'late_credit' }, standing, false);

@@ -1,16 +1,15 @@
 // The outermost middleware: gives the request its id, turns whatever happens inside into one of the three envelopes,
 // and is the only place where an error is caught.
 import type { Context, Next } from 'koa';
+import { withinAttempt } from '../../attempt.ts';
 import { isOutage } from '../../database.ts';
 import { ApiError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { countRequest } from '../../metrics.ts';
 import type { Environment } from '../../money.ts';
+import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../timeLimits.ts';
 import { type Waiting, watchWaiting } from '../../waiting.ts';
 import { errorEnvelope, newRequestId } from '../envelope.ts';
-
-/** A request that hangs, as one does whose database or rail takes it and says nothing, is answered after this. */
-const DEADLINE_MS = 8_000;
 
 export function answer(log: Log, environment: Environment) {
   return async (ctx: Context, next: Next): Promise<void> => {
@@ -42,15 +41,16 @@ export function answer(log: Log, environment: Environment) {
 /**
  * Waits no longer than the deadline, and then tells which of the two it was: 504 for the rail, 503 for the database. What
  * was begun goes on without the caller: if it commits, its outcome is stored under the idempotency key, and the retry is
- * told it.
+ * told it. A call of the rail that is still open shortly before ends first, so that its failure is recorded and answered.
  */
 async function inTime(next: Next): Promise<void> {
   const waiting = { railCalls: 0 };
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooLate(waiting)), DEADLINE_MS);
+    timer = setTimeout(() => reject(tooLate(waiting)), REQUEST_MAX_MS);
   });
-  const work = watchWaiting(waiting, next);
+  const endsAt = performance.now() + REQUEST_RAIL_MAX_MS;
+  const work = withinAttempt({ endsAt }, () => watchWaiting(waiting, next));
   work.catch(() => {}); // heard below, unless it is late
   try {
     await Promise.race([work, late]);

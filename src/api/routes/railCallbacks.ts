@@ -1,15 +1,9 @@
 // What rails tell us. A callback is authenticated over its raw bytes, stored under the rail's own identity of the fact,
 // and wakes the flow through the outbox; the flow confirms it with the rail before any money moves.
 import { ApiError } from '../../errors.ts';
-import { newUuid, parseId, publicId } from '../../ids.ts';
+import { newUuid, parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import {
-  inboundCreditInput,
-  paymentInput,
-  payoutItemInput,
-  refundInput,
-  withdrawalInput,
-} from '../../movements/flowInputs.ts';
+import { creditFlow, payoutItemInput, refundInput, withdrawalInput } from '../../movements/flowInputs.ts';
 import { reviewCaseInput } from '../../movements/reviewCases.ts';
 import { type InboundCreditReport, RailCallbackInvalid } from '../../rail/port.ts';
 import type { InboundCredit } from '../../records/inboundCredits.ts';
@@ -20,8 +14,6 @@ import { caseOfReference, findReviewCase } from '../../records/reviewCases.ts';
 import { findAccountByNumber } from '../../records/virtualAccounts.ts';
 import { findWithdrawal } from '../../records/withdrawals.ts';
 import { type FlowMessage, toOutbox } from '../../workflows/flows.ts';
-import { inboundCreditFlow } from '../../workflows/inboundCredit/messages.ts';
-import { paymentFlow } from '../../workflows/payment/messages.ts';
 import { payoutItemFlow } from '../../workflows/payoutItem/messages.ts';
 import { refundFlow } from '../../workflows/refund/messages.ts';
 import { reviewCaseFlow } from '../../workflows/reviewCase/messages.ts';
@@ -77,13 +69,10 @@ async function receiveCredit(services: Services, book: Book, rail: string, repor
 
 /** The flow that a credit belongs to: its payment's, or one of its own. */
 async function flowOf(services: Services, book: Book, credit: InboundCredit): Promise<FlowMessage> {
-  const inboundCreditId = publicId('inboundCredit', credit.id);
-  if (credit.ownerKind === 'payment' && credit.ownerId !== null) {
-    const payment = await findPayment(services.sql, book, credit.ownerId);
-    if (payment === null) throw new Error('a virtual account belongs to a payment that is not there');
-    return paymentFlow(paymentInput(book, payment), { inboundCreditId });
-  }
-  return inboundCreditFlow(inboundCreditInput(book, credit));
+  if (credit.ownerKind !== 'payment' || credit.ownerId === null) return creditFlow(book, credit, null);
+  const payment = await findPayment(services.sql, book, credit.ownerId);
+  if (payment === null) throw new Error('a virtual account belongs to a payment that is not there');
+  return creditFlow(book, credit, payment);
 }
 
 /** Wakes the flow of a bank transfer. News of a reference that is not ours changes nothing. */

@@ -31,17 +31,21 @@ export interface SandboxBankOptions extends CallbackOptions {
   delayMs: number;
   /** A reference that the bank does not know this long after it was sent never reached it. */
   unknownIsFinalAfterMs: number;
+  /** How long its customer waits for an answer, in milliseconds. */
+  callLimitMs: number;
 }
 
 export class SandboxBank {
   /** What customers send to other accounts. */
   readonly transfers: SandboxTransfers;
   readonly unknownIsFinalAfterMs: number;
+  readonly callLimitMs: number;
   readonly #options: SandboxBankOptions;
 
   constructor(options: SandboxBankOptions) {
     this.transfers = new SandboxTransfers(options);
     this.unknownIsFinalAfterMs = options.unknownIsFinalAfterMs;
+    this.callLimitMs = options.callLimitMs;
     this.#options = options;
   }
 

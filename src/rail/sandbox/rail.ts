@@ -37,44 +37,45 @@ const callbackBody = z.discriminatedUnion('type', [
 export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail {
   return {
     name: 'sandbox',
+    callLimitMs: bank.callLimitMs,
     unknownIsFinalAfterMs: bank.unknownIsFinalAfterMs,
 
-    async openVirtualAccount(request): Promise<VirtualAccount> {
-      const account = await ask(bank.openAccount(request));
+    async openVirtualAccount(request, signal): Promise<VirtualAccount> {
+      const account = await ask(signal, () => bank.openAccount(request));
       return { ...account, bankName: SANDBOX_BANK.name };
     },
 
-    async closeVirtualAccount({ organisationId, accountNumber }) {
-      await ask(bank.closeAccount(organisationId, accountNumber));
+    async closeVirtualAccount({ organisationId, accountNumber }, signal) {
+      await ask(signal, () => bank.closeAccount(organisationId, accountNumber));
     },
 
-    async findInboundCredit({ organisationId, sessionId }) {
-      return await ask(bank.findCredit(organisationId, sessionId));
+    async findInboundCredit({ organisationId, sessionId }, signal) {
+      return await ask(signal, () => bank.findCredit(organisationId, sessionId));
     },
 
     banks() {
       return Promise.resolve(BANKS);
     },
 
-    async resolveAccount({ organisationId, accountNumber, bankCode }) {
+    async resolveAccount({ organisationId, accountNumber, bankCode }, signal) {
       if (!isBankCode(bankCode)) return null;
-      const { name } = await ask(bank.transfers.findDestination(organisationId, accountNumber, bankCode));
+      const { name } = await ask(signal, () => bank.transfers.findDestination(organisationId, accountNumber, bankCode));
       return name === null ? null : { accountName: name };
     },
 
-    async sendTransfer(instruction) {
+    async sendTransfer(instruction, signal) {
       if (!isBankCode(instruction.bankCode)) throw new RailRefused('There is no bank with this code');
-      const report = reportOf(await ask(bank.transfers.send(instruction)));
+      const report = reportOf(await ask(signal, () => bank.transfers.send(instruction)));
       if (report === null) throw new Error('the sandbox bank does not know what it was just sent');
       return report;
     },
 
-    async transferStatus({ organisationId, reference }) {
-      return reportOf(await ask(bank.transfers.lookUp(organisationId, reference)));
+    async transferStatus({ organisationId, reference }, signal) {
+      return reportOf(await ask(signal, () => bank.transfers.lookUp(organisationId, reference)));
     },
 
-    async statement({ organisationId, from, to, cursor }) {
-      return await ask(bank.statement(organisationId, { from, to }, cursor));
+    async statement({ organisationId, from, to, cursor }, signal) {
+      return await ask(signal, () => bank.statement(organisationId, { from, to }, cursor));
     },
 
     parseCallback(headers: IncomingHttpHeaders, body: Buffer) {
@@ -118,10 +119,14 @@ function checkSignature(keyring: Keyring, header: string | string[] | undefined,
   }
 }
 
-/** The sandbox bank lives in our database: when that is away, the bank is. */
-async function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
+/**
+ * The sandbox bank lives in our database: when that is away, the bank is. After the signal nothing is asked any more; what the
+ * bank was given before that it does, as a real one would.
+ */
+async function ask<Answer>(signal: AbortSignal | undefined, call: () => Promise<Answer>): Promise<Answer> {
+  signal?.throwIfAborted();
   try {
-    return await answer;
+    return await call();
   } catch (error) {
     if (isOutage(error)) throw new RailUnavailable('the sandbox bank cannot be reached', { cause: error });
     throw error;

@@ -5,6 +5,7 @@ import type { AttentionCause, Resolution, ResolveAction } from './messages.ts';
 export interface AttentionLimits {
   railUnreachableMs: number;
   outcomeUnknownMs: number;
+  creditUnconfirmedMs: number;
 }
 
 export interface Waiting {
@@ -34,8 +35,11 @@ const WITHOUT_THE_RAIL = {
   fail: 'put the money back into the wallet, without the rail’s word; needs two operators',
 };
 
-/** What can be asked of a flow that is parked for this cause, and what each does. */
-export const CHOICES: Record<AttentionCause, Partial<Record<ResolveAction, string>>> = {
+/** What can be asked of a parked flow, and what each does. */
+export type Choices = Partial<Record<ResolveAction, string>>;
+
+/** The choices of each cause. A flow with other ones names them in its view (`ParkedView.choices`). */
+export const CHOICES: Record<AttentionCause, Choices> = {
   rail_unreachable: WITHOUT_THE_RAIL,
   outcome_unknown: WITHOUT_THE_RAIL,
   rail_contradiction: {
@@ -43,6 +47,11 @@ export const CHOICES: Record<AttentionCause, Partial<Record<ResolveAction, strin
     keep: 'leave the books as they are; the difference is settled with the bank by hand',
   },
   rail_paused: {},
+  credit_unconfirmed: {
+    retry: 'ask the rail again now',
+    set_aside:
+      'post nothing, and open a review case for each credit: it can be taken in from there when the rail confirms it',
+  },
   posting_refused: { retry: 'do the step again: everything is read anew, and nothing is posted twice' },
   webhook_retries_spent: {
     retry: 'start the schedule of attempts anew',
@@ -54,7 +63,11 @@ export const CHOICES: Record<AttentionCause, Partial<Record<ResolveAction, strin
 const NEEDS_TWO: readonly ResolveAction[] = ['complete', 'fail'];
 
 /** Why a resolution is refused, in words that tell the operator what to do; null when it is allowed. */
-export function refuseResolution(cause: AttentionCause | null, resolution: Partial<Resolution> | null): string | null {
+export function refuseResolution(
+  cause: AttentionCause | null,
+  resolution: Partial<Resolution> | null,
+  choices: Choices = cause === null ? {} : CHOICES[cause],
+): string | null {
   if (cause === null) return 'This flow is not parked: it goes on by itself, and there is nothing to resolve.';
   if (cause === 'rail_paused') {
     return 'Operations have paused the rail. The flow goes on by itself after `rail resume`; there is nothing to resolve.';
@@ -62,9 +75,9 @@ export function refuseResolution(cause: AttentionCause | null, resolution: Parti
   if (resolution === null || typeof resolution !== 'object')
     return 'Send one object: {"action", "reason", "operator"}.';
   const { action, reason, operator } = resolution;
-  const choices = Object.keys(CHOICES[cause]);
-  if (action === undefined || !choices.includes(action)) {
-    return `action must be one of ${choices.join(', ')}: the flow is parked because of ${cause}.`;
+  const actions = Object.keys(choices);
+  if (action === undefined || !actions.includes(action)) {
+    return `action must be one of ${actions.join(', ')}: the flow is parked because of ${cause}.`;
   }
   if (typeof reason !== 'string' || reason.trim() === '') return 'reason must say why, for the audit trail.';
   if (typeof operator !== 'string' || operator.trim() === '') return 'operator must say who decides.';

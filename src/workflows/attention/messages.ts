@@ -13,6 +13,8 @@ export type AttentionCause =
   | 'rail_contradiction'
   /** Operations have paused the rail. It is shown like a parked flow, but goes on by itself once the rail is resumed. */
   | 'rail_paused'
+  /** The rail has not confirmed a credit that it reported, for longer than the limit. */
+  | 'credit_unconfirmed'
   /** The ledger refused a posting that it has no reason to refuse. */
   | 'posting_refused'
   /** An endpoint has not taken its event in all attempts of the schedule. */
@@ -20,9 +22,9 @@ export type AttentionCause =
 
 /**
  * `retry`: go on as before. `complete`, `fail`: decide the outcome against, or without, the rail's word; a second person
- * must ask for the same. `keep`: leave things as they are.
+ * must ask for the same. `keep`: leave things as they are. `set_aside`: take a credit out of the flow without posting it.
  */
-export type ResolveAction = 'retry' | 'complete' | 'fail' | 'keep';
+export type ResolveAction = 'retry' | 'complete' | 'fail' | 'keep' | 'set_aside';
 
 export interface Resolution {
   action: ResolveAction;

@@ -1,9 +1,9 @@
-// Parking: a flow that cannot go on by itself says so in the Temporal UI and waits for an operator. While it is parked
-// nothing about its work changes.
+// Parking: a flow that cannot go on by itself says so in the Temporal UI and waits for an operator. `park` waits until the
+// operator has decided; `raise` asks for one while the flow goes on with its other work.
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { showAttention } from '../state.ts';
-import { CHOICES, decideResolution, refuseResolution } from './decide.ts';
+import { CHOICES, type Choices, decideResolution, refuseResolution } from './decide.ts';
 import {
   type AttentionCause,
   POSTING_REFUSED,
@@ -22,6 +22,8 @@ export interface ParkedView {
   lastWords: { of: string; words: string };
   /** What is at stake, and where it stands. */
   atStake: string;
+  /** What can be asked of the flow, where that is not the same for every flow with this cause. */
+  choices?: Choices;
 }
 
 export interface AttentionActivities {
@@ -41,6 +43,12 @@ export interface Attention {
   park(cause: AttentionCause, view: ParkedView): Promise<Resolution>;
   /** The same; resolves with null when `overtaken` comes true first. */
   park(cause: AttentionCause, view: ParkedView, overtaken: () => boolean): Promise<Resolution | null>;
+  /** Asks for an operator while the flow goes on. A repeat changes what is shown; null takes the request back. */
+  raise: (request: { cause: AttentionCause; view: ParkedView } | null) => void;
+  /** Whether an operator has decided about what is raised. */
+  isDecided: () => boolean;
+  /** What the operator decided, once, written to the audit trail; null while nothing is decided. Nothing is raised any more. */
+  takeDecision: () => Promise<Resolution | null>;
   /** Does a step that posts. Where the ledger refuses, the flow is parked, and `retry` does the step again. */
   untilPosted: <Answer>(step: () => Promise<Answer>) => Promise<Answer>;
   /** Shows the cause while `work` goes on. It ends by itself: there is nothing to resolve. */
@@ -73,7 +81,7 @@ export function createAttention(
     },
     {
       validator: (asked) => {
-        const refusal = refuseResolution(decided === null ? cause : null, asked);
+        const refusal = refuseResolution(decided === null ? cause : null, asked, view?.choices);
         if (refusal !== null) throw new Error(refusal);
       },
     },
@@ -104,7 +112,7 @@ export function createAttention(
         '',
         '| action | what it does |',
         '|---|---|',
-        ...Object.entries(CHOICES[cause]).map(([action, meaning]) => `| ${action} | ${meaning} |`),
+        ...Object.entries(view.choices ?? CHOICES[cause]).map(([action, meaning]) => `| ${action} | ${meaning} |`),
         '',
         '```json',
         '{"action": "retry", "reason": "what was wrong is put right", "operator": "you"}',
@@ -124,6 +132,7 @@ export function createAttention(
 
   function leave(): void {
     cause = null;
+    decided = null;
     showAttention(null);
   }
 
@@ -132,6 +141,11 @@ export function createAttention(
   async function park(why: AttentionCause, about: ParkedView, overtaken = () => false): Promise<Resolution | null> {
     enter(why, about);
     await condition(() => decided !== null || overtaken());
+    return await takeDecision();
+  }
+
+  /** Ends the parking, with the decision that was taken if there is one. */
+  async function takeDecision(): Promise<Resolution | null> {
     const decision = decided;
     if (decision !== null) {
       const { action, operator, reason, evidence } = decision;
@@ -142,7 +156,7 @@ export function createAttention(
         subject,
         action: `resolve:${action}`,
         operator,
-        reason: `${why}: ${reason}${evidence === undefined ? '' : ` (${evidence})`}${backing}`,
+        reason: `${cause}: ${reason}${evidence === undefined ? '' : ` (${evidence})`}${backing}`,
       });
     }
     leave();
@@ -151,6 +165,19 @@ export function createAttention(
 
   return {
     park,
+    raise(request) {
+      if (decided !== null) return; // it is taken first
+      if (request === null) {
+        if (cause !== null) leave();
+      } else if (cause === request.cause) {
+        view = request.view;
+        show();
+      } else {
+        enter(request.cause, request.view);
+      }
+    },
+    isDecided: () => decided !== null,
+    takeDecision: async () => (decided === null ? null : await takeDecision()),
     async untilPosted(step) {
       for (;;) {
         try {

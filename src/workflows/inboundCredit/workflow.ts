@@ -1,21 +1,42 @@
 // The flow of one credit that belongs to no payment.
 //
 //   1. Place it: the wallet whose deposit account it came to, or suspense and a review case.   Undo: none is needed.
-//   2. Where the ledger refuses both: park.
-import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+//   2. Where the rail does not confirm it: ask again, ever more seldom. After the limit an operator is asked for, who may have it
+//      set aside: nothing is posted, and a review case is opened.
+//   3. Where the ledger refuses both: park.
+import { condition, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { InboundCreditActivities } from '../../activities/inboundCredits.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
+import { describeWaits } from '../railWait/details.ts';
+import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
 import type { InboundCreditInput, InboundCreditResult } from './messages.ts';
 
-const { placeCredit, recordAct } = proxyActivities<InboundCreditActivities & AttentionActivities>(MONEY_ACTIVITY);
+const { placeCredit, setDepositAside, recordAct } = proxyActivities<InboundCreditActivities & AttentionActivities>(
+  MONEY_ACTIVITY,
+);
 
 export async function inboundCredit(input: InboundCreditInput): Promise<InboundCreditResult> {
-  const attention = createAttention({ ...input, subject: input.inboundCreditId }, { recordAct });
-  setCurrentDetails(`Waits until ${input.amount} kobo are confirmed by the rail and posted.`);
-  const { status } = await attention.untilPosted(() => placeCredit(input));
-  setCurrentDetails(`**${status}**: ${input.amount} kobo.`);
+  const { inboundCreditId, amount } = input;
+  const attention = createAttention({ ...input, subject: inboundCreditId }, { recordAct });
+  const rail = createRailWaits(attention);
+  setCurrentDetails(`Waits until ${amount} kobo are confirmed by the rail and posted.`);
+  for (;;) {
+    const place = rail.isToBeSetAside(inboundCreditId) ? setDepositAside : placeCredit;
+    const { status, undone } = await attention.untilPosted(() => place(input));
+    rail.note(inboundCreditId, undone);
+    const isRaised = rail.askForOperator();
+    const [wait] = rail.waits();
+    if (wait === undefined) return end(amount, status);
+    if (!isRaised) setCurrentDetails(describeWaits(rail.waits()).join('\n'));
+    await condition(attention.isDecided, Math.max(1, wait.nextAt - Date.now()));
+    await rail.hearOperator();
+  }
+}
+
+function end(amount: number, status: string): InboundCreditResult {
+  setCurrentDetails(`**${status}**: ${amount} kobo.`);
   if (status !== 'posted') showState(status);
   return { status };
 }

@@ -1,6 +1,7 @@
 // The rules of a payment (contract, section 3.2) as pure functions: what a credit or the end of the window makes of it.
 // They name the money by where it goes; the activities post it.
 import type { Kobo } from '../../money.ts';
+import type { RailWait } from '../railWait/decide.ts';
 
 /** What the rules need to know of a payment. */
 export interface PaymentState {
@@ -91,4 +92,38 @@ export function decidePay(payment: WalletPaymentState, payerWalletId: string, no
   if (payment.status !== 'pending' || now >= payment.expiresAt) return { kind: 'refuse', code: 'PAYMENT_NOT_PAYABLE' };
   if (payment.targetWalletId === payerWalletId) return { kind: 'refuse', code: 'SAME_WALLET' };
   return { kind: 'settle', amountReceived: payment.baseAmount + payment.fee, toWallet: payment.baseAmount };
+}
+
+/** Where the flow of a payment stands. Times are milliseconds since 1970. */
+export interface PaymentAgenda {
+  /** Whether the payment takes money. */
+  isOpen: boolean;
+  expiresAt: number;
+  /** Credits that were not looked at yet; public ids. */
+  fresh: readonly string[];
+  /** What the rail was asked for in vain. */
+  waits: readonly RailWait[];
+}
+
+export type PaymentStep =
+  | { do: 'place'; inboundCreditId: string }
+  | { do: 'expire' }
+  | { do: 'closeAccount' }
+  | { do: 'wait'; until: number }
+  | { do: 'end' };
+
+/**
+ * What the flow of a payment does next. A fresh credit goes before the end of the window, which it may have reached the bank before,
+ * and both go before what the rail was asked for in vain: nothing that the rail does not confirm holds up anything else.
+ */
+export function decideNext({ isOpen, expiresAt, fresh, waits }: PaymentAgenda, now: number): PaymentStep {
+  const [inboundCreditId] = fresh;
+  if (inboundCreditId !== undefined) return { do: 'place', inboundCreditId };
+  if (isOpen && now >= expiresAt) return { do: 'expire' };
+  const due = waits.find(({ nextAt }) => now >= nextAt);
+  if (due !== undefined) {
+    return due.last.what === 'account' ? { do: 'closeAccount' } : { do: 'place', inboundCreditId: due.last.id };
+  }
+  if (!isOpen && waits.length === 0) return { do: 'end' };
+  return { do: 'wait', until: Math.min(...(isOpen ? [expiresAt] : []), ...waits.map(({ nextAt }) => nextAt)) };
 }

@@ -1,7 +1,8 @@
 // The payment flow's messages: its input, the signals that the rail's callback and a paying wallet give it, its result.
-import { defineSignal } from '@temporalio/workflow';
+import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { FlowMessage, FlowScope } from '../flows.ts';
+import type { Undone } from '../railWait/decide.ts';
 
 export interface PaymentInput extends FlowScope {
   paymentId: string;
@@ -21,11 +22,22 @@ export interface PaymentPaid {
   amountReceived: Kobo;
 }
 
+/** Where a payment stands after a step. Ids, codes and amounts only: it goes into the workflow's history. */
+export interface PaymentProgress {
+  status: string;
+  amountReceived: Kobo;
+  /** What the rail left undone; absent when the step did all that it was to do. */
+  undone?: Undone;
+}
+
 export interface PaymentResult {
   status: string;
 }
 
 export const creditReceived = defineSignal<[CreditReceived]>('creditReceived');
+/** Public ids of the credits that the flow has heard of and that are not placed yet, for the sweeper. */
+export const unplacedCredits = defineQuery<string[]>('unplacedCredits');
+
 export const paid = defineSignal<[PaymentPaid]>('paid');
 
 /** Starts the flow of a payment; with a credit it also wakes one that runs. */

@@ -1,9 +1,11 @@
 // The flow of one payment.
 //
 //   1. Wait for money until the payment expires.    Woken by `creditReceived`, which the rail's callback sends.
-//   2. Each credit is decided and posted.           Undo: none; money that does not belong here waits in suspense.
-//   3. Settled, or expired, ends it.                A later credit starts the flow anew and goes to review.
-//   4. Where the ledger refuses what it must take: park. Credits that come meanwhile wait their turn.
+//   2. Each credit is confirmed, decided and posted. Undo: none; money that does not belong here waits in suspense.
+//   3. A credit that the rail does not confirm is asked for again, ever more seldom, while everything else goes on. After the
+//      limit an operator is asked for, who may have it set aside: nothing is posted, and a review case is opened.
+//   4. Settled, or expired, closes its account and ends it, once all credits are placed. A later credit starts it anew.
+//   5. Where the ledger refuses what it must take: park. Credits that come meanwhile wait their turn.
 //
 // A `virtual_wallet` payment is settled in the API, by the wallet that pays it: `paid` ends its flow, and nothing is left
 // to do.
@@ -11,64 +13,78 @@ import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temp
 import type { PaymentActivities } from '../../activities/payments.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
+import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
-import { type CreditReceived, creditReceived, type PaymentInput, type PaymentResult, paid } from './messages.ts';
+import { decideNext, type PaymentStep } from './decide.ts';
+import { describePayment } from './details.ts';
+import {
+  creditReceived,
+  type PaymentInput,
+  type PaymentProgress,
+  type PaymentResult,
+  paid,
+  unplacedCredits,
+} from './messages.ts';
 
-const { applyCredit, expirePayment, recordAct } = proxyActivities<PaymentActivities & AttentionActivities>(
-  MONEY_ACTIVITY,
-);
+const { applyCredit, expirePayment, closePaymentAccount, setCreditAside, recordAct } = proxyActivities<
+  PaymentActivities & AttentionActivities
+>(MONEY_ACTIVITY);
 
 export async function payment(input: PaymentInput): Promise<PaymentResult> {
   const attention = createAttention({ ...input, subject: input.paymentId }, { recordAct });
-  const inbox: CreditReceived[] = [];
-  setHandler(creditReceived, (credit) => {
-    inbox.push(credit);
+  const rail = createRailWaits(attention);
+  const fresh: string[] = [];
+  const expiresAt = Date.parse(input.expiresAt);
+  let progress: PaymentProgress = { status: 'pending', amountReceived: 0 };
+  let shown = progress.status;
+  const isOpen = (): boolean => progress.status === 'pending' || progress.status === 'partial';
+  const unplaced = (): string[] => [...fresh, ...rail.credits()];
+  setHandler(creditReceived, ({ inboundCreditId }) => {
+    if (!unplaced().includes(inboundCreditId)) fresh.push(inboundCreditId);
   });
-  let status = 'pending';
-  let shown = status;
-  let received = 0;
-  const isOpen = (): boolean => status === 'pending' || status === 'partial';
   setHandler(paid, ({ amountReceived }) => {
-    status = 'settled';
-    received = amountReceived;
+    progress = { status: 'settled', amountReceived };
   });
+  setHandler(unplacedCredits, unplaced);
 
-  while (isOpen() || inbox.length > 0) {
-    setCurrentDetails(waitingFor(input, status, received));
-    const credit = inbox.shift() ?? (await nextCredit(inbox, input.expiresAt, () => !isOpen()));
-    if (credit === undefined && !isOpen()) break;
-    const outcome = await attention.untilPosted(() =>
-      credit === undefined ? expirePayment(input) : applyCredit(input, credit),
-    );
-    status = outcome.status;
-    received = outcome.amountReceived;
-    const isUsualEnd = shown === 'pending' && status === 'settled';
-    if (status !== shown && !isUsualEnd) {
-      showState(status);
-      shown = status;
+  const take = async (step: Exclude<PaymentStep, { do: 'wait' | 'end' }>): Promise<void> => {
+    const id = step.do === 'place' ? step.inboundCreditId : input.paymentId;
+    progress = await attention.untilPosted(() => doStep(input, step, rail.isToBeSetAside(id)));
+    if (fresh[0] === id) fresh.shift();
+    rail.note(id, progress.undone);
+  };
+
+  setCurrentDetails(describePayment(input, progress, []));
+  for (;;) {
+    await rail.hearOperator();
+    const step = decideNext({ isOpen: isOpen(), expiresAt, fresh, waits: rail.waits() }, Date.now());
+    if (step.do === 'end') break;
+    if (step.do === 'wait') {
+      if (!rail.askForOperator()) setCurrentDetails(describePayment(input, progress, rail.waits()));
+      const wasOpen = isOpen();
+      const isNews = (): boolean => fresh.length > 0 || isOpen() !== wasOpen || attention.isDecided();
+      await condition(isNews, Math.max(1, step.until - Date.now()));
+      continue;
+    }
+    await take(step);
+    const isUsualEnd = shown === 'pending' && progress.status === 'settled';
+    if (progress.status !== shown && !isUsualEnd) {
+      showState(progress.status);
+      shown = progress.status;
     }
   }
-  setCurrentDetails(`**${status}** with ${received} kobo received.`);
-  return { status };
+  rail.askForOperator(); // nothing waits any more: a request is taken back
+  setCurrentDetails(`**${progress.status}** with ${progress.amountReceived} kobo received.`);
+  return { status: progress.status };
 }
 
-/** The next credit, or undefined when the window closes or the payment ends first. */
-async function nextCredit(
-  inbox: CreditReceived[],
-  expiresAt: string,
-  hasEnded: () => boolean,
-): Promise<CreditReceived | undefined> {
-  await condition(() => inbox.length > 0 || hasEnded(), Math.max(1, Date.parse(expiresAt) - Date.now()));
-  return inbox.shift();
-}
-
-function waitingFor(input: PaymentInput, status: string, received: number): string {
-  return [
-    `**${status}**: waits for money until ${input.expiresAt}.`,
-    '',
-    '| | kobo |',
-    '|---|---|',
-    `| to be credited | ${input.amount} |`,
-    `| received so far | ${received} |`,
-  ].join('\n');
+async function doStep(
+  input: PaymentInput,
+  step: Exclude<PaymentStep, { do: 'wait' | 'end' }>,
+  isToBeSetAside: boolean,
+): Promise<PaymentProgress> {
+  if (step.do === 'expire') return await expirePayment(input);
+  if (step.do === 'closeAccount') return await closePaymentAccount(input);
+  const credit = { inboundCreditId: step.inboundCreditId };
+  return isToBeSetAside ? await setCreditAside(input, credit) : await applyCredit(input, credit);
 }

@@ -1,11 +1,27 @@
 // The rules of a review case as pure functions: which decision is refused before anything is read and in what words, and
 // what an earlier attempt to send the money back means for the next.
 import type { RailWord } from '../bankTransfer/decide.ts';
-import { REVIEW_ACTIONS, type ReviewAction, type ReviewDecision } from './messages.ts';
+import type { ReviewAction, ReviewDecision } from './messages.ts';
 
-/** What can be asked about a case of this reason. A break holds no money, so nothing of it can be credited or sent. */
+/** Cases that hold no money: nothing of them can be credited, sent back or kept. */
+const WITHOUT_MONEY: Readonly<Record<string, { choices: readonly ReviewAction[]; because: string }>> = {
+  reconciliation_break: {
+    choices: ['settled'],
+    because:
+      'this case is a break between the rail’s statement and the books. It holds no money that could be credited, sent back or kept; put right what is behind it, each side in its own way, and then say so.',
+  },
+  credit_unconfirmed: {
+    choices: ['retry', 'settled'],
+    because:
+      'the rail did not confirm this credit, so nothing was posted. The case holds no money that could be credited, sent back or kept; ask the rail again, or say with what it was settled.',
+  },
+};
+
+const WITH_MONEY: readonly ReviewAction[] = ['credit', 'send_back', 'keep'];
+
+/** What can be asked about a case of this reason. */
 export function choicesOf(reason: string): readonly ReviewAction[] {
-  return REVIEW_ACTIONS.filter((action) => (action === 'settled') === (reason === 'reconciliation_break'));
+  return WITHOUT_MONEY[reason]?.choices ?? WITH_MONEY;
 }
 
 /** What the search attribute `Attention` says while a case of this reason is open. */
@@ -18,9 +34,8 @@ export function refuseAction(reason: string, action: unknown): string | null {
   const choices = choicesOf(reason);
   if (choices.some((choice) => choice === action)) return null;
   const asked = `action must be ${choices.length === 1 ? '' : 'one of '}${choices.join(', ')}`;
-  return reason === 'reconciliation_break'
-    ? `${asked}: this case is a break between the rail’s statement and the books. It holds no money that could be credited, sent back or kept; put right what is behind it, each side in its own way, and then say so.`
-    : `${asked}.`;
+  const because = WITHOUT_MONEY[reason]?.because;
+  return because === undefined ? `${asked}.` : `${asked}: ${because}`;
 }
 
 /** Why a decision is refused; null when it may be tried. */
@@ -38,7 +53,7 @@ export function refuseDecision(
   if (typeof operator !== 'string' || operator.trim() === '') return 'operator must say who decides.';
   if (evidence !== undefined && typeof evidence !== 'string') return 'evidence must be a text.';
   if (action === 'settled' && (evidence ?? '').trim() === '')
-    return 'evidence must say what the break was put right with: the bank’s ticket, a transaction, a statement.';
+    return 'evidence must say what it was settled with: the bank’s ticket, a transaction, a statement.';
   return null;
 }
 

@@ -7,7 +7,8 @@ const CHOICES: Record<ReviewAction, string> = {
   credit: 'into the wallet that it came for, or into `walletId`',
   send_back: 'to the bank account that it came from',
   keep: 'as unclaimed money, when nobody can say whose it is',
-  settled: 'what is behind it was put right; `evidence` says with what. Posts nothing',
+  settled: 'nothing is open any more; `evidence` says what it was settled with. Posts nothing',
+  retry: 'ask the rail again; if it confirms the credit now, it is taken in as if it had just come',
 };
 
 const FAILURES: Record<NonNullable<ReviewCaseStanding['failure']>, string> = {
@@ -28,12 +29,11 @@ const BREAKS: Record<string, string> = {
 /** `paidAfterAll`: the rail now says that the last attempt, which is thought to have failed, was paid. */
 export function describeCase(input: ReviewCaseInput, standing: ReviewCaseStanding, paidAfterAll: boolean): string {
   const choices = choicesOf(input.reason);
-  const example =
-    standing.break === null
-      ? '{"action": "credit", "reason": "the customer called", "operator": "you"}'
-      : '{"action": "settled", "reason": "the bank booked it back", "evidence": "ticket 1234", "operator": "you"}';
+  const example = choices.includes('settled')
+    ? '{"action": "settled", "reason": "the bank booked it back", "evidence": "ticket 1234", "operator": "you"}'
+    : '{"action": "credit", "reason": "the customer called", "operator": "you"}';
   return [
-    ...(standing.break === null ? describeMoney(input, standing, paidAfterAll) : describeBreak(standing.break)),
+    ...describe(input, standing, paidAfterAll),
     '',
     `Send the update **decide** with ${choices.length === 1 ? 'this action' : 'one of these actions'}:`,
     '',
@@ -45,6 +45,21 @@ export function describeCase(input: ReviewCaseInput, standing: ReviewCaseStandin
     example,
     '```',
   ].join('\n');
+}
+
+function describe(input: ReviewCaseInput, standing: ReviewCaseStanding, paidAfterAll: boolean): string[] {
+  if (standing.break !== null) return describeBreak(standing.break);
+  return input.reason === 'credit_unconfirmed'
+    ? describeUnconfirmed(input)
+    : describeMoney(input, standing, paidAfterAll);
+}
+
+function describeUnconfirmed({ amount, walletId, transferId }: ReviewCaseInput): string[] {
+  return [
+    '**Needs attention: review** (credit_unconfirmed)',
+    '',
+    `The rail reported ${amount} kobo${walletId === undefined ? '' : ` for ${walletId}`}, and did not confirm them. Nothing was posted, and this case holds no money. Ask the bank in writing whether the money came; its session id: \`npm run cli -- reviews show ${transferId}\`.`,
+  ];
 }
 
 function describeMoney(

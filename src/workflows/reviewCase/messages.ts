@@ -1,5 +1,5 @@
-// The messages of a review case: money in suspense waits for an operator to say where it belongs, or a reconciliation
-// break waits for one to say that it is put right.
+// The messages of a review case: money in suspense waits for an operator to say where it belongs, a reconciliation break waits
+// for one to say that it is put right, or a credit that the rail did not confirm waits for one to say what became of it.
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import { type BankTransferInput, railReported } from '../bankTransfer/messages.ts';
@@ -15,11 +15,10 @@ export interface ReviewCaseResult {
 
 /**
  * `credit`: into a wallet. `send_back`: to the account that it came from. `keep`: as unclaimed money, when nobody can say
- * whose it is. `settled`: what is behind a reconciliation break is put right; posts nothing, and goes with no other case.
+ * whose it is. Of cases that hold no money, `settled`: nothing is open any more; posts nothing. `retry`: the rail is asked again
+ * for a credit that it did not confirm, and the credit is taken in if it does now.
  */
-export type ReviewAction = 'credit' | 'send_back' | 'keep' | 'settled';
-
-export const REVIEW_ACTIONS: readonly ReviewAction[] = ['credit', 'send_back', 'keep', 'settled'];
+export type ReviewAction = 'credit' | 'send_back' | 'keep' | 'settled' | 'retry';
 
 /** Where a case stands in the books. */
 export interface ReviewCaseStanding {
@@ -54,7 +53,7 @@ export interface ReviewDecision {
   reason: string;
   /** Who decides. */
   operator: string;
-  /** What it rests on, for example the bank’s ticket. A break is not settled without. */
+  /** What it rests on, for example the bank’s ticket. A case is not settled without. */
   evidence?: string;
 }
 

@@ -1,0 +1,137 @@
+// A worker process that is told to end while it waits for somebody else's lock: it ends by its own limit, and what it had under way
+// goes on in the next one. The locks are held until it is gone.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { connect, type Sql } from '../../src/database.ts';
+import { requireUuid } from '../../src/ids.ts';
+import { walletAccount } from '../../src/ledger/chart.ts';
+import { PROCESS_STOP_MAX_MS, RAIL_CALL_MAX_MS, WORKER_FORCE_MS, WORKER_GRACE_MS } from '../../src/timeLimits.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { testStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
+const SHUTDOWN = new URL('../../src/shutdown.ts', import.meta.url).href;
+
+let api: TestApi;
+let connection: Connection;
+let temporal: Client;
+const processes: ChildProcess[] = [];
+
+beforeAll(async () => {
+  api = await startTestApi();
+  connection = await Connection.connect({ address: testStack().temporalAddress });
+  temporal = new Client({ connection });
+});
+
+afterAll(async () => {
+  for (const one of processes) if (one.exitCode === null && one.signalCode === null) one.kill('SIGKILL');
+  await connection.close();
+  await api.close();
+});
+
+function startWorkerProcess(): ChildProcess {
+  const { config } = api.services;
+  const worker = spawn(process.execPath, [WORKER], {
+    stdio: 'ignore',
+    env: {
+      ...process.env,
+      DATABASE_URL: config.databaseUrl,
+      TEMPORAL_ADDRESS: config.temporal.address,
+      TEMPORAL_TASK_QUEUE: config.temporal.taskQueue,
+      MANILLA_KEYS: `test:${Buffer.alloc(32, 7).toString('base64url')}`,
+      SANDBOX_RAIL_CALLBACK_URL: config.sandboxRail.callbackUrl,
+      SCHEDULES: 'off',
+    },
+  });
+  processes.push(worker);
+  return worker;
+}
+
+/** Does the work while another connection holds what this statement locks. */
+async function whileLocked(statement: string, work: () => Promise<void>): Promise<void> {
+  const holder: Sql = connect(api.databaseUrl, { connectionsMax: 1, role: 'owner' });
+  try {
+    await holder.unsafe('BEGIN');
+    await holder.unsafe(statement);
+    await work();
+  } finally {
+    await holder.unsafe('ROLLBACK');
+    await holder.end();
+  }
+}
+
+const untilWaiting = (query: string) =>
+  until('the worker to wait for the lock', async () => {
+    const found = await api.sql`
+      SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE ${query}`;
+    return found.length > 0;
+  });
+
+async function end(worker: ChildProcess): Promise<number | null> {
+  const exited = once(worker, 'exit');
+  worker.kill('SIGTERM');
+  const [code] = (await exited) as [number | null];
+  return code;
+}
+
+test('ends while upkeep waits for a lock, and the upkeep is done by the next worker', async () => {
+  const worker = startWorkerProcess();
+  const { taskQueue } = api.services.config.temporal;
+  const flow = await temporal.workflow.start('housekeeping', { taskQueue, workflowId: `housekeeping-${randomUUID()}` });
+  await whileLocked('LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE', async () => {
+    await untilWaiting('%idempotency_keys%');
+    expect(await end(worker)).toBe(0);
+  });
+  const next = startWorkerProcess();
+  expect(await flow.result()).toEqual({ idempotencyKeys: 0, webhookAttempts: 0 });
+  await end(next);
+}, 300_000);
+
+test('ends while a posting waits for a locked account, and the money is posted once by the next worker', async () => {
+  const worker = startWorkerProcess();
+  const wallet = await api.createWallet();
+  const body = { method: 'bank_transfer', baseAmount: 100_000, targetWalletId: wallet };
+  const { data: payment } = await api.test.money('/payments', body);
+  const { accountNumber } = payment.virtualAccount as { accountNumber: string };
+  const code = walletAccount(requireUuid('wallet', wallet));
+  await whileLocked(`SELECT FROM ledger.accounts WHERE code = '${code}' FOR UPDATE`, async () => {
+    await api.test.post('/simulations/inbound-credits', { accountNumber, amount: payment.payableAmount });
+    await untilWaiting('%ledger.post%');
+    expect(await end(worker)).not.toBeNull(); // it ended by itself, by no signal
+  });
+  const next = startWorkerProcess();
+  await until(
+    'the payment to be settled',
+    async () => (await api.test.get(`/payments/${payment.id}`)).data.status === 'settled',
+  );
+  expect(await api.balanceOf(wallet)).toBe(100_000);
+  await end(next);
+}, 300_000);
+
+test('a process whose work never ends is ended by the limit, with code 1', async () => {
+  const script = `
+    import { onShutdown } from ${JSON.stringify(SHUTDOWN)};
+    const log = { info() {}, error() {}, flush() {} };
+    onShutdown(log, () => new Promise(() => {}), 50);
+    setInterval(() => {}, 1_000_000);
+    process.stdout.write('up');`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  processes.push(child);
+  await once(child.stdout, 'data');
+  expect(await end(child)).toBe(1);
+});
+
+test('the limits fit into one another, and all of them into 25 seconds', () => {
+  expect(WORKER_GRACE_MS).toBeGreaterThanOrEqual(RAIL_CALL_MAX_MS); // no call of the rail is cut off by a deployment
+  expect(WORKER_FORCE_MS).toBeGreaterThan(WORKER_GRACE_MS);
+  expect(PROCESS_STOP_MAX_MS).toBeGreaterThan(WORKER_FORCE_MS);
+  expect(PROCESS_STOP_MAX_MS).toBeLessThan(25_000);
+});
