@@ -1,6 +1,6 @@
 // The journal: the only writer of the books. It gathers the movements of one process, posts each batch with one statement
 // (`ledger.post`), and gives every movement an outcome of its own.
-import { isContention, isOutage, type Sql, violatedUnique } from '../database.ts';
+import { isContention, isOutage, isStatementTimeout, type Sql, violatedUnique } from '../database.ts';
 import { GroupCommit } from '../groupCommit.ts';
 import type { Uuid } from '../ids.ts';
 import { journalBatchSeconds, journalBatchSize, journalMovements } from '../metrics.ts';
@@ -101,6 +101,12 @@ export type PostResult =
 /** Past this many movements a statement gains no speed and its callers wait longer. */
 const BATCH_MAX = 500;
 
+/** And past this many postings and rows. A full payout has twice as many: it is a batch by itself. */
+const BATCH_WEIGHT_MAX = 1_000;
+
+/** A movement of so many postings and rows does not stand in the way of lighter ones: it waits in a queue of its own. */
+const HEAVY_FROM = 100;
+
 /** From so many callers on, two statements at a time are better than one: one is made here while the database works on the other. */
 const SPLIT_FROM = 32;
 
@@ -112,6 +118,13 @@ const OVERTAKEN = 'ML001';
 
 const laneOf = ({ book }: Movement): string => `${book.organisationId}/${book.environment}`;
 
+/** How many postings and rows a movement has. */
+function weightOf({ transaction, rows = {} }: Movement): number {
+  let weight = transaction?.postings.length ?? 0;
+  for (const table of Object.values(rows)) weight += table.length;
+  return weight;
+}
+
 export class Journal {
   readonly #sql: Sql;
   readonly #group: GroupCommit<Movement, PostResult>;
@@ -122,6 +135,9 @@ export class Journal {
       laneOf,
       commit: (_, movements) => counted(movements, this.#commit(movements)),
       entriesMax: BATCH_MAX,
+      weightOf,
+      weightMax: BATCH_WEIGHT_MAX,
+      heavyFrom: HEAVY_FROM,
       splitFrom: SPLIT_FROM,
     });
   }
@@ -168,7 +184,8 @@ export class Journal {
     } catch (error) {
       if (isOutage(error) || isContention(error)) {
         const pause = RETRY_PAUSES_MS[attempt];
-        if (pause === undefined) throw error;
+        // Whoever asked waits no longer than a statement may take, and the repeat would hold up its lane as long again.
+        if (pause === undefined || isStatementTimeout(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, pause));
         return await this.#attempt(movements, attempt + 1); // it may have happened
       }

@@ -734,16 +734,15 @@ describe('many at once', () => {
         sides.flatMap(({ journal }, process) =>
           Array.from({ length: 64 }, async (_, caller) => {
             const results: string[] = [];
-            for (let n = 0; n < 10; n += 1) {
+            for (let n = 0; n < 40; n += 1) {
               const other = others[(caller * 7 + n * 31 + process) % others.length] as AccountCode;
-              const [from, to, amount] = n % 2 === 0 ? [hot, other, 2] : [other, hot, 1];
-              results.push((await journal.post(move(fresh.book, from, to, amount))).outcome);
+              results.push((await journal.post(move(fresh.book, hot, other, 1))).outcome);
             }
             return results;
           }),
         ),
       );
-      expect(posted.flat().filter((outcome) => outcome === 'conflict')).toEqual([]);
+      expect(new Set(posted.flat())).toEqual(new Set(['posted']));
       expect(sides.map(({ deadlocks }) => deadlocks())).toEqual([0, 0]);
       expect((await verifyLedger(fresh.owner)).findings).toEqual([]);
     } finally {
