@@ -228,6 +228,21 @@ describe('a payment by bank transfer', () => {
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('over_limit');
   });
 
+  test('that would take a wallet past the largest balance there is leaves the money in suspense', async () => {
+    const { organisationId, settlementWalletId } = flows.organisation;
+    await flows.fund(organisationId, settlementWalletId, Number.MAX_SAFE_INTEGER - 1_000);
+    const payment = await flows.createPayment(settlementWalletId, 100_000);
+    await pay(payment, payment.payableAmount, { sessionId: 'past-the-largest' });
+    expect(await untilPlaced('past-the-largest')).toBe('suspense');
+    expect(await flows.reviewCases()).toContainEqual({
+      reason: 'over_limit',
+      amount: payment.payableAmount,
+      status: 'open',
+      accountCode: 'suspense:unmatched',
+    });
+    expect(await flows.balanceOf(settlementWalletId)).toBe(Number.MAX_SAFE_INTEGER - 1_000);
+  });
+
   test('is never doubled by credits that race its expiry: each kobo is in exactly one place', async () => {
     const wallet = await flows.createWallet();
     const payments = await Promise.all(Array.from({ length: 6 }, () => flows.createPayment(wallet, 10_000)));

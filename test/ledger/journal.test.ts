@@ -2,7 +2,7 @@
 // however often it is sent, whoever else writes, and whenever the connection dies.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Sql } from '../../src/database.ts';
+import { connect, isOutage, type Sql } from '../../src/database.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { type BatchColumns, batchColumns } from '../../src/ledger/batch.ts';
 import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
@@ -293,6 +293,23 @@ describe('the rules of the books', () => {
     await expectPosted(books.journal.post(move(books.book, RAIL, wallet, 60, { rules: 'credit_exempt' })));
     expect(await balanceOf(books, wallet)).toBe(60);
   });
+
+  test.each(['enforced', 'credit_exempt'] as const)(
+    'no wallet gets more than can be read exactly, whatever its limits: rules %s',
+    async (rules) => {
+      const wallet = await newWallet(books, { balance: Number.MAX_SAFE_INTEGER - 10 });
+      const limitAmount = Number.MAX_SAFE_INTEGER;
+      const over = refusal('WALLET_TIER1_LIMIT_EXCEEDED', wallet, {
+        limit: 'balance',
+        limitAmount,
+        attemptedAmount: limitAmount + 1,
+      });
+      expect(await books.journal.post(move(books.book, RAIL, wallet, 11, { rules }))).toEqual(over);
+      await expectPosted(books.journal.post(move(books.book, RAIL, wallet, 10, { rules })));
+      await expectPosted(books.journal.post(move(books.book, wallet, RAIL, limitAmount, { rules })));
+      expect(await balanceOf(books, wallet)).toBe(0);
+    },
+  );
 
   test('coming back excuses the side that gets the money only', async () => {
     const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books)];
@@ -872,11 +889,14 @@ describe('a posting is for ever', () => {
     await expect(books.owner.unsafe(statement)).rejects.toThrow('is append-only: post a reversing transaction instead');
   });
 
-  test('the database itself refuses a balance below zero', async () => {
+  test.each([
+    ['below zero', -1],
+    ['that JavaScript cannot read', '9007199254740992'],
+  ])('the database itself refuses a balance %s', async (_, balance) => {
     const wallet = await newWallet(books, { balance: 1 });
-    await expect(books.owner`UPDATE ledger.accounts SET balance = -1 WHERE code = ${wallet}`).rejects.toMatchObject({
-      constraint_name: 'balance_not_negative',
-    });
+    await expect(
+      books.owner`UPDATE ledger.accounts SET balance = ${balance} WHERE code = ${wallet}`,
+    ).rejects.toMatchObject({ constraint_name: 'balance_in_range' });
   });
 
   test('an environment that is none has no book, whichever way it is asked for', async () => {
@@ -892,6 +912,50 @@ describe('a posting is for ever', () => {
       SELECT (SELECT count(*) FROM ledger.accounts WHERE environment = 'tset') AS accounts,
              (SELECT count(*) FROM ledger.transactions WHERE environment = 'tset') AS transactions`;
     expect(found).toEqual({ accounts: 0, transactions: 0 });
+  });
+});
+
+describe('when a row stays locked', () => {
+  test.each([
+    ['restless', '9s'],
+    ['patient', '0'],
+  ] as const)('a statement of a %s pool may take: %s', async (temper, limit) => {
+    const pool = connect(books.url, { connectionsMax: 1, temper });
+    expect(await pool`SHOW statement_timeout`).toMatchObject([{ statementTimeout: limit }]);
+    await pool.end();
+  });
+
+  test('callers hear of an outage, no backend goes on waiting, and afterwards each movement is posted once', async () => {
+    const CONNECTIONS_MAX = 3;
+    const pool = connect(books.url, { connectionsMax: CONNECTIONS_MAX, temper: 'restless', statementTimeoutMs: 200 });
+    const journal = new Journal(pool);
+    const [wallet, other] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
+    const held = await holdAccount(wallet);
+    const movements = Array.from({ length: 64 }, () => move(books.book, wallet, other, 1));
+    let most = 0;
+    let calling = true;
+    const watcher = (async () => {
+      while (calling) most = Math.max(most, (await waitingBackends()).length);
+    })();
+    const errors: unknown[] = [];
+    await Promise.all(
+      movements.map(async (movement) => {
+        for (let attempt = 0; attempt < 4; attempt += 1) {
+          await journal.post(movement).catch((error: unknown) => errors.push(error));
+        }
+      }),
+    );
+    await until('no backend to wait', async () => (await waitingBackends()).length === 0);
+    calling = false;
+    await watcher;
+    expect(errors).toHaveLength(4 * 64);
+    expect(errors.filter((error) => !isOutage(error))).toEqual([]);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(CONNECTIONS_MAX);
+    await held.release();
+    for (const movement of movements) await expectPosted(journal.post(movement));
+    expect([await balanceOf(books, wallet), await balanceOf(books, other)]).toEqual([936, 64]);
+    await pool.end();
   });
 });
 
