@@ -228,21 +228,6 @@ describe('a payment by bank transfer', () => {
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('over_limit');
   });
 
-  test('that would take a wallet past the largest balance there is leaves the money in suspense', async () => {
-    const { organisationId, settlementWalletId } = flows.organisation;
-    await flows.fund(organisationId, settlementWalletId, Number.MAX_SAFE_INTEGER - 1_000);
-    const payment = await flows.createPayment(settlementWalletId, 100_000);
-    await pay(payment, payment.payableAmount, { sessionId: 'past-the-largest' });
-    expect(await untilPlaced('past-the-largest')).toBe('suspense');
-    expect(await flows.reviewCases()).toContainEqual({
-      reason: 'over_limit',
-      amount: payment.payableAmount,
-      status: 'open',
-      accountCode: 'suspense:unmatched',
-    });
-    expect(await flows.balanceOf(settlementWalletId)).toBe(Number.MAX_SAFE_INTEGER - 1_000);
-  });
-
   test('is never doubled by credits that race its expiry: each kobo is in exactly one place', async () => {
     const wallet = await flows.createWallet();
     const payments = await Promise.all(Array.from({ length: 6 }, () => flows.createPayment(wallet, 10_000)));
@@ -331,6 +316,24 @@ describe('money to an account number', () => {
     await flows.credit(String(data.accountNumber), 90_000_000, { sessionId: 'to-settlement' });
     expect(await untilPlaced('to-settlement')).toBe('posted');
     expect(await flows.balanceOf(settlementWalletId)).toBe(90_000_000);
+  });
+
+  test('that would take a wallet past the largest balance there is waits for a person', async () => {
+    const { organisationId, settlementWalletId } = flows.organisation;
+    const nearlyFull = Number.MAX_SAFE_INTEGER - 1_000;
+    const held = await flows.balanceOf(settlementWalletId);
+    await flows.fund(organisationId, settlementWalletId, nearlyFull - held);
+    const { data } = await flows.test.get(`/wallets/${settlementWalletId}/deposit-account`);
+    await flows.credit(String(data.accountNumber), 70_001, { sessionId: 'deposit-past-it' });
+    expect(await untilPlaced('deposit-past-it')).toBe('suspense');
+    const payment = await flows.createPayment(settlementWalletId, 100_000);
+    await pay(payment, payment.payableAmount, { sessionId: 'payment-past-it' });
+    expect(await untilPlaced('payment-past-it')).toBe('suspense');
+    const cases = await flows.reviewCases();
+    for (const amount of [70_001, payment.payableAmount]) {
+      expect(cases).toContainEqual({ reason: 'over_limit', amount, status: 'open', accountCode: 'suspense:unmatched' });
+    }
+    expect(await flows.balanceOf(settlementWalletId)).toBe(nearlyFull);
   });
 });
 
