@@ -1,7 +1,7 @@
 // The connection to Postgres. Money never moves inside a JavaScript transaction callback (docs/decisions/0001): each
 // movement is one statement, so a pool of plain connections is all that is needed.
 import postgres from 'postgres';
-import { createSockets, IDLE_SECONDS } from './databaseSocket.ts';
+import { createSockets, IDLE_SECONDS, STATEMENT_MAX_MS } from './databaseSocket.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 
@@ -26,10 +26,11 @@ interface PoolOptions {
   role?: 'application' | 'owner';
   /**
    * `restless`: a connection whose server has been silent for ten seconds is given up, so that a hung server or network
-   * blocks nobody for long after. `patient`: for statements that may take their time, of upkeep and of the command line.
+   * blocks nobody for long after, and the database ends a statement shortly before. `patient`: for statements that may take
+   * their time, of upkeep and of the command line.
    */
   temper?: 'restless' | 'patient';
-  /** Statements that run longer are ended by the database. For looks that nobody's money waits for. */
+  /** Statements that run longer are ended by the database. A restless pool has a limit of its own (`STATEMENT_MAX_MS`). */
   statementTimeoutMs?: number;
 }
 
@@ -46,6 +47,8 @@ const BY_INDEX = {
 
 /** Opens a pool. Call `sql.end()` when done. Connections are made when first needed. */
 export function connect(url: string, options: PoolOptions): Sql {
+  const statementTimeoutMs =
+    options.statementTimeoutMs ?? (options.temper === 'restless' ? STATEMENT_MAX_MS : undefined);
   return postgres(url, {
     max: options.connectionsMax,
     transform: { column: { from: postgres.toCamel } },
@@ -57,7 +60,7 @@ export function connect(url: string, options: PoolOptions): Sql {
       application_name: 'manilla',
       ...(options.role === 'owner' ? {} : { role: APPLICATION_ROLE }),
       ...(options.durability === 'volatile' ? { synchronous_commit: 'off', ...BY_INDEX } : {}),
-      ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
+      ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
     },
     onnotice: () => {},
   });
@@ -67,15 +70,23 @@ export function connect(url: string, options: PoolOptions): Sql {
 const reconnectPauseSeconds = (failures: number): number =>
   (0.5 + Math.random() / 2) * Math.min(3 ** failures / 100, 1);
 
-/** True when the database could not be reached or went away: the caller may try again; what was sent may have happened. */
+/**
+ * True when the database could not be reached, went away or took too long: the caller may try again; what was sent may have
+ * happened.
+ */
 export function isOutage(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return (
     typeof code === 'string' &&
     (/^(ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)/.test(code) ||
       /^CONNECT(ION)?_/.test(code) ||
-      /^(08|57P0|53)/.test(code))
+      /^(08|57P0|57014|53)/.test(code))
   );
+}
+
+/** True when the database ended the statement because of `statement_timeout`: nothing of it was written. */
+export function isStatementTimeout(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '57014';
 }
 
 /** True for a lock conflict that Postgres resolved by ending one side; nothing was written and a repeat may pass. */

@@ -12,6 +12,14 @@ export const IDLE_SECONDS = 8;
  * any caller waits for a request: nobody hears the answer any more.
  */
 const SILENCE_MAX_MS = 10_000;
+
+/**
+ * Past this, the database ends a statement by itself (`statement_timeout`). A backend that waits for a lock does not notice that
+ * its client is gone: without a limit it would wait on and hold one of the server's connections, and every repeat another one.
+ * Longer than a request may take (8 s, src/api/middleware/answer.ts), so nobody waits for what is ended; shorter than the
+ * silence after which the socket is given up, so that the connection is kept and its statement is known to have done nothing.
+ */
+export const STATEMENT_MAX_MS = 9_000;
 const LOOK_EVERY_MS = 500;
 
 /** What the driver tells of the server: one of several hosts, or a socket file. */

@@ -60,7 +60,10 @@ export const CATALOG = {
   BANK_TRANSFER_ENDED: [409, 'The transfer has ended in a way that rules this out; details say how it stands.'],
   EXTERNAL_REFERENCE_TAKEN: [409, 'Another wallet has this externalReference; details name it.'],
   WALLET_KYC_REQUIRED: [422, 'The wallet has not reached tier1. Submit its KYC details first.'],
-  WALLET_TIER1_LIMIT_EXCEEDED: [422, 'The amount passes a tier1 limit of the wallet; details say which.'],
+  WALLET_TIER1_LIMIT_EXCEEDED: [
+    422,
+    'The amount passes a limit of the wallet (of tier1, or the largest balance there is); details say which.',
+  ],
   WALLET_INSUFFICIENT_FUNDS: [422, 'The balance of the wallet is too low.'],
   WALLET_FROZEN: [422, 'The wallet is frozen: no money moves until it is unfrozen.'],
   WALLET_CLOSED: [422, 'The wallet is closed and accepts no new movement.'],

@@ -1,10 +1,11 @@
 // Group commit: while statements are in flight, the calls that arrive are collected, and the next statement carries them
 // all. A lone caller never waits for company; many callers share one round trip and one disk flush. Entries of different
-// lanes share no statement and do not wait for each other.
+// lanes share no statement and do not wait for each other; nor do light entries of a lane wait for its heavy ones.
 import { setImmediate as turn } from 'node:timers/promises';
 
 interface Waiting<Entry, Result> {
   entry: Entry;
+  weight: number;
   resolve: (result: Result) => void;
   reject: (reason: unknown) => void;
 }
@@ -15,6 +16,15 @@ export interface GroupCommitOptions<Entry, Result> {
   /** Answers each entry, in order; when it throws, every entry of that batch fails with the same error. */
   commit: (lane: string, entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>;
   entriesMax: number;
+  /** How much work an entry is. Without it each is 1. */
+  weightOf?: (entry: Entry) => number;
+  /** The most weight in a batch. An entry that is heavier goes alone. */
+  weightMax?: number;
+  /**
+   * Entries from this weight on have a queue of their own in their lane, of which one batch at a time is under way, beside the
+   * batches of the lighter ones: those wait for one heavy batch in the database at most, and not for all that came before them.
+   */
+  heavyFrom?: number;
   /**
    * How many make two batches better than one, which a lane then has under way at a time: one is made and answered here
    * while the database works on the other. Without it there is one at a time.
@@ -25,6 +35,9 @@ export interface GroupCommitOptions<Entry, Result> {
 /** What waits and what is in flight. A lane is here as long as it has either. */
 interface Lane<Entry, Result> {
   name: string;
+  /** What the lane is known by here: a heavy one has the name of the light one beside it. */
+  key: string;
+  isHeavy: boolean;
   waiting: Waiting<Entry, Result>[];
   /** Entries of the batches in flight. */
   underWay: number;
@@ -42,26 +55,42 @@ export class GroupCommit<Entry, Result> {
   /** Adds an entry to the next batch of its lane and resolves with its own result. */
   add(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const name = this.#options.laneOf(entry);
-      const known = this.#lanes.get(name);
-      const lane = known ?? { name, waiting: [], underWay: 0, batches: 0 };
-      lane.waiting.push({ entry, resolve, reject });
-      if (known === undefined) this.#lanes.set(name, lane);
+      const { laneOf, weightOf, heavyFrom = Number.POSITIVE_INFINITY } = this.#options;
+      const name = laneOf(entry);
+      const weight = weightOf?.(entry) ?? 1;
+      const isHeavy = weight >= heavyFrom;
+      const key = isHeavy ? `${name} heavy` : name;
+      const known = this.#lanes.get(key);
+      const lane = known ?? { name, key, isHeavy, waiting: [], underWay: 0, batches: 0 };
+      lane.waiting.push({ entry, weight, resolve, reject });
+      if (known === undefined) this.#lanes.set(key, lane);
       // A lane without a batch that is known is about to send one.
       if (known === undefined || lane.batches > 0) this.#sendWhatMay(lane);
     });
   }
 
-  /** Everybody in one batch, or in two halves from `splitFrom` on. */
+  /** Everybody in one batch, or in two halves from `splitFrom` on, as far as they fit. */
   #sendWhatMay(lane: Lane<Entry, Result>): void {
     const { entriesMax, splitFrom = Number.POSITIVE_INFINITY } = this.#options;
     const everybody = lane.waiting.length + lane.underWay;
-    const batchesMax = everybody < splitFrom ? 1 : 2;
+    const batchesMax = everybody < splitFrom || lane.isHeavy ? 1 : 2;
     const share = Math.min(Math.ceil(everybody / batchesMax), entriesMax);
     while (lane.batches < batchesMax && lane.waiting.length > 0) {
       if (lane.batches > 0 && lane.waiting.length < share) return; // more are to come
-      void this.#send(lane, lane.waiting.splice(0, share));
+      void this.#send(lane, lane.waiting.splice(0, this.#fitting(lane, share)));
     }
+  }
+
+  /** How many of the first so many that wait are no heavier than a batch may be: one at least. */
+  #fitting({ waiting }: Lane<Entry, Result>, most: number): number {
+    const { weightMax = Number.POSITIVE_INFINITY } = this.#options;
+    let weight = waiting[0]?.weight ?? 0;
+    let count = 1;
+    for (; count < Math.min(most, waiting.length); count += 1) {
+      weight += waiting[count]?.weight ?? 0;
+      if (weight > weightMax) break;
+    }
+    return count;
   }
 
   async #send(lane: Lane<Entry, Result>, batch: Waiting<Entry, Result>[]): Promise<void> {
@@ -74,7 +103,7 @@ export class GroupCommit<Entry, Result> {
     // take turns with a small one. Whoever was alone has nobody to wait for.
     if (lane.batches === 0 && (batch.length > 1 || lane.waiting.length > 0)) await turn();
     this.#sendWhatMay(lane);
-    if (lane.batches === 0) this.#lanes.delete(lane.name);
+    if (lane.batches === 0) this.#lanes.delete(lane.key);
   }
 
   async #settle(lane: string, batch: Waiting<Entry, Result>[]): Promise<void> {

@@ -72,7 +72,7 @@ export const journalBatchSize = new Histogram({
 
 export const journalBatchSeconds = new Histogram({
   name: 'manilla_journal_batch_duration_seconds',
-  help: 'Time of one posting statement: ok, again (not all of it could be posted, each movement is posted by itself) or failed.',
+  help: 'Time of one posting statement: ok or failed.',
   labelNames: ['outcome'],
   buckets: STATEMENT_SECONDS,
   registers,
@@ -80,11 +80,12 @@ export const journalBatchSeconds = new Histogram({
 
 export const journalMovements = new Counter({
   name: 'manilla_journal_movements_total',
-  help: 'Movements by outcome (posted, duplicate, refused, conflict, failed); code says why one was refused.',
+  help: 'Movements by outcome (posted, duplicate, duplicate_differs, refused, conflict, failed); code says why one was refused.',
   labelNames: ['outcome', 'code'],
   registers,
 });
-for (const outcome of ['posted', 'duplicate', 'conflict', 'failed']) journalMovements.inc({ outcome, code: 'none' }, 0);
+for (const outcome of ['posted', 'duplicate', 'duplicate_differs', 'conflict', 'failed'])
+  journalMovements.inc({ outcome, code: 'none' }, 0);
 
 export const outboxMessages = new Counter({
   name: 'manilla_outbox_messages_total',

@@ -9,11 +9,12 @@ interface Batch {
   fail: () => void;
 }
 
-/** A group whose batches wait for an answer; entries are named `lane:name`. */
-function gathering(options: { entriesMax?: number; splitFrom?: number } = {}) {
+/** A group whose batches wait for an answer; entries are named `lane:name`, or `lane:name:weight`. */
+function gathering(options: { entriesMax?: number; splitFrom?: number; weightMax?: number; heavyFrom?: number } = {}) {
   const batches: Batch[] = [];
   const group = new GroupCommit<string, string>({
     laneOf: (entry) => entry.split(':')[0] as string,
+    weightOf: (entry) => Number(entry.split(':')[2] ?? 1),
     commit: (_, entries) =>
       new Promise((resolve, reject) => {
         batches.push({
@@ -72,6 +73,33 @@ test('no batch is larger than entriesMax', async () => {
     expect(batch(position).entries).toHaveLength(size);
     batch(position).answer();
   }
+});
+
+test('no batch is heavier than weightMax, but for an entry that is so by itself', async () => {
+  const { add, batch, sizes } = gathering({ weightMax: 10 });
+  void add('a:first', 'a:1:4', 'a:2:6', 'a:3:1', 'a:4:25', 'a:5:10', 'a:6:3');
+  const expected = [['a:first'], ['a:1:4', 'a:2:6'], ['a:3:1'], ['a:4:25'], ['a:5:10'], ['a:6:3']];
+  for (const [position, entries] of expected.entries()) {
+    await until('a batch', () => sizes().length > position);
+    expect(batch(position).entries).toEqual(entries);
+    batch(position).answer();
+  }
+});
+
+test('light entries do not wait for the heavy ones of their lane, which go one batch at a time', async () => {
+  const { add, batch, batches, sizes } = gathering({ weightMax: 10, heavyFrom: 8, splitFrom: 4 });
+  const heavy = Array.from({ length: 20 }, (_, n) => `a:h${n}:9`);
+  void add(...heavy);
+  expect(batches.map(({ entries }) => entries)).toEqual([['a:h0:9']]);
+  const [light] = add('a:light');
+  expect(batch(1).entries).toEqual(['a:light']); // beside the heavy one
+  batch(1).answer();
+  expect(await light).toBe('A:LIGHT');
+  batch(0).answer();
+  await until('the next heavy one', () => sizes().length === 3);
+  expect(batch(2).entries).toEqual(['a:h1:9']);
+  void add('a:again');
+  expect(batch(3).entries).toEqual(['a:again']);
 });
 
 test('from splitFrom on there are two batches under way, of half of everybody each', async () => {

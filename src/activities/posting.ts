@@ -46,10 +46,12 @@ export async function untilDecided<Result>(
   async function mayPost(movement: Movement): Promise<Posted> {
     const result = await post(journal, movement);
     if (result.outcome === 'refused') return result;
-    if (result.outcome !== 'duplicate') return { outcome: result.outcome === 'posted' ? 'posted' : 'overtaken' };
-    // An earlier attempt posted it, and reading again shows so. A second time, the rows contradict the books.
+    if (result.outcome === 'posted') return { outcome: 'posted' };
+    if (result.outcome === 'conflict') return { outcome: 'overtaken' };
+    // An earlier attempt posted it, perhaps after another decision, and reading again shows so. A second time, the rows
+    // contradict the books.
     const key = movement.transaction?.key ?? '';
-    if (duplicates.has(key)) refuse(movement, { code: 'DUPLICATE', account: null });
+    if (duplicates.has(key)) refuse(movement, { code: result.outcome.toUpperCase(), account: null });
     duplicates.add(key);
     return { outcome: 'overtaken' };
   }

@@ -3,8 +3,9 @@ import { ApiError, notFound } from '../errors.ts';
 import { walletOf } from '../ledger/chart.ts';
 import type { PostResult } from '../ledger/journal.ts';
 
-/** Throws the refusal of a movement by a rule of the books. */
+/** Throws the refusal of a movement by a rule of the books, and the fault of a business key that stands for another one. */
 export function throwRefusal(result: PostResult): void {
+  if (result.outcome === 'duplicate_differs') throw new Error('a business key was posted before with other postings');
   if (result.outcome !== 'refused') return;
   if (result.code === 'IDEMPOTENCY_IN_PROGRESS') throw new ApiError(result.code);
   const walletId = result.account === null ? null : walletOf(result.account);

@@ -1,6 +1,6 @@
-// A batch of movements as the columns that `ledger.post` and `ledger.post_all` take (migration 0003 says what each means, 0011
-// what `changes` are): arrays of texts and numbers, one slot each, positions counting from 1. They are written here as
-// Postgres reads arrays: the driver knows less of the values and needs three times as long, which a busy journal feels.
+// A batch of movements as the columns that `ledger.post` takes (migration 0019 says what each means): arrays of texts and
+// numbers, one slot each, positions counting from 1. They are written here as Postgres reads arrays: the driver knows less of
+// the values and needs three times as long, which a busy journal feels.
 import { isoTime } from '../isoTime.ts';
 import { type AccountCode, type AccountKind, accountKind } from './chart.ts';
 import type { Movement } from './journal.ts';

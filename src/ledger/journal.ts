@@ -1,6 +1,6 @@
 // The journal: the only writer of the books. It gathers the movements of one process, posts each batch with one statement
-// (`ledger.post_all`, or `ledger.post` where not all of it can be posted), and gives every movement an outcome of its own.
-import { isContention, isOutage, type Sql, violatedUnique } from '../database.ts';
+// (`ledger.post`), and gives every movement an outcome of its own.
+import { isContention, isOutage, isStatementTimeout, type Sql, violatedUnique } from '../database.ts';
 import { GroupCommit } from '../groupCommit.ts';
 import type { Uuid } from '../ids.ts';
 import { journalBatchSeconds, journalBatchSize, journalMovements } from '../metrics.ts';
@@ -8,7 +8,7 @@ import type { Book } from '../money.ts';
 import { currentTraceparent } from '../tracing.ts';
 import { batchColumns } from './batch.ts';
 import type { AccountCode } from './chart.ts';
-import { POST_ALL, POST_EACH } from './postCalls.ts';
+import { POST } from './postCalls.ts';
 import type { Posting } from './postings.ts';
 
 /** One business event in the books. */
@@ -87,17 +87,25 @@ export type RefusalCode =
 
 /**
  * What became of a movement. `posted`: it is durable. `duplicate`: its business key was posted before, or this very
- * request committed and its answer was lost; nothing changed now. `refused`: a rule of the books said no. `conflict`:
+ * request committed and its answer was lost; nothing changed now. `duplicate_differs`: its business key was posted before
+ * with other postings, so this movement was not; nothing changed now. `refused`: a rule of the books said no. `conflict`:
  * a row had been changed since it was read, or a unique value is taken; read again and decide again.
  */
 export type PostResult =
   | { outcome: 'posted' }
   | { outcome: 'duplicate' }
+  | { outcome: 'duplicate_differs' }
   | { outcome: 'refused'; code: RefusalCode; account: AccountCode | null; detail: Record<string, unknown> }
   | { outcome: 'conflict'; constraint: string | null };
 
 /** Past this many movements a statement gains no speed and its callers wait longer. */
 const BATCH_MAX = 500;
+
+/** And past this many postings and rows. A full payout has twice as many: it is a batch by itself. */
+const BATCH_WEIGHT_MAX = 1_000;
+
+/** A movement of so many postings and rows does not stand in the way of lighter ones: it waits in a queue of its own. */
+const HEAVY_FROM = 100;
 
 /** From so many callers on, two statements at a time are better than one: one is made here while the database works on the other. */
 const SPLIT_FROM = 32;
@@ -108,26 +116,28 @@ const RETRY_PAUSES_MS = [10, 100, 500];
 /** SQLSTATE of `ledger.post` for a row that somebody else changed first. */
 const OVERTAKEN = 'ML001';
 
-/** How a batch is posted: all or nothing of it (`ledger.post_all`), or each movement with an outcome of its own (`ledger.post`). */
-type Way = 'all' | 'each';
-
-/** After a batch that could not be posted whole, so many of its lane go movement by movement: where there was one, others follow. */
-const WARY_BATCHES = 16;
-
 const laneOf = ({ book }: Movement): string => `${book.organisationId}/${book.environment}`;
+
+/** How many postings and rows a movement has. */
+function weightOf({ transaction, rows = {} }: Movement): number {
+  let weight = transaction?.postings.length ?? 0;
+  for (const table of Object.values(rows)) weight += table.length;
+  return weight;
+}
 
 export class Journal {
   readonly #sql: Sql;
   readonly #group: GroupCommit<Movement, PostResult>;
-  /** Lanes that had a batch which could not be posted whole, and for how many batches that is remembered. */
-  readonly #wary = new Map<string, number>();
 
   constructor(sql: Sql) {
     this.#sql = sql;
     this.#group = new GroupCommit({
       laneOf,
-      commit: (lane, movements) => counted(movements, this.#commit(lane, movements)),
+      commit: (_, movements) => counted(movements, this.#commit(movements)),
       entriesMax: BATCH_MAX,
+      weightOf,
+      weightMax: BATCH_WEIGHT_MAX,
+      heavyFrom: HEAVY_FROM,
       splitFrom: SPLIT_FROM,
     });
   }
@@ -142,11 +152,11 @@ export class Journal {
   }
 
   /** Posts a batch. Of several movements that change one row, the first goes ahead: at most one of them can hold. */
-  async #commit(lane: string, movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
+  async #commit(movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
     const leaders = leadersOf(movements);
     const ahead = movements.filter((_, position) => leaders[position] === position);
     const results = new Map<Movement, PromiseSettledResult<PostResult>>();
-    for (const [position, result] of (await this.#attempt(lane, ahead, 0, this.#wayOf(lane))).entries()) {
+    for (const [position, result] of (await this.#attempt(ahead, 0)).entries()) {
       results.set(ahead[position] as Movement, result);
     }
     const again: Movement[] = [];
@@ -160,47 +170,31 @@ export class Journal {
       }
     }
     if (again.length > 0) {
-      for (const [position, result] of (await this.#commit(lane, again)).entries()) {
+      for (const [position, result] of (await this.#commit(again)).entries()) {
         results.set(again[position] as Movement, result);
       }
     }
     return movements.map((movement) => results.get(movement) as PromiseSettledResult<PostResult>);
   }
 
-  #wayOf(lane: string): Way {
-    const batches = this.#wary.get(lane) ?? 0;
-    if (batches === 0) return 'all';
-    if (batches === 1) this.#wary.delete(lane);
-    else this.#wary.set(lane, batches - 1);
-    return 'each';
-  }
-
-  async #attempt(
-    lane: string,
-    movements: Movement[],
-    attempt: number,
-    way: Way,
-  ): Promise<PromiseSettledResult<PostResult>[]> {
+  async #attempt(movements: Movement[], attempt: number): Promise<PromiseSettledResult<PostResult>[]> {
     try {
-      const results = await this.#send(movements, way);
+      const results = await this.#send(movements);
       return results.map((value) => ({ status: 'fulfilled', value }));
     } catch (error) {
-      if (mayPass(error)) {
+      if (isOutage(error) || isContention(error)) {
         const pause = RETRY_PAUSES_MS[attempt];
-        if (pause === undefined) throw error;
+        // Whoever asked waits no longer than a statement may take, and the repeat would hold up its lane as long again.
+        if (pause === undefined || isStatementTimeout(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, pause));
-        return await this.#attempt(lane, movements, attempt + 1, 'each'); // it may have happened
-      }
-      if (way === 'all') {
-        this.#wary.set(lane, WARY_BATCHES);
-        return await this.#attempt(lane, movements, 0, 'each');
+        return await this.#attempt(movements, attempt + 1); // it may have happened
       }
       if (movements.length > 1) {
         // One of them spoils the statement for all. Halve until it stands alone, so that it fails no neighbour.
         const middle = Math.ceil(movements.length / 2);
         return [
-          ...(await this.#attempt(lane, movements.slice(0, middle), 0, way)),
-          ...(await this.#attempt(lane, movements.slice(middle), 0, way)),
+          ...(await this.#attempt(movements.slice(0, middle), 0)),
+          ...(await this.#attempt(movements.slice(middle), 0)),
         ];
       }
       const constraint = violatedUnique(error);
@@ -211,30 +205,25 @@ export class Journal {
     }
   }
 
-  async #send(movements: Movement[], way: Way): Promise<PostResult[]> {
+  async #send(movements: Movement[]): Promise<PostResult[]> {
     journalBatchSize.observe(movements.length);
     const started = performance.now();
     let outcome = 'failed';
     try {
-      const results = await this.#statement(movements, way);
+      const results = await this.#statement(movements);
       outcome = 'ok';
       return results;
-    } catch (error) {
-      if (way === 'all' && !mayPass(error)) outcome = 'again';
-      throw error;
     } finally {
       journalBatchSeconds.observe({ outcome }, (performance.now() - started) / 1000);
     }
   }
 
-  async #statement(movements: Movement[], way: Way): Promise<PostResult[]> {
-    const { text, values } = way === 'all' ? POST_ALL : POST_EACH;
+  async #statement(movements: Movement[]): Promise<PostResult[]> {
     const { book } = movements[0] as Movement;
-    const exceptions = await this.#sql.unsafe<Exception[]>(text, values(book, batchColumns(movements)), {
+    const exceptions = await this.#sql.unsafe<Exception[]>(POST.text, POST.values(book, batchColumns(movements)), {
       prepare: true,
     });
     const results: PostResult[] = movements.map(() => ({ outcome: 'posted' }));
-    if (way === 'all') return results;
     for (const { movement, outcome, code, accountCode, detail } of exceptions) {
       results[movement - 1] =
         outcome === 'refused' ? { outcome, code, account: accountCode, detail: { ...detail } } : { outcome };
@@ -246,14 +235,11 @@ export class Journal {
 /** A movement that was not posted, as `ledger.post` answers it. `movement` counts from 1. */
 interface Exception {
   movement: number;
-  outcome: 'duplicate' | 'refused';
+  outcome: 'duplicate' | 'duplicate_differs' | 'refused';
   code: RefusalCode;
   accountCode: AccountCode | null;
   detail: object | null;
 }
-
-/** Whether the same statement may do better later. */
-const mayPass = (error: unknown): boolean => isOutage(error) || isContention(error);
 
 /** Counts what became of a batch, each outcome once for the batch. */
 async function counted(

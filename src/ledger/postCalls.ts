@@ -1,5 +1,5 @@
-// The two calls that post a batch: their texts, made once when the process starts, and the values of a batch in the order in
-// which a text numbers them.
+// The call that posts a batch: its text, made once when the process starts, and the values of a batch in the order in which the
+// text numbers them.
 import type { Book } from '../money.ts';
 import { type BatchColumns, DOCUMENT_END } from './batch.ts';
 
@@ -14,7 +14,8 @@ type Argument = [name: string, type: string, text: (columns: BatchColumns, book:
 
 const DOCUMENTS = 'documents';
 
-const BOTH: readonly Argument[] = [
+/** Posts a batch. Answers a row for each movement that was not posted. */
+export const POST: Call = call('SELECT movement, outcome, code, account_code, detail FROM ledger.post', [
   ['organisation', 'uuid', (_, book) => book.organisationId],
   ['book', 'text', (_, book) => book.environment],
   ['account_codes', 'text[]', ({ accounts }) => accounts.codes],
@@ -25,6 +26,7 @@ const BOTH: readonly Argument[] = [
   ['transaction_resources', 'text[]', ({ transactions }) => transactions.resources],
   ['transaction_reverses', 'uuid[]', ({ transactions }) => transactions.reverses],
   ['transaction_times', 'timestamptz[]', ({ transactions }) => transactions.times],
+  ['transaction_rules', 'text[]', ({ transactions }) => transactions.rules],
   ['claim_keys', 'text[]', ({ claims }) => claims.keys],
   ['claims', 'uuid[]', ({ claims }) => claims.ids],
   ['claim_fingerprints', 'text[]', ({ claims }) => claims.fingerprints],
@@ -34,28 +36,17 @@ const BOTH: readonly Argument[] = [
   ['debits', 'integer[]', ({ postings }) => postings.debits],
   ['credits', 'integer[]', ({ postings }) => postings.credits],
   ['amounts', 'bigint[]', ({ postings }) => postings.amounts],
+  ['event_movements', 'integer[]', ({ events }) => events.movements],
   ['event_ids', 'uuid[]', ({ events }) => events.ids],
   ['event_types', 'text[]', ({ events }) => events.types],
   ['event_resources', 'text[]', ({ events }) => events.resources],
   ['event_documents', DOCUMENTS, ({ events }) => events.documents],
   ['event_times', 'timestamptz[]', ({ events }) => events.times],
+  ['message_movements', 'integer[]', ({ messages }) => messages.movements],
   ['message_topics', 'text[]', ({ messages }) => messages.topics],
   ['messages', DOCUMENTS, ({ messages }) => messages.documents],
   ['resources', 'text::jsonb', ({ resources }) => resources],
-];
-
-/** All of the batch or nothing. Answers no rows. */
-export const POST_ALL: Call = call('SELECT FROM ledger.post_all', [
-  ...BOTH,
   ['account_changes', 'bigint[]', ({ accounts }) => accounts.changes],
-]);
-
-/** Each movement with an outcome of its own. Answers a row for each that was not posted. */
-export const POST_EACH: Call = call('SELECT movement, outcome, code, account_code, detail FROM ledger.post', [
-  ...BOTH,
-  ['transaction_rules', 'text[]', ({ transactions }) => transactions.rules],
-  ['event_movements', 'integer[]', ({ events }) => events.movements],
-  ['message_movements', 'integer[]', ({ messages }) => messages.movements],
 ]);
 
 function call(head: string, callArguments: readonly Argument[]): Call {

@@ -87,12 +87,16 @@ const REVIEW_REASONS: Partial<Record<RefusalCode, ReviewReason>> = {
   WALLET_TIER1_LIMIT_EXCEEDED: 'over_limit',
 };
 
-/** Null: it was not this wallet that refused, or for no reason that a credit can meet. */
+/**
+ * Null: it was not this wallet that refused, or for no reason that a credit can meet. Any account refuses a credit that would
+ * take it past the largest balance there can be, a payment's own suspense account too.
+ */
 export function reviewReasonOf(
   { code, account }: { code: RefusalCode; account: AccountCode | null },
   walletId: Uuid,
 ): ReviewReason | null {
-  return account === walletAccount(walletId) ? (REVIEW_REASONS[code] ?? null) : null;
+  const isExpected = account === walletAccount(walletId) || code === 'WALLET_TIER1_LIMIT_EXCEEDED';
+  return isExpected ? (REVIEW_REASONS[code] ?? null) : null;
 }
 
 /** Money into the wallet whose deposit account it came to. */

@@ -32,9 +32,30 @@ async function rowCounts(): Promise<unknown> {
   const [counts] = await api.sql`
     SELECT (SELECT count(*) FROM ledger.transactions) AS transactions, (SELECT count(*) FROM ledger.postings) AS postings,
            (SELECT count(*) FROM transfers) AS transfers, (SELECT count(*) FROM events) AS events,
-           (SELECT count(*) FROM outbox) AS outbox, (SELECT sum(balance)::bigint FROM ledger.accounts) AS held`;
+           (SELECT count(*) FROM outbox) AS outbox, (SELECT sum(balance)::text FROM ledger.accounts) AS held`;
   return counts;
 }
+
+describe('the largest balance there is', () => {
+  test('is not passed by a transfer, and every route reads it', async () => {
+    const { organisationId, settlementWalletId: full, test: client } = await api.createOrganisation();
+    await api.fund(organisationId, full, Number.MAX_SAFE_INTEGER - 100);
+    const payer = await api.createWallet(client, { balance: 1_000 });
+    const before = await rowCounts();
+    expect(await transfer(payer, full, 200, {}, client)).toMatchObject({
+      status: 422,
+      error: {
+        code: 'WALLET_TIER1_LIMIT_EXCEEDED',
+        details: { walletId: full, limit: 'balance', limitAmount: Number.MAX_SAFE_INTEGER },
+      },
+    });
+    expect(await rowCounts()).toEqual(before);
+    expect((await transfer(payer, full, 100, {}, client)).status).toBe(201);
+    for (const path of [`/wallets/${full}/balance`, `/wallets/${full}`, '/wallets', `/wallets/${full}/transactions`]) {
+      expect({ path, status: (await client.get(path)).status }).toEqual({ path, status: 200 });
+    }
+  });
+});
 
 describe('201', () => {
   test('moves the money at once and shows the transfer', async () => {

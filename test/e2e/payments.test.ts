@@ -317,6 +317,24 @@ describe('money to an account number', () => {
     expect(await untilPlaced('to-settlement')).toBe('posted');
     expect(await flows.balanceOf(settlementWalletId)).toBe(90_000_000);
   });
+
+  test('that would take a wallet past the largest balance there is waits for a person', async () => {
+    const { organisationId, settlementWalletId } = flows.organisation;
+    const nearlyFull = Number.MAX_SAFE_INTEGER - 1_000;
+    const held = await flows.balanceOf(settlementWalletId);
+    await flows.fund(organisationId, settlementWalletId, nearlyFull - held);
+    const { data } = await flows.test.get(`/wallets/${settlementWalletId}/deposit-account`);
+    await flows.credit(String(data.accountNumber), 70_001, { sessionId: 'deposit-past-it' });
+    expect(await untilPlaced('deposit-past-it')).toBe('suspense');
+    const payment = await flows.createPayment(settlementWalletId, 100_000);
+    await pay(payment, payment.payableAmount, { sessionId: 'payment-past-it' });
+    expect(await untilPlaced('payment-past-it')).toBe('suspense');
+    const cases = await flows.reviewCases();
+    for (const amount of [70_001, payment.payableAmount]) {
+      expect(cases).toContainEqual({ reason: 'over_limit', amount, status: 'open', accountCode: 'suspense:unmatched' });
+    }
+    expect(await flows.balanceOf(settlementWalletId)).toBe(nearlyFull);
+  });
 });
 
 test('payment.settled reaches the integrator, signed, and the signature is good', async () => {

@@ -21,6 +21,8 @@ export interface Books {
   book: Book;
   /** A journal of another process: its own connections and batches. */
   anotherJournal: (url?: string) => Journal;
+  /** The connections of another process. */
+  anotherPool: (url?: string) => Sql;
   /** Past every right and trigger, as somebody with the server in hands. */
   asSuperuser: (work: (sql: postgres.Sql) => Promise<unknown>) => Promise<void>;
   close: () => Promise<void>;
@@ -31,17 +33,19 @@ export async function openBooks(): Promise<Books> {
   const sql = connect(url, { connectionsMax: 4 });
   const owner = connect(url, { connectionsMax: 2, role: 'owner' });
   const pools = [sql, owner];
+  const anotherPool = (via = url) => {
+    const pool = connect(via, { connectionsMax: 2 });
+    pools.push(pool);
+    return pool;
+  };
   return {
     url,
     sql,
     owner,
+    anotherPool,
     journal: new Journal(sql),
     book: { organisationId: newUuid(), environment: 'test' },
-    anotherJournal: (via = url) => {
-      const pool = connect(via, { connectionsMax: 2 });
-      pools.push(pool);
-      return new Journal(pool);
-    },
+    anotherJournal: (via) => new Journal(anotherPool(via)),
     asSuperuser: async (work) => {
       const { adminDatabaseUrl } = testStack();
       const role = new URL(adminDatabaseUrl).username;

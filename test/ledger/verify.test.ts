@@ -205,7 +205,7 @@ describe('a corruption is found and named', () => {
       corrupt:
         ({ a, ids }) =>
         async (sql) => {
-          await sql`ALTER TABLE ledger.accounts DROP CONSTRAINT balance_not_negative`;
+          await sql`ALTER TABLE ledger.accounts DROP CONSTRAINT balance_in_range`;
           await sql`ALTER TABLE ledger.postings DROP CONSTRAINT postings_debit_balance_after_check`;
           await sql`UPDATE ledger.accounts SET balance = -1 WHERE code = ${a}`;
           await sql`UPDATE ledger.postings SET debit_balance_after = -1, amount = 701 WHERE transaction_id = ${ids[3]}`;

@@ -130,7 +130,7 @@ test('these are the statements of all that the service does, and of what its fun
   expect(texts.size).toBeGreaterThan(80);
   for (const inside of [
     'INSERT INTO ledger.postings ',
-    'UPDATE ledger.accounts a SET balance ',
+    'WITH moved AS ( UPDATE ledger.accounts x SET balance ',
     'INSERT INTO payments ',
   ]) {
     expect([...texts].some((text) => text.startsWith(inside))).toBe(true);

@@ -115,10 +115,9 @@ export async function tellPlans(databaseUrl: string): Promise<void> {
   for (const [setting, value] of Object.entries(settings)) {
     await administer(testStack().adminDatabaseUrl, `ALTER DATABASE ${name} SET ${setting} = '${value}'`);
   }
-  // They have plans that hold for any values, in which no value can be read.
+  // It has plans that hold for any values, in which no value can be read.
   const owner = connectTo(databaseUrl, { connectionsMax: 1, role: 'owner' });
   await owner`ALTER FUNCTION ledger.post RESET plan_cache_mode`;
-  await owner`ALTER FUNCTION ledger.post_all RESET plan_cache_mode`;
   await owner.end();
 }
 

@@ -90,8 +90,9 @@ async function post(
     outbox: [toOutbox(paidPayment(paymentInput(caller.book, settled), settled.amountReceived))],
     outcome,
   });
+  if (result.outcome === 'duplicate_differs') return false; // another wallet paid: the key is the payment's
   throwRefusal(result);
-  // The business key is the payment's, so a duplicate is ours only if our own transaction stands under it.
+  // For the same reason a duplicate is ours only if our own transaction stands under it.
   if (result.outcome !== 'duplicate') return result.outcome === 'posted';
   const { id: ours, key } = movement.transaction;
   return (await findTransactionId(services.sql, caller.book, key)) === ours;

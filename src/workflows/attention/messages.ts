@@ -52,7 +52,7 @@ export const POSTING_REFUSED = 'POSTING_REFUSED';
 
 /** What the ledger refused. Codes, account codes and amounts only: it goes into histories. */
 export interface PostingRefusal {
-  /** The ledger's code, the constraint that was broken, or `DUPLICATE`. */
+  /** The ledger's code, the constraint that was broken, `DUPLICATE` or `DUPLICATE_DIFFERS`. */
   code: string;
   /** The account that refused, where it was one. */
   account: string | null;

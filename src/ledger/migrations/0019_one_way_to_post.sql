@@ -1,0 +1,464 @@
+-- ledger.post: the one way money moves. A batch of movements goes in, and those that were not posted come back, each with its
+-- reason; no rows mean that all of them were. A movement is a transaction with its postings and everything that must be true
+-- together with it (resource rows, events, outbox messages, the idempotency outcome). It is one statement, so a lost connection
+-- leaves all of it or nothing.
+--
+-- This function replaces ledger.post (0003) and ledger.post_all (0010, 0011, 0014) and what 0015 and 0016 changed in them. It has
+-- the name and the arguments of the old ledger.post, so a process of the version before can go on: it finds no ledger.post_all
+-- and asks ledger.post, as after any other failure.
+--
+-- A batch is of one book: every table that is read or written here is met by its organisation, so that a distributed database
+-- can run the whole of it where the organisation lives. It comes as columns: arrays of one length, one slot each, positions
+-- counting from 1 (src/ledger/batch.ts makes them).
+--   accounts     what the postings name, by code, in the order in which everybody locks them; `account_kinds` ('wallet', 'kept',
+--                'shared') is read only for an account that does not exist yet: whether an existing one keeps a balance, and is
+--                locked, says its row. `account_changes` is what the batch adds up to for each (credits less debits); it saves the
+--                addition here, and is compared with what the postings come to
+--   movements    the transaction of each (null where it has none) and its claim to an Idempotency-Key (the same). One of the
+--                rules `credit_exempt` is taken by the credited side though it is frozen or over a limit. The arrays of the
+--                claims are empty when no movement has one
+--   postings     in the order of their movements; they name accounts by position
+--   events, messages
+--                each names its movement
+--   resources    rows by table, each with `m`, its movement; written by ledger.write_rows
+--
+-- How it works. The batch is expected to post: everything that does not depend on a balance is written first, then the balances
+-- are moved, which locks them, and each posting is decided against the balances that the ones before it left. Where a movement is
+-- refused, or was posted before, what was written is undone (the block is a subtransaction) and the batch is written once more
+-- without that movement. Refused movements are decided again in each pass, so the answer is that of the pass that is committed:
+-- every decision in it was taken on balances that are locked. Without interference the second pass is the last.
+--
+-- Order of locks, for all callers: keys and rows, new accounts by code, existing accounts by slot. Two statements that take the
+-- same accounts in two orders deadlock, so the order must not be the planner's choice, which depends on what is known of the
+-- tables at that moment and stays in use after. So step 3 leaves it one way to find accounts: the hash index of their codes, for
+-- each code of the list in turn. Scans of the whole table are disabled, and so are joins by hash and by merge. Organisation and
+-- environment are columns of the list, and compared with IS TRUE, which no index serves: restricted by values that are the same
+-- for all, the accounts themselves could be what a plan begins with. The codes are compared under a collation of their own, which
+-- is that of the hash index: the unique index has another, and could else be read from one end to the other.
+DROP INDEX ledger.accounts_by_code;
+CREATE INDEX accounts_by_code ON ledger.accounts USING hash (code COLLATE "C");
+
+DROP FUNCTION ledger.post_all;
+DROP FUNCTION ledger.post;
+CREATE FUNCTION ledger.post(
+  organisation          uuid,
+  book                  text,
+  account_codes         text[],
+  account_kinds         text[],
+  transaction_ids       uuid[],
+  transaction_keys      text[],
+  transaction_kinds     text[],
+  transaction_resources text[],
+  transaction_reverses  uuid[],
+  transaction_times     timestamptz[],
+  transaction_rules     text[],
+  claim_keys            text[],
+  claims                uuid[],
+  claim_fingerprints    text[],
+  claim_status_codes    integer[],
+  claim_responses       text[],
+  posting_movements     integer[],
+  debits                integer[],
+  credits               integer[],
+  amounts               bigint[],
+  event_movements       integer[],
+  event_ids             uuid[],
+  event_types           text[],
+  event_resources       text[],
+  event_documents       text[],
+  event_times           timestamptz[],
+  message_movements     integer[],
+  message_topics        text[],
+  messages              text[],
+  resources             jsonb,
+  account_changes       bigint[] DEFAULT NULL
+)
+RETURNS TABLE (movement integer, outcome text, code text, account_code text, detail jsonb)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = ledger, public, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  balance_limit CONSTANT bigint := 9007199254740991; -- as the CHECK of ledger.accounts.balance
+  no_limit      CONSTANT bigint := 9223372036854775807;
+  account_count  integer := cardinality(account_codes);
+  posting_count  integer := cardinality(amounts);
+  changes        bigint[] := account_changes;
+  -- One slot an account. Without nulls: Postgres then finds an element without walking over those before it.
+  slots          integer[];
+  account_ids    bigint[];
+  balances       bigint[];
+  balances_first bigint[];
+  balances_last  bigint[];
+  balance_maxes  bigint[];
+  posting_maxes  bigint[];
+  -- One slot a posting.
+  debit_afters  bigint[];
+  credit_afters bigint[];
+  -- One slot a movement. `written`: expected to post, and so written in this pass; NULL while all are. `known`: found to be
+  -- there already. `accepted`: what this pass decides.
+  written  boolean[];
+  known    boolean[];
+  accepted boolean[];
+  outcomes text[];
+  codes    text[];
+  culprits text[];
+  details  jsonb[];
+  pass     integer;
+  in_front integer;
+  unlocked boolean;
+  obstacle boolean;
+  m        integer;
+  first    integer;
+  d        integer;
+  c        integer;
+  amount   bigint;
+  refused  boolean;
+  refusal  text;
+  culprit  integer;
+  why      jsonb;
+  payer    record;
+  payee    record;
+  seen     record;
+  news     boolean;
+  row_table  text;
+  table_rows jsonb;
+  row_count  integer;
+  claim_count integer;
+BEGIN
+  IF book NOT IN ('test', 'live') THEN RAISE EXCEPTION 'no environment is called %', book USING ERRCODE = 'check_violation'; END IF;
+
+  <<passes>>
+  LOOP
+    BEGIN
+      -- 1. What does not depend on a balance, each table once. Arrays are read in step, in the list of what is selected: in FROM
+      -- each would be copied into a table first.
+      INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, reverses, effective_at)
+      SELECT organisation, book, t.id, t.key, t.kind, t.resource, t.reverses, t.effective_at
+      FROM (
+        SELECT unnest(transaction_ids) AS id, unnest(transaction_keys) AS key, unnest(transaction_kinds) AS kind,
+               unnest(transaction_resources) AS resource, unnest(transaction_reverses) AS reverses,
+               unnest(transaction_times) AS effective_at, unnest(written) AS is_written
+      ) t
+      WHERE t.id IS NOT NULL AND t.is_written IS NOT FALSE;
+
+      IF resources <> '{}' THEN
+        FOR row_table, table_rows IN SELECT r.key, r.value FROM jsonb_each(resources) AS r LOOP
+          IF written IS NOT NULL THEN
+            SELECT coalesce(jsonb_agg(r), '[]') INTO table_rows FROM jsonb_array_elements(table_rows) AS r WHERE written[(r ->> 'm')::integer];
+            CONTINUE WHEN table_rows = '[]';
+          END IF;
+          row_count := ledger.write_rows(row_table, table_rows);
+          IF row_count <> jsonb_array_length(table_rows) THEN
+            RAISE EXCEPTION 'a row of % was changed by somebody else', row_table USING ERRCODE = 'ML001';
+          END IF;
+        END LOOP;
+      END IF;
+
+      IF cardinality(event_ids) > 0 THEN
+        INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
+        SELECT organisation, book, e.id, e.type, e.resource, e.document::json, e.created_at
+        FROM (
+          SELECT unnest(event_movements) AS movement, unnest(event_ids) AS id, unnest(event_types) AS type,
+                 unnest(event_resources) AS resource, unnest(event_documents) AS document, unnest(event_times) AS created_at
+        ) e
+        WHERE written[e.movement] IS NOT FALSE;
+      END IF;
+
+      IF cardinality(messages) > 0 THEN
+        INSERT INTO outbox (organisation_id, environment, topic, message)
+        SELECT organisation, book, x.topic, x.message::jsonb
+        FROM (SELECT unnest(message_movements) AS movement, unnest(message_topics) AS topic, unnest(messages) AS message) x
+        WHERE written[x.movement] IS NOT FALSE;
+      END IF;
+
+      IF cardinality(claim_keys) > 0 THEN
+        -- In key order, so that two batches that meet here do not wait for each other in a circle.
+        INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until, status_code, response)
+        SELECT organisation, book, k.key, decode(k.fingerprint, 'base64'), k.claim, now(), k.status_code, k.response
+        FROM (
+          SELECT unnest(claim_keys) AS key, unnest(claims) AS claim, unnest(claim_fingerprints) AS fingerprint,
+                 unnest(claim_status_codes) AS status_code, unnest(claim_responses) AS response, unnest(written) AS is_written
+        ) k
+        WHERE k.key IS NOT NULL AND k.is_written IS NOT FALSE
+        ORDER BY k.key
+        ON CONFLICT (organisation_id, environment, key) DO UPDATE SET status_code = excluded.status_code, response = excluded.response
+        WHERE i.claim = excluded.claim AND i.status_code IS NULL;
+        GET DIAGNOSTICS row_count = ROW_COUNT;
+        claim_count := cardinality(array_remove(claim_keys, NULL));
+        IF written IS NOT NULL THEN
+          SELECT count(*) INTO claim_count
+          FROM (SELECT unnest(claim_keys) AS key, unnest(written) AS is_written) k WHERE k.key IS NOT NULL AND k.is_written;
+        END IF;
+        IF row_count <> claim_count THEN
+          RAISE EXCEPTION 'a claim was taken over' USING ERRCODE = 'ML001';
+        END IF;
+      END IF;
+
+      EXIT passes WHEN posting_count = 0;
+
+      -- 2. Platform accounts come into being with their first posting; a wallet's account is opened with the wallet.
+      IF 'kept' = ANY (account_kinds) OR 'shared' = ANY (account_kinds) THEN
+        INSERT INTO ledger.accounts (organisation_id, environment, code, balance)
+        SELECT organisation, book, a.code, CASE a.kind WHEN 'kept' THEN 0 END
+        FROM (SELECT unnest(account_codes) AS code, unnest(account_kinds) AS kind) a
+        WHERE a.kind <> 'wallet'
+          AND NOT EXISTS (SELECT FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.environment = book AND x.code = a.code COLLATE "C")
+        ORDER BY a.code
+        ON CONFLICT DO NOTHING;
+      END IF;
+
+      -- 3. Each account that keeps a balance moves by what the batch adds up to, in the order of the list (see above). That locks
+      -- it, finds it and writes it in one go; what it held before is what the postings are decided against below. One that
+      -- cannot move so far is left: step 4 says which posting is in the way.
+      IF changes IS NULL THEN
+        changes := array_fill(0::bigint, ARRAY[account_count]);
+        FOR position IN 1..posting_count LOOP
+          IF written[posting_movements[position]] IS NOT FALSE THEN
+            changes[debits[position]] := changes[debits[position]] - amounts[position];
+            changes[credits[position]] := changes[credits[position]] + amounts[position];
+          END IF;
+        END LOOP;
+      END IF;
+      WITH moved AS (
+        UPDATE ledger.accounts x SET balance = x.balance + w.change
+        FROM (
+          SELECT organisation AS organisation_id, book AS environment, unnest(account_codes) AS code, unnest(changes) AS change,
+                 generate_series(1, account_count) AS slot
+        ) w
+        WHERE x.code = w.code COLLATE "C" AND (x.organisation_id = w.organisation_id) IS TRUE AND (x.environment = w.environment) IS TRUE
+          AND x.balance + w.change BETWEEN 0 AND balance_limit AND (w.change = 0 OR x.status <> 'closed')
+        RETURNING w.slot, x.id, x.balance - w.change AS balance_first, x.balance AS balance_last,
+                  least(x.balance_max, balance_limit) AS balance_max,
+                  CASE WHEN x.status = 'active' AND x.verified THEN coalesce(x.posting_max, no_limit) ELSE 0 END AS posting_max
+      )
+      SELECT array_agg(a.slot), array_agg(a.id), array_agg(a.balance_first), array_agg(a.balance_last), array_agg(a.balance_max),
+             array_agg(a.posting_max)
+      INTO slots, account_ids, balances, balances_last, balance_maxes, posting_maxes
+      FROM (SELECT * FROM moved ORDER BY slot) a;
+      IF account_count > coalesce(cardinality(slots), 0) THEN
+        -- What was not moved: shared accounts, whose balance is NULL and which nothing locks; a wallet that does not exist, which
+        -- has no id and takes no posting; and what cannot move so far. Mostly they are the last of the list.
+        in_front := coalesce(cardinality(slots), 0);
+        IF in_front > 0 AND slots[in_front] <> in_front THEN in_front := 0; END IF;
+        SELECT slots || array_agg(r.slot), account_ids || array_agg(r.id), balances || array_agg(r.balance),
+               balances_last || array_agg(r.balance), balance_maxes || array_agg(r.balance_max), posting_maxes || array_agg(r.posting_max),
+               bool_or(r.balance IS NOT NULL)
+        INTO slots, account_ids, balances, balances_last, balance_maxes, posting_maxes, unlocked
+        FROM (
+          SELECT w.slot, x.id, x.balance, least(x.balance_max, balance_limit) AS balance_max,
+                 CASE WHEN x.status = 'active' AND x.verified THEN coalesce(x.posting_max, no_limit) ELSE 0 END AS posting_max
+          FROM (SELECT unnest(account_codes[in_front + 1:]) AS code, generate_series(in_front + 1, account_count) AS slot) w
+          LEFT JOIN LATERAL (
+            SELECT * FROM ledger.accounts a WHERE a.organisation_id = organisation AND a.environment = book AND a.code = w.code COLLATE "C" OFFSET 0
+          ) x ON true
+          WHERE in_front > 0 OR slots IS NULL OR w.slot <> ALL (slots)
+          ORDER BY w.slot
+        ) r;
+        IF in_front = 0 THEN
+          SELECT array_agg(a.id ORDER BY a.slot), array_agg(a.balance ORDER BY a.slot), array_agg(a.balance_last ORDER BY a.slot),
+                 array_agg(a.balance_max ORDER BY a.slot), array_agg(a.posting_max ORDER BY a.slot)
+          INTO account_ids, balances, balances_last, balance_maxes, posting_maxes
+          FROM unnest(slots, account_ids, balances, balances_last, balance_maxes, posting_maxes)
+            AS a (slot, id, balance, balance_last, balance_max, posting_max);
+        END IF;
+      END IF;
+
+      -- 4. Each posting in turn against the balances that the ones before it left; a shared account's is NULL and in nobody's way.
+      -- First as if all that was written could be posted, which is mostly so.
+      debit_afters := array_fill(NULL::bigint, ARRAY[posting_count]);
+      credit_afters := debit_afters;
+      obstacle := written IS NOT NULL;
+      IF NOT obstacle THEN
+        balances_first := balances;
+        FOR position IN 1..posting_count LOOP
+          d := debits[position];
+          c := credits[position];
+          amount := amounts[position];
+          IF amount > posting_maxes[d] OR amount > posting_maxes[c] OR balances[d] < amount OR balances[c] + amount > balance_maxes[c]
+             OR posting_movements[position] < posting_movements[position - 1] THEN
+            obstacle := true;
+            balances := balances_first;
+            EXIT;
+          END IF;
+          balances[d] := balances[d] - amount;
+          balances[c] := balances[c] + amount;
+          debit_afters[position] := balances[d];
+          credit_afters[position] := balances[c];
+        END LOOP;
+      END IF;
+      IF obstacle THEN
+        -- Then movement by movement: whatever of one was done is undone when one of its postings is refused.
+        IF known IS NULL THEN
+          known := array_fill(false, ARRAY[cardinality(transaction_ids)]);
+          written := array_fill(true, ARRAY[cardinality(transaction_ids)]);
+        END IF;
+        accepted := written;
+        m := 0;
+        FOR position IN 1..posting_count LOOP
+          IF posting_movements[position] <> m THEN
+            IF posting_movements[position] < m THEN
+              RAISE EXCEPTION 'the postings of a batch must come in the order of their movements' USING ERRCODE = 'data_exception';
+            END IF;
+            m := posting_movements[position];
+            first := position;
+            refused := known[m];
+            accepted[m] := NOT refused;
+          END IF;
+          CONTINUE WHEN refused;
+          d := debits[position];
+          c := credits[position];
+          amount := amounts[position];
+          IF amount > posting_maxes[d] OR amount > posting_maxes[c] OR balances[d] < amount OR balances[c] + amount > balance_maxes[c] THEN
+            -- See what it is, in the order in which a caller is told.
+            refusal := NULL;
+            why := NULL;
+            SELECT x.status, x.verified, coalesce(x.posting_max, no_limit) AS posting_max INTO payer
+            FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = account_ids[d];
+            SELECT x.status, x.verified, coalesce(x.posting_max, no_limit) AS posting_max INTO payee
+            FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = account_ids[c];
+            IF account_ids[d] IS NULL THEN refusal := 'WALLET_NOT_FOUND'; culprit := d;
+            ELSIF account_ids[c] IS NULL THEN refusal := 'WALLET_NOT_FOUND'; culprit := c;
+            ELSIF payer.status <> 'active' THEN refusal := 'WALLET_' || upper(payer.status); culprit := d;
+            ELSIF NOT payer.verified THEN refusal := 'WALLET_KYC_REQUIRED'; culprit := d;
+            ELSIF amount > payer.posting_max THEN
+              refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; culprit := d;
+              why := jsonb_build_object('limit', 'transaction', 'limitAmount', payer.posting_max, 'attemptedAmount', amount);
+            ELSIF payee.status = 'closed' THEN refusal := 'WALLET_CLOSED'; culprit := c;
+            ELSIF transaction_rules[m] = 'enforced' AND payee.status <> 'active' THEN refusal := 'WALLET_' || upper(payee.status); culprit := c;
+            ELSIF transaction_rules[m] = 'enforced' AND NOT payee.verified THEN refusal := 'WALLET_KYC_REQUIRED'; culprit := c;
+            ELSIF transaction_rules[m] = 'enforced' AND amount > payee.posting_max THEN
+              refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; culprit := c;
+              why := jsonb_build_object('limit', 'transaction', 'limitAmount', payee.posting_max, 'attemptedAmount', amount);
+            ELSIF balances[c] + amount > (CASE transaction_rules[m] WHEN 'enforced' THEN balance_maxes[c] ELSE balance_limit END) THEN
+              refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; culprit := c;
+              why := jsonb_build_object('limit', 'balance', 'limitAmount', least(balance_maxes[c], balance_limit), 'attemptedAmount', balances[c] + amount);
+            ELSIF balances[d] < amount THEN
+              refusal := 'WALLET_INSUFFICIENT_FUNDS'; culprit := d;
+              why := jsonb_build_object('attemptedAmount', amount);
+            END IF;
+            IF refusal IS NOT NULL THEN
+              FOR undo IN REVERSE position - 1..first LOOP -- all of a movement or nothing of it
+                balances[debits[undo]] := balances[debits[undo]] + amounts[undo];
+                balances[credits[undo]] := balances[credits[undo]] - amounts[undo];
+              END LOOP;
+              refused := true;
+              accepted[m] := false;
+              outcomes[m] := 'refused';
+              codes[m] := refusal;
+              culprits[m] := account_codes[culprit];
+              details[m] := why;
+              CONTINUE;
+            END IF;
+          END IF;
+          balances[d] := balances[d] - amount;
+          balances[c] := balances[c] + amount;
+          debit_afters[position] := balances[d];
+          credit_afters[position] := balances[c];
+        END LOOP;
+      END IF;
+      IF accepted <> written OR unlocked OR balances <> balances_last THEN
+        RAISE EXCEPTION 'decided otherwise than was written' USING ERRCODE = 'ML003';
+      END IF;
+
+      -- 5. The postings, in their order: so they are numbered, and so a statement reads.
+      INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount,
+                                   debit_balance_after, credit_balance_after)
+      SELECT organisation, book, transaction_ids[p.movement], account_ids[p.debit], account_ids[p.credit], p.amount, p.debit_after,
+             p.credit_after
+      FROM (
+        SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit, unnest(credits) AS credit, unnest(amounts) AS amount,
+               unnest(debit_afters) AS debit_after, unnest(credit_afters) AS credit_after
+      ) p
+      WHERE written[p.movement] IS NOT FALSE;
+      EXIT passes;
+    EXCEPTION
+      WHEN SQLSTATE 'ML003' THEN
+        written := coalesce(accepted, written);
+      WHEN unique_violation OR SQLSTATE 'ML001' THEN
+        IF known IS NULL THEN
+          known := array_fill(false, ARRAY[cardinality(transaction_ids)]);
+          written := array_fill(true, ARRAY[cardinality(transaction_ids)]);
+        END IF;
+        -- What is already there: a business key that was posted, a claim that was lost or has committed. LATERAL with OFFSET
+        -- leaves the plan no choice but to look each of them up.
+        news := false;
+        FOR seen IN
+          SELECT k.slot, t.id
+          FROM (SELECT unnest(transaction_keys) AS key, generate_series(1, cardinality(transaction_ids)) AS slot) k
+          CROSS JOIN LATERAL (
+            SELECT x.id FROM ledger.transactions x WHERE x.organisation_id = organisation AND x.environment = book AND x.key = k.key OFFSET 0
+          ) t
+        LOOP
+          CONTINUE WHEN known[seen.slot];
+          news := true;
+          known[seen.slot] := true;
+          codes[seen.slot] := NULL;
+          culprits[seen.slot] := NULL;
+          details[seen.slot] := NULL;
+          -- A key stands for its postings. Their order does not matter.
+          outcomes[seen.slot] := CASE WHEN (
+            SELECT array_agg(concat_ws(' ', debit.code, credit.code, p.amount) ORDER BY concat_ws(' ', debit.code, credit.code, p.amount))
+            FROM ledger.postings p
+            CROSS JOIN LATERAL (SELECT x.code FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = p.debit_account_id OFFSET 0) debit
+            CROSS JOIN LATERAL (SELECT x.code FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = p.credit_account_id OFFSET 0) credit
+            WHERE p.organisation_id = organisation AND p.transaction_id = seen.id
+          ) IS NOT DISTINCT FROM (
+            SELECT array_agg(concat_ws(' ', account_codes[p.debit], account_codes[p.credit], p.amount)
+                             ORDER BY concat_ws(' ', account_codes[p.debit], account_codes[p.credit], p.amount))
+            FROM (
+              SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit, unnest(credits) AS credit, unnest(amounts) AS amount
+            ) p
+            WHERE p.movement = seen.slot
+          ) THEN 'duplicate' ELSE 'duplicate_differs' END;
+        END LOOP;
+        IF cardinality(claim_keys) > 0 THEN
+          FOR seen IN
+            SELECT k.slot, i.claim = k.claim AS ours
+            FROM (SELECT unnest(claim_keys) AS key, unnest(claims) AS claim, generate_series(1, cardinality(transaction_ids)) AS slot) k
+            CROSS JOIN LATERAL (
+              SELECT x.claim, x.status_code FROM idempotency_keys x
+              WHERE x.organisation_id = organisation AND x.environment = book AND x.key = k.key OFFSET 0
+            ) i
+            WHERE i.claim <> k.claim OR i.status_code IS NOT NULL
+          LOOP
+            CONTINUE WHEN known[seen.slot];
+            news := true;
+            known[seen.slot] := true;
+            outcomes[seen.slot] := CASE WHEN seen.ours THEN 'duplicate' ELSE 'refused' END;
+            codes[seen.slot] := CASE WHEN NOT seen.ours THEN 'IDEMPOTENCY_IN_PROGRESS' END;
+            culprits[seen.slot] := NULL;
+            details[seen.slot] := NULL;
+          END LOOP;
+        END IF;
+        -- Anything else spoils the statement, and the journal finds out what: it tries the halves of the batch.
+        IF NOT news THEN RAISE; END IF;
+        FOR slot IN 1..cardinality(transaction_ids) LOOP
+          written[slot] := written[slot] AND NOT known[slot];
+        END LOOP;
+    END;
+    -- What was undone is written once more, without what is not to be posted. Others may change the balances in between, and then
+    -- it is decided anew; in the end the caller may as well come again.
+    changes := NULL;
+    unlocked := false;
+    pass := coalesce(pass, 0) + 1;
+    IF pass > 10 THEN
+      RAISE EXCEPTION 'the balances of a batch kept changing' USING ERRCODE = 'serialization_failure';
+    END IF;
+  END LOOP;
+
+  IF written IS NOT NULL THEN
+    RETURN QUERY
+    SELECT o.slot, outcomes[o.slot], codes[o.slot], culprits[o.slot], details[o.slot]
+    FROM generate_series(1, cardinality(transaction_ids)) AS o (slot)
+    WHERE NOT written[o.slot];
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION ledger.post IS 'Posts a batch of movements of one book, each whole or not at all. See src/ledger/journal.ts.';
+REVOKE ALL ON FUNCTION ledger.post FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.post TO manilla_app;
