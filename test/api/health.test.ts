@@ -11,6 +11,11 @@ import { until } from '../support/until.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/api/main.ts', import.meta.url));
 
+interface Health {
+  status: string;
+  checks: Record<string, string>;
+}
+
 let api: TestApi;
 let connection: Connection;
 let temporalAsked = 0;
@@ -32,7 +37,7 @@ afterAll(async () => {
 });
 
 const healthOf = async (environment: 'test' | 'live' = 'test') =>
-  (await api.client(null, environment).get('/health')).data;
+  (await api.client(null, environment).get('/health')).data as unknown as Health;
 
 /** What the API process says about its health, with these settings. */
 async function healthOfProcess(settings: Record<string, string>): Promise<Record<string, unknown>> {
