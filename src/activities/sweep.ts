@@ -2,7 +2,7 @@
 import { heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { Config } from '../config.ts';
-import { flowsStartedAgain } from '../metrics.ts';
+import { flowsStartedAgain, sweeps } from '../metrics.ts';
 import { findMissingFlows, startAgain } from '../sweeper/missingFlows.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
@@ -45,6 +45,7 @@ export function createSweepActivities({
         if (swept.started.length < NAMED_MAX) swept.started.push(id);
         heartbeat(swept.looked);
       }
+      sweeps.inc();
       return swept;
     },
   };
