@@ -22,6 +22,9 @@ const SERVER_MINOR_MIN = 28;
  */
 const SERVER_MINOR_STEADY = 31;
 
+const UNSTEADY =
+  'can stop working under heavy load; `npm start` then starts it again. Temporal CLI 1.7 or newer does not, nor does a build with Go.';
+
 /** A download that brings nothing for this long is given up: offline, a start must not hang. */
 const DOWNLOAD_STALLED_MS = 15_000;
 const DOWNLOAD_MAX_MS = 10 * 60_000;
@@ -144,10 +147,7 @@ async function usableOnPath(environment: NodeJS.ProcessEnv, say: FindOptions['sa
     const [, major, minor] = /Server (\d+)\.(\d+)/.exec(stdout) ?? [];
     if (Number(major) > 1 || Number(minor) >= SERVER_MINOR_STEADY) return found;
     if (Number(minor) >= SERVER_MINOR_MIN) {
-      say(
-        `${found} (server ${major}.${minor}) can stop working under heavy load until it is restarted; ` +
-          'Temporal CLI 1.7 or newer does not.',
-      );
+      say(`${found} (server ${major}.${minor}) ${UNSTEADY}`);
       return found;
     }
     say(`${found} is too old (${stdout.trim()}); a server 1.${SERVER_MINOR_MIN} or newer is needed. Looking further.`);
@@ -183,6 +183,7 @@ async function download(target: string, { say }: { say: FindOptions['say'] }): P
     const program = made.find((file) => path.basename(file).startsWith('temporal') && isProgram(file));
     if (program === undefined) throw new Error('the downloader left no program');
     renameSync(program, target);
+    say(`Temporal: the downloaded version ${TEMPORAL_CLI_VERSION} ${UNSTEADY}`);
   } catch (error) {
     throw stalled ? new Error('nothing came from https://temporal.download') : error;
   } finally {
