@@ -46,6 +46,9 @@ export function addReconciliationCommands(program: Command): void {
     .action(async (options: { limit: number; json?: true }) => {
       const { reports, total } = await withDatabase('application', (sql) => listReports(sql, options.limit));
       printLeftOut(reports.length, total, 'the newest', 'See more with --limit.');
+      const breaks = reports.flatMap((report) => report.breaks);
+      const found = reports.reduce((sum, report) => sum + report.breakCount, 0);
+      printLeftOut(breaks.length, found, 'breaks that a report names', 'Each has a case: npm run cli -- reviews list');
       if (options.json) {
         printJson(
           reports.map(({ organisationId, ...report }) => ({
@@ -69,7 +72,6 @@ export function addReconciliationCommands(program: Command): void {
         ]),
         'Nothing was reconciled yet.',
       );
-      const breaks = reports.flatMap((report) => report.breaks);
       if (breaks.length === 0) return;
       printTable(
         ['Break', 'Line', 'Reference', 'Ours (kobo)', 'Theirs (kobo)', 'At (UTC)'],
