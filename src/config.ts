@@ -54,6 +54,7 @@ const settings = z.object({
   METRICS_BIND_ADDRESS: z.string().default('127.0.0.1'),
   TEMPORAL_METRICS_ADDRESS: z.string().default(''),
   SCHEDULES: z.enum(['on', 'off']).default('on'),
+  SCHEDULES_EVERY_SECONDS: positive.default(60),
   SWEEP_EVERY_SECONDS: positive.default(30),
   SWEEP_AGE_MIN_SECONDS: z.coerce.number().min(0).default(20),
   HOUSEKEEPING_EVERY_SECONDS: positive.default(HOUR),
@@ -124,6 +125,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     upkeep: {
       /** Off: this process leaves the Schedules in Temporal as they are. */
       schedules: value.SCHEDULES === 'on',
+      schedulesEveryMs: value.SCHEDULES_EVERY_SECONDS * 1000,
       sweepEveryMs: value.SWEEP_EVERY_SECONDS * 1000,
       sweepAgeMinMs: value.SWEEP_AGE_MIN_SECONDS * 1000,
       housekeepingEveryMs: value.HOUSEKEEPING_EVERY_SECONDS * 1000,

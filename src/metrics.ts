@@ -143,6 +143,12 @@ export const flowsStartedAgain = new Counter({
   registers,
 });
 
+export const sweeps = new Counter({
+  name: 'manilla_sweeps_total',
+  help: 'Sweeps that came to their end: all accepted resources were looked at for one without a flow.',
+  registers,
+});
+
 /** How things stand, asked of the database and of Temporal when somebody looks (src/worker/standing.ts). */
 const standing = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Gauge<Label> =>
   new Gauge({ name, help, labelNames, registers });

@@ -3,7 +3,7 @@ import { heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { requireTimeLeft } from '../attempt.ts';
 import type { Config } from '../config.ts';
-import { flowsStartedAgain } from '../metrics.ts';
+import { flowsStartedAgain, sweeps } from '../metrics.ts';
 import { findMissingFlows, startAgain } from '../sweeper/missingFlows.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
@@ -47,6 +47,7 @@ export function createSweepActivities({
         if (swept.started.length < NAMED_MAX) swept.started.push(id);
         heartbeat(swept.looked);
       }
+      sweeps.inc();
       return swept;
     },
   };

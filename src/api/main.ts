@@ -4,6 +4,7 @@ import { readConfig } from '../config.ts';
 import { createFoundation } from '../foundation.ts';
 import { createLog } from '../log.ts';
 import { onShutdown } from '../shutdown.ts';
+import { checkFlowsCanStart } from '../temporalCheck.ts';
 import { startTracing } from '../tracing.ts';
 import { startApi } from './server.ts';
 
@@ -20,7 +21,7 @@ const api = await startApi({
   ...foundation,
   keyring: config.keyring,
   temporalIsUp: async () => {
-    await temporal.withDeadline(Date.now() + TEMPORAL_ANSWER_MS, () => temporal.workflowService.getSystemInfo({}));
+    await checkFlowsCanStart(temporal, config.temporal.namespace, TEMPORAL_ANSWER_MS);
     return true;
   },
 });

@@ -19,6 +19,6 @@ export interface Services {
   rails: Rails;
   /** For the simulations of the test environment. */
   sandboxBank: SandboxBank;
-  /** Whether Temporal answers; health reports it. */
+  /** Whether Temporal can start flows; health reports it. */
   temporalIsUp: () => Promise<boolean>;
 }

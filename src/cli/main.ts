@@ -11,4 +11,6 @@ try {
   await program.parseAsync();
 } catch (fault) {
   process.exitCode = reportFailure(fault);
+  // Nobody waits any more for what may still be under way, such as other calls of a server that is away.
+  process.exit();
 }

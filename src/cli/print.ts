@@ -21,5 +21,13 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
   printLine(table.toString());
 }
 
+/**
+ * Says that a list is not whole, and how to see the rest. On standard error, so that what is on standard output stays one
+ * table, or one JSON value.
+ */
+export function printLeftOut(shown: number, total: number, which: string, how: string): void {
+  if (shown < total) process.stderr.write(`Showing ${shown} of ${total}: ${which}. ${how}\n`);
+}
+
 /** A time as people read it, to the second, in UTC. */
 export const timeText = (at: Date | null): string => at?.toISOString().replace('T', ' ').slice(0, 19) ?? '-';

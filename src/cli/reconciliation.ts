@@ -1,12 +1,12 @@
 // `reconciliation …`: compare the rails' statements with the books now, and read what came of it.
 import { randomUUID } from 'node:crypto';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { publicId } from '../ids.ts';
 import { listReports } from '../records/reconciliation.ts';
 import type { Reconciled, ReconciliationInput } from '../workflows/reconciliation/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandFailure, EXIT } from './failure.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
 
 const SHOWN_MAX = 30;
@@ -41,9 +41,14 @@ export function addReconciliationCommands(program: Command): void {
       printLine(`${breaks} breaks in ${books} books and ${lines} lines; ${opened} new review cases.`);
     });
 
-  addCommand(group, 'show', 'show the newest reports and their breaks', 'reconciliation show --json').action(
-    async (options: { json?: true }) => {
-      const reports = await withDatabase('application', (sql) => listReports(sql, SHOWN_MAX));
+  addCommand(group, 'show', 'show the newest reports and their breaks', 'reconciliation show --limit 100 --json')
+    .option('--limit <number>', 'how many reports at most', positive, SHOWN_MAX)
+    .action(async (options: { limit: number; json?: true }) => {
+      const { reports, total } = await withDatabase('application', (sql) => listReports(sql, options.limit));
+      printLeftOut(reports.length, total, 'the newest', 'See more with --limit.');
+      const breaks = reports.flatMap((report) => report.breaks);
+      const found = reports.reduce((sum, report) => sum + report.breakCount, 0);
+      printLeftOut(breaks.length, found, 'breaks that a report names', 'Each has a case: npm run cli -- reviews list');
       if (options.json) {
         printJson(
           reports.map(({ organisationId, ...report }) => ({
@@ -67,7 +72,6 @@ export function addReconciliationCommands(program: Command): void {
         ]),
         'Nothing was reconciled yet.',
       );
-      const breaks = reports.flatMap((report) => report.breaks);
       if (breaks.length === 0) return;
       printTable(
         ['Break', 'Line', 'Reference', 'Ours (kobo)', 'Theirs (kobo)', 'At (UTC)'],
@@ -81,8 +85,12 @@ export function addReconciliationCommands(program: Command): void {
         ]),
         '',
       );
-    },
-  );
+    });
+}
+
+function positive(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a number, 1 to 999999.');
+  return Number(text);
 }
 
 function readTime(text: string | undefined): Date | null {

@@ -1,17 +1,24 @@
 // `reviews …`: money in suspense, reconciliation breaks and credits that the rail did not confirm; list the cases, read one, and
 // decide it.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import { findInboundCredit } from '../records/inboundCredits.ts';
 import { findBreak, type KeptBreak } from '../records/reconciliation.ts';
-import { findCaseOf, listReviewCases, type ReviewCase, returnReference } from '../records/reviewCases.ts';
+import {
+  findCaseOf,
+  listReviewCases,
+  REVIEW_REASONS,
+  type ReviewCase,
+  type ReviewReason,
+  returnReference,
+} from '../records/reviewCases.ts';
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
 import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/reviewCase/messages.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** More than a person reads; the rest comes when these are done. */
@@ -66,26 +73,34 @@ const breakView = ({ kind, line, rail, reference, ours, theirs, at, goneAt }: Ke
   goneAt,
 });
 
-async function readCases(organisation: string | undefined, status: string | undefined): Promise<Case[]> {
-  return await withDatabase('application', async (sql, settings) =>
-    listReviewCases(
-      sql,
-      await chooseOrganisation(sql, settings, organisation),
-      status as ReviewCase['status'] | undefined,
-      CASES_MAX,
-    ),
-  );
+interface ListOptions {
+  status?: ReviewCase['status'];
+  reason?: ReviewReason;
+  environment?: Environment;
+  organisation?: string;
+  json?: true;
 }
 
 function addList(group: Command): void {
-  addCommand(group, 'list', 'list the cases that are not resolved, the oldest first', 'reviews list --status kept')
+  addCommand(
+    group,
+    'list',
+    'list the cases that are not resolved, the oldest first',
+    'reviews list --reason reconciliation_break',
+  )
     .option('--status <status>', `only these: ${STATUSES.join(', ')}`)
+    .addOption(new Option('--reason <reason>', 'only these').choices(REVIEW_REASONS))
+    .addOption(new Option('--environment <name>', 'only this one').choices(['test', 'live']))
     .option(...ORGANISATION_OPTION)
-    .action(async (options: { status?: string; organisation?: string; json?: true }) => {
+    .action(async (options: ListOptions) => {
       if (options.status !== undefined && !STATUSES.includes(options.status)) {
         throw new CommandFailure(`--status must be one of ${STATUSES.join(', ')}.`, EXIT.usage);
       }
-      const cases = (await readCases(options.organisation, options.status)).map(caseView);
+      const found = await withDatabase('application', async (sql, settings) =>
+        listReviewCases(sql, await chooseOrganisation(sql, settings, options.organisation), options, CASES_MAX),
+      );
+      printLeftOut(found.cases.length, found.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
+      const cases = found.cases.map(caseView);
       if (options.json) return printJson(cases);
       printTable(
         ['Id', 'Reason', 'Status', 'Kobo', 'For', 'Since (UTC)'],

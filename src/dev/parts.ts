@@ -100,6 +100,12 @@ export class Parts {
     void running.ended.then((how) => this.#onEnd(running, how));
   }
 
+  /** Ends a part that runs. It is started again as after a crash. Resolves when it has ended. */
+  async restart(name: string): Promise<void> {
+    const running = this.#running.get(name);
+    if (running !== undefined) await this.#end(running);
+  }
+
   /** Removes the folder when all parts have ended, also when this process is killed. */
   removeAtEnd(folder: string): void {
     this.#order({ remove: folder });

@@ -17,6 +17,7 @@ import { postgresAnswers, startPostgres } from './postgres.ts';
 import { endProcess, npmAbove } from './processes.ts';
 import { checkTemporal, DEFAULT_NAMESPACE, startTemporal, workerPolls } from './temporal.ts';
 import { findTemporal } from './temporalBinary.ts';
+import { watchTemporal } from './temporalWatch.ts';
 import { isRunning } from './turns.mjs';
 
 /** Not 5432: a Postgres of the user's own is often there. */
@@ -28,16 +29,21 @@ const LIVE_PORT = 8_081;
 
 const PARENT_CHECK_MS = 500;
 
+/** How long flows may wait for a Temporal that does not answer before it is started again. */
+const TEMPORAL_STALL_SECONDS = 30;
+
 const run = promisify(execFile);
 const environment = process.env;
 const say = (line: string) => console.log(line);
 
 const home = new Home(homeFolder());
 let parts: Parts | undefined;
+let watch: ReturnType<typeof watchTemporal> | undefined;
 let ending: Promise<void> | undefined;
 
 async function main(): Promise<void> {
   const startedAt = Date.now();
+  const stallSeconds = secondsSetting('TEMPORAL_STALL_SECONDS', TEMPORAL_STALL_SECONDS);
   const wanted = {
     postgres: portSetting('POSTGRES_PORT', POSTGRES_PORT),
     temporal: portSetting('TEMPORAL_PORT', TEMPORAL_PORT),
@@ -78,6 +84,7 @@ async function main(): Promise<void> {
     temporalUiUrl: temporal.uiUrl,
     databaseUrl: database.url,
   };
+  if (!environment.TEMPORAL_ADDRESS) watch = watchOwnTemporal(parts, database.url, temporal, stallSeconds);
   home.writeQuickstart(quickstart);
   say(welcome(quickstart, (Date.now() - startedAt) / 1000));
 }
@@ -136,6 +143,19 @@ async function useTemporal(running: Parts, wanted: WantedPorts): Promise<Tempora
   return { ...server, namespace: DEFAULT_NAMESPACE };
 }
 
+function watchOwnTemporal(running: Parts, databaseUrl: string, temporal: Temporal, stallSeconds: number) {
+  return watchTemporal({
+    databaseUrl,
+    address: temporal.address,
+    namespace: temporal.namespace,
+    limitMs: stallSeconds * 1000,
+    say,
+    logFile: shown('logs/temporal.log'),
+    dataFolder: shown('temporal'),
+    restart: () => running.restart('temporal'),
+  });
+}
+
 interface Ports {
   sandbox: number;
   live: number;
@@ -156,6 +176,14 @@ function portSetting(name: string, preset: number): number {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error(`${name} is not a port: ${text}`);
   return port;
+}
+
+function secondsSetting(name: string, preset: number): number {
+  const text = environment[name];
+  if (!text) return preset;
+  const seconds = Number(text);
+  if (!Number.isFinite(seconds) || seconds <= 0) throw new Error(`${name} is not a number of seconds: ${text}`);
+  return seconds;
 }
 
 function bindAddress(): string {
@@ -339,6 +367,7 @@ function endWhenTold(): void {
 function end(exitCode: number, reason: string): void {
   ending ??= (async () => {
     say(reason);
+    await watch?.stop();
     await parts?.stop();
     home.leave();
     say('Stopped.');

@@ -1,7 +1,8 @@
 // Finds a Temporal server to run, or gets one: on PATH, in the user's cache folder, by the SDK's own downloader, or by
 // building the pinned version with Go. So that it works online without Go, and offline with a Go module proxy.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { accessSync, constants, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,6 +15,15 @@ export const TEMPORAL_CLI_VERSION = '1.5.1';
 
 /** The first server with the update, user metadata and worker versioning that the flows use. */
 const SERVER_MINOR_MIN = 28;
+
+/**
+ * The first server whose embedded database survives calls that are given up while it works on them: before, one of them
+ * could leave the only connection answering `interrupted (9)` until the server was started again.
+ */
+const SERVER_MINOR_STEADY = 31;
+
+const UNSTEADY =
+  'can stop working under heavy load; `npm start` then starts it again. Temporal CLI 1.7 or newer does not, nor does a build with Go.';
 
 /** A download that brings nothing for this long is given up: offline, a start must not hang. */
 const DOWNLOAD_STALLED_MS = 15_000;
@@ -42,7 +52,7 @@ export async function findTemporal(options: FindOptions): Promise<string> {
   if (onPath !== undefined) return onPath;
 
   const cache = options.cacheFolder ?? userCacheFolder(environment);
-  const cached = path.join(cache, `temporal-cli-${TEMPORAL_CLI_VERSION}-${process.platform}-${process.arch}`, PROGRAM);
+  const cached = path.join(cache, cacheFolderName(), PROGRAM);
   if (isProgram(cached)) return cached;
 
   const giveBack = await takeTurn(path.join(cache, 'temporal.lock'), () => {
@@ -92,6 +102,17 @@ export async function findTemporal(options: FindOptions): Promise<string> {
   }
 }
 
+/**
+ * The folder of the pinned program in the cache. It changes with the version and with every pinned module, so that a build
+ * of older dependencies is not used any more.
+ */
+export function cacheFolderName(moduleFolder = MODULE_FOLDER): string {
+  const hash = createHash('sha256');
+  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(path.join(moduleFolder, file)));
+  const pinned = hash.digest('hex').slice(0, 12);
+  return `temporal-cli-${TEMPORAL_CLI_VERSION}-${pinned}-${process.platform}-${process.arch}`;
+}
+
 function userCacheFolder(environment: NodeJS.ProcessEnv): string {
   const base =
     environment.XDG_CACHE_HOME ??
@@ -124,7 +145,11 @@ async function usableOnPath(environment: NodeJS.ProcessEnv, say: FindOptions['sa
   try {
     const { stdout } = await run(found, ['--version'], { timeout: 10_000 });
     const [, major, minor] = /Server (\d+)\.(\d+)/.exec(stdout) ?? [];
-    if (Number(major) > 1 || Number(minor) >= SERVER_MINOR_MIN) return found;
+    if (Number(major) > 1 || Number(minor) >= SERVER_MINOR_STEADY) return found;
+    if (Number(minor) >= SERVER_MINOR_MIN) {
+      say(`${found} (server ${major}.${minor}) ${UNSTEADY}`);
+      return found;
+    }
     say(`${found} is too old (${stdout.trim()}); a server 1.${SERVER_MINOR_MIN} or newer is needed. Looking further.`);
   } catch (error) {
     say(`${found} does not run (${(error as Error).message.split('\n')[0]}). Looking further.`);
@@ -158,6 +183,7 @@ async function download(target: string, { say }: { say: FindOptions['say'] }): P
     const program = made.find((file) => path.basename(file).startsWith('temporal') && isProgram(file));
     if (program === undefined) throw new Error('the downloader left no program');
     renameSync(program, target);
+    say(`Temporal: the downloaded version ${TEMPORAL_CLI_VERSION} ${UNSTEADY}`);
   } catch (error) {
     throw stalled ? new Error('nothing came from https://temporal.download') : error;
   } finally {

@@ -108,10 +108,13 @@ export async function insertReport(sql: Sql, report: Omit<ReconciliationReport, 
 }
 
 /** The newest reports of all organisations. */
-export async function listReports(sql: Sql, max: number): Promise<ReconciliationReport[]> {
-  return await sql<ReconciliationReport[]>`
+export async function listReports(sql: Sql, max: number): Promise<{ reports: ReconciliationReport[]; total: number }> {
+  const reports = await sql<ReconciliationReport[]>`
     SELECT organisation_id, environment, id, rail, period_from, period_to, line_count, break_count, breaks, created_at
     FROM reconciliation_reports ORDER BY created_at DESC, id DESC LIMIT ${max}`;
+  if (reports.length < max) return { reports, total: reports.length };
+  const [row] = await sql<{ total: number }[]>`SELECT count(*)::int AS total FROM reconciliation_reports`;
+  return { reports, total: row?.total ?? reports.length };
 }
 
 /** A break as it is kept: one row, however many runs find it. Its id is that of its review case. */

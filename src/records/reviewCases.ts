@@ -78,18 +78,31 @@ export async function findReviewCase(sql: Sql, book: Book, id: Uuid): Promise<Re
   return row ?? null;
 }
 
-/** One organisation's cases, the oldest first. Without a status: those that are not resolved. */
+interface ReviewCaseFilter {
+  /** Without one: those that are not resolved. */
+  status?: ReviewCase['status'] | undefined;
+  reason?: ReviewReason | undefined;
+  environment?: Environment | undefined;
+}
+
+/** One organisation's cases, the oldest first, and how many there are when these are not all. */
 export async function listReviewCases(
   sql: Sql,
   organisationId: Uuid,
-  status: ReviewCase['status'] | undefined,
+  { status, reason, environment }: ReviewCaseFilter,
   max: number,
-): Promise<(ReviewCase & { environment: Environment })[]> {
-  return await sql<(ReviewCase & { environment: Environment })[]>`
-    SELECT environment, ${columns(sql)} FROM review_cases
+): Promise<{ cases: (ReviewCase & { environment: Environment })[]; total: number }> {
+  const found = sql`
+    FROM review_cases
     WHERE organisation_id = ${organisationId}
       AND ${status === undefined ? sql`status IN ('open', 'sending')` : sql`status = ${status}`}
-    ORDER BY created_at, id LIMIT ${max}`;
+      ${reason === undefined ? sql`` : sql`AND reason = ${reason}`}
+      ${environment === undefined ? sql`` : sql`AND environment = ${environment}`}`;
+  const cases = await sql<(ReviewCase & { environment: Environment })[]>`
+    SELECT environment, ${columns(sql)} ${found} ORDER BY created_at, id LIMIT ${max}`;
+  if (cases.length < max) return { cases, total: cases.length };
+  const [row] = await sql<{ total: number }[]>`SELECT count(*)::int AS total ${found}`;
+  return { cases, total: row?.total ?? cases.length };
 }
 
 /** One case of an organisation, in whichever of its environments. */

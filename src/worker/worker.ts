@@ -26,7 +26,7 @@ import { deliveryChanged, deliveryFlowId, webhookDeliveryFlow } from '../workflo
 import { logIdsOfActivity } from './activityLog.ts';
 import { attemptOfActivity } from './attempts.ts';
 import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
-import { keepSchedules } from './schedules.ts';
+import { keepSchedules, restoreSchedules } from './schedules.ts';
 import { databaseStanding, parkedStanding } from './standing.ts';
 import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './traces.ts';
 import { versionOf } from './version.ts';
@@ -106,10 +106,11 @@ export async function startWorker(
   const relay = createRelay({ volatileSql, client, taskQueue, dispatcher, log });
   const bank = foundation.sandboxBank.clock();
   if (config.upkeep.schedules) await keepSchedules(client, config);
+  const schedules = config.upkeep.schedules ? restoreSchedules(client, config, log) : null;
   relay.start();
   bank.start();
   const stopLoops = async (): Promise<void> => {
-    await Promise.all([relay.stop(), bank.stop()]);
+    await Promise.all([relay.stop(), bank.stop(), schedules?.stop()]);
   };
   const run = async (): Promise<void> => {
     try {

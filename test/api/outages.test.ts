@@ -85,7 +85,7 @@ test.concurrent('health: 200 ok, with the state of each part', async () => {
     status: 'ok',
     version: expect.stringMatching(/^\d+\.\d+\.\d+/),
     environment: 'test',
-    checks: { database: 'ok', temporal: 'ok', rail: 'sandbox' },
+    checks: { database: 'ok', temporal: 'ok', flows: 'ok', rail: 'sandbox' },
   });
   const live = await api.client(null, 'live').get('/health');
   expect(live.data).toMatchObject({ environment: 'live', checks: { rail: 'none' } });

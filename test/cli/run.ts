@@ -14,16 +14,27 @@ export interface Surroundings {
   databaseUrl?: string | undefined;
   /** MANILLA_HOME: a folder of the test's own, since somebody may be running the service beside it. */
   home: string;
+  temporalAddress?: string;
+  temporalNamespace?: string;
 }
 
 /** `databaseUrl` undefined: DATABASE_URL is not set. */
-export function runCli(words: readonly string[], { databaseUrl, home }: Surroundings): Promise<Ended> {
+export function runCli(words: readonly string[], surroundings: Surroundings): Promise<Ended> {
+  const { databaseUrl, home, temporalAddress, temporalNamespace } = surroundings;
   const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, ...environment } = process.env;
   return new Promise((resolve) => {
     execFile(
       process.execPath,
       [MAIN, ...words],
-      { env: { ...environment, MANILLA_HOME: home, ...(databaseUrl && { DATABASE_URL: databaseUrl }) } },
+      {
+        env: {
+          ...environment,
+          MANILLA_HOME: home,
+          ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+          ...(temporalAddress && { TEMPORAL_ADDRESS: temporalAddress }),
+          ...(temporalNamespace && { TEMPORAL_NAMESPACE: temporalNamespace }),
+        },
+      },
       (error, output, errors) => resolve({ exitCode: Number(error?.code ?? 0), output, errors }),
     );
   });

@@ -1,9 +1,11 @@
 // `npm start` as a newcomer meets it, with every part real: one story, told in the order of the tests.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import postgres from 'postgres';
 import { freePort } from '../../src/dev/freePort.ts';
 import type { Occupant, Quickstart } from '../../src/dev/home.ts';
 import { isRunning } from '../../src/dev/turns.mjs';
@@ -29,7 +31,14 @@ interface Command {
 
 function run(name: 'dev/start' | 'dev/reset' | 'dev/demo' | 'cli/main', ...words: string[]): Command {
   const file = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
-  const env = { ...process.env, ...ports, MANILLA_HOME: home, DATABASE_URL: '', TEMPORAL_ADDRESS: '' };
+  const env = {
+    ...process.env,
+    ...ports,
+    TEMPORAL_STALL_SECONDS: '3',
+    MANILLA_HOME: home,
+    DATABASE_URL: '',
+    TEMPORAL_ADDRESS: '',
+  };
   const child = spawn(process.execPath, [file, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -59,7 +68,11 @@ async function call(method: string, route: string, body?: object) {
   const { sandboxBaseUrl, testApiKey } = readJson<Quickstart>('quickstart.json');
   const answer = await fetch(`${sandboxBaseUrl}${route}`, {
     method,
-    headers: { Authorization: `Bearer ${testApiKey}`, 'Content-Type': 'application/json' },
+    headers: {
+      Authorization: `Bearer ${testApiKey}`,
+      'Content-Type': 'application/json',
+      ...(method === 'POST' && { 'Idempotency-Key': randomUUID() }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   return (await answer.json()) as { statusCode: number; data: { id: string } };
@@ -147,6 +160,31 @@ test('a part that is killed is said to be, and comes back', async () => {
   await until('the API is back', () => stack.output().includes('api is back'), START_MS);
   expect(stack.output()).toContain('api ended by SIGKILL; starting it again in 1 s');
   expect((await call('GET', `/wallets/${walletId}`)).statusCode).toBe(200);
+});
+
+test('a Temporal that lives but answers nothing is said to be stuck and is started again, and what waited for it starts', async () => {
+  const temporal = () => runningParts().find(({ name }) => name === 'temporal');
+  const stuck = temporal();
+  process.kill(stuck?.pid ?? 0, 'SIGSTOP');
+  const order = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: first.settlementWalletId };
+  const accepted = await call('POST', '/payments', order);
+  expect(accepted.statusCode).toBe(201);
+  await until('Temporal is back', () => stack.output().includes('temporal is back'), START_MS);
+  expect(stack.output()).toMatch(
+    /Temporal runs but starts no flow; .* Starting Temporal again; its data and its ports stay\./,
+  );
+  expect(temporal()?.pid).not.toBe(stuck?.pid);
+  const sql = postgres(first.databaseUrl, { max: 1 });
+  try {
+    await until('the flow of the payment is started', async () => {
+      const waiting = await sql`SELECT FROM outbox WHERE message ->> 'id' = ${accepted.data.id}`;
+      return waiting.length === 0;
+    });
+  } finally {
+    await sql.end();
+  }
+  const missing = run('cli/main', 'flows', 'missing', '--age', '0', '--json');
+  expect([await missing.ended, JSON.parse(missing.output())]).toEqual([0, []]);
 });
 
 test('SIGTERM ends everything it started', async () => {

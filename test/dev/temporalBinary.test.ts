@@ -1,14 +1,16 @@
 // Where a Temporal server comes from: the order of the ways, and that each is clean. Programs are stand-ins here.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { findTemporal, TEMPORAL_CLI_VERSION } from '../../src/dev/temporalBinary.ts';
+import { cacheFolderName, findTemporal, TEMPORAL_CLI_VERSION } from '../../src/dev/temporalBinary.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 type Way = NonNullable<Parameters<typeof findTemporal>[0]['ways']>[number];
 
-const NEW_ENOUGH = 'temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)';
+const NEW_ENOUGH = 'temporal version 1.7.2 (Server 1.31.1, UI 2.49.1)';
+/** Its embedded database is one that can lock up. */
+const UNSTEADY = 'temporal version 1.6.2 (Server 1.30.2, UI 2.45.3)';
 const TOO_OLD = 'temporal version 1.1.2 (Server 1.25.2, UI 2.31.2)';
 
 function program(folder: string, says: string): string {
@@ -52,9 +54,16 @@ function finder(options: { onPath?: string; ways?: Way[]; cacheFolder?: string }
 
 test('a `temporal` on PATH comes first', async () => {
   const calls: string[] = [];
-  const { find, bin } = finder({ onPath: NEW_ENOUGH, ways: [works('download', calls)] });
+  const { find, bin, said } = finder({ onPath: NEW_ENOUGH, ways: [works('download', calls)] });
   expect(await find()).toBe(path.join(bin, 'temporal'));
   expect(calls).toEqual([]);
+  expect(said).toEqual([]);
+});
+
+test('one on PATH whose database can lock up under load is used, with a warning of one line', async () => {
+  const { find, bin, said } = finder({ onPath: UNSTEADY });
+  expect(await find()).toBe(path.join(bin, 'temporal'));
+  expect(said).toEqual([expect.stringMatching(/server 1\.30.* can stop working under heavy load.*CLI 1\.7 or newer/)]);
 });
 
 test('one on PATH that is too old is passed over, and it is said', async () => {
@@ -125,6 +134,21 @@ test('what a killed build left is swept away by the next', async () => {
   writeFileSync(path.join(unfinished, 'half-a-program'), '');
   await find();
   expect(existsSync(unfinished)).toBe(false);
+});
+
+test.each(['go.mod', 'go.sum'])('the cached program is another one when %s pins something else', (changed) => {
+  const pinned = fileURLToPath(new URL('../../tools/temporal', import.meta.url));
+  const folder = temporaryFolder();
+  for (const file of ['go.mod', 'go.sum']) copyFileSync(path.join(pinned, file), path.join(folder, file));
+  expect(cacheFolderName(folder)).toBe(cacheFolderName());
+  appendFileSync(path.join(folder, changed), '\n');
+  expect(cacheFolderName(folder)).not.toBe(cacheFolderName());
+});
+
+test('the embedded database is one that survives calls that are given up, with the C library it was tested with', () => {
+  const goMod = readFileSync(fileURLToPath(new URL('../../tools/temporal/go.mod', import.meta.url)), 'utf8');
+  const versionOf = (module: string) => new RegExp(`${module} v(\\S+)`).exec(goMod)?.[1];
+  expect([versionOf('modernc.org/sqlite'), versionOf('modernc.org/libc')]).toEqual(['1.51.0', '1.72.3']);
 });
 
 test('the version that is built is the version that is looked for', () => {

@@ -1,0 +1,104 @@
+// A list shows everything, or says on standard error how much it left out and how to see it; with --json too.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connect, type Sql } from '../../src/database.ts';
+import type { Uuid } from '../../src/ids.ts';
+import { createOrganisation } from '../../src/records/organisations.ts';
+import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { type Ended, runCli } from './run.ts';
+
+/** More than a list of cases shows. */
+const CASES = 503;
+const BREAKS = 2;
+const REPORTS = 31;
+const KEYS = 600;
+
+let database: TestDatabase;
+let sql: Sql;
+let home: string;
+let organisationId: Uuid;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
+  sql = connect(database.url, { connectionsMax: 1, role: 'owner' });
+  ({ organisationId } = await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', operator: 'test' }));
+  // The newest are breaks, in live.
+  await sql`
+    INSERT INTO review_cases (organisation_id, environment, id, version, reason, status, amount, account_code, attempts, created_at)
+    SELECT ${organisationId}, CASE WHEN is_break THEN 'live' ELSE 'test' END, gen_random_uuid(), 1,
+      CASE WHEN is_break THEN 'reconciliation_break' ELSE 'unknown_account' END, 'open', 100,
+      CASE WHEN NOT is_break THEN 'suspense:unclaimed' END, 0, now() + n * interval '1 second'
+    FROM (SELECT n, n > ${CASES - BREAKS} AS is_break FROM generate_series(1, ${CASES}) n) numbered`;
+  await sql`
+    INSERT INTO reconciliation_reports
+      (organisation_id, environment, id, rail, period_from, period_to, line_count, break_count, breaks)
+    SELECT ${organisationId}, 'test', gen_random_uuid(), 'sandbox', now() - interval '1 day', now(), 0, 7, '[]'
+    FROM generate_series(1, ${REPORTS})`;
+  await sql`
+    INSERT INTO api_keys (organisation_id, environment, id, hash, hint, scopes)
+    SELECT ${organisationId}, 'test', gen_random_uuid(), sha256(n::text::bytea), 'abcd', '{wallet}'
+    FROM generate_series(1, ${KEYS}) n`;
+});
+
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+  await rm(home, { recursive: true });
+});
+
+const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url, home });
+
+/** What a list shows, and what it says beside. */
+async function list(...words: string[]): Promise<{ shown: Record<string, unknown>[]; says: string }> {
+  const { exitCode, output, errors } = await run(...words, '--json');
+  expect(exitCode).toBe(0);
+  return { shown: JSON.parse(output) as Record<string, unknown>[], says: errors };
+}
+
+test('more review cases than are shown: it says how many of how many, and how to narrow', async () => {
+  const { shown, says } = await list('reviews', 'list');
+  expect(shown).toHaveLength(500);
+  expect(says).toBe(`Showing 500 of ${CASES}: the oldest. Narrow with --reason, --environment or --status.\n`);
+  const table = await run('reviews', 'list');
+  expect([table.exitCode, table.errors]).toEqual([0, says]);
+});
+
+test.each([
+  [['--reason', 'reconciliation_break'], BREAKS],
+  [['--environment', 'live'], BREAKS],
+  [['--environment', 'test', '--reason', 'reconciliation_break'], 0],
+  [['--status', 'kept'], 0],
+])('review cases narrowed by %j are shown in full', async (words, count) => {
+  const { shown, says } = await list('reviews', 'list', ...words);
+  expect([shown.length, says]).toEqual([count, '']);
+});
+
+test('a reason that there is not is refused, with those that there are', async () => {
+  expect(await run('reviews', 'list', '--reason', 'none')).toMatchObject({
+    exitCode: 2,
+    errors: expect.stringMatching(/Allowed choices are late_credit, .*reconciliation_break/),
+  });
+});
+
+test('more reconciliation reports, and more breaks, than are shown: it says so; --limit shows more', async () => {
+  const { shown, says } = await list('reconciliation', 'show');
+  expect(shown).toHaveLength(30);
+  expect(says.split('\n')).toEqual([
+    `Showing 30 of ${REPORTS}: the newest. See more with --limit.`,
+    expect.stringMatching(/^Showing 0 of 210: breaks /),
+    '',
+  ]);
+  const more = await list('reconciliation', 'show', '--limit', '100');
+  expect(more.shown).toHaveLength(REPORTS);
+  expect(more.says).not.toContain('--limit');
+});
+
+test('keys and organisations are listed in full', async () => {
+  const keys = await list('keys', 'list');
+  expect([keys.shown.length, keys.says]).toEqual([KEYS, '']);
+  const organisations = await list('organisations', 'list');
+  expect([organisations.shown.length, organisations.says]).toEqual([1, '']);
+});

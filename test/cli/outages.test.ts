@@ -1,0 +1,177 @@
+// What a command says when what it needs is away: one line with what to do, never a stack, and an exit code that is not 0.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer as createHttp2Server, type ServerHttp2Session } from 'node:http2';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connect } from '../../src/database.ts';
+import { freePort } from '../../src/dev/freePort.ts';
+import { newUuid, publicId } from '../../src/ids.ts';
+import { createOrganisation } from '../../src/records/organisations.ts';
+import { startTestApi } from '../support/api.ts';
+import { createDatabase, type TestDatabase, testStack } from '../support/stack.ts';
+import { runCli } from './run.ts';
+
+let database: TestDatabase;
+let home: string;
+let silent: Server;
+const taken: Socket[] = [];
+let nowhere: number;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  const sql = connect(database.url, { connectionsMax: 1 });
+  await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', operator: 'test' });
+  await sql.end();
+  home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
+  nowhere = await freePort();
+  // Takes every connection and never says a word.
+  silent = createServer((socket) => taken.push(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+});
+
+afterAll(async () => {
+  for (const socket of taken) socket.destroy();
+  silent.close();
+  await database.drop();
+  await rm(home, { recursive: true });
+});
+
+const AWAY = {
+  'nothing listens': () => `127.0.0.1:${nowhere}`,
+  'a server takes the connection and says nothing': () => `127.0.0.1:${(silent.address() as AddressInfo).port}`,
+} as const;
+const HOW = Object.keys(AWAY) as (keyof typeof AWAY)[];
+
+const id = (kind: 'withdrawal' | 'reviewCase' | 'wallet' | 'apiKey'): string => publicId(kind, newUuid());
+const REASON = ['--reason', 'a test'];
+
+const WITH_TEMPORAL: string[][] = [
+  ['flows', 'missing'],
+  ['flows', 'missing', '--start', '--json'],
+  ['reconciliation', 'run'],
+  ['attention', 'list'],
+  ['attention', 'show', id('withdrawal')],
+  ['attention', 'retry', id('withdrawal'), ...REASON],
+  ['attention', 'retry', '--query', 'AmountKobo > 0', ...REASON],
+  ['attention', 'resolve', id('withdrawal'), '--action', 'retry', ...REASON],
+  ['reviews', 'resolve', id('reviewCase'), '--action', 'keep', ...REASON],
+];
+
+const WITH_DATABASE: string[][] = [
+  ['organisations', 'list'],
+  ['organisations', 'create', '--name', 'Obi'],
+  ['keys', 'list'],
+  ['keys', 'create', '--environment', 'test', '--scopes', 'wallet'],
+  ['keys', 'revoke', id('apiKey')],
+  ['migrate'],
+  ['wallets', 'show', id('wallet')],
+  ['wallets', 'freeze', id('wallet'), ...REASON],
+  ['ledger', 'verify'],
+  ['flows', 'missing'],
+  ['rail', 'show'],
+  ['rail', 'pause', 'test', ...REASON],
+  ['rail', 'resume', 'test', ...REASON],
+  ['reviews', 'list'],
+  ['reviews', 'show', id('reviewCase')],
+  ['reconciliation', 'show'],
+];
+
+for (const how of HOW) {
+  test.concurrent.each(WITH_TEMPORAL.map((words) => [words.join(' '), words] as const))(
+    `Temporal is away (${how}): %s says so in a line`,
+    async (_, words) => {
+      const address = AWAY[how]();
+      const ended = await runCli(words, { databaseUrl: database.url, home, temporalAddress: address });
+      expect(ended).toEqual({
+        exitCode: 1,
+        output: '',
+        errors: expect.stringMatching(
+          new RegExp(
+            `^error: Temporal does not answer at ${address} \\(.+\\)\\. Start it, or set TEMPORAL_ADDRESS\\.\\n$`,
+          ),
+        ),
+      });
+    },
+  );
+
+  test.concurrent.each(WITH_DATABASE.map((words) => [words.join(' '), words] as const))(
+    `the database is away (${how}): %s says so in a line`,
+    async (_, words) => {
+      const ended = await runCli(words, {
+        databaseUrl: `postgres://manilla:secret@${AWAY[how]()}/manilla`,
+        home,
+        temporalAddress: testStack().temporalAddress,
+      });
+      expect(ended).toEqual({
+        exitCode: 1,
+        output: '',
+        errors: expect.stringMatching(
+          /^error: The database cannot be reached \(.+\)\. Start it, or set DATABASE_URL.*\n$/,
+        ),
+      });
+      expect(ended.errors).not.toContain('secret');
+    },
+  );
+}
+
+test('a namespace that there is not is said to be missing', async () => {
+  const ended = await runCli(['attention', 'list'], {
+    databaseUrl: database.url,
+    home,
+    temporalAddress: testStack().temporalAddress,
+    temporalNamespace: 'no-such-namespace',
+  });
+  expect(ended).toMatchObject({
+    exitCode: 1,
+    errors: expect.stringMatching(
+      /^error: Temporal at .* has no namespace no-such-namespace\. Set TEMPORAL_NAMESPACE\.\n$/,
+    ),
+  });
+});
+
+/** A server whose front end answers, while what keeps the flows does not. */
+async function startDegraded(): Promise<{ address: string; close: () => void }> {
+  const server = createHttp2Server();
+  server.on('stream', (stream, headers) => {
+    const answers = /\/(GetSystemInfo|ListWorkflowExecutions)$/.test(String(headers[':path']));
+    stream.on('error', () => {});
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () =>
+      stream.sendTrailers(
+        answers ? { 'grpc-status': '0' } : { 'grpc-status': '14', 'grpc-message': 'shard status unknown' },
+      ),
+    );
+    stream.end(answers ? Buffer.alloc(5) : undefined); // an empty message, with its length before it
+  });
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => sessions.add(session));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      for (const session of sessions) session.destroy();
+      server.close();
+    },
+  };
+}
+
+test('a Temporal that fails in the middle of a command, with many calls under way, is said in a line', async () => {
+  const degraded = await startDegraded();
+  const api = await startTestApi();
+  try {
+    const wallet = await api.createWallet();
+    const order = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: wallet };
+    await Promise.all(Array.from({ length: 12 }, () => api.test.money('/payments', order)));
+    const surroundings = { databaseUrl: api.databaseUrl, home, temporalAddress: degraded.address };
+    expect(await runCli(['flows', 'missing', '--age', '0'], surroundings)).toEqual({
+      exitCode: 1,
+      output: '',
+      errors: `error: Temporal does not answer at ${degraded.address} (shard status unknown). Start it, or set TEMPORAL_ADDRESS.\n`,
+    });
+  } finally {
+    await api.close();
+    degraded.close();
+  }
+});
