@@ -8,7 +8,7 @@ import { listDeliveries, requestRedelivery } from '../../records/webhookDeliveri
 import { findWebhookEndpoint } from '../../records/webhookEndpoints.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, id } from '../schemas.ts';
+import { createdFilters, id, optional } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { deliveryView, eventView } from '../views.ts';
 
@@ -44,7 +44,7 @@ const redeliver = route({
   method: 'post',
   path: '/events/:id/redeliver',
   access: 'webhook',
-  body: z.strictObject({ endpointId: id.optional() }).optional(),
+  body: z.strictObject({ endpointId: optional(id) }).optional(),
   handle: async (call) => {
     const { services, caller, body } = call;
     const event = await requireEvent(call);

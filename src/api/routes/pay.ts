@@ -90,7 +90,7 @@ async function post(
     outbox: [toOutbox(paidPayment(paymentInput(caller.book, settled), settled.amountReceived))],
     outcome,
   });
-  throwRefusal(result);
+  throwRefusal(movement, result);
   // The business key is the payment's, so a duplicate is ours only if our own transaction stands under it.
   if (result.outcome !== 'duplicate') return result.outcome === 'posted';
   const { id: ours, key } = movement.transaction;

@@ -15,9 +15,9 @@ import { toOutbox } from '../../workflows/flows.ts';
 import { paymentFlow } from '../../workflows/payment/messages.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
 import { railFault, requireRail } from '../rail.ts';
-import { requirePosted } from '../refusals.ts';
+import { postNew } from '../refusals.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, createdFilters, id, text, walletIdFilter } from '../schemas.ts';
+import { amount, createdFilters, id, optional, optionalOr, text, walletIdFilter } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { paymentView } from '../views.ts';
 
@@ -29,13 +29,11 @@ const createBody = z.strictObject({
   method: z.enum(['bank_transfer', 'virtual_wallet']),
   baseAmount: amount,
   targetWalletId: id,
-  description: text(500).nullish(),
-  expiresIn: z
-    .number()
-    .int()
-    .min(EXPIRES_IN_MIN_SECONDS)
-    .max(EXPIRES_IN_MAX_SECONDS)
-    .default(EXPIRES_IN_DEFAULT_SECONDS),
+  description: optional(text(500)),
+  expiresIn: optionalOr(
+    z.number().int().min(EXPIRES_IN_MIN_SECONDS).max(EXPIRES_IN_MAX_SECONDS),
+    EXPIRES_IN_DEFAULT_SECONDS,
+  ),
 });
 
 const create = route({
@@ -68,11 +66,7 @@ const create = route({
     };
     const account = body.method === 'bank_transfer' ? await mintAccount(services, book, wallet, payment) : null;
     const result = { status: 201 as const, data: paymentView({ ...payment, account }) };
-    const posted = await services.journal.post({
-      ...acceptedPayment(book, payment, account),
-      outcome: outcome(result),
-    });
-    requirePosted(posted);
+    await postNew(services.journal, { ...acceptedPayment(book, payment, account), outcome: outcome(result) });
     return result;
   },
 });

@@ -17,18 +17,18 @@ import { byCreation, listRoute } from '../listRoute.ts';
 import { requireRail, resolveBankAccount } from '../rail.ts';
 import { throwRefusal } from '../refusals.ts';
 import { type Call, type Route, route, type Single } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, createdFilters, text } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, createdFilters, optional, text } from '../schemas.ts';
 import { refundView } from '../views.ts';
 import { requirePayment } from './payments.ts';
 
 const createBody = z
   .strictObject({
-    amount: amount.optional(),
-    destination: z.enum(['bank', 'wallet']).optional(),
-    reason: text(500).optional(),
-    bankAccount: z
-      .strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: text(200).optional() })
-      .optional(),
+    amount: optional(amount),
+    destination: optional(z.enum(['bank', 'wallet'])),
+    reason: optional(text(500)),
+    bankAccount: optional(
+      z.strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: optional(text(200)) }),
+    ),
   })
   .prefault({});
 
@@ -66,7 +66,7 @@ async function refund(
     const result: Single = { status: 201, data: refundView(drafted) };
     const movement = movementOf(call.caller.book, payment, drafted, destination);
     const posted = await call.services.journal.post({ ...movement, outcome: call.outcome(result) });
-    throwRefusal(posted);
+    throwRefusal(movement, posted);
     if (posted.outcome !== 'conflict') return result;
   }
   throw new Error(`a refund was overtaken ${ROUNDS_MAX} times`);
