@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { type Answer, KYC, type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { addCredits } from '../support/credits.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
 
 let api: TestApi;
@@ -16,6 +17,8 @@ const LISTS = [
   'withdrawals',
   'payments',
   'refunds',
+  'credits',
+  'deposits',
   'payouts',
   'webhook endpoints',
   'events',
@@ -52,12 +55,15 @@ async function fill(owner: TestOrganisation): Promise<Record<string, string>> {
     }
     await owner.test.post('/webhook-endpoints', { url: `https://receiver.test.example/${row}` });
   }
+  await addCredits(api, 'payment', paymentId, ROWS);
+  await addCredits(api, 'wallet', payerPath.split('/')[2] ?? '', ROWS);
   for (const name of [
     'wallets',
     'transfers',
     'withdrawals',
     'payments',
     'refunds',
+    'inbound_credits',
     'payouts',
     'webhook_endpoints',
     'events',
@@ -75,6 +81,8 @@ async function fill(owner: TestOrganisation): Promise<Record<string, string>> {
     withdrawals: '/withdrawals',
     payments: '/payments',
     refunds: `/payments/${paymentId}/refunds`,
+    credits: `/payments/${paymentId}/credits`,
+    deposits: payerPath.replace('/transfer', '/deposits'),
     payouts: '/payouts',
     'webhook endpoints': '/webhook-endpoints',
     events: '/events',

@@ -38,6 +38,8 @@ const CONTRACT: Readonly<Record<string, Scope | 'any' | 'none'>> = {
   'GET /withdrawals/:id': 'wallet',
   'GET /refunds/:id': 'payment',
   'GET /payments/:id/refunds': 'payment',
+  'GET /payments/:id/credits': 'payment',
+  'GET /wallets/:id/deposits': 'wallet',
   'POST /webhook-endpoints': 'webhook',
   'GET /webhook-endpoints': 'webhook',
   'GET /webhook-endpoints/:id': 'webhook',

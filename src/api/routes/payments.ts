@@ -8,6 +8,7 @@ import type { Movement } from '../../ledger/journal.ts';
 import type { Book } from '../../money.ts';
 import { paymentInput } from '../../movements/flowInputs.ts';
 import { type BankRail, RailRefused, RailUnavailable, type VirtualAccount } from '../../rail/port.ts';
+import { listCredits } from '../../records/inboundCredits.ts';
 import { findPayment, listPayments, type Payment, type PaymentWithAccount } from '../../records/payments.ts';
 import type { VirtualAccountRow } from '../../records/virtualAccounts.ts';
 import { findWallet, holderName, type Wallet } from '../../records/wallets.ts';
@@ -19,7 +20,7 @@ import { postNew } from '../refusals.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, createdFilters, id, optional, optionalOr, text, walletIdFilter } from '../schemas.ts';
 import type { Services } from '../services.ts';
-import { paymentView } from '../views.ts';
+import { creditView, paymentView } from '../views.ts';
 
 const EXPIRES_IN_DEFAULT_SECONDS = 1_800;
 const EXPIRES_IN_MIN_SECONDS = 60;
@@ -158,6 +159,18 @@ const read = route({
   handle: async (call) => ({ status: 200, data: paymentView(await requirePayment(call)) }),
 });
 
+const readCredits = listRoute({
+  path: '/payments/:id/credits',
+  access: 'payment',
+  filters: createdFilters,
+  find: async (call, filters, page) => {
+    const { id: ownerId } = await requirePayment(call);
+    return await listCredits(call.services.sql, call.caller.book, { kind: 'payment', id: ownerId }, filters, page);
+  },
+  view: creditView,
+  positionOf: byCreation,
+});
+
 /** The payment that the path names. Throws PAYMENT_NOT_FOUND. */
 export async function requirePayment({
   services,
@@ -171,4 +184,4 @@ export async function requirePayment({
   return payment;
 }
 
-export const paymentRoutes: Route[] = [create, list, read];
+export const paymentRoutes: Route[] = [create, list, read, readCredits];

@@ -4,6 +4,7 @@ import { violatedUnique } from '../../database.ts';
 import { ApiError, notFound } from '../../errors.ts';
 import { newUuid, parseId, publicId } from '../../ids.ts';
 import { RailRefused, RailUnavailable } from '../../rail/port.ts';
+import { listCredits } from '../../records/inboundCredits.ts';
 import { findAccountOf, openDepositAccount } from '../../records/virtualAccounts.ts';
 import {
   balanceAt,
@@ -20,7 +21,7 @@ import { byCreation, listRoute } from '../listRoute.ts';
 import { railFault, requireRail } from '../rail.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { calendarDate, createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
-import { balanceView, statementLineView, virtualAccountView, walletView } from '../views.ts';
+import { balanceView, creditView, statementLineView, virtualAccountView, walletView } from '../views.ts';
 
 const createBody = z.strictObject({
   email: z.email().max(254),
@@ -212,6 +213,18 @@ const readStatement = listRoute({
   positionOf: byCreation,
 });
 
+const readDeposits = listRoute({
+  path: '/wallets/:id/deposits',
+  access: 'wallet',
+  filters: createdFilters,
+  find: async (call, filters, page) => {
+    const { id } = await requireWallet(call);
+    return await listCredits(call.services.sql, call.caller.book, { kind: 'wallet', id }, filters, page);
+  },
+  view: creditView,
+  positionOf: byCreation,
+});
+
 /** The wallet that the path names. Throws WALLET_NOT_FOUND. */
 export async function requireWallet({ services, caller, params }: Call<unknown, unknown>): Promise<Wallet> {
   const id = params.id ?? '';
@@ -235,4 +248,5 @@ export const walletRoutes: Route[] = [
   readBalance,
   readDepositAccount,
   readStatement,
+  readDeposits,
 ];
