@@ -193,20 +193,20 @@ async function handleOnce(
 
 /**
  * A business refusal is the answer to this key from now on; after any other failure the key is free again. Answers what the
- * caller is to be told: when somebody else has the key by now, that.
+ * caller is told: when somebody else has the key by now, that; and when the refusal could not be stored, the fault in its place,
+ * since a repeat might pass.
  */
 async function keepRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown): Promise<unknown> {
   try {
     if (error instanceof ApiError && error.code !== 'IDEMPOTENCY_IN_PROGRESS' && STORED_REFUSALS.has(error.status)) {
       const response = JSON.stringify({ code: error.code, details: error.details });
       const kept = await keys.settle(claim, { statusCode: error.status, response });
-      if (!kept) return new ApiError('IDEMPOTENCY_IN_PROGRESS');
-    } else {
-      await keys.release(claim);
+      return kept ? error : new ApiError('IDEMPOTENCY_IN_PROGRESS');
     }
-  } catch {
-    // The database is away: a mark lapses by itself, and the caller hears the first error.
+  } catch (fault) {
+    return fault;
   }
+  await keys.release(claim).catch(() => {}); // a mark lapses by itself
   return error;
 }
 
