@@ -28,15 +28,13 @@ const ownerOf = (path: string): string =>
 
 /** Every place in a query that takes a time. */
 const PLACES = [
-  ...routeCases(isList)
-    .filter(({ name }) => name !== 'GET /events/:id/deliveries') // it takes no filter
-    .flatMap(({ name, route }) =>
-      ['createdAtFrom', 'createdAtTo'].map((field) => ({
-        title: `${name} ${field}`,
-        path: () => pathOf(route, ownerOf(route.path)),
-        field,
-      })),
-    ),
+  ...routeCases(isList).flatMap(({ name, route }) =>
+    ['createdAtFrom', 'createdAtTo'].map((field) => ({
+      title: `${name} ${field}`,
+      path: () => pathOf(route, ownerOf(route.path)),
+      field,
+    })),
+  ),
   { title: 'GET /wallets/:id/balance at', path: () => `/wallets/${walletId}/balance`, field: 'at' },
 ];
 

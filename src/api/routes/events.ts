@@ -31,10 +31,10 @@ const read = route({
 const readDeliveries = listRoute({
   path: '/events/:id/deliveries',
   access: 'webhook',
-  filters: {},
-  find: async (call, _filters, page) => {
+  filters: createdFilters,
+  find: async (call, filters, page) => {
     const event = await requireEvent(call);
-    return await listDeliveries(call.services.sql, call.caller.book, event.id, page);
+    return await listDeliveries(call.services.sql, call.caller.book, event.id, filters, page);
   },
   view: deliveryView,
   positionOf: ({ createdAt, endpointId }) => ({ createdAt, id: endpointId }),
