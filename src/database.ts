@@ -89,6 +89,12 @@ export function isStatementTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '57014';
 }
 
+/** True for a value that Postgres cannot read or hold (SQLSTATE class 22), such as a time out of its range. */
+export function isBadValue(error: unknown): error is { code: string } {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^22[0-9A-Z]{3}$/.test(code);
+}
+
 /** True for a lock conflict that Postgres resolved by ending one side; nothing was written and a repeat may pass. */
 export function isContention(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;

@@ -40,13 +40,18 @@ export const CATALOG = {
     'The cursor is not valid here. Pass nextCursor back unchanged, alone or with the same filters.',
   ],
   API_KEY_MISSING: [401, 'Send your API key: Authorization: Bearer <API_KEY>.'],
-  API_KEY_INVALID: [401, 'The API key is not valid. It may be mistyped, expired or revoked.'],
+  API_KEY_INVALID: [
+    401,
+    'The API key is not valid. Send it as Authorization: Bearer <API_KEY>; it may also be mistyped, expired or revoked.',
+  ],
   RAIL_CALLBACK_INVALID: [401, 'The callback is not signed by the rail, or was signed too long ago.'],
   API_KEY_ENVIRONMENT_MISMATCH: [401, 'This API key belongs to the other environment. Use its host, or its key.'],
   API_KEY_SCOPE_FORBIDDEN: [403, 'The API key lacks a scope that this request needs. Use a key that has it.'],
-  ROUTE_NOT_FOUND: [404, 'There is no such route. Check the method and the path, which starts with /v1.'],
+  ROUTE_NOT_FOUND: [
+    404,
+    'There is no such route. Check the path, which starts with /v1, and the method: details.allowedMethods names those of a path that is there.',
+  ],
   WALLET_NOT_FOUND: [404, 'There is no wallet with this id.'],
-  DEPOSIT_ACCOUNT_NOT_FOUND: [404, 'This wallet has no deposit account yet. It gets one when it reaches tier1.'],
   PAYMENT_NOT_FOUND: [404, 'There is no payment with this id.'],
   TRANSFER_NOT_FOUND: [404, 'There is no transfer with this id.'],
   WITHDRAWAL_NOT_FOUND: [404, 'There is no withdrawal with this id.'],
@@ -60,6 +65,10 @@ export const CATALOG = {
   BANK_TRANSFER_ENDED: [409, 'The transfer has ended in a way that rules this out; details say how it stands.'],
   EXTERNAL_REFERENCE_TAKEN: [409, 'Another wallet has this externalReference; details name it.'],
   WALLET_KYC_REQUIRED: [422, 'The wallet has not reached tier1. Submit its KYC details first.'],
+  WALLET_KYC_NOT_APPLICABLE: [
+    422,
+    "This is the platform's own settlement wallet: it has no customer, takes no KYC details and has no tier1 limits.",
+  ],
   WALLET_TIER1_LIMIT_EXCEEDED: [
     422,
     'The amount passes a limit of the wallet (of tier1, or the largest balance there is); details say which.',
@@ -80,7 +89,7 @@ export const CATALOG = {
   REFUND_AMOUNT_EXCEEDED: [422, 'The amount is more than what is left to refund; details say how much that is.'],
   REFUND_DESTINATION_REQUIRED: [
     422,
-    'Where the money came from is not known: send destination bank with a bankAccount to refund to.',
+    'It is not clear where this refund should go; details.reason says why. Send destination "bank" with the bankAccount to refund to.',
   ],
   WEBHOOK_URL_FORBIDDEN: [422, 'Webhooks are not sent to this address; details.reason says why.'],
   WEBHOOK_ENDPOINT_DISABLED: [422, 'The webhook endpoint is disabled. Enable it first.'],

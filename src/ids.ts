@@ -92,6 +92,11 @@ export function parseId(kind: IdKind, id: string): Uuid | null {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** Whether a text is a public id of any kind. */
+export const isPublicId = (text: string): boolean => SUFFIXES.has(PUBLIC_ID.exec(text)?.[2] ?? '');
+
+const SUFFIXES: ReadonlySet<string> = new Set(Object.values(ID_SUFFIXES));
+
 function readDigits(digits: string, from: number, count: number): number {
   let value = 0;
   for (let place = from; place < from + count; place += 1)

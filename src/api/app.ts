@@ -31,7 +31,7 @@ import { parseJson, readBody } from './middleware/body.ts';
 import { trace } from './middleware/trace.ts';
 import type { Call, Caller, Page, Route, Single } from './route.ts';
 import { ROUTES } from './routes/index.ts';
-import { parse } from './schemas.ts';
+import { noQuery, parse } from './schemas.ts';
 import type { Services } from './services.ts';
 
 /** What all listeners of a process share: the cache of keys and the batches of counters and claims. */
@@ -45,7 +45,11 @@ export function createGate(services: Services): Gate {
   return {
     apiKeys: new ApiKeys(services.sql),
     admission: new Admission(services.volatileSql, services.config.rateLimitPerMinute),
-    idempotencyKeys: new IdempotencyKeys(services.volatileSql),
+    idempotencyKeys: new IdempotencyKeys({
+      volatileSql: services.volatileSql,
+      sql: services.sql,
+      keptDays: services.config.upkeep.idempotencyKeysKeptDays,
+    }),
   };
 }
 
@@ -60,8 +64,21 @@ export function createApp(services: Services, gate: Gate, environment: Environme
   if (isTracing()) app.use(trace(environment));
   app.use(answer(services.log, environment));
   app.use(router.routes());
+  app.use(refuseUnknownRoute);
   app.silent = true; // `answer` has logged it
   return app;
+}
+
+/** Nothing is served here. Where the path is one of ours, says by which methods (RFC 9110, 10.2.1). */
+function refuseUnknownRoute(ctx: Context): never {
+  const layers = (ctx as Context & Partial<Pick<KoaRouterContext, 'matched'>>).matched ?? [];
+  const allowedMethods = [...new Set(layers.flatMap(({ methods }) => methods))].toSorted();
+  if (allowedMethods.length > 0) ctx.set('Allow', allowedMethods.join(', '));
+  throw new ApiError('ROUTE_NOT_FOUND', {
+    resource: 'route',
+    id: `${ctx.method} ${ctx.path}`.slice(0, 200),
+    ...(allowedMethods.length > 0 && { allowedMethods }),
+  });
 }
 
 async function serve(
@@ -72,11 +89,12 @@ async function serve(
   ctx: KoaRouterContext,
 ): Promise<void> {
   ctx.state.route = `${route.method.toUpperCase()} ${route.path}`;
+  ctx.state.params = ctx.params;
   const { caller, keyIsKnown } = await admit(gate, environment, route, ctx);
   const rawBody =
     ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
+  const query = readQuery(route, ctx);
   const body = route.body === undefined ? undefined : parse(route.body, parseJson(ctx, rawBody));
-  const query = route.query === undefined ? undefined : parse(route.query, { ...ctx.query });
   const call: Call<unknown, unknown> = {
     services,
     caller,
@@ -96,6 +114,13 @@ async function serve(
   send(ctx, result);
 }
 
+/** A route that declares no query takes none. Throws VALIDATION_FAILED for a parameter that it does not have. */
+function readQuery(route: Route, ctx: Context): unknown {
+  if (route.query !== undefined) return parse(route.query, { ...ctx.query });
+  if (ctx.querystring !== '') parse(noQuery, { ...ctx.query });
+  return undefined;
+}
+
 /** Key, rate and scope. A route without authentication gets a caller that owns nothing. */
 async function admit(
   gate: Gate,
@@ -105,6 +130,7 @@ async function admit(
 ): Promise<{ caller: Caller; keyIsKnown: boolean }> {
   if (route.access === 'none') return { caller: NOBODY, keyIsKnown: false };
   const caller = await gate.apiKeys.authenticate(ctx.headers.authorization, environment);
+  ctx.state.caller = caller;
   const idempotencyKey = route.money === undefined ? '' : ctx.get('Idempotency-Key');
   const { rate, keyIsKnown } = await gate.admission.admit(
     caller,
@@ -167,20 +193,20 @@ async function handleOnce(
 
 /**
  * A business refusal is the answer to this key from now on; after any other failure the key is free again. Answers what the
- * caller is to be told: when somebody else has the key by now, that.
+ * caller is told: when somebody else has the key by now, that; and when the refusal could not be stored, the fault in its place,
+ * since a repeat might pass.
  */
 async function keepRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown): Promise<unknown> {
   try {
     if (error instanceof ApiError && error.code !== 'IDEMPOTENCY_IN_PROGRESS' && STORED_REFUSALS.has(error.status)) {
       const response = JSON.stringify({ code: error.code, details: error.details });
       const kept = await keys.settle(claim, { statusCode: error.status, response });
-      if (!kept) return new ApiError('IDEMPOTENCY_IN_PROGRESS');
-    } else {
-      await keys.release(claim);
+      return kept ? error : new ApiError('IDEMPOTENCY_IN_PROGRESS');
     }
-  } catch {
-    // The database is away: a mark lapses by itself, and the caller hears the first error.
+  } catch (fault) {
+    return fault;
   }
+  await keys.release(claim).catch(() => {}); // a mark lapses by itself
   return error;
 }
 
@@ -196,7 +222,6 @@ function replay(ctx: Context, stored: StoredOutcome): Single {
 function send(ctx: Context, result: Single | Page): void {
   ctx.status = result.status;
   ctx.body = successEnvelope(result, ctx.state.requestId);
-  ctx.state.answered = true;
   // Our own id, for the log line; what stands in a path may be anything.
   const id = (result.data as { id?: unknown } | null | undefined)?.id;
   if (typeof id === 'string') ctx.state.resource = id;

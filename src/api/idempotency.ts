@@ -13,8 +13,6 @@ import type { Book } from '../money.ts';
 
 /** A key is "in progress" for at most this long after its process died. */
 const CLAIM_SECONDS = 60;
-/** A key is remembered this long; after that it is new again. */
-const REMEMBERED_DAYS = 7;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const BATCH_MAX = 500;
 
@@ -50,13 +48,26 @@ export function fingerprint(method: string, path: string, body: Buffer): string 
   return createHash('sha256').update(`${method}\n${path}\n`).update(body).digest('base64');
 }
 
+interface Options {
+  /** For marks: their commits do not wait for the disk, so one that is lost in a crash blocks nothing. */
+  volatileSql: Sql;
+  /** For outcomes: what a caller was told must be told again after any crash. */
+  sql: Sql;
+  /** A key is remembered this long; after that it is new again. */
+  keptDays: number;
+}
+
 export class IdempotencyKeys {
+  readonly #volatileSql: Sql;
   readonly #sql: Sql;
+  readonly #keptDays: number;
   readonly #group: GroupCommit<Claim, ClaimResult>;
   readonly #held = new Map<string, Claim>();
 
-  constructor(volatileSql: Sql) {
-    this.#sql = volatileSql;
+  constructor({ volatileSql, sql, keptDays }: Options) {
+    this.#volatileSql = volatileSql;
+    this.#sql = sql;
+    this.#keptDays = keptDays;
     this.#group = new GroupCommit({
       laneOf: ({ book }) => book.organisationId,
       commit: (organisationId, claims) => this.#claim(organisationId, claims),
@@ -92,7 +103,10 @@ export class IdempotencyKeys {
     return result === 'claimed' ? claim : result;
   }
 
-  /** Stores the answer of a request that moved nothing, a business refusal. False when the key is somebody else's by now. */
+  /**
+   * Stores the answer of a request that moved nothing, a business refusal. It is on disk before the caller is told: otherwise a
+   * crash could turn a refusal that was told into a repeat that moves money. False when the key is somebody else's by now.
+   */
   async settle(claim: Claim, outcome: StoredOutcome): Promise<boolean> {
     const { count } = await this.#sql`
       INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until, status_code, response)
@@ -106,7 +120,7 @@ export class IdempotencyKeys {
   /** Lets go of a mark whose request ended without an outcome, so that a retry need not wait for the claim to lapse. */
   async release(claim: Claim): Promise<void> {
     if (!claim.marked) return;
-    await this.#sql`
+    await this.#volatileSql`
       DELETE FROM idempotency_keys
       WHERE organisation_id = ${claim.book.organisationId} AND environment = ${claim.book.environment}
         AND key = ${claim.key} AND claim = ${claim.id} AND status_code IS NULL`;
@@ -114,7 +128,7 @@ export class IdempotencyKeys {
 
   async #claim(organisationId: Uuid, claims: Claim[]): Promise<PromiseSettledResult<ClaimResult>[]> {
     // In key order, so that two processes that claim the same keys never wait for each other in a circle.
-    const taken = await this.#sql<{ claim: Uuid }[]>`
+    const taken = await this.#volatileSql<{ claim: Uuid }[]>`
       INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until)
       SELECT DISTINCT ON (environment, key) ${organisationId}::uuid, environment, key,
              decode(fingerprint, 'base64'), claim, now() + make_interval(secs => ${CLAIM_SECONDS})
@@ -126,7 +140,7 @@ export class IdempotencyKeys {
       ON CONFLICT (organisation_id, environment, key) DO UPDATE SET
         fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
         status_code = NULL, response = NULL, created_at = now()
-      WHERE i.created_at < now() - make_interval(days => ${REMEMBERED_DAYS})
+      WHERE i.created_at < now() - make_interval(days => ${this.#keptDays})
          OR (i.status_code IS NULL AND i.claimed_until < now() AND i.fingerprint = excluded.fingerprint)
       RETURNING claim`;
     const ours = new Set(taken.map(({ claim }) => claim));
@@ -142,7 +156,7 @@ export class IdempotencyKeys {
   /** What the keys of these claims, which somebody claimed before, stand at: by claim. LEFT: no plan may begin with all keys. */
   async #look(organisationId: Uuid, claims: Claim[]): Promise<Map<Uuid, KnownKey>> {
     if (claims.length === 0) return new Map();
-    const rows = await this.#sql<(KnownKey & { claim: Uuid })[]>`
+    const rows = await this.#volatileSql<(KnownKey & { claim: Uuid })[]>`
       SELECT w.claim, i.fingerprint = decode(w.fingerprint, 'base64') AS same, i.status_code, i.response
       FROM unnest(
         ${claims.map(({ book }) => book.environment)}::text[], ${claims.map(({ key }) => key)}::text[],

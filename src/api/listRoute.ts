@@ -9,7 +9,7 @@ import { parse } from './schemas.ts';
 interface List<Filters extends z.ZodRawShape, Row> {
   path: string;
   access: Scope;
-  /** The filters it takes. Other parameters are ignored. */
+  /** The filters it takes. Other parameters are refused: a misspelt filter must not answer with everything. */
   filters: Filters;
   /** Reads a page, newest first, and one row more when another page exists. */
   find: (
@@ -25,26 +25,32 @@ interface List<Filters extends z.ZodRawShape, Row> {
 /** By its own time and id. */
 export const byCreation = ({ createdAt, id }: Position): Position => ({ createdAt, id });
 
+/** No cursor that was ever made: what cannot be read as one stands for it. */
+const UNREADABLE_CURSOR = '.';
+
 /**
  * What every list takes. An unusable limit falls back to the default, and an unusable cursor is INVALID_CURSOR, also when
- * one is given twice: that makes a list of it, which is neither.
+ * one is given twice: that makes a list of it, which is neither. An empty cursor is none, as loops that begin with one send it.
  */
 const paging = z.looseObject({
   limit: z.string().optional().catch(undefined),
-  cursor: z.string().optional().catch(''),
+  cursor: z
+    .string()
+    .optional()
+    .catch(UNREADABLE_CURSOR)
+    .transform((cursor) => (cursor === '' ? undefined : cursor)),
 });
 
 /** A GET route that answers a list by pages. Throws VALIDATION_FAILED for a bad filter, and INVALID_CURSOR. */
 export function listRoute<Filters extends z.ZodRawShape, Row>(list: List<Filters, Row>): Route {
-  const contract = z.object(list.filters);
+  const contract = z.strictObject(list.filters);
   return route({
     method: 'get',
     path: list.path,
     access: list.access,
     query: paging,
     handle: async (call) => {
-      const { limit, cursor, ...others } = call.query;
-      const given = Object.fromEntries(Object.entries(others).filter(([name]) => Object.hasOwn(list.filters, name)));
+      const { limit, cursor, ...given } = call.query;
       const asked = parse(contract, given); // a bad filter is told before a cursor that does not fit it
       const { keyring } = call.services;
       const place = list.path.replaceAll(/:([a-z]+)/gi, (_, name: string) => call.params[name] ?? '');

@@ -60,6 +60,7 @@ export interface Route<Body = unknown, Query = unknown> {
    */
   money?: 'moves' | 'acts_first';
   body?: z.ZodType<Body>;
+  /** Strict: an unknown parameter is refused. A route without one takes no parameters. */
   query?: z.ZodType<Query>;
   /** The largest body it takes, in bytes. */
   bodyBytesMax?: number;

@@ -14,6 +14,17 @@ export const text = (max: number) =>
     .regex(/^[^\0]*$/u, 'must not contain a NUL character')
     .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
 
+/**
+ * A field that may be left out. `null` means the same: clients that send every field of a model, as many generated ones do,
+ * need not leave any out.
+ */
+export const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? undefined);
+
+/** The same, for a field that has a value when it is left out. */
+export const optionalOr = <Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>) =>
+  schema.nullish().transform((value) => value ?? fallback);
+
 /** A whole, positive number of kobo. Strings and fractions are refused, never rounded. */
 export const amount = z.number().int().min(1).max(AMOUNT_MAX);
 
@@ -34,10 +45,32 @@ export const bankCode = z.string().regex(/^[0-9]{3,6}$/, 'must be a bank code of
 /** A calendar date that exists, `YYYY-MM-DD`. */
 export const calendarDate = z.iso.date();
 
-const timestamp = z.iso.datetime({ offset: true }).transform((value) => new Date(value));
+/** The years that four digits can write, all of which Postgres can hold. */
+const TIME_MIN = Date.parse('0001-01-01T00:00:00.000Z');
+const TIME_MAX = Date.parse('9999-12-31T23:59:59.999Z');
+
+const TIME_FORM =
+  'must be a date and time with an offset (RFC 3339), such as 2026-01-31T09:00:00Z or 2026-01-31T10:00:00%2B01:00: ' +
+  'in a URL a + is written %2B';
+
+/** A moment in a query, with any offset. One outside the years 0001 to 9999 in UTC is refused. */
+export const timestamp = z.iso.datetime({ offset: true, error: TIME_FORM }).transform((value, context): Date => {
+  const at = new Date(value);
+  if (at.getTime() >= TIME_MIN && at.getTime() <= TIME_MAX) return at;
+  context.issues.push({
+    code: 'invalid_format',
+    format: 'datetime',
+    input: value,
+    message: 'must be a time of the years 0001 to 9999 in UTC',
+  });
+  return z.NEVER;
+});
 
 /** Filters that every list of resources takes. */
 export const createdFilters = { createdAtFrom: timestamp.optional(), createdAtTo: timestamp.optional() };
+
+/** The query of a route that takes no parameters. */
+export const noQuery = z.strictObject({});
 
 /** What a schema makes of a value. Throws VALIDATION_FAILED with every fault by its path. */
 export function parse<Output>(schema: z.ZodType<Output>, value: unknown): Output {
@@ -54,14 +87,13 @@ function fieldErrors(error: z.ZodError): FieldError[] {
       return issue.keys.map((key) => ({
         field: [...path, key].join('.'),
         code: issue.code,
-        message: `${key} is not a field of this request`,
+        message: `${key} is not a field or parameter of this request`,
       }));
     }
     // A rule of ours names its code and what it missed itself.
     if (issue.code === 'custom' && issue.params !== undefined) {
-      return [
-        { field: path.join('.'), message: issue.message, ...(issue.params as Pick<FieldError, 'code' | 'constraint'>) },
-      ];
+      const { code, constraint } = issue.params as Pick<FieldError, 'code' | 'constraint'>;
+      return [{ field: path.join('.'), code, message: issue.message, ...(constraint && { constraint }) }];
     }
     // zod 4 renamed this reason; the contract keeps the older name.
     const code = issue.code === 'invalid_format' ? 'invalid_string' : issue.code;
@@ -81,8 +113,11 @@ function constraintOf(issue: z.core.$ZodIssue): Record<string, unknown> | undefi
     case 'invalid_value':
       return { values: issue.values };
     case 'invalid_format':
-      return { format: issue.format };
+      return { format: issue.format, ...(issue.format === 'regex' && { pattern: sourceOf(issue.pattern) }) };
     default:
       return undefined;
   }
 }
+
+/** zod gives a pattern as `/…/flags`; JSON Schema and others know the part between the slashes. */
+const sourceOf = (pattern: string | undefined): string | undefined => pattern?.replace(/^\/|\/[a-z]*$/g, '');

@@ -3,6 +3,7 @@ import { publicId, type Uuid } from '../ids.ts';
 import { isoTime } from '../isoTime.ts';
 import { CURRENCY } from '../money.ts';
 import type { Event } from '../records/events.ts';
+import type { ListedCredit } from '../records/inboundCredits.ts';
 import { type PaymentWithAccount, payableAmount } from '../records/payments.ts';
 import type { PayoutItem, PayoutWithItems } from '../records/payouts.ts';
 import type { Refund } from '../records/refunds.ts';
@@ -71,6 +72,36 @@ export const paymentView = (payment: PaymentWithAccount) => ({
   createdAt: timestamp(payment.createdAt),
   virtualAccount: payment.account === null ? null : virtualAccountView(payment.account),
 });
+
+/** Money that arrived, who sent it, and where it is now. */
+export const creditView = (credit: ListedCredit) => ({
+  id: publicId('inboundCredit', credit.id),
+  amount: credit.amount,
+  currency: CURRENCY,
+  sessionId: credit.sessionId,
+  sender: {
+    name: credit.senderName,
+    accountNumber: credit.senderAccountNumber,
+    bankCode: credit.senderBankCode,
+  },
+  status: creditStatus(credit),
+  reviewCaseId: credit.reviewCaseId && publicId('reviewCase', credit.reviewCaseId),
+  reviewReason: credit.reviewReason,
+  receivedAt: timestamp(credit.receivedAt),
+  createdAt: timestamp(credit.createdAt),
+});
+
+/**
+ * Where a credit is: with its owner (`posted`), or where its review case put it. The case of a surplus is about a part: the
+ * rest is with its owner. A status that is not named here is shown as it is.
+ */
+function creditStatus({ status, reviewReason, reviewStatus }: ListedCredit): string {
+  if (reviewStatus === null || reviewReason === 'surplus_over_limit') return CREDIT_STATUSES[status] ?? status;
+  return CASE_STATUSES[reviewStatus] ?? reviewStatus;
+}
+
+const CREDIT_STATUSES: Readonly<Record<string, string>> = { suspense: 'in_review' };
+const CASE_STATUSES: Readonly<Record<string, string>> = { open: 'in_review', sending: 'in_review' };
 
 export const transferView = (transfer: Transfer) => ({
   id: publicId('transfer', transfer.id),

@@ -60,14 +60,3 @@ export interface PayerAccount {
   bankCode: string;
   accountName: string | null;
 }
-
-/** The account that the last credit of a payment came from; null when the rail did not tell it. */
-export async function findPayerAccount(sql: Sql, book: Book, paymentId: Uuid): Promise<PayerAccount | null> {
-  const [row] = await sql<PayerAccount[]>`
-    SELECT sender_account_number AS account_number, sender_bank_code AS bank_code, sender_name AS account_name
-    FROM inbound_credits
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND owner_id = ${paymentId}
-      AND status = 'posted' AND sender_account_number IS NOT NULL AND sender_bank_code IS NOT NULL
-    ORDER BY received_at DESC, id DESC LIMIT 1`;
-  return row ?? null;
-}

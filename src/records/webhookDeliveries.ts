@@ -3,7 +3,7 @@ import type { Sql } from '../database.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { TEST_EVENT_TYPE } from './events.ts';
-import type { PageRequest } from './lists.ts';
+import type { ListFilters, PageRequest } from './lists.ts';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 export type DeliveryFailure = 'retries_spent' | 'endpoint_disabled' | 'endpoint_deleted';
@@ -214,12 +214,20 @@ export interface Delivery {
 const ATTEMPTS_SHOWN_MAX = 25;
 
 /** A page of an event's deliveries, newest first, each with its attempts, and one more when another page exists. */
-export async function listDeliveries(sql: Sql, book: Book, eventId: Uuid, page: PageRequest): Promise<Delivery[]> {
+export async function listDeliveries(
+  sql: Sql,
+  book: Book,
+  eventId: Uuid,
+  filters: ListFilters,
+  page: PageRequest,
+): Promise<Delivery[]> {
   const deliveries = await sql<Omit<Delivery, 'attempts'>[]>`
     SELECT event_id, endpoint_id, status, failure_reason, next_attempt_at, delivered_at, created_at
     FROM webhook_deliveries
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND event_id = ${eventId}
     ${page.after ? sql`AND (created_at, endpoint_id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
     ORDER BY created_at DESC, endpoint_id DESC LIMIT ${page.limit + 1}`;
   const attempts = await sql<(AttemptResult & { endpointId: Uuid })[]>`
     SELECT a.*

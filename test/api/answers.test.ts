@@ -62,6 +62,25 @@ describe('a route that is not there', () => {
     },
   );
 
+  test.each<[string, string, string[]]>([
+    ['DELETE', '/wallets', ['GET', 'HEAD', 'POST']],
+    ['OPTIONS', '/wallets', ['GET', 'HEAD', 'POST']],
+    ['GET', '/wallets/x/transfer', ['POST']],
+    ['PUT', '/webhook-endpoints/x', ['DELETE', 'GET', 'HEAD', 'PATCH']],
+    ['POST', '/health', ['GET', 'HEAD']],
+  ])('%s %s is 404, and names the methods of that path', async (method, path, methods) => {
+    const { status, error, headers } = await api.client(null).call(method, path);
+    expect([status, error.code]).toEqual([404, 'ROUTE_NOT_FOUND']);
+    expect(error.details).toEqual({ resource: 'route', id: `${method} /v1${path}`, allowedMethods: methods });
+    expect(error.message).toContain('details.allowedMethods');
+    expect(headers.get('allow')).toBe(methods.join(', '));
+  });
+
+  test('a path that is nowhere has no methods', async () => {
+    expect((await api.test.get('/nope')).headers.has('allow')).toBe(false);
+    expect((await api.live.get('/simulations/inbound-credits')).headers.has('allow')).toBe(false);
+  });
+
   test('an overlong path is not repeated in full', async () => {
     const { error } = await api.test.get(`/${'x'.repeat(4_000)}`);
     expect(String(error.details.id)).toHaveLength(200);
@@ -133,13 +152,15 @@ describe('what is hardly HTTP', () => {
     expect([status, error.code]).toEqual([404, code]);
   });
 
-  test.each(['/wallets?limit=%zz', '/wallets?%00=%00', '/wallets?a[b]=c&a=b&&==', '/wallets?__proto__=x'])(
-    'a query without meaning is ignored: %s',
-    async (path) => {
-      const { status } = await ask([`GET /v1${path} HTTP/1.1`, ...withKey()]);
-      expect(status).toBe(200);
-    },
-  );
+  test.each<[string, number]>([
+    ['/wallets?limit=%zz', 200],
+    ['/wallets?&&', 200],
+    ['/wallets?%00=%00', 400],
+    ['/wallets?a[b]=c&a=b&&==', 400],
+  ])('a query without meaning is answered: %s is %i', async (path, wanted) => {
+    const { status } = await ask([`GET /v1${path} HTTP/1.1`, ...withKey()]);
+    expect(status).toBe(wanted);
+  });
 });
 
 describe('a body that cannot be read', () => {

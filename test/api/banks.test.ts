@@ -1,5 +1,6 @@
 // GET /banks and GET /bank-accounts/resolve: the rail's own answers, and what is said when the rail does not give any.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SCOPES } from '../../src/api/route.ts';
 import { type BankRail, RailUnavailable } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -66,10 +67,15 @@ describe('400 VALIDATION_FAILED', () => {
   });
 });
 
-test.each(['/banks', RESOLVE])('403 for a key without the wallet scope: %s', async (path) => {
-  const { key } = await api.createKey(api.organisation.organisationId, { scopes: ['payment', 'transfer', 'payout'] });
-  const { status, error } = await api.client(key).get(path);
-  expect([status, error.code]).toEqual([403, 'API_KEY_SCOPE_FORBIDDEN']);
+test.each(SCOPES)('a key of the scope %s alone may ask: it need not be one that withdraws', async (scope) => {
+  const { key } = await api.createKey(api.organisation.organisationId, { scopes: [scope] });
+  expect((await api.client(key).get('/banks')).status).toBe(200);
+  expect((await api.client(key).get(`${RESOLVE}?accountNumber=0123456789&bankCode=058`)).status).toBe(200);
+});
+
+test.each(['limit=5', 'cursor=x'])('the banks are one page, so %s is 400', async (query) => {
+  const { status, error } = await api.test.get(`/banks?${query}`);
+  expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ code: 'unrecognized_keys' })]]);
 });
 
 describe('422', () => {

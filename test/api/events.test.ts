@@ -61,6 +61,18 @@ const outbox = async (): Promise<object[]> =>
       SELECT message FROM outbox WHERE organisation_id = ${organisation.organisationId} AND message ? 'redelivery' ORDER BY id`
   ).map((row) => row.message);
 
+test('the deliveries of an event can be asked for by time, as every list can', async () => {
+  const eventId = await emit();
+  await deliver(eventId, (await createEndpoint()).id, [500]);
+  const path = `/events/${eventId}/deliveries`;
+  const [delivery] = (await organisation.test.get(path)).items;
+  const at = encodeURIComponent(String(delivery?.createdAt));
+  const listed = async (query: string) => (await organisation.test.get(`${path}?${query}`)).items;
+  expect(await listed(`createdAtFrom=${at}&createdAtTo=${at}`)).toEqual([delivery]);
+  expect(await listed('createdAtTo=2001-01-01T00:00:00Z')).toEqual([]);
+  expect(await listed('createdAtFrom=2101-01-01T00:00:00Z')).toEqual([]);
+});
+
 describe('200', () => {
   test('read shows the envelope that webhooks carry', async () => {
     const createdAt = new Date('2026-01-02T03:04:05.678Z');

@@ -39,6 +39,9 @@ function requestsOf(name: string): MoneyRoute {
 const lasting = ({ status, text, requestId }: Answer) => [status, text.replace(requestId, '')];
 const isReplay = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
+/** What the keys of an API process are made with. */
+const storesOf = ({ services: { volatileSql, sql } }: TestApi) => ({ volatileSql, sql, keptDays: 7 });
+
 const cases = routeCases(({ money }) => money !== undefined);
 
 describe.each(cases)('$name', ({ name, route }) => {
@@ -217,7 +220,7 @@ function missingInBody({ path, body }: MoneyRequest): MoneyRequest {
 
 /** The mark that a process sets before it works on a request, and leaves behind when it dies. */
 async function claimAs({ path, body }: MoneyRequest, key: string): Promise<Claim> {
-  const keys = new IdempotencyKeys(api.services.volatileSql);
+  const keys = new IdempotencyKeys(storesOf(api));
   const print = fingerprint('POST', `/v1${path}`, Buffer.from(JSON.stringify(body)));
   const claim = await keys.claim(book, key, print);
   if (!('id' in claim)) throw new Error('the key was used before');
@@ -248,6 +251,31 @@ describe('a key', () => {
     await age('7 days 1 second');
     const answer = await send(await transfer(), key);
     expect([answer.status, isReplay(answer)]).toEqual([201, false]);
+  });
+
+  test('is remembered for as long as its rows are kept, where that is configured to be longer', async () => {
+    const patient = await startTestApi({
+      databaseUrl: api.databaseUrl,
+      settings: { IDEMPOTENCY_KEYS_KEPT_DAYS: '30' },
+    });
+    try {
+      const client = patient.client(api.test.key);
+      const key = randomUUID();
+      const { path, body } = await transfer();
+      const first = await client.money(path, body, key);
+      const age = (text: string) => api.sql`
+        UPDATE idempotency_keys SET created_at = now() - ${text}::interval WHERE key = ${key}`;
+      for (const days of ['8 days', '29 days 23 hours']) {
+        await age(days);
+        const again = await client.money(path, body, key);
+        expect([days, again.data.id, isReplay(again)]).toEqual([days, first.data.id, true]);
+      }
+      await age('30 days 1 second');
+      const answer = await client.money(path, body, key);
+      expect([answer.status, isReplay(answer)]).toEqual([201, false]);
+    } finally {
+      await patient.close();
+    }
   });
 
   test('whose request was overtaken by another body stays with the first, also after its process died', async () => {
@@ -295,8 +323,8 @@ describe('a new key', () => {
   const other = fingerprint('POST', '/v1/somewhere', Buffer.from('{ }'));
   const outcome = { statusCode: 201, response: '{"data":null}' };
   const held = () => ({
-    here: new IdempotencyKeys(api.services.volatileSql),
-    there: new IdempotencyKeys(api.services.volatileSql),
+    here: new IdempotencyKeys(storesOf(api)),
+    there: new IdempotencyKeys(storesOf(api)),
   });
   const codeOf = (work: () => unknown): string => {
     try {
@@ -352,7 +380,7 @@ test('a look at a key that is taken fails nobody who claimed another key with it
         ? Promise.reject(new Error('the look failed'))
         : Reflect.apply(target as never, self, [words, ...values]),
   });
-  const keys = new IdempotencyKeys(noLook);
+  const keys = new IdempotencyKeys({ volatileSql: noLook, sql: books.sql, keptDays: 7 });
   const claim = (key: string) => keys.claim(books.book, key, 'AAAA');
   const taken = claim('taken'); // the two behind it are gathered
   const [repeat, other] = await Promise.allSettled([claim('taken'), claim('other')]);

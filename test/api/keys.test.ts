@@ -55,6 +55,15 @@ describe('a key is checked in this order', () => {
     expect(await codeFor(header)).toBe('API_KEY_INVALID');
   });
 
+  test('one that is sent by another scheme is told which to use', async () => {
+    const basic = `Basic ${Buffer.from(`${api.test.key}:`).toString('base64')}`;
+    const { error } = await api.client(null).call('GET', '/wallets', { headers: { authorization: basic } });
+    expect([error.code, error.message]).toEqual([
+      'API_KEY_INVALID',
+      expect.stringContaining('Authorization: Bearer <API_KEY>'),
+    ]);
+  });
+
   test('3. it belongs to the environment of the host, known or not', async () => {
     expect(await codeFor(`Bearer ${api.live.key}`)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
     expect(await codeFor(`Bearer ${newApiKey('live')}`)).toBe('API_KEY_ENVIRONMENT_MISMATCH');

@@ -251,6 +251,24 @@ test.concurrent('a connection lost around the statement that moves the money, th
   await expectOneTransfer(attempt);
 });
 
+test.concurrent.each(['loseRequest', 'loseReplyTo'] as const)(
+  'a refusal that may not be on disk is not told (%s): 503, and the same key tells the truth later',
+  async (lose) => {
+    const { api, proxy } = await open();
+    const attempt = await attemptTransfer(api);
+    await api.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${attempt.source}`}`;
+    const lost = proxy[lose]('WALLET_FROZEN'); // the statement that stores the refusal
+    const answer = await attempt.send();
+    await lost;
+    expect([answer.status, answer.error]).toEqual([503, expect.objectContaining(SERVICE_UNAVAILABLE)]);
+    await api.sql`UPDATE ledger.accounts SET status = 'active' WHERE code = ${`wallet:${attempt.source}`}`;
+    const again = await attempt.send();
+    const wasStored = lose === 'loseReplyTo';
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual(wasStored ? [422, 'true'] : [201, null]);
+    expect(await api.balanceOf(attempt.source)).toBe(wasStored ? 500 : 300);
+  },
+);
+
 test.concurrent('a connection lost around the statement that moves the money, the backend is ended in the middle of the statement: 201, and once', async () => {
   const { api } = await open();
   const attempt = await attemptTransfer(api);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { type Answer, KYC, type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { addCredits } from '../support/credits.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
 
 let api: TestApi;
@@ -16,6 +17,8 @@ const LISTS = [
   'withdrawals',
   'payments',
   'refunds',
+  'credits',
+  'deposits',
   'payouts',
   'webhook endpoints',
   'events',
@@ -52,12 +55,15 @@ async function fill(owner: TestOrganisation): Promise<Record<string, string>> {
     }
     await owner.test.post('/webhook-endpoints', { url: `https://receiver.test.example/${row}` });
   }
+  await addCredits(api, 'payment', paymentId, ROWS);
+  await addCredits(api, 'wallet', payerPath.split('/')[2] ?? '', ROWS);
   for (const name of [
     'wallets',
     'transfers',
     'withdrawals',
     'payments',
     'refunds',
+    'inbound_credits',
     'payouts',
     'webhook_endpoints',
     'events',
@@ -75,6 +81,8 @@ async function fill(owner: TestOrganisation): Promise<Record<string, string>> {
     withdrawals: '/withdrawals',
     payments: '/payments',
     refunds: `/payments/${paymentId}/refunds`,
+    credits: `/payments/${paymentId}/credits`,
+    deposits: payerPath.replace('/transfer', '/deposits'),
     payouts: '/payouts',
     'webhook endpoints': '/webhook-endpoints',
     events: '/events',
@@ -171,7 +179,6 @@ describe.each(LISTS)('the list of %s', (name) => {
       cursor.slice(1),
       cursor.slice(0, -1),
       ...['A', '=', '%20', '.', cursor].map((more) => cursor + more),
-      '',
       'x',
       '%00',
       'null',
@@ -240,11 +247,21 @@ describe.each(LISTS)('the list of %s', (name) => {
     }
   });
 
-  test('a parameter that it does not have is ignored', async () => {
+  test('a parameter that it does not have is 400, also beside a cursor', async () => {
     const path = paths[name] ?? '';
-    expect((await page(add(path, 'limit=2&page=7&offset=3&constructor=x'))).items).toEqual(
-      (await page(add(path, 'limit=2'))).items,
-    );
+    const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
+    for (const query of ['limit=2&offset=3', `cursor=${nextCursor}&offset=3`]) {
+      const { status, error } = await get(add(path, query));
+      expect([status, error.details.fields]).toEqual([
+        400,
+        [{ field: 'offset', code: 'unrecognized_keys', message: expect.any(String) }],
+      ]);
+    }
+  });
+
+  test('an empty cursor is none: the first page', async () => {
+    const path = paths[name] ?? '';
+    expect((await page(add(path, 'limit=2&cursor='))).items).toEqual((await page(add(path, 'limit=2'))).items);
   });
 });
 

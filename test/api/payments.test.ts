@@ -122,7 +122,7 @@ describe('POST /payments, 201', () => {
     expect(Date.parse(String(data.expiresAt)) - Date.parse(String(data.createdAt))).toBe(seconds * 1000);
   });
 
-  test.each([59, 86_401, 0, -60, 60.5, '1800', null])('expiresIn %p is 400', async (expiresIn) => {
+  test.each([59, 86_401, 0, -60, 60.5, '1800'])('expiresIn %p is 400', async (expiresIn) => {
     const { status, error } = await create(api.organisation.settlementWalletId, { expiresIn });
     expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field: 'expiresIn' })]]);
   });

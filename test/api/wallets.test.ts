@@ -20,6 +20,13 @@ const submitKyc = (walletId: string, more = {}, client: Client = api.test): Prom
 const setStatus = (walletId: string, status: string) => api.sql`
   UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
 
+/** The day so many years and days ago, as a calendar date in UTC. */
+function yearsAgo(years: number, days = 0): string {
+  const day = new Date();
+  day.setUTCFullYear(day.getUTCFullYear() - years, day.getUTCMonth(), day.getUTCDate() - days);
+  return day.toISOString().slice(0, 10);
+}
+
 describe('POST /wallets', () => {
   test('201 with the wallet', async () => {
     const body = {
@@ -101,7 +108,23 @@ describe('POST /wallets/:id/kyc', () => {
   test.each([
     [
       'bvn',
-      ['', '2222222222', '222222222222', '2222222222x', ' 22222222222', '22222222222\n', '٢٢٢٢٢٢٢٢٢٢٢', 22222222222],
+      ['', '2221234567', '222123456789', '2221234567x', ' 22212345678', '22212345678\n', '٢٢٢١٢٣٤٥٦٧٨', 22212345678],
+    ],
+    ['bvn', ['00000000000', '11111111111', '22222222222', '99999999999']],
+    ['dateOfBirth', ['0001-01-01', '1899-12-31', yearsAgo(120, 1), yearsAgo(0, -2)]],
+    [
+      'phone',
+      [
+        'x',
+        '+',
+        '+0123456789',
+        '+234',
+        '8012345678',
+        '080123456789',
+        '00234801234567',
+        '0801 234 5678',
+        '+2348012345678901',
+      ],
     ],
     [
       'dateOfBirth',
@@ -123,7 +146,7 @@ describe('POST /wallets/:id/kyc', () => {
       ['1990-02-28T00:00:00Z', new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10), '9999-12-31'],
     ],
     ['gender', ['', 'Female', 'f', null]],
-    ['country', ['ng', 'NGA', '', 'N1']],
+    ['country', ['ng', 'NGA', '', 'N1', 'ZZ', 'XX', 'UK', 'EU']],
     ['phone', ['', null]],
   ])('a %s that is none is 400', async (field, values) => {
     const walletId = await wallet({ tier1: false });
@@ -135,12 +158,20 @@ describe('POST /wallets/:id/kyc', () => {
     expect((await api.test.get(`/wallets/${walletId}`)).data.kycStatus).toBe('none');
   });
 
-  test.each(['2000-02-29', '1901-01-01', new Date().toISOString().slice(0, 10)])(
-    '%s is a date of birth',
-    async (dateOfBirth) => {
-      expect((await submitKyc(await wallet({ tier1: false }), { dateOfBirth })).status).toBe(200);
+  test.each(['+2348012345678', '08012345678', '09112345678', '+14155552671', '+442071838750'])(
+    '%s is a phone number',
+    async (phone) => {
+      expect((await submitKyc(await wallet({ tier1: false }), { phone })).status).toBe(200);
     },
   );
+
+  test.each(['NG', 'GH', 'SS', 'CW'])('%s is a country', async (country) => {
+    expect((await submitKyc(await wallet({ tier1: false }), { country })).status).toBe(200);
+  });
+
+  test.each(['2000-02-29', yearsAgo(120), yearsAgo(5), yearsAgo(0)])('%s is a date of birth', async (dateOfBirth) => {
+    expect((await submitKyc(await wallet({ tier1: false }), { dateOfBirth })).status).toBe(200);
+  });
 
   test('the details are nowhere in the clear: in no table, no log line, no answer', async () => {
     const secrets = {
@@ -185,9 +216,18 @@ describe('POST /wallets/:id/kyc', () => {
     expect(await api.balanceOf(walletId)).toBe(70);
   });
 
-  test('a settlement wallet keeps its freedom from limits', async () => {
+  test('a settlement wallet takes none: 422 WALLET_KYC_NOT_APPLICABLE, nothing is stored, and it has no limits', async () => {
     const { organisation } = api;
-    expect((await submitKyc(organisation.settlementWalletId)).data.kycStatus).toBe('tier1');
+    const walletId = organisation.settlementWalletId;
+    const { status, error } = await submitKyc(walletId);
+    expect([status, error.type, error.code, error.details]).toEqual([
+      422,
+      'unprocessable_error',
+      'WALLET_KYC_NOT_APPLICABLE',
+      { walletId },
+    ]);
+    expect((await api.test.get(`/wallets/${walletId}`)).data.kycStatus).toBe('none');
+    expect(await api.sql`SELECT FROM wallet_kyc WHERE wallet_id = ${requireUuid('wallet', walletId)}`).toHaveLength(0);
     await api.fund(organisation.organisationId, organisation.settlementWalletId, 40_000_000);
     const bill = { method: 'virtual_wallet', baseAmount: 10_000_000, targetWalletId: organisation.settlementWalletId };
     expect((await api.test.money('/payments', bill)).status).toBe(201);

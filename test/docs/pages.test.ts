@@ -1,11 +1,14 @@
 // Pages that are made from code, or list what is in it, say what the code says.
-import { globSync, readFileSync, statSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { CATALOG } from '../../src/errors.ts';
+import { CHARGED_MOVEMENTS } from '../../src/ledger/fees.ts';
 import { EVENT_TYPES } from '../../src/records/events.ts';
+import { REVIEW_REASONS } from '../../src/records/reviewCases.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
 import { actionsPage, costs } from '../../tools/actionsPage.ts';
 import { errorsPage } from '../../tools/errorsPage.ts';
+import { routeCases } from '../support/routes.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
@@ -17,6 +20,38 @@ test('every code of the catalog is on that page once, in a table', () => {
   const listed = [...errorsPage().matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, code]) => code);
   expect(listed).toHaveLength(new Set(listed).size);
   expect(new Set(listed)).toEqual(new Set(Object.keys(CATALOG)));
+});
+
+test('every code of the catalog is thrown somewhere: none is a promise that nothing keeps', () => {
+  const folder = new URL('../../src/', import.meta.url);
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && file !== 'errors.ts')
+    .map((file) => readFileSync(new URL(file, folder), 'utf8'))
+    .join('\n');
+  const isThrown = (code: string): boolean =>
+    sources.includes(`'${code}'`) || sources.includes(`notFound('${code.replace(/_NOT_FOUND$/, '').toLowerCase()}'`);
+  expect(Object.keys(CATALOG).filter((code) => !isThrown(code))).toEqual([]);
+});
+
+test('docs/contract.md lists every type of a fee quote, every reason of a review case, and every reason of an unclear refund', () => {
+  const page = read('docs/contract.md');
+  const listed = new Set(
+    [...page.matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) \|/gm)].flatMap(([, cell = '']) => cell.match(/[a-z_]+/g) ?? []),
+  );
+  const reasons = [...read('src/workflows/refund/decide.ts').matchAll(/^ {2}\| '([a-z_]+)'/gm)].map(
+    ([, reason]) => reason,
+  );
+  expect(reasons).toHaveLength(5);
+  expect([...CHARGED_MOVEMENTS, ...REVIEW_REASONS, ...reasons].filter((each) => !listed.has(each ?? ''))).toEqual([]);
+});
+
+test('docs/contract.md lists every route that a key can call, in its table of scopes', () => {
+  const table = read('docs/contract.md').split('### 4.2')[0] ?? '';
+  const names = routeCases()
+    .map(({ route }) => route.path)
+    .filter((path) => !/^\/(webhook-endpoints|events|simulations|rails)/.test(path))
+    .map((path) => path.replace(/^\/wallets\/:id\/(deposit-account|deposits|transactions)$/, '…/$1'));
+  expect(names.filter((path) => !table.includes(path))).toEqual([]);
 });
 
 test('docs/performance/actions.md is what tools/actionsPage.ts makes of the recorded histories', () => {

@@ -1,5 +1,6 @@
 // Refunds to each of their endings: never more than was credited, and a bank's failure puts the money back. Each test has
 // wallets and a payment of its own, and they run at the same time.
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -107,6 +108,111 @@ describe('to a bank', () => {
   });
 });
 
+/** A payment of `BASE` paid by these accounts, one after the other; its payable amount is `BASE` and a fee. */
+async function paidBy(senders: [accountNumber: string | null, amount: number, bankCode?: string | null][]) {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, BASE);
+  const path = `/payments/${payment.id}`;
+  let received = 0;
+  for (const [senderAccountNumber, amount, senderBankCode = '058'] of senders) {
+    await flows.services.sandboxBank.receiveCredit({
+      organisationId: flows.organisation.organisationId,
+      sessionId: randomUUID(),
+      accountNumber: payment.virtualAccount.accountNumber,
+      amount,
+      senderName: `Payer of ${amount}`,
+      senderAccountNumber,
+      senderBankCode,
+    });
+    received += amount;
+    await until('the credit to be counted', async () => (await flows.test.get(path)).data.amountReceived === received);
+  }
+  await flows.untilStatus(path, 'settled');
+  return { walletId, path, paymentId: payment.id };
+}
+
+const PAYABLE = BASE + 2_000;
+
+describe('that names no bank account', () => {
+  test.concurrent('goes nowhere when several paid: 422 with what each paid, and nothing of it moves', async () => {
+    const { walletId, path, paymentId } = await paidBy([
+      ['1111111111', PAYABLE - 100],
+      ['2222222222', 60],
+      ['2222222222', 40],
+    ]);
+    const { status, error, text } = await refund(path);
+    expect([status, error.code]).toEqual([422, 'REFUND_DESTINATION_REQUIRED']);
+    expect(error.details).toEqual({
+      paymentId,
+      destination: 'bank',
+      reason: 'several_payers',
+      payers: [
+        { accountNumber: '******1111', bankCode: '058', amount: PAYABLE - 100 },
+        { accountNumber: '******2222', bankCode: '058', amount: 100 },
+      ],
+    });
+    expect(error.message).toContain('bankAccount');
+    // Errors are kept with their key and land in logs: no name, no whole account number.
+    for (const personal of ['1111111111', '2222222222', 'Payer of']) expect(text).not.toContain(personal);
+    expect(await flows.balanceOf(walletId)).toBe(BASE);
+    expect((await flows.test.get(`${path}/refunds`)).items).toEqual([]);
+    // Told where to, it goes.
+    const { data } = await refund(path, { bankAccount: { accountNumber: '1111111111', bankCode: '058' } });
+    await flows.untilStatus(`/refunds/${data.id}`, 'completed');
+  });
+
+  test.concurrent.each<[string, Parameters<typeof paidBy>[0], string]>([
+    [
+      'one number at two banks',
+      [
+        ['1111111111', 1_000],
+        ['1111111111', PAYABLE - 1_000, '044'],
+      ],
+      'several_payers',
+    ],
+    ['a sender that is not told', [[null, PAYABLE, null]], 'payer_unknown'],
+    ['a sender without a bank', [['1111111111', PAYABLE, null]], 'payer_unknown'],
+    [
+      'a sender that is not told beside one that is',
+      [
+        ['1111111111', 1_000],
+        [null, PAYABLE - 1_000, null],
+      ],
+      'payer_unknown',
+    ],
+  ])('goes nowhere with %s', async (_what, senders, reason) => {
+    const { path } = await paidBy(senders);
+    const { status, error } = await refund(path, { amount: 1 });
+    expect([status, error.code, error.details.reason]).toEqual([422, 'REFUND_DESTINATION_REQUIRED', reason]);
+    expect(error.details.payers).toHaveLength(senders.length);
+  });
+
+  test.concurrent('goes to the one account that paid in several credits, also in several refunds', async () => {
+    const { path } = await paidBy([
+      ['1111111111', 1_000],
+      ['1111111111', PAYABLE - 1_000],
+    ]);
+    for (const body of [{ amount: 150_000 }, {}]) {
+      const { data } = await refund(path, body);
+      await flows.untilStatus(`/refunds/${data.id}`, 'completed');
+      const [transfer] = await flows.sql`SELECT * FROM sandbox_bank.transfers WHERE reference = ${data.id}`;
+      expect(transfer).toMatchObject({ accountNumber: '1111111111', bankCode: '058' });
+    }
+    expect((await flows.test.get(path)).data.status).toBe('refunded');
+  });
+
+  test.concurrent('of a payment from a wallet, to a bank: 422 that says so', async () => {
+    const [target, payer] = [await flows.createWallet(), await flows.createWallet(undefined, { balance: BASE })];
+    const bill = { method: 'virtual_wallet', baseAmount: BASE, targetWalletId: target };
+    const { data: payment } = await flows.test.money('/payments', bill);
+    await flows.test.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
+    const { status, error } = await refund(`/payments/${payment.id}`, { destination: 'bank' });
+    expect([status, error.code]).toEqual([422, 'REFUND_DESTINATION_REQUIRED']);
+    const details = { paymentId: payment.id, destination: 'bank', reason: 'not_paid_by_bank', payers: [] };
+    expect(error.details).toEqual(details);
+  });
+});
+
 describe('to the wallet that paid', () => {
   test.concurrent('is completed at once', async () => {
     const target = await flows.createWallet();
@@ -168,9 +274,12 @@ describe('is refused', () => {
   });
 
   test.concurrent('to a wallet when a bank account paid', async () => {
-    const { path } = await settled();
+    const { path, paymentId } = await settled();
     const { status, error } = await refund(path, { destination: 'wallet' });
     expect([status, error.code]).toEqual([422, 'REFUND_DESTINATION_REQUIRED']);
+    const details = { paymentId, destination: 'wallet', reason: 'not_paid_by_wallet', payers: [] };
+    expect(error.details).toEqual(details);
+    expect(error.message).not.toContain('not known');
   });
 
   test.concurrent.each([

@@ -567,7 +567,7 @@ describe('what a wrong version of the service sends', () => {
     for (const name of ['movements', 'debits', 'credits', 'amounts'] as const) {
       columns.postings[name] = `{${columns.postings[name].slice(1, -1).split(',').toReversed().join()}}`;
     }
-    await expect(send(columns)).rejects.toMatchObject({ code: '22000' });
+    await expect(send(columns)).rejects.toMatchObject({ code: 'ML004' });
     expect([await balanceOf(books, payer), await balanceOf(books, one), await balanceOf(books, two)]).toEqual([
       1_000, 0, 0,
     ]);

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { routeCases } from '../support/routes.ts';
+import { isList, routeCases } from '../support/routes.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { type SentStatement, type StatementTap, startStatementTap } from '../support/statementTap.ts';
 import { fillLists, goodRequests, ROWS, type Send } from './requests.ts';
@@ -102,10 +102,8 @@ describe('a list', () => {
     await organisation.test.get('/fees/quote');
   }, FILLING_LIMIT_MS);
 
-  /** Lists that take a limit. Banks are one page, whatever is asked for, and never in our database. */
-  const lists = routeCases(
-    ({ query }) => query !== undefined && 'limit' in (query as unknown as { shape: object }).shape,
-  );
+  /** Lists that take a limit. Banks are one page, and never in our database. */
+  const lists = routeCases(isList);
 
   test.each(lists)(`$name costs the same with ${ROWS} rows`, async ({ name }) => {
     const send = full[name];
@@ -133,11 +131,13 @@ describe('a transfer', () => {
     expect(costOf(sent)).toEqual({ rate: 1, claim: 0, reads: 0, durable: 1, bank: 0 });
   });
 
-  test('that is refused costs one more, which may be lost: its outcome is kept', async () => {
+  test('that is refused costs one more, as durable as the posting: its outcome is what a repeat is told', async () => {
     const [source, destinationWalletId] = [await api.createWallet(), await api.createWallet()];
     const refused = () => api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId });
     await refused(); // the first in a while costs a statement that is undone
-    expect(costOf(await statementsOf(refused, false))).toEqual({ rate: 1, claim: 1, reads: 0, durable: 1, bank: 0 });
+    const sent = await statementsOf(refused, false);
+    expect(costOf(sent)).toEqual({ rate: 1, claim: 0, reads: 0, durable: 2, bank: 0 });
+    expect(sent.at(-1)).toMatchObject({ text: expect.stringContaining('idempotency_keys'), durability: 'durable' });
   });
 
   test('that is repeated moves nothing: its key is known, not to be claimed, and the outcome is looked up', async () => {

@@ -31,7 +31,7 @@ test.each([['never had a row'], ['was emptied']])(
     const { organisationId, environment } = books.book;
     if (past === 'was emptied') await books.owner`ANALYZE idempotency_keys`; // nothing is known of the one that never had a row
     const sql = connect(books.url, { connectionsMax: 1, durability: 'volatile' });
-    const keys = new IdempotencyKeys(sql);
+    const keys = new IdempotencyKeys({ volatileSql: sql, sql: books.sql, keptDays: 7 });
     const admission = new Admission(sql, ROWS);
     const caller = { keyId: newUuid(), scopes: [], book: books.book };
     const claimTwice = async () => {

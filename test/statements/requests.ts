@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { newUuid, requireUuid } from '../../src/ids.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import { type Answer, KYC, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { addCredits } from '../support/credits.ts';
 
 /** Sends the request; what it needs was prepared before. */
 export type Send = () => Promise<Answer>;
@@ -91,6 +92,8 @@ export function goodRequests(
     'POST /payments/:id/refund': async () => money(`/payments/${await paid()}/refund`, { amount: 10 }),
     'GET /refunds/:id': async () => get(`/refunds/${await refund(await paid())}`),
     'GET /payments/:id/refunds': async () => get(`/payments/${await paid()}/refunds?limit=${ROWS}`),
+    'GET /payments/:id/credits': async () => get(`/payments/${await payment('bank_transfer')}/credits?limit=${ROWS}`),
+    'GET /wallets/:id/deposits': async () => get(`/wallets/${await wallet()}/deposits?limit=${ROWS}`),
     'POST /payouts': async () => money('/payouts', await payoutBody(ROWS)),
     'GET /payouts': async () => get(`/payouts?limit=${ROWS}`),
     'GET /payouts/:id': async () => get(`/payouts/${await payout(ROWS)}`),
@@ -187,6 +190,8 @@ export async function fillLists(
     INSERT INTO webhook_endpoints (organisation_id, environment, id, url, sealed_secret, created_at)
     SELECT organisation_id, environment, gen_random_uuid(), 'http://127.0.0.1:9000/', 'sealed', now()
     FROM events, generate_series(1, ${ROWS}) WHERE id = ${requireUuid('event', eventId)}`;
+  await addCredits(api, 'payment', paymentId, ROWS);
+  await addCredits(api, 'wallet', target, ROWS);
   const page = (path: string) => () => client.get(`${path}?limit=${ROWS}`);
   return {
     'GET /wallets': page('/wallets'),
@@ -195,6 +200,8 @@ export async function fillLists(
     'GET /withdrawals': page('/withdrawals'),
     'GET /payments': page('/payments'),
     'GET /payments/:id/refunds': page(`/payments/${paymentId}/refunds`),
+    'GET /payments/:id/credits': page(`/payments/${paymentId}/credits`),
+    'GET /wallets/:id/deposits': page(`/wallets/${target}/deposits`),
     'GET /payouts': page('/payouts'),
     'GET /webhook-endpoints': page('/webhook-endpoints'),
     'GET /events': page('/events'),

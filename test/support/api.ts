@@ -118,7 +118,7 @@ const CONNECTIONS_MAX = 4;
 
 /** Details that the KYC route takes. */
 export const KYC = {
-  bvn: '22222222222',
+  bvn: '22212345678',
   dateOfBirth: '1990-02-28',
   gender: 'female',
   phone: '+2348012345678',

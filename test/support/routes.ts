@@ -43,6 +43,10 @@ export function pathOf(route: Route, id?: string): string {
   });
 }
 
+/** Whether it answers a list by pages. */
+export const isList = ({ query }: Route): boolean =>
+  query !== undefined && 'limit' in ((query as unknown as { shape?: object }).shape ?? {});
+
 export interface RouteCase {
   /** For the name of a test. */
   name: string;

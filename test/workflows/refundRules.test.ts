@@ -1,7 +1,7 @@
 // The rules of refunds as tables: what may be refunded, and what it makes of the payment.
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decideRefund, statusAfterRefunds } from '../../src/workflows/refund/decide.ts';
+import { decideRefund, decideRefundAccount, statusAfterRefunds } from '../../src/workflows/refund/decide.ts';
 
 const payment = (status: string, amountRefunding = 0, amountRefunded = 0) => ({
   status,
@@ -33,6 +33,55 @@ test.each([
   [200_000, 'refunded'],
 ] as const)('with %d of 200000 kobo refunded a payment is %s', (refunded, status) => {
   expect(statusAfterRefunds(refunded, 200_000)).toBe(status);
+});
+
+const ADA = { accountNumber: '1111111111', bankCode: '058' };
+const BOLA = { accountNumber: '2222222222', bankCode: '058' };
+const NOBODY = { accountNumber: null, bankCode: null };
+const to = (payer: typeof ADA) => ({ kind: 'payer', ...payer });
+const unclear = (reason: string) => ({ kind: 'unclear', reason });
+
+test.each([
+  ['the one payer', [{ ...ADA, amount: 100 }], 0, 100, to(ADA)],
+  ['the one payer, again', [{ ...ADA, amount: 100 }], 60, 40, to(ADA)],
+  ['a payer who paid less', [{ ...ADA, amount: 100 }], 0, 101, unclear('payer_paid_less')],
+  ['a payer who was given the most of it', [{ ...ADA, amount: 100 }], 61, 40, unclear('payer_paid_less')],
+  [
+    'two payers',
+    [
+      { ...ADA, amount: 100_900 },
+      { ...BOLA, amount: 100 },
+    ],
+    0,
+    50,
+    unclear('several_payers'),
+  ],
+  [
+    'one number at two banks',
+    [
+      { ...ADA, amount: 50 },
+      { ...ADA, bankCode: '044', amount: 50 },
+    ],
+    0,
+    10,
+    unclear('several_payers'),
+  ],
+  ['a payer who is not known', [{ ...NOBODY, amount: 100 }], 0, 100, unclear('payer_unknown')],
+  ['a payer at a bank that is not known', [{ ...ADA, bankCode: null, amount: 100 }], 0, 1, unclear('payer_unknown')],
+  ['a payer whose number is not known', [{ ...ADA, accountNumber: null, amount: 100 }], 0, 1, unclear('payer_unknown')],
+  [
+    'one payer beside one who is not known',
+    [
+      { ...ADA, amount: 100 },
+      { ...NOBODY, amount: 1 },
+    ],
+    0,
+    1,
+    unclear('payer_unknown'),
+  ],
+  ['nobody at a bank', [], 0, 1, unclear('not_paid_by_bank')],
+] as const)('a refund that names no account, of what %s paid', (_name, payers, refundedBefore, amount, expected) => {
+  expect(decideRefundAccount(payers, refundedBefore, amount)).toEqual(expected);
 });
 
 test('however it is asked for, refunds never pass what was credited', () => {

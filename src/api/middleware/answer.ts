@@ -2,14 +2,16 @@
 // and is the only place where an error is caught.
 import type { Context, Next } from 'koa';
 import { withinAttempt } from '../../attempt.ts';
-import { isOutage } from '../../database.ts';
+import { isBadValue, isOutage } from '../../database.ts';
 import { ApiError } from '../../errors.ts';
+import { isPublicId, publicId } from '../../ids.ts';
 import type { Log } from '../../log.ts';
 import { countRequest } from '../../metrics.ts';
 import type { Environment } from '../../money.ts';
 import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../timeLimits.ts';
 import { type Waiting, watchWaiting } from '../../waiting.ts';
 import { errorEnvelope, newRequestId } from '../envelope.ts';
+import type { Caller } from '../route.ts';
 
 export function answer(log: Log, environment: Environment) {
   return async (ctx: Context, next: Next): Promise<void> => {
@@ -20,23 +22,41 @@ export function answer(log: Log, environment: Environment) {
     ctx.set('Cache-Control', 'no-store');
     try {
       await inTime(next);
-      if (ctx.state.answered !== true) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'route', id: routeName(ctx) });
     } catch (fault) {
       const error = asApiError(fault);
       // What no retry would mend is how this installation is set up, such as live without a rail, and no fault.
       if (error.status >= 500) log[error.isRetryable ? 'error' : 'warn']({ requestId, err: fault }, error.code);
+      // Our own checks should have refused it. The message of such an error repeats the value, so it is not logged.
+      else if (isBadValue(fault))
+        log.warn({ requestId, sqlState: fault.code }, 'Postgres refused a value of a request');
       ctx.status = error.status;
       ctx.body = errorEnvelope(error, requestId);
       ctx.state.errorCode = error.code;
+      ctx.state.resource = ownIdIn(ctx);
       if (!ctx.req.complete) ctx.set('Connection', 'close'); // the rest of an unread body is not worth reading
     }
     const tookMs = performance.now() - started;
     countRequest(environment, ctx.state.route, ctx.status, tookMs / 1000);
     const durationMs = Math.round(tookMs);
     const { route, resource } = ctx.state;
-    log.info({ requestId, method: ctx.method, route, resource, status: ctx.status, durationMs }, 'request');
+    const line = { requestId, method: ctx.method, route, resource, status: ctx.status, durationMs };
+    log.info(ctx.state.errorCode === undefined ? line : { ...line, ...blame(ctx) }, 'request');
   };
 }
+
+/** What support needs to find a failed request by: why it failed, and whose it was as far as the key was known. */
+function blame({ state }: Context): object {
+  const caller = state.caller as Caller | undefined;
+  return {
+    code: state.errorCode,
+    organisationId: caller && publicId('organisation', caller.book.organisationId),
+    keyId: caller && publicId('apiKey', caller.keyId),
+  };
+}
+
+/** The id in a path that has the form of one of ours. Anything else there may be a name or a number, and is not logged. */
+const ownIdIn = ({ state }: Context): string | undefined =>
+  Object.values((state.params as Record<string, string> | undefined) ?? {}).find(isPublicId);
 
 /**
  * Waits no longer than the deadline, and then tells which of the two it was: 504 for the rail, 503 for the database. What
@@ -64,11 +84,10 @@ const tooLate = ({ railCalls }: Waiting): ApiError =>
     ? new ApiError('BANK_RAIL_TIMEOUT', { service: 'bank_rail' })
     : new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
 
-const routeName = (ctx: Context): string => `${ctx.method} ${ctx.path}`.slice(0, 200);
-
 /** What the caller is told of a fault: a code of the catalog and never what is inside. */
 function asApiError(fault: unknown): ApiError {
   if (fault instanceof ApiError) return fault;
+  if (isBadValue(fault)) return new ApiError('VALIDATION_FAILED', {}, { cause: fault });
   if (isOutage(fault)) return new ApiError('SERVICE_UNAVAILABLE', { service: 'database' }, { cause: fault });
   // Koa and the router complain of what they cannot decode, for example a broken % sequence in a path.
   if ((fault as { status?: unknown } | null)?.status === 400 || fault instanceof URIError) {

@@ -7,11 +7,11 @@ import { bankAccountNumber, bankCode } from '../schemas.ts';
 const list = route({
   method: 'get',
   path: '/banks',
-  access: 'wallet',
+  access: 'any',
   handle: async ({ services, caller }) => {
     const rail = requireRail(services, caller.book.environment);
     const banks = await rail.banks().catch((error: unknown) => Promise.reject(railFault(error)));
-    // A list like any other, but always one page: it is short, and an integrator shows or searches it as a whole.
+    // Always whole, on one page: it is short, and an integrator shows or searches it as a whole. So it takes no limit.
     return {
       status: 200,
       data: banks.map(({ code, name }) => ({ code, name })),
@@ -23,8 +23,8 @@ const list = route({
 const resolve = route({
   method: 'get',
   path: '/bank-accounts/resolve',
-  access: 'wallet',
-  query: z.object({ accountNumber: bankAccountNumber, bankCode }),
+  access: 'any',
+  query: z.strictObject({ accountNumber: bankAccountNumber, bankCode }),
   handle: async ({ services, caller, query }) => {
     const { organisationId, environment } = caller.book;
     const { bank, accountName } = await resolveBankAccount(requireRail(services, environment), organisationId, query);

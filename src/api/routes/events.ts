@@ -8,7 +8,7 @@ import { listDeliveries, requestRedelivery } from '../../records/webhookDeliveri
 import { findWebhookEndpoint } from '../../records/webhookEndpoints.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, id } from '../schemas.ts';
+import { createdFilters, id, optional } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { deliveryView, eventView } from '../views.ts';
 
@@ -31,10 +31,10 @@ const read = route({
 const readDeliveries = listRoute({
   path: '/events/:id/deliveries',
   access: 'webhook',
-  filters: {},
-  find: async (call, _filters, page) => {
+  filters: createdFilters,
+  find: async (call, filters, page) => {
     const event = await requireEvent(call);
-    return await listDeliveries(call.services.sql, call.caller.book, event.id, page);
+    return await listDeliveries(call.services.sql, call.caller.book, event.id, filters, page);
   },
   view: deliveryView,
   positionOf: ({ createdAt, endpointId }) => ({ createdAt, id: endpointId }),
@@ -44,7 +44,7 @@ const redeliver = route({
   method: 'post',
   path: '/events/:id/redeliver',
   access: 'webhook',
-  body: z.strictObject({ endpointId: id.optional() }).optional(),
+  body: z.strictObject({ endpointId: optional(id) }).optional(),
   handle: async (call) => {
     const { services, caller, body } = call;
     const event = await requireEvent(call);

@@ -8,8 +8,8 @@ import { amount } from '../schemas.ts';
 const quote = route({
   method: 'get',
   path: '/fees/quote',
-  access: 'wallet',
-  query: z.object({
+  access: 'any',
+  query: z.strictObject({
     type: z.enum(CHARGED_MOVEMENTS),
     // A query knows texts only. Digits alone are an amount: not "1e3", "+5", "10.0" or "".
     amount: z

@@ -91,7 +91,7 @@ async function post(
     outcome,
   });
   if (result.outcome === 'duplicate_differs') return false; // another wallet paid: the key is the payment's
-  throwRefusal(result);
+  throwRefusal(movement, result);
   // For the same reason a duplicate is ours only if our own transaction stands under it.
   if (result.outcome !== 'duplicate') return result.outcome === 'posted';
   const { id: ours, key } = movement.transaction;

@@ -8,6 +8,7 @@ import type { Movement } from '../../ledger/journal.ts';
 import type { Book } from '../../money.ts';
 import { paymentInput } from '../../movements/flowInputs.ts';
 import { type BankRail, RailRefused, RailUnavailable, type VirtualAccount } from '../../rail/port.ts';
+import { listCredits } from '../../records/inboundCredits.ts';
 import { findPayment, listPayments, type Payment, type PaymentWithAccount } from '../../records/payments.ts';
 import type { VirtualAccountRow } from '../../records/virtualAccounts.ts';
 import { findWallet, holderName, type Wallet } from '../../records/wallets.ts';
@@ -15,11 +16,11 @@ import { toOutbox } from '../../workflows/flows.ts';
 import { paymentFlow } from '../../workflows/payment/messages.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
 import { railFault, requireRail } from '../rail.ts';
-import { requirePosted } from '../refusals.ts';
+import { postNew } from '../refusals.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, createdFilters, id, text, walletIdFilter } from '../schemas.ts';
+import { amount, createdFilters, id, optional, optionalOr, text, walletIdFilter } from '../schemas.ts';
 import type { Services } from '../services.ts';
-import { paymentView } from '../views.ts';
+import { creditView, paymentView } from '../views.ts';
 
 const EXPIRES_IN_DEFAULT_SECONDS = 1_800;
 const EXPIRES_IN_MIN_SECONDS = 60;
@@ -29,13 +30,11 @@ const createBody = z.strictObject({
   method: z.enum(['bank_transfer', 'virtual_wallet']),
   baseAmount: amount,
   targetWalletId: id,
-  description: text(500).nullish(),
-  expiresIn: z
-    .number()
-    .int()
-    .min(EXPIRES_IN_MIN_SECONDS)
-    .max(EXPIRES_IN_MAX_SECONDS)
-    .default(EXPIRES_IN_DEFAULT_SECONDS),
+  description: optional(text(500)),
+  expiresIn: optionalOr(
+    z.number().int().min(EXPIRES_IN_MIN_SECONDS).max(EXPIRES_IN_MAX_SECONDS),
+    EXPIRES_IN_DEFAULT_SECONDS,
+  ),
 });
 
 const create = route({
@@ -68,11 +67,7 @@ const create = route({
     };
     const account = body.method === 'bank_transfer' ? await mintAccount(services, book, wallet, payment) : null;
     const result = { status: 201 as const, data: paymentView({ ...payment, account }) };
-    const posted = await services.journal.post({
-      ...acceptedPayment(book, payment, account),
-      outcome: outcome(result),
-    });
-    requirePosted(posted);
+    await postNew(services.journal, { ...acceptedPayment(book, payment, account), outcome: outcome(result) });
     return result;
   },
 });
@@ -164,6 +159,18 @@ const read = route({
   handle: async (call) => ({ status: 200, data: paymentView(await requirePayment(call)) }),
 });
 
+const readCredits = listRoute({
+  path: '/payments/:id/credits',
+  access: 'payment',
+  filters: createdFilters,
+  find: async (call, filters, page) => {
+    const { id: ownerId } = await requirePayment(call);
+    return await listCredits(call.services.sql, call.caller.book, { kind: 'payment', id: ownerId }, filters, page);
+  },
+  view: creditView,
+  positionOf: byCreation,
+});
+
 /** The payment that the path names. Throws PAYMENT_NOT_FOUND. */
 export async function requirePayment({
   services,
@@ -177,4 +184,4 @@ export async function requirePayment({
   return payment;
 }
 
-export const paymentRoutes: Route[] = [create, list, read];
+export const paymentRoutes: Route[] = [create, list, read, readCredits];

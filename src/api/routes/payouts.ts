@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { ApiError, type FieldError, notFound } from '../../errors.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import { bankTransferFee } from '../../ledger/fees.ts';
-import type { PostResult } from '../../ledger/journal.ts';
-import type { Book, Kobo } from '../../money.ts';
+import type { Book } from '../../money.ts';
 import { payoutInput } from '../../movements/flowInputs.ts';
 import { reservePayout } from '../../movements/payouts.ts';
 import type { Bank, BankRail } from '../../rail/port.ts';
@@ -21,9 +20,9 @@ import { toOutbox } from '../../workflows/flows.ts';
 import { payoutFlow } from '../../workflows/payout/messages.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
 import { railFault, requireRail } from '../rail.ts';
-import { requirePosted } from '../refusals.ts';
+import { postNew } from '../refusals.ts';
 import { type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, createdFilters, id, text, walletIdFilter } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, createdFilters, id, optional, text, walletIdFilter } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { payoutView } from '../views.ts';
 
@@ -36,19 +35,19 @@ const ACCOUNTS_OPENED_AT_ONCE = 10;
 const itemBody = z
   .strictObject({
     amount,
-    reference: text(100).optional(),
-    destinationWalletId: id.optional(),
-    bankAccount: z
-      .strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: text(200).optional() })
-      .optional(),
+    reference: optional(text(100)),
+    destinationWalletId: optional(id),
+    bankAccount: optional(
+      z.strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: optional(text(200)) }),
+    ),
   })
-  .refine((item) => (item.destinationWalletId === undefined) !== (item.bankAccount === undefined), {
+  .refine((item) => ((item.destinationWalletId ?? null) === null) !== ((item.bankAccount ?? null) === null), {
     message: 'needs exactly one of destinationWalletId and bankAccount',
     when: ({ value }) => typeof value === 'object' && value !== null, // whatever else is wrong with it
   });
 
 const createBody = z.strictObject({
-  sourceWalletId: id.optional(),
+  sourceWalletId: optional(id),
   // Told together with what else is wrong with the items, whose faults do not hide a reference that is given twice.
   items: z
     .array(itemBody)
@@ -131,18 +130,13 @@ const create = route({
       createdAt: new Date(),
     };
     const result = { status: 202 as const, data: payoutView({ ...payout, items }) };
-    requirePosted(
-      namingTheTotal(
-        payout,
-        await services.journal.post({
-          book,
-          transaction: reservePayout(payout, items),
-          rows: { payouts: [payout], payout_items: items },
-          outbox: [toOutbox(payoutFlow(payoutInput(book, payout)))],
-          outcome: outcome(result),
-        }),
-      ),
-    );
+    await postNew(services.journal, {
+      book,
+      transaction: reservePayout(payout, items),
+      rows: { payouts: [payout], payout_items: items },
+      outbox: [toOutbox(payoutFlow(payoutInput(book, payout)))],
+      outcome: outcome(result),
+    });
     return result;
   },
 });
@@ -257,13 +251,6 @@ async function depositAccounts(
     if (bank === undefined) throw new ApiError('BANK_RAIL_ERROR', { service: 'bank_rail' });
     return { accountNumber: account.accountNumber, accountName: account.accountName, bankCode: bank.code };
   };
-}
-
-/** The reserve is many postings, and the ledger names the one that the balance did not cover. The caller asked for all. */
-function namingTheTotal(payout: Payout, result: PostResult): PostResult {
-  if (result.outcome !== 'refused' || result.code !== 'WALLET_INSUFFICIENT_FUNDS') return result;
-  const attemptedAmount: Kobo = payout.totalAmount + payout.totalFee;
-  return { ...result, detail: { ...result.detail, attemptedAmount } };
 }
 
 const list = listRoute({

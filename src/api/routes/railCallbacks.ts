@@ -1,5 +1,6 @@
 // What rails tell us. A callback is authenticated over its raw bytes, stored under the rail's own identity of the fact,
 // and wakes the flow through the outbox; the flow confirms it with the rail before any money moves.
+import { z } from 'zod';
 import { ApiError } from '../../errors.ts';
 import { newUuid, parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
@@ -25,6 +26,7 @@ const receive = route({
   method: 'post',
   path: '/rails/:rail/callbacks',
   access: 'none',
+  query: z.looseObject({}), // a rail may append what it likes to the address it was given
   handle: async ({ services, environment, params, headers, rawBody }) => {
     const name = params.rail ?? '';
     const rail = services.rails.named(environment, name);

@@ -3,32 +3,33 @@ import { z } from 'zod';
 import { ApiError, notFound } from '../../errors.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Movement } from '../../ledger/journal.ts';
-import type { Book } from '../../money.ts';
+import type { Book, Kobo } from '../../money.ts';
 import { refundInput } from '../../movements/flowInputs.ts';
 import { holdRefund, refundToWallet } from '../../movements/refunds.ts';
 import { isSameName } from '../../rail/accountNames.ts';
+import { findPayers, type Payer } from '../../records/inboundCredits.ts';
 import type { Payment } from '../../records/payments.ts';
-import { findPayerAccount, findRefund, listRefunds, type PayerAccount, type Refund } from '../../records/refunds.ts';
+import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../records/refunds.ts';
 import { Turns } from '../../turns.ts';
 import { toOutbox } from '../../workflows/flows.ts';
-import { decideRefund } from '../../workflows/refund/decide.ts';
+import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { refundFlow } from '../../workflows/refund/messages.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
 import { requireRail, resolveBankAccount } from '../rail.ts';
 import { throwRefusal } from '../refusals.ts';
 import { type Call, type Route, route, type Single } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, createdFilters, text } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, createdFilters, optional, text } from '../schemas.ts';
 import { refundView } from '../views.ts';
 import { requirePayment } from './payments.ts';
 
 const createBody = z
   .strictObject({
-    amount: amount.optional(),
-    destination: z.enum(['bank', 'wallet']).optional(),
-    reason: text(500).optional(),
-    bankAccount: z
-      .strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: text(200).optional() })
-      .optional(),
+    amount: optional(amount),
+    destination: optional(z.enum(['bank', 'wallet'])),
+    reason: optional(text(500)),
+    bankAccount: optional(
+      z.strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: optional(text(200)) }),
+    ),
   })
   .prefault({});
 
@@ -36,6 +37,9 @@ type CreateBody = z.infer<typeof createBody>;
 
 /** Other processes, or a refund that completes, may overtake this one; more rounds are a fault. */
 const ROUNDS_MAX = 60;
+
+/** Anybody can pay one kobo towards a payment, from as many accounts as they have. */
+const PAYERS_NAMED_MAX = 100;
 
 /** Each refund changes its payment's row, so a hundred at once would overtake each other thousands of times. */
 const turns = new Turns();
@@ -66,7 +70,7 @@ async function refund(
     const result: Single = { status: 201, data: refundView(drafted) };
     const movement = movementOf(call.caller.book, payment, drafted, destination);
     const posted = await call.services.journal.post({ ...movement, outcome: call.outcome(result) });
-    throwRefusal(posted);
+    throwRefusal(movement, posted);
     if (posted.outcome !== 'conflict') return result;
   }
   throw new Error(`a refund was overtaken ${ROUNDS_MAX} times`);
@@ -77,17 +81,16 @@ type Destination = { kind: 'wallet'; walletId: Uuid } | { kind: 'bank'; rail: st
 /** Where the money goes. Throws REFUND_DESTINATION_REQUIRED when that is not known, and what name enquiry throws. */
 async function readDestination(call: Call<CreateBody, unknown>, payment: Payment): Promise<Destination> {
   const { services, caller, body } = call;
-  requireRefundable(payment, body);
+  const refundAmount = requireRefundable(payment, body);
   const kind = body.destination ?? (payment.method === 'bank_transfer' ? 'bank' : 'wallet');
   if (kind === 'wallet') {
-    if (payment.payerWalletId === null) throw new ApiError('REFUND_DESTINATION_REQUIRED', { destination: kind });
+    if (payment.payerWalletId === null) throw destinationRequired(payment, kind, 'not_paid_by_wallet', []);
     return { kind, walletId: payment.payerWalletId };
   }
   const rail = requireRail(services, caller.book.environment);
   if (body.bankAccount === undefined) {
-    const account = await findPayerAccount(services.sql, caller.book, payment.id);
-    if (account === null) throw new ApiError('REFUND_DESTINATION_REQUIRED', { destination: kind });
-    return { kind, rail: rail.name, account };
+    const payers = await findPayers(services.sql, caller.book, payment.id, PAYERS_NAMED_MAX);
+    return { kind, rail: rail.name, account: requirePayer(payment, payers, refundAmount) };
   }
   const { accountName } = await resolveBankAccount(rail, caller.book.organisationId, body.bankAccount);
   const provided = body.bankAccount.accountName;
@@ -95,6 +98,37 @@ async function readDestination(call: Call<CreateBody, unknown>, payment: Payment
     throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', { providedName: provided, resolvedName: accountName });
   }
   return { kind, rail: rail.name, account: { ...body.bankAccount, accountName } };
+}
+
+/** The account that all of a payment came from. Throws REFUND_DESTINATION_REQUIRED when there is no such one. */
+function requirePayer(payment: Payment, payers: readonly Payer[], refundAmount: Kobo): PayerAccount {
+  const refundedBefore = payment.amountRefunding + payment.amountRefunded;
+  const decision = decideRefundAccount(payers, refundedBefore, refundAmount);
+  if (decision.kind === 'unclear') throw destinationRequired(payment, 'bank', decision.reason, payers);
+  const { accountNumber, bankCode } = decision;
+  return { accountNumber, bankCode, accountName: payers[0]?.accountName ?? null };
+}
+
+/**
+ * Tells who paid as far as it takes to choose: errors are stored with their key and land in logs, so without names and with
+ * the end of each account number only. `GET /payments/:id/credits` has all of it.
+ */
+function destinationRequired(
+  payment: Payment,
+  destination: Destination['kind'],
+  reason: UnclearDestination,
+  payers: readonly Payer[],
+): ApiError {
+  return new ApiError('REFUND_DESTINATION_REQUIRED', {
+    paymentId: publicId('payment', payment.id),
+    destination,
+    reason,
+    payers: payers.map(({ accountNumber, bankCode, amount: paid }) => ({
+      accountNumber: accountNumber === null ? null : accountNumber.slice(-4).padStart(accountNumber.length, '*'),
+      bankCode,
+      amount: paid,
+    })),
+  });
 }
 
 /** The amount to refund. Throws PAYMENT_NOT_REFUNDABLE or REFUND_AMOUNT_EXCEEDED. */

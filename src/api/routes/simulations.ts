@@ -6,7 +6,7 @@ import { isBankCode } from '../../rail/sandbox/banks.ts';
 import { BEHAVIOURS, OUTCOMES } from '../../rail/sandbox/destinations.ts';
 import { newSessionId, type SandboxTransferRecord } from '../../rail/sandbox/transfers.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, parse, text } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, optional, parse, text } from '../schemas.ts';
 
 const inboundCredit = route({
   method: 'post',
@@ -16,13 +16,10 @@ const inboundCredit = route({
   body: z.strictObject({
     accountNumber: bankAccountNumber,
     amount,
-    senderName: text(200).optional(),
-    senderAccountNumber: bankAccountNumber.optional(),
-    senderBankCode: bankCode.optional(),
-    sessionId: z
-      .string()
-      .regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be 1 to 100 letters, digits, - or _')
-      .optional(),
+    senderName: optional(text(200)),
+    senderAccountNumber: optional(bankAccountNumber),
+    senderBankCode: optional(bankCode),
+    sessionId: optional(z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be 1 to 100 letters, digits, - or _')),
   }),
   handle: async ({ services, caller, body }) => {
     const credit = await services.sandboxBank.receiveCredit({
@@ -55,7 +52,7 @@ const chooseBankAccount = route({
   path: '/simulations/bank-accounts/:accountNumber',
   access: 'any',
   environments: ['test'],
-  body: z.strictObject({ bankCode: bankCode.optional(), name: text(200).optional(), behaviour: z.enum(BEHAVIOURS) }),
+  body: z.strictObject({ bankCode: optional(bankCode), name: optional(text(200)), behaviour: z.enum(BEHAVIOURS) }),
   handle: async (call) => {
     const { services, caller, body } = call;
     const accountNumber = requireAccountNumber(call);

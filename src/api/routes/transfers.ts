@@ -7,9 +7,9 @@ import { transferFee } from '../../ledger/fees.ts';
 import { transferMovement } from '../../movements/transfers.ts';
 import { findTransfer, listTransfers, type Transfer } from '../../records/transfers.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
-import { requirePosted } from '../refusals.ts';
+import { postNew } from '../refusals.ts';
 import { type Route, route } from '../route.ts';
-import { amount, createdFilters, id, text } from '../schemas.ts';
+import { amount, createdFilters, id, optional, text } from '../schemas.ts';
 import { transferView } from '../views.ts';
 
 const create = route({
@@ -17,7 +17,7 @@ const create = route({
   path: '/wallets/:id/transfer',
   access: 'transfer',
   money: 'moves',
-  body: z.strictObject({ destinationWalletId: id, amount, description: text(500).nullish() }),
+  body: z.strictObject({ destinationWalletId: id, amount, description: optional(text(500)) }),
   handle: async ({ services, caller, params, body, outcome }) => {
     const transfer: Transfer = {
       id: newUuid(),
@@ -33,9 +33,7 @@ const create = route({
       throw new ApiError('SAME_WALLET', { walletId: publicId('wallet', transfer.sourceWalletId) });
     }
     const result = { status: 201 as const, data: transferView(transfer) };
-    requirePosted(
-      await services.journal.post({ ...transferMovement(caller.book, transfer), outcome: outcome(result) }),
-    );
+    await postNew(services.journal, { ...transferMovement(caller.book, transfer), outcome: outcome(result) });
     return result;
   },
 });

@@ -4,6 +4,7 @@ import { violatedUnique } from '../../database.ts';
 import { ApiError, notFound } from '../../errors.ts';
 import { newUuid, parseId, publicId } from '../../ids.ts';
 import { RailRefused, RailUnavailable } from '../../rail/port.ts';
+import { listCredits } from '../../records/inboundCredits.ts';
 import { findAccountOf, openDepositAccount } from '../../records/virtualAccounts.ts';
 import {
   balanceAt,
@@ -15,17 +16,18 @@ import {
   recordKyc,
   type Wallet,
 } from '../../records/wallets.ts';
+import { COUNTRY_CODES } from '../countries.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
 import { railFault, requireRail } from '../rail.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { calendarDate, createdFilters, text } from '../schemas.ts';
-import { balanceView, statementLineView, virtualAccountView, walletView } from '../views.ts';
+import { calendarDate, createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
+import { balanceView, creditView, statementLineView, virtualAccountView, walletView } from '../views.ts';
 
 const createBody = z.strictObject({
   email: z.email().max(254),
-  fullName: text(200).nullish(),
-  phone: text(32).nullish(),
-  externalReference: text(255).nullish(),
+  fullName: optional(text(200)),
+  phone: optional(text(32)),
+  externalReference: optional(text(255)),
 });
 
 const createWallet = route({
@@ -81,23 +83,59 @@ const read = route({
   handle: async (call) => ({ status: 200, data: walletView(await requireWallet(call)) }),
 });
 
+/** A rule of ours about a text whose form is right already, told as a text that is not valid. */
+const plausible = (message: string, constraint: Record<string, unknown>) => ({
+  message,
+  params: { code: 'invalid_string', constraint },
+  when: ({ issues }: { issues: readonly unknown[] }) => issues.length === 0,
+});
+
+/** Nobody has ever been older than 122 years. */
+const AGE_MAX_YEARS = 120;
+
+/** A day as a calendar date in UTC, `YYYY-MM-DD`, some years ago. */
+function dayBefore(years: number): string {
+  const day = new Date();
+  day.setUTCFullYear(day.getUTCFullYear() - years);
+  return day.toISOString().slice(0, 10);
+}
+
+/**
+ * What a record of a person can hold at all. The details are not verified, so this refuses slips and placeholders only. There
+ * is no least age: accounts are opened for children, and who may have one is for the caller to decide.
+ */
 const kycBody = z.strictObject({
-  bvn: z.string().regex(/^[0-9]{11}$/, 'must be exactly 11 digits'),
-  dateOfBirth: calendarDate.refine(
-    (date) => date <= new Date().toISOString().slice(0, 10),
-    'must not be in the future',
-  ),
+  bvn: z
+    .string()
+    .regex(/^[0-9]{11}$/, 'must be exactly 11 digits')
+    .refine((bvn) => new Set(bvn).size > 1, plausible('must not be one digit eleven times', { format: 'bvn' })),
+  dateOfBirth: calendarDate
+    .refine((date) => date <= dayBefore(0), plausible('must not be in the future', { format: 'date' }))
+    .refine(
+      (date) => date >= dayBefore(AGE_MAX_YEARS),
+      plausible(`must not be more than ${AGE_MAX_YEARS} years ago`, { format: 'date' }),
+    ),
   gender: z.enum(['male', 'female', 'other']),
-  phone: text(32),
+  phone: z
+    .string()
+    .regex(
+      /^(\+[1-9][0-9]{6,14}|0[1-9][0-9]{9})$/,
+      'must be a phone number without spaces: international (+2348012345678) or Nigerian (08012345678)',
+    ),
   addressLine1: text(200),
-  addressLine2: text(200).optional(),
+  addressLine2: optional(text(200)),
   city: text(100),
   state: text(100),
-  country: z
-    .string()
-    .regex(/^[A-Z]{2}$/, 'must be a country code of two capital letters')
-    .default('NG'),
-  postalCode: text(20).optional(),
+  country: optionalOr(
+    z
+      .string()
+      .refine(
+        (code) => COUNTRY_CODES.has(code),
+        plausible('must be a country code of ISO 3166-1 in two capital letters', { format: 'iso3166-1-alpha-2' }),
+      ),
+    'NG',
+  ),
+  postalCode: optional(text(20)),
 });
 
 const submitKyc = route({
@@ -108,6 +146,7 @@ const submitKyc = route({
   handle: async (call) => {
     const { services, caller, body } = call;
     const wallet = await requireWallet(call);
+    if (wallet.kind === 'settlement') throw new ApiError('WALLET_KYC_NOT_APPLICABLE', { walletId: call.params.id });
     await recordKyc(services.sql, caller.book, wallet, services.keyring.seal('kyc', wallet.id, JSON.stringify(body)));
     const rail = services.rails.of(caller.book.environment);
     if (rail !== null) {
@@ -122,12 +161,7 @@ const submitKyc = route({
   },
 });
 
-const balanceQuery = z.object({
-  at: z.iso
-    .datetime({ offset: true })
-    .transform((at) => new Date(at))
-    .optional(),
-});
+const balanceQuery = z.strictObject({ at: timestamp.optional() });
 
 const readBalance = route({
   method: 'get',
@@ -179,6 +213,18 @@ const readStatement = listRoute({
   positionOf: byCreation,
 });
 
+const readDeposits = listRoute({
+  path: '/wallets/:id/deposits',
+  access: 'wallet',
+  filters: createdFilters,
+  find: async (call, filters, page) => {
+    const { id } = await requireWallet(call);
+    return await listCredits(call.services.sql, call.caller.book, { kind: 'wallet', id }, filters, page);
+  },
+  view: creditView,
+  positionOf: byCreation,
+});
+
 /** The wallet that the path names. Throws WALLET_NOT_FOUND. */
 export async function requireWallet({ services, caller, params }: Call<unknown, unknown>): Promise<Wallet> {
   const id = params.id ?? '';
@@ -202,4 +248,5 @@ export const walletRoutes: Route[] = [
   readBalance,
   readDepositAccount,
   readStatement,
+  readDeposits,
 ];

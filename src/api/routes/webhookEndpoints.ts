@@ -18,13 +18,15 @@ import { destinationProblem, destinationRules } from '../../webhooks/destination
 import { newWebhookSecret, ROTATION_OVERLAP_MS } from '../../webhooks/signature.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, text } from '../schemas.ts';
+import { createdFilters, optional, optionalOr, text } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import { eventView, webhookEndpointView } from '../views.ts';
 
-const url = text(2048)
-  .regex(/^https?:\/\/\S+$/i, 'must be an absolute http or https URL')
-  .refine((value) => URL.canParse(value), 'must be an absolute http or https URL');
+const url = text(2048).refine((value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value), {
+  message: 'must be an absolute http or https URL',
+  params: { code: 'invalid_string', constraint: { format: 'url' } },
+  when: ({ issues }) => issues.length === 0, // what is wrong with a text is told once
+});
 
 /** Null: every type, also those that are added later. */
 const eventTypes = z
@@ -40,9 +42,9 @@ const create = route({
   access: 'webhook',
   body: z.strictObject({
     url,
-    description: text(500).nullish(),
-    eventTypes: eventTypes.nullish(),
-    status: status.default('enabled'),
+    description: optional(text(500)),
+    eventTypes: optional(eventTypes),
+    status: optionalOr(status, 'enabled'),
   }),
   handle: async ({ services, caller, body }) => {
     requireDestination(services, caller.book, body.url);
@@ -84,10 +86,11 @@ const update = route({
   path: '/webhook-endpoints/:id',
   access: 'webhook',
   body: z.strictObject({
-    url: url.optional(),
+    url: optional(url),
+    // Null is a value of these two, which takes away what is there; left out, they stay as they are.
     description: text(500).nullish(),
     eventTypes: eventTypes.nullish(),
-    status: status.optional(),
+    status: optional(status),
   }),
   handle: async (call) => {
     const { services, caller, body } = call;

@@ -11,9 +11,9 @@ import { toOutbox } from '../../workflows/flows.ts';
 import { withdrawalFlow } from '../../workflows/withdrawal/messages.ts';
 import { byCreation, listRoute } from '../listRoute.ts';
 import { requireRail, resolveBankAccount } from '../rail.ts';
-import { requirePosted } from '../refusals.ts';
+import { postNew } from '../refusals.ts';
 import { type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, createdFilters, text, walletIdFilter } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, createdFilters, optional, text, walletIdFilter } from '../schemas.ts';
 import { withdrawalView } from '../views.ts';
 import { requireWallet } from './wallets.ts';
 
@@ -21,8 +21,8 @@ const createBody = z.strictObject({
   amount,
   accountNumber: bankAccountNumber,
   bankCode,
-  accountName: text(200).optional(),
-  narration: text(100).optional(),
+  accountName: optional(text(200)),
+  narration: optional(text(100)),
 });
 
 const create = route({
@@ -62,15 +62,13 @@ const create = route({
       completedAt: null,
     };
     const result = { status: 201 as const, data: withdrawalView(row) };
-    requirePosted(
-      await services.journal.post({
-        book,
-        transaction: holdWithdrawal(row),
-        rows: { withdrawals: [row] },
-        outbox: [toOutbox(withdrawalFlow(withdrawalInput(book, row)))],
-        outcome: outcome(result),
-      }),
-    );
+    await postNew(services.journal, {
+      book,
+      transaction: holdWithdrawal(row),
+      rows: { withdrawals: [row] },
+      outbox: [toOutbox(withdrawalFlow(withdrawalInput(book, row)))],
+      outcome: outcome(result),
+    });
     return result;
   },
 });

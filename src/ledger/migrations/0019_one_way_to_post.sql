@@ -302,7 +302,7 @@ BEGIN
         FOR position IN 1..posting_count LOOP
           IF posting_movements[position] <> m THEN
             IF posting_movements[position] < m THEN
-              RAISE EXCEPTION 'the postings of a batch must come in the order of their movements' USING ERRCODE = 'data_exception';
+              RAISE EXCEPTION 'the postings of a batch must come in the order of their movements' USING ERRCODE = 'ML004';
             END IF;
             m := posting_movements[position];
             first := position;

@@ -1,0 +1,79 @@
+// WALLET_INSUFFICIENT_FUNDS names the whole debit that was asked for, fees and all, on every route that debits a wallet: a
+// caller who compares it with the balance sees why it was refused.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { bankTransferFee } from '../../src/ledger/fees.ts';
+import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.close());
+
+const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
+const BALANCE = 1_000_000;
+const FEE = bankTransferFee(BALANCE);
+
+/** How each route is asked for more than the balance, and the debit that it would have been. */
+const CASES: [string, number, (walletId: string) => Promise<Answer>][] = [
+  [
+    'a withdrawal of the whole balance, which leaves nothing for the fee',
+    BALANCE + FEE,
+    (walletId) => api.test.money(`/wallets/${walletId}/withdraw`, { amount: BALANCE, ...BANK_ACCOUNT }),
+  ],
+  [
+    'a withdrawal of more than the balance',
+    BALANCE + 1 + bankTransferFee(BALANCE + 1),
+    (walletId) => api.test.money(`/wallets/${walletId}/withdraw`, { amount: BALANCE + 1, ...BANK_ACCOUNT }),
+  ],
+  [
+    'a payout of several items',
+    2 * (BALANCE + FEE),
+    (walletId) =>
+      api.test.money('/payouts', {
+        sourceWalletId: walletId,
+        items: [
+          { amount: BALANCE, bankAccount: BANK_ACCOUNT },
+          { amount: BALANCE, bankAccount: BANK_ACCOUNT },
+        ],
+      }),
+  ],
+  [
+    'a transfer',
+    BALANCE + 1,
+    async (walletId) => {
+      const destinationWalletId = await api.createWallet();
+      return await api.test.money(`/wallets/${walletId}/transfer`, { amount: BALANCE + 1, destinationWalletId });
+    },
+  ],
+  [
+    'a payment from a wallet',
+    BALANCE + 1,
+    async (walletId) => {
+      const bill = { method: 'virtual_wallet', baseAmount: BALANCE + 1, targetWalletId: await api.createWallet() };
+      const { data } = await api.test.money('/payments', bill);
+      return await api.test.money(`/wallets/${walletId}/pay`, { paymentId: data.id });
+    },
+  ],
+  [
+    'a refund out of a wallet that has spent what it was paid',
+    600,
+    async (walletId) => {
+      const payerId = await api.createWallet(api.test, { balance: 600 });
+      const bill = { method: 'virtual_wallet', baseAmount: 600, targetWalletId: walletId };
+      const { data } = await api.test.money('/payments', bill);
+      await api.test.money(`/wallets/${payerId}/pay`, { paymentId: data.id });
+      await api.test.money(`/wallets/${walletId}/transfer`, { amount: BALANCE + 100, destinationWalletId: payerId });
+      return await api.test.money(`/payments/${data.id}/refund`, {});
+    },
+  ],
+];
+
+test.each(CASES)('%s names %i', async (_what, attemptedAmount, send) => {
+  const walletId = await api.createWallet(api.test, { balance: BALANCE });
+  const { status, error } = await send(walletId);
+  expect([status, error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
+  expect(error.details).toEqual({ walletId, attemptedAmount });
+});

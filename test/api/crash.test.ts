@@ -1,0 +1,68 @@
+// What a caller was told survives a crash of Postgres, the refusals too: a repeat under the same Idempotency-Key is told the
+// same and moves no money, although by now it could.
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Parts } from '../../src/dev/parts.ts';
+import { startPostgres } from '../../src/dev/postgres.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
+import { temporaryFolder } from '../dev/temporaryFolder.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { administer } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+/** Making the files of a database takes seconds on a slow disk. */
+const LIMIT_MS = 180_000;
+
+let parts: Parts;
+let api: TestApi;
+/** Ends Postgres as a failing machine would, and starts it again on the same port. */
+let crash: () => Promise<void>;
+
+beforeAll(async () => {
+  const folder = path.join(temporaryFolder(), 'postgres');
+  let pid = 0;
+  parts = new Parts({
+    logFolder: path.join(path.dirname(folder), 'logs'),
+    say: () => {},
+    onChange: (running) => {
+      pid = running[0]?.pid ?? 0;
+    },
+  });
+  const start = (portPreferred?: number) =>
+    startPostgres(parts, { folder, password: 'secret', durability: 'durable', portPreferred });
+  const server = await start();
+  // What may be lost stays unwritten until something durable is committed: the log's own writer comes once in ten seconds.
+  await administer(server.adminUrl, `ALTER SYSTEM SET wal_writer_delay = '10s'`);
+  await administer(server.adminUrl, 'SELECT pg_reload_conf()');
+  await migrate(server.url);
+  api = await startTestApi({ databaseUrl: server.url });
+  crash = async () => {
+    process.kill(pid, 'SIGKILL');
+    await until('the server to be gone', () => pid === 0);
+    if ((await start(server.port)).port !== server.port) throw new Error('its port was taken in the meantime');
+  };
+}, LIMIT_MS);
+
+afterAll(async () => {
+  await api.close();
+  await parts.stop();
+}, LIMIT_MS);
+
+test(
+  'a 422 that was told is told again after a crash of Postgres, and moves nothing',
+  async () => {
+    const [source, destinationWalletId] = [await api.createWallet(), await api.createWallet()];
+    const key = randomUUID();
+    const send = () => api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId }, key);
+    const told = await send();
+    await crash();
+    expect([told.status, told.error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
+    await until('the API to reach its database', async () => (await api.test.get('/wallets')).status === 200);
+    await api.fund(api.organisation.organisationId, source, 1_000);
+    const again = await send();
+    expect([again.status, again.headers.get('idempotent-replayed'), again.error]).toEqual([422, 'true', told.error]);
+    expect(await api.balanceOf(source)).toBe(1_000);
+  },
+  LIMIT_MS,
+);

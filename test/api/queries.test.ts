@@ -1,0 +1,66 @@
+// Query parameters: a route takes those that it declares. A misspelt filter is told, and does not answer with everything.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { isList, pathOf, routeCases } from '../support/routes.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.close());
+
+/** A rail's callback address may carry whatever that rail appends. */
+const TAKES_ANY = 'POST /rails/:rail/callbacks';
+
+test.each(routeCases().filter(({ name }) => name !== TAKES_ANY))(
+  '$name refuses a parameter that it does not have, by its name',
+  async ({ name, method, route }) => {
+    const answer = await api.test.call(method, `${pathOf(route)}?extrenalReference=typo`, {
+      ...(route.body !== undefined && { body: {} }),
+      idempotencyKey: name,
+    });
+    expect([answer.status, answer.error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(answer.error.details.fields).toContainEqual({
+      field: 'extrenalReference',
+      code: 'unrecognized_keys',
+      message: expect.stringContaining('extrenalReference'),
+    });
+  },
+);
+
+test.each(['page=7', 'constructor=x', '%00=%00', 'a[b]=c', '=x', 'Limit=2'])(
+  'GET /wallets?%s is refused',
+  async (query) => {
+    const { status, error } = await api.test.get(`/wallets?${query}`);
+    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(error.details.fields).toEqual([expect.objectContaining({ code: 'unrecognized_keys' })]);
+  },
+);
+
+test('a query of nothing is none', async () => {
+  for (const query of ['?', '?&', '?&&']) expect((await api.test.get(`/wallets${query}`)).status).toBe(200);
+});
+
+test('the scope is checked before the query, and the query before the resource', async () => {
+  const { key } = await api.createKey(api.organisation.organisationId, { scopes: ['payment'] });
+  expect((await api.client(key).get('/wallets?nope=1')).error.code).toBe('API_KEY_SCOPE_FORBIDDEN');
+  expect((await api.test.get('/wallets/nonsense?nope=1')).error.code).toBe('VALIDATION_FAILED');
+});
+
+describe('an empty cursor is none', () => {
+  test.each(routeCases((route) => isList(route) && !route.path.includes(':id')))('$name', async ({ route }) => {
+    const { status, pagination } = await api.test.get(`${route.path}?limit=1&cursor=`);
+    expect([status, pagination.limit]).toEqual([200, 1]);
+  });
+
+  test('and filters go with it', async () => {
+    const named = await api.test.post('/wallets', {
+      email: 'a@test.example',
+      externalReference: 'with an empty cursor',
+    });
+    const { items } = await api.test.get('/wallets?cursor=&externalReference=with%20an%20empty%20cursor');
+    expect(items.map(({ id }) => id)).toEqual([named.data.id]);
+  });
+});

@@ -1,0 +1,111 @@
+// Times in a query: each one is either understood or refused with 400 and a hint, and none reaches a Postgres that cannot
+// hold it.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { BankRail } from '../../src/rail/port.ts';
+import { Rails } from '../../src/rail/rails.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { isList, pathOf, routeCases } from '../support/routes.ts';
+
+let api: TestApi;
+/** A resource of each kind, so that lists of one resource are there. */
+let walletId: string;
+let paymentId: string;
+let eventId: string;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  walletId = await api.createWallet(api.test, { balance: 100 });
+  const bill = { method: 'virtual_wallet', baseAmount: 100, targetWalletId: await api.createWallet() };
+  paymentId = (await api.test.money('/payments', bill)).data.id;
+  await api.test.money(`/wallets/${walletId}/pay`, { paymentId });
+  eventId = (await api.test.get('/events?limit=1')).items[0]?.id ?? '';
+});
+
+afterAll(() => api.close());
+
+const ownerOf = (path: string): string =>
+  path.startsWith('/wallets') ? walletId : path.startsWith('/payments') ? paymentId : eventId;
+
+/** Every place in a query that takes a time. */
+const PLACES = [
+  ...routeCases(isList).flatMap(({ name, route }) =>
+    ['createdAtFrom', 'createdAtTo'].map((field) => ({
+      title: `${name} ${field}`,
+      path: () => pathOf(route, ownerOf(route.path)),
+      field,
+    })),
+  ),
+  { title: 'GET /wallets/:id/balance at', path: () => `/wallets/${walletId}/balance`, field: 'at' },
+];
+
+/** Times that ISO 8601 can write and Postgres, or the four digits of a year, cannot. */
+const OUT_OF_RANGE = [
+  '0000-01-01T00:00:00Z',
+  '0000-12-31T23:59:59.999Z',
+  '0001-01-01T00:00:00+00:01',
+  '9999-12-31T23:59:59-00:01',
+  '9999-12-31T23:59:59-23:59',
+];
+const WITHOUT_OFFSET = ['2026-01-01', '2026-01-01T00:00:00', '2026-01-01T00:00:00 01:00', '2026-01-01 00:00:00Z'];
+const IN_RANGE = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z', '2026-01-01T00:00:00+23:59'];
+
+describe.each(PLACES)('$title', ({ path, field }) => {
+  const ask = (time: string) => api.test.get(`${path()}?${field}=${encodeURIComponent(time)}`);
+
+  test.each(OUT_OF_RANGE)('%s is 400: no year before 0001 or after 9999', async (time) => {
+    const { status, error } = await ask(time);
+    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(error.details.fields).toEqual([
+      { field, code: 'invalid_string', message: expect.stringContaining('9999'), constraint: { format: 'datetime' } },
+    ]);
+  });
+
+  test.each(WITHOUT_OFFSET)('%s is 400 that says how to write it', async (time) => {
+    const { status, error } = await ask(time);
+    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(error.details.fields).toEqual([
+      {
+        field,
+        code: 'invalid_string',
+        message: expect.stringMatching(/offset \(RFC 3339\).*%2B/),
+        constraint: { format: 'datetime' },
+      },
+    ]);
+  });
+
+  test.each(IN_RANGE)('%s is taken', async (time) => {
+    expect((await ask(time)).status).toBe(200);
+  });
+
+  test('a + that was not encoded arrives as a space, and the answer says so', async () => {
+    const { error } = await api.test.get(`${path()}?${field}=2026-01-01T00:00:00+01:00`);
+    expect(error.details.fields).toEqual([expect.objectContaining({ message: expect.stringContaining('%2B') })]);
+  });
+});
+
+test('no list is left out', () => {
+  expect(PLACES.length).toBeGreaterThan(2 * 10);
+});
+
+test('a value that Postgres refuses to read (SQLSTATE class 22) is 400, told once and not to be retried', async () => {
+  const askPostgres = async (): Promise<never> => {
+    await api.services.sql`SELECT ${'0000-01-01T00:00:00Z'}::text::timestamptz`;
+    throw new Error('Postgres took it');
+  };
+  const strict = await startTestApi({
+    databaseUrl: api.databaseUrl,
+    rails: (rails) => new Rails({ test: { ...(rails.of('test') as BankRail), banks: askPostgres } }),
+  });
+  try {
+    const { status, error, requestId } = await strict.client(api.test.key).get('/banks');
+    expect([status, error.code, error.details]).toEqual([400, 'VALIDATION_FAILED', { fields: [] }]);
+    const lines = strict.logged.map((line) => JSON.parse(line)).filter((line) => line.requestId === requestId);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ msg: expect.stringContaining('Postgres'), sqlState: '22008' }),
+    );
+    expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
+    expect(JSON.stringify(lines)).not.toContain('0000-01-01');
+  } finally {
+    await strict.close();
+  }
+});

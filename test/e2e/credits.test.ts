@@ -1,0 +1,170 @@
+// Who paid, and where it went: the credits of a payment, and those of a wallet's deposit account.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { publicId, requireUuid } from '../../src/ids.ts';
+import type { Resource } from '../support/api.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { until } from '../support/until.ts';
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows();
+});
+
+afterAll(() => flows.close());
+
+const SENDER = { senderName: 'Chidi Eze', senderAccountNumber: '1111111111', senderBankCode: '058' };
+const BASE = 100_000;
+const PAYABLE = BASE + 1_000;
+
+/** The list once it has so many credits, none of which is still being confirmed. */
+const untilPlaced = (path: string, count: number): Promise<Resource[]> =>
+  until(`${count} credits at ${path}`, async () => {
+    const { items } = await flows.test.get(path);
+    return items.length === count && items.every(({ status }) => status !== 'received') && items;
+  });
+
+const caseOf = async (reason: string, walletId: string): Promise<string> => {
+  const [row] = await flows.sql<{ id: string }[]>`
+    SELECT id FROM review_cases WHERE reason = ${reason} AND wallet_id = ${requireUuid('wallet', walletId)}`;
+  return publicId('reviewCase', row?.id ?? '');
+};
+
+const setStatus = (walletId: string, status: string) => flows.sql`
+  UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
+
+test.concurrent('a payment shows each credit with its sender, the newest first', async () => {
+  const payment = await flows.createPayment(await flows.createWallet(), BASE);
+  const path = `/payments/${payment.id}/credits`;
+  expect((await flows.test.get(path)).items).toEqual([]);
+  await flows.credit(payment.virtualAccount.accountNumber, 1_000, { ...SENDER, sessionId: `first-${payment.id}` });
+  await untilPlaced(path, 1);
+  await flows.credit(payment.virtualAccount.accountNumber, PAYABLE - 1_000, { sessionId: `second-${payment.id}` });
+  const [second, first] = await untilPlaced(path, 2);
+  expect(first).toEqual({
+    id: expect.stringMatching(/^svc_[0-9a-z]{26}_inc$/),
+    amount: 1_000,
+    currency: 'NGN',
+    sessionId: `first-${payment.id}`,
+    sender: { name: 'Chidi Eze', accountNumber: '1111111111', bankCode: '058' },
+    status: 'posted',
+    reviewCaseId: null,
+    reviewReason: null,
+    receivedAt: expect.stringMatching(/Z$/),
+    createdAt: expect.stringMatching(/Z$/),
+  });
+  expect(second).toMatchObject({ sessionId: `second-${payment.id}`, amount: PAYABLE - 1_000, status: 'posted' });
+});
+
+test.concurrent('a sender that the rail did not tell is shown as null', async () => {
+  const payment = await flows.createPayment(await flows.createWallet(), BASE);
+  await flows.services.sandboxBank.receiveCredit({
+    organisationId: flows.organisation.organisationId,
+    sessionId: `unknown-${payment.id}`,
+    accountNumber: payment.virtualAccount.accountNumber,
+    amount: PAYABLE,
+    senderName: null,
+    senderAccountNumber: null,
+    senderBankCode: null,
+  });
+  const [credit] = await untilPlaced(`/payments/${payment.id}/credits`, 1);
+  expect(credit?.sender).toEqual({ name: null, accountNumber: null, bankCode: null });
+});
+
+test.concurrent('a credit that is not confirmed yet is received', async () => {
+  const payment = await flows.createPayment(await flows.createWallet(), BASE);
+  await flows.sql`
+    INSERT INTO inbound_credits (organisation_id, environment, id, version, rail, session_id, account_number, amount,
+                                 owner_kind, owner_id, status, received_at)
+    VALUES (${flows.organisation.organisationId}, 'test', gen_random_uuid(), 1, 'sandbox', ${payment.id}, '0000000000', 5,
+            'payment', ${requireUuid('payment', payment.id)}, 'received', now())`;
+  const { items } = await flows.test.get(`/payments/${payment.id}/credits`);
+  expect(items).toEqual([expect.objectContaining({ amount: 5, status: 'received', reviewCaseId: null })]);
+});
+
+test.concurrent('a credit that came too late is in review, with the case and its reason', async () => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, BASE);
+  const path = `/payments/${payment.id}/credits`;
+  await flows.credit(payment.virtualAccount.accountNumber, PAYABLE);
+  await untilPlaced(path, 1);
+  await flows.credit(payment.virtualAccount.accountNumber, 700);
+  const [late, first] = await untilPlaced(path, 2);
+  expect(first).toMatchObject({ status: 'posted', reviewCaseId: null });
+  const reviewCaseId = await caseOf('credit_after_settlement', walletId);
+  expect(late).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'credit_after_settlement' });
+});
+
+test.concurrent('a case that was decided says where the credit went', async () => {
+  const walletId = await flows.createWallet();
+  const { data: account } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
+  await setStatus(walletId, 'frozen');
+  await flows.credit(String(account.accountNumber), 700);
+  const path = `/wallets/${walletId}/deposits`;
+  const [waiting] = await untilPlaced(path, 1);
+  const reviewCaseId = await caseOf('wallet_frozen', walletId);
+  expect(waiting).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'wallet_frozen' });
+  await setStatus(walletId, 'active');
+  const decision = { action: 'credit', reason: 'the freeze is over', operator: 'ngozi' };
+  await until('the case to be decided', () =>
+    flows.temporal.workflow
+      .getHandle(reviewCaseId)
+      .executeUpdate('decide', { args: [decision] })
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
+  expect((await flows.test.get(path)).items).toEqual([
+    expect.objectContaining({ status: 'credited', reviewCaseId, reviewReason: 'wallet_frozen' }),
+  ]);
+});
+
+test.concurrent('what an expired payment held is in review by the case of the payment', async () => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, BASE);
+  const path = `/payments/${payment.id}/credits`;
+  for (const amount of [400, 600]) await flows.credit(payment.virtualAccount.accountNumber, amount);
+  await untilPlaced(path, 2);
+  await flows.sql`
+    INSERT INTO review_cases (organisation_id, environment, id, version, reason, status, amount, account_code, payment_id,
+                              wallet_id, attempts, created_at)
+    VALUES (${flows.organisation.organisationId}, 'test', gen_random_uuid(), 1, 'partial_expired', 'open', 1000,
+            ${`suspense:payment:${payment.id}`}, ${requireUuid('payment', payment.id)}, ${requireUuid('wallet', walletId)}, 0,
+            now())`;
+  const reviewCaseId = await caseOf('partial_expired', walletId);
+  for (const credit of (await flows.test.get(path)).items) {
+    expect(credit).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'partial_expired' });
+  }
+});
+
+test.concurrent('a surplus over a limit leaves the credit posted, and names the case of the surplus', async () => {
+  const walletId = await flows.createWallet(undefined, { balance: 29_900_000 });
+  const payment = await flows.createPayment(walletId, BASE);
+  await flows.credit(payment.virtualAccount.accountNumber, PAYABLE + 50_000);
+  const [credit] = await untilPlaced(`/payments/${payment.id}/credits`, 1);
+  const reviewCaseId = await caseOf('surplus_over_limit', walletId);
+  expect(credit).toMatchObject({ status: 'posted', reviewCaseId, reviewReason: 'surplus_over_limit' });
+});
+
+test.concurrent('a wallet shows the credits of its deposit account, and no payment of it does', async () => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, BASE);
+  const { data: account } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
+  await flows.credit(payment.virtualAccount.accountNumber, PAYABLE);
+  await flows.credit(String(account.accountNumber), 300, SENDER);
+  const [deposit] = await untilPlaced(`/wallets/${walletId}/deposits`, 1);
+  expect(deposit).toMatchObject({
+    amount: 300,
+    status: 'posted',
+    sender: { name: 'Chidi Eze', accountNumber: '1111111111', bankCode: '058' },
+  });
+  const [credit] = await untilPlaced(`/payments/${payment.id}/credits`, 1);
+  expect(credit?.amount).toBe(PAYABLE);
+});
+
+test.concurrent('a wallet below tier1, which has no deposit account, has no deposits', async () => {
+  const { data } = await flows.test.post('/wallets', { email: 'ada@test.example' });
+  const answer = await flows.test.get(`/wallets/${data.id}/deposits`);
+  expect([answer.status, answer.items]).toEqual([200, []]);
+});

@@ -1,0 +1,70 @@
+// The credits of a payment or wallet are found by index: a page reads its own rows and their review cases, however many other
+// credits there are, and who paid is one read of the payment's credits.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { requireUuid } from '../../src/ids.ts';
+import { findPayers } from '../../src/records/inboundCredits.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { addCredits } from '../support/credits.ts';
+
+/** Far more than a page may read. */
+const ROWS = 3_000;
+const PAGE = 20;
+
+let api: TestApi;
+let paths: string[];
+let paymentId: string;
+
+beforeAll(async () => {
+  // One connection, so that what it read can be asked of it.
+  api = await startTestApi({ settings: { DATABASE_CONNECTIONS_MAX: '1' } });
+  const owners = await Promise.all([api.createWallet(), api.createWallet()]);
+  const bill = { method: 'bank_transfer', baseAmount: 1_000, targetWalletId: owners[0] };
+  const payments = await Promise.all([api.test.money('/payments', bill), api.test.money('/payments', bill)]);
+  paymentId = payments[0].data.id;
+  for (const [place, owner] of owners.entries()) await addCredits(api, 'wallet', owner, place === 0 ? 10 * PAGE : ROWS);
+  for (const [place, { data }] of payments.entries()) {
+    await addCredits(api, 'payment', data.id, place === 0 ? 10 * PAGE : ROWS);
+  }
+  await api.sql`ANALYZE inbound_credits, review_cases`;
+  paths = [`/payments/${paymentId}/credits`, `/wallets/${owners[0]}/deposits`];
+});
+
+afterAll(() => api.close());
+
+/** Rows of both tables that the database has read so far, one by one or by index. */
+async function rowsRead(): Promise<Record<string, number>> {
+  await api.services.sql`SELECT pg_stat_force_next_flush()`;
+  const rows = await api.sql<{ name: string; rows: number }[]>`
+    SELECT relname AS name, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_all_tables
+    WHERE relid IN ('inbound_credits'::regclass, 'review_cases'::regclass)`;
+  return Object.fromEntries(rows.map(({ name, rows: read }) => [name, read]));
+}
+
+/** What this work read of each table. */
+async function readBy(work: () => Promise<unknown>): Promise<{ credits: number; cases: number }> {
+  const before = await rowsRead();
+  await work();
+  const after = await rowsRead();
+  const difference = (name: string) => (after[name] ?? Number.NaN) - (before[name] ?? Number.NaN);
+  return { credits: difference('inbound_credits'), cases: difference('review_cases') };
+}
+
+test.each([0, 1])('a page reads its own rows only (%i)', async (list) => {
+  const path = paths[list] ?? '';
+  const { nextCursor } = (await api.test.get(`${path}?limit=${PAGE}`)).pagination;
+  for (const query of [`limit=${PAGE}`, `cursor=${nextCursor}`]) {
+    const read = await readBy(() => api.test.get(`${path}?${query}`));
+    expect(read.credits).toBeGreaterThanOrEqual(PAGE);
+    expect(read.credits).toBeLessThanOrEqual(2 * (PAGE + 1));
+    expect(read.cases).toBeLessThanOrEqual(2 * (PAGE + 1));
+  }
+});
+
+test('who paid a payment is read from its own credits', async () => {
+  const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
+  const find = () => findPayers(api.services.sql, book, requireUuid('payment', paymentId), 100);
+  expect(await find()).toEqual([expect.objectContaining({ accountNumber: '0123456789', bankCode: '058' })]);
+  const { credits } = await readBy(find);
+  expect(credits).toBeGreaterThan(0);
+  expect(credits).toBeLessThanOrEqual(10 * PAGE);
+});
