@@ -3,17 +3,21 @@
 
 /**
  * The longest that one call of a rail may take. An adapter may set a shorter limit (`BankRail.callLimitMs`), and never a longer
- * one. Providers document 10 s or less for a synchronous answer; what takes longer is reported by a callback or a query.
+ * one. What takes longer is unknown until a callback or a query reports it. As long as a request leaves to the rail
+ * (`REQUEST_RAIL_MAX_MS`), so that a rail is given the same time everywhere.
  */
-export const RAIL_CALL_MAX_MS = 10_000;
+export const RAIL_CALL_MAX_MS = 7_000;
 
 /** The most calls that one step makes one after the other: name enquiry, status and send, for an item of a payout. */
 const RAIL_CALLS_OF_A_STEP = 3;
 
 /** For reading and posting, with the repeats of a contended row or a lost connection. */
-const POSTING_ROOM_MS = 15_000;
+const POSTING_ROOM_MS = 9_000;
 
-/** The start-to-close timeout of a step that moves money: no attempt is given up while one of its calls may be in flight. */
+/**
+ * The start-to-close timeout of a step that moves money: no attempt is given up while one of its calls may be in flight. 30 s,
+ * because the server notices the death of a worker that ran a step only when this time is up.
+ */
 export const STEP_MAX_MS = RAIL_CALLS_OF_A_STEP * RAIL_CALL_MAX_MS + POSTING_ROOM_MS;
 
 /**
