@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 async function occupy(port: number): Promise<void> {
-  const server: Server = createServer();
+  const server: Server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   ends.push(() => new Promise((resolve) => server.close(resolve)));
 }
@@ -93,7 +93,7 @@ test.each(['--port', '--ui-port'])('Temporal takes another port when its own (%s
   const snatch = `
     const [, program, ...args] = process.argv;
     const port = Number(args.find((word) => word.startsWith('${flag}=')).split('=')[1]);
-    require('node:net').createServer().listen(port, '127.0.0.1', () => {
+    require('node:net').createServer((socket) => socket.destroy()).listen(port, '127.0.0.1', () => {
       process.exit(require('node:child_process').spawnSync(program, args, { stdio: 'inherit' }).status ?? 1);
     });`;
   writeFileSync(path.join(folder, 'snatch.cjs'), snatch.replace('const [, program', 'const [, , program'));
