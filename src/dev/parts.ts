@@ -40,6 +40,8 @@ interface Running {
   identity: ProcessIdentity;
   startedAt: Date;
   ended: Promise<string>;
+  /** It was ended on purpose, and is not started again. */
+  dismissed: boolean;
 }
 
 interface PartsOptions {
@@ -106,6 +108,14 @@ export class Parts {
     if (running !== undefined) await this.#end(running);
   }
 
+  /** Ends a part that runs. It is not started again. */
+  async dismiss(name: string): Promise<void> {
+    const running = this.#running.get(name);
+    if (running === undefined) return;
+    running.dismissed = true;
+    await this.#end(running);
+  }
+
   /** Removes the folder when all parts have ended, also when this process is killed. */
   removeAtEnd(folder: string): void {
     this.#order({ remove: folder });
@@ -155,7 +165,7 @@ export class Parts {
       child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${code}`));
     });
     const identity = (child.pid === undefined ? undefined : identify(child.pid)) ?? { pid: 0, startedAt: '' };
-    const running = { part, child, identity, startedAt: new Date(), ended };
+    const running = { part, child, identity, startedAt: new Date(), ended, dismissed: false };
     if (identity.pid > 0) {
       this.#running.set(part.name, running);
       this.#order({ hold: { ...identity, signal: part.stopSignal, graceMs: part.stopWithinMs } });
@@ -184,7 +194,8 @@ export class Parts {
     return failure;
   }
 
-  async #onEnd({ part }: Running, how: string): Promise<void> {
+  async #onEnd({ part, dismissed }: Running, how: string): Promise<void> {
+    if (dismissed) return;
     const { say, onGiveUp, restartDelayMs: firstDelayMs = RESTART_DELAY_FIRST_MS } = this.#options;
     for (let happened = how; this.#stopping === undefined; ) {
       if (onGiveUp === undefined) return say(`${part.name} ${happened}.`);

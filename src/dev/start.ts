@@ -10,9 +10,9 @@ import { promisify } from 'node:util';
 import { SCOPES } from '../api/route.ts';
 import { homeFolder } from '../homeFolder.ts';
 import { migrate } from '../ledger/migrate.ts';
-import { freePort } from './freePort.ts';
 import { type DemoOrganisation, Home, type Occupant, type Quickstart } from './home.ts';
 import { type Part, Parts } from './parts.ts';
+import { choosePorts, sayMoved, startOnPorts, type WantedPort, type WantedPorts } from './ports.ts';
 import { postgresAnswers, startPostgres } from './postgres.ts';
 import { endProcess, npmAbove } from './processes.ts';
 import { checkTemporal, DEFAULT_NAMESPACE, startTemporal, workerPolls } from './temporal.ts';
@@ -44,13 +44,8 @@ let ending: Promise<void> | undefined;
 async function main(): Promise<void> {
   const startedAt = Date.now();
   const stallSeconds = secondsSetting('TEMPORAL_STALL_SECONDS', TEMPORAL_STALL_SECONDS);
-  const wanted = {
-    postgres: portSetting('POSTGRES_PORT', POSTGRES_PORT),
-    temporal: portSetting('TEMPORAL_PORT', TEMPORAL_PORT),
-    temporalUi: portSetting('TEMPORAL_UI_PORT', TEMPORAL_UI_PORT),
-    sandbox: portSetting('SANDBOX_PORT', SANDBOX_PORT),
-    live: portSetting('LIVE_PORT', LIVE_PORT),
-  };
+  const servers = wantedOfServers();
+  const { api: apiPorts, worker: workerPorts } = await wantedOfApplications();
   const attempt = home.occupy();
   if (!attempt.occupied) {
     say(alreadyRunning(attempt.by));
@@ -68,14 +63,28 @@ async function main(): Promise<void> {
     onGiveUp: (reason) => end(1, `Stopping everything: ${reason}`),
   });
 
-  const [database, temporal] = await Promise.all([useDatabase(parts, wanted), useTemporal(parts, wanted)]);
+  const [database, temporal] = await Promise.all([useDatabase(parts, servers), useTemporal(parts, servers)]);
   await migrate(database.url, { log: (line) => say(`  ${line}`) });
-  const ports = await choosePorts(wanted);
-  const settings = applicationSettings(database.url, temporal, ports);
-  const organisation = await demoOrganisation(database.key, settings);
+  const chosen = await choosePorts(apiPorts, say);
+  const settingsWith = (ports: Ports) => applicationSettings(database.url, temporal, ports);
+  const organisation = await demoOrganisation(database.key, settingsWith(chosen));
 
   say('Starting API and worker …');
-  await Promise.all([parts.start(apiPart(settings, ports)), parts.start(workerPart(settings, temporal))]);
+  const running = parts;
+  const startWorker = async (ports: Ports): Promise<void> => {
+    await startOnPorts(await choosePorts(workerPorts, say), workerPorts, say, ({ metrics }) =>
+      running.start(workerPart({ ...settingsWith(ports), ...portOf('WORKER_METRICS_PORT', metrics) }, temporal)),
+    );
+  };
+  const [ports] = await Promise.all([
+    startOnPorts(chosen, apiPorts, say, (those) => running.start(apiPart(settingsWith(those), those))),
+    startWorker(chosen),
+  ]);
+  if (ports.sandbox !== chosen.sandbox) {
+    // The sandbox bank runs in the worker, and reports to the API.
+    await running.dismiss('worker');
+    await startWorker(ports);
+  }
   const quickstart: Quickstart = {
     sandboxBaseUrl: baseUrl(ports.sandbox),
     liveBaseUrl: baseUrl(ports.live),
@@ -89,10 +98,42 @@ async function main(): Promise<void> {
   say(welcome(quickstart, (Date.now() - startedAt) / 1000));
 }
 
-type WantedPorts = Record<'postgres' | 'temporal' | 'temporalUi' | 'sandbox' | 'live', number>;
+type ServerPorts = WantedPorts<'postgres' | 'temporal' | 'temporalUi'>;
+
+function wantedOfServers(): ServerPorts {
+  return {
+    postgres: wantedPort('POSTGRES_PORT', POSTGRES_PORT, 'Postgres'),
+    temporal: wantedPort('TEMPORAL_PORT', TEMPORAL_PORT, 'Temporal'),
+    temporalUi: wantedPort('TEMPORAL_UI_PORT', TEMPORAL_UI_PORT, 'the Temporal UI'),
+  };
+}
+
+/** Those of the API, and those of the worker. The metrics have a port only where the user set one. */
+async function wantedOfApplications() {
+  const { address } = await lookup(bindAddress());
+  const { address: metricsAddress } = await lookup(environment.METRICS_BIND_ADDRESS || '127.0.0.1');
+  const metrics = (setting: string, what: string): { metrics?: WantedPort } =>
+    Number(environment[setting]) > 0 ? { metrics: wantedPort(setting, 0, what, metricsAddress) } : {};
+  return {
+    api: {
+      sandbox: wantedPort('SANDBOX_PORT', SANDBOX_PORT, 'the sandbox API', address),
+      live: wantedPort('LIVE_PORT', LIVE_PORT, 'the live API', address),
+      ...metrics('METRICS_PORT', 'the page of the API’s metrics'),
+    } as WantedPorts<keyof Ports>,
+    worker: metrics('WORKER_METRICS_PORT', 'the page of the worker’s metrics') as WantedPorts<'metrics'>,
+  };
+}
+
+function wantedPort(setting: string, preset: number, what: string, address = '127.0.0.1'): WantedPort {
+  return { setting, what, port: portSetting(setting, preset), isSet: Boolean(environment[setting]), address };
+}
+
+/** The setting for a port, where there is one. */
+const portOf = (setting: string, port: number | undefined): NodeJS.ProcessEnv =>
+  port === undefined ? {} : { [setting]: String(port) };
 
 /** The database of DATABASE_URL, or the embedded one. `key` names it among the demo organisations. */
-async function useDatabase(running: Parts, wanted: WantedPorts): Promise<{ url: string; key: string }> {
+async function useDatabase(running: Parts, wanted: ServerPorts): Promise<{ url: string; key: string }> {
   const url = environment.DATABASE_URL;
   if (url) {
     if (!(await postgresAnswers(url))) {
@@ -103,10 +144,11 @@ async function useDatabase(running: Parts, wanted: WantedPorts): Promise<{ url: 
   }
   const server = await startPostgres(running, {
     folder: home.path('postgres'),
-    portPreferred: wanted.postgres,
+    portPreferred: wanted.postgres.port,
     password: home.secrets().databasePassword,
     durability: 'durable',
   });
+  sayMoved(wanted.postgres, server.port, say);
   return { url: server.url, key: 'embedded' };
 }
 
@@ -117,7 +159,7 @@ interface Temporal {
 }
 
 /** The Temporal server of TEMPORAL_ADDRESS, or one of our own. */
-async function useTemporal(running: Parts, wanted: WantedPorts): Promise<Temporal> {
+async function useTemporal(running: Parts, wanted: ServerPorts): Promise<Temporal> {
   const address = environment.TEMPORAL_ADDRESS;
   if (address) {
     const namespace = environment.TEMPORAL_NAMESPACE || DEFAULT_NAMESPACE;
@@ -136,10 +178,12 @@ async function useTemporal(running: Parts, wanted: WantedPorts): Promise<Tempora
   mkdirSync(home.path('temporal'), { recursive: true });
   const server = await startTemporal(running, {
     program,
-    portPreferred: wanted.temporal,
-    uiPortPreferred: wanted.temporalUi,
+    portPreferred: wanted.temporal.port,
+    uiPortPreferred: wanted.temporalUi.port,
     databaseFile: home.path('temporal/state.db'),
   });
+  sayMoved(wanted.temporal, Number(server.address.split(':').at(-1)), say);
+  sayMoved(wanted.temporalUi, Number(new URL(server.uiUrl).port), say);
   return { ...server, namespace: DEFAULT_NAMESPACE };
 }
 
@@ -159,15 +203,7 @@ function watchOwnTemporal(running: Parts, databaseUrl: string, temporal: Tempora
 interface Ports {
   sandbox: number;
   live: number;
-}
-
-async function choosePorts(wanted: WantedPorts): Promise<Ports> {
-  const { address } = await lookup(bindAddress());
-  const sandbox = await freePort(wanted.sandbox, [], address);
-  const live = await freePort(wanted.live, [sandbox], address);
-  if (sandbox !== wanted.sandbox) say(`  port ${wanted.sandbox} is taken: the sandbox API is on ${sandbox}`);
-  if (live !== wanted.live) say(`  port ${wanted.live} is taken: the live API is on ${live}`);
-  return { sandbox, live };
+  metrics?: number;
 }
 
 function portSetting(name: string, preset: number): number {
@@ -211,6 +247,7 @@ function applicationSettings(databaseUrl: string, temporal: Temporal, ports: Por
     MANILLA_KEYS: environment.MANILLA_KEYS || home.secrets().manillaKeys,
     SANDBOX_PORT: String(ports.sandbox),
     LIVE_PORT: String(ports.live),
+    ...portOf('METRICS_PORT', ports.metrics),
     BIND_ADDRESS: bindAddress(),
     SANDBOX_RAIL_CALLBACK_URL: `${baseUrl(ports.sandbox)}/rails/sandbox/callbacks`,
     LOG_LEVEL: environment.LOG_LEVEL || 'info',
@@ -260,7 +297,9 @@ function apiPart(settings: NodeJS.ProcessEnv, ports: Ports): Part {
     ...applicationPart('api', settings),
     isReady: async () => {
       const answers = await Promise.all(
-        Object.values(ports).map((port) => fetch(`${baseUrl(port)}/health`, { signal: AbortSignal.timeout(3_000) })),
+        [ports.sandbox, ports.live].map((port) =>
+          fetch(`${baseUrl(port)}/health`, { signal: AbortSignal.timeout(3_000) }),
+        ),
       );
       return answers.every((answer) => answer.ok);
     },

@@ -3,7 +3,6 @@
 import { Connection } from '@temporalio/client';
 import { connect } from '../database.ts';
 import { checkFlowsCanStart } from '../temporalCheck.ts';
-import { FLOW_TOPIC } from '../workflows/flows.ts';
 
 /** What one look found. */
 export interface Look {
@@ -80,7 +79,7 @@ export function watchTemporal(options: WatchOptions): { stop: () => Promise<void
     const [row] = await sql<{ oldestMs: number | null; newest: number; count: number; left: number }[]>`
       SELECT extract(epoch FROM now() - min(created_at))::float8 * 1000 AS oldest_ms, coalesce(max(id), 0) AS newest,
         count(*)::int AS count, count(*) FILTER (WHERE id <= ${before.newest})::int AS left
-      FROM outbox WHERE topic = ${FLOW_TOPIC}`;
+      FROM outbox WHERE topic = 'flow'`;
     const { oldestMs = null, newest = 0, count = 0, left = 0 } = row ?? {};
     const moved = left < before.count;
     before = { newest, count };

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
@@ -213,6 +214,31 @@ test('reset forgets everything', async () => {
   const reset = run('dev/reset');
   expect(await reset.ended).toBe(0);
   expect(existsSync(home)).toBe(false);
+});
+
+test('a port that is taken after it was chosen is replaced by another, and it is said by the name of its setting', async () => {
+  const racing = run('dev/start');
+  const snatcher = createServer();
+  try {
+    // The ports of the API are chosen by then, and it is not started before the organisation is made.
+    await until('the ports to be chosen', () => racing.output().includes('Making the demo organisation'), START_MS);
+    await new Promise<void>((resolve) => snatcher.listen(Number(ports.SANDBOX_PORT), '127.0.0.1', resolve));
+    await until('the service is running', () => racing.output().includes('Manilla is running'), START_MS);
+    const { sandboxBaseUrl } = readJson<Quickstart>('quickstart.json');
+    expect(racing.output()).toContain(`SANDBOX_PORT=${ports.SANDBOX_PORT} is taken: the sandbox API is on`);
+    expect(sandboxBaseUrl).not.toContain(`:${ports.SANDBOX_PORT}/`);
+    expect((await call('GET', '/wallets')).statusCode).toBe(200);
+    // The sandbox bank reports to where the API is now.
+    const demo = run('dev/demo');
+    expect([await demo.ended, demo.output()]).toEqual([
+      0,
+      expect.stringContaining('The payout is partially_completed'),
+    ]);
+  } finally {
+    snatcher.close();
+    racing.child.kill('SIGTERM');
+    await racing.ended;
+  }
 });
 
 test('a failure on the way is said in one line, and nothing is left running', async () => {
