@@ -9,7 +9,7 @@ import type { Services } from '../services.ts';
 const CHECK_TIMEOUT_MS = 1_500;
 /** However many ask, the database and Temporal are asked once a second. */
 const FRESH_FOR_MS = 1_000;
-/** A flow whose start is due and that nobody has taken up for longer is late: no worker runs, or not enough of them. */
+/** A flow that has waited longer is delayed: no worker runs, or too few, or Temporal starts none. */
 const FLOWS_DELAYED_SECONDS = 30;
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
@@ -18,28 +18,34 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 
 /** What the checks found. Undefined: that check failed, or had no answer in time. */
 interface Found {
-  /** For how long the start of a flow has been due without being taken up. 0: none is. */
-  dueSeconds: number | undefined;
+  /** How long a flow has been waiting for its start, or for what wakes it. 0: none is. */
+  undeliveredSeconds: number | undefined;
   temporal: true | undefined;
 }
 
 async function look(services: Services): Promise<Found> {
-  const [dueSeconds, temporal] = await Promise.all([
-    inTime(longestDue(services)),
+  const [undeliveredSeconds, temporal] = await Promise.all([
+    inTime(oldestUndelivered(services)),
     inTime(services.temporalIsUp().then((isUp) => isUp || undefined)),
   ]);
-  return { dueSeconds, temporal };
+  return { undeliveredSeconds, temporal };
 }
 
+/** Enough that with fewer messages all are looked at; and where there are more, the first one is overdue itself. */
+const MESSAGES_LOOKED_AT = 1_000;
+
 /**
- * The database's own check as well. A message that a relay has leased, or that waits for another try, is not due: its
- * `available_at` lies ahead. So this is the first row of an index.
+ * The age of the oldest message that is to start or wake a flow, in seconds; 0 when there is none. By when it was written and
+ * not by when it is due: one that Temporal refuses is put back again and again, and is never due for long. The check of the
+ * database as well. Bounded, and in the order of the index that the relay reads.
  */
-async function longestDue({ volatileSql: sql }: Services): Promise<number> {
-  const [first] = await sql<{ seconds: number }[]>`
-    SELECT extract(epoch FROM now() - available_at)::float8 AS seconds FROM outbox
-    WHERE topic = ${FLOW_TOPIC} AND available_at <= now() ORDER BY available_at, id LIMIT 1`;
-  return first?.seconds ?? 0;
+async function oldestUndelivered({ volatileSql: sql }: Services): Promise<number> {
+  const [oldest] = await sql<{ seconds: number }[]>`
+    SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS seconds
+    FROM (
+      SELECT created_at FROM outbox WHERE topic = ${FLOW_TOPIC} ORDER BY available_at, id LIMIT ${MESSAGES_LOOKED_AT}
+    ) undelivered`;
+  return oldest?.seconds ?? 0;
 }
 
 /** The answer, or undefined when the check fails or takes too long. */
@@ -88,19 +94,19 @@ const health = route({
   path: '/health',
   access: 'none',
   handle: async ({ services, environment }) => {
-    const { dueSeconds, temporal } = await lookOf(services)();
-    if (dueSeconds === undefined) throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
-    const inTimeForFlows = dueSeconds <= FLOWS_DELAYED_SECONDS;
+    const { undeliveredSeconds, temporal } = await lookOf(services)();
+    if (undeliveredSeconds === undefined) throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
+    const flowsStartInTime = undeliveredSeconds <= FLOWS_DELAYED_SECONDS;
     return {
       status: 200,
       data: {
-        status: temporal && inTimeForFlows ? 'ok' : 'degraded',
+        status: temporal && flowsStartInTime ? 'ok' : 'degraded',
         version,
         environment,
         checks: {
           database: 'ok',
           temporal: temporal ? 'ok' : 'unreachable',
-          flows: inTimeForFlows ? 'ok' : 'delayed',
+          flows: flowsStartInTime ? 'ok' : 'delayed',
           rail: services.rails.of(environment)?.name ?? 'none',
         },
       },
