@@ -52,6 +52,7 @@ function kindOf({ text, durability }: SentStatement): keyof Cost | 'key' {
   if (durability === 'volatile') {
     if (/INTO rate_counters\b/.test(text)) return 'rate';
     if (/\bidempotency_keys\b/.test(text)) return 'claim';
+    if (/^\s*SELECT\b/.test(text)) return 'reads'; // health: there is nothing to commit
     throw new Error(`a commit that may be lost, of something else: ${text}`);
   }
   return /\b(INSERT|UPDATE|DELETE)\b|\bledger\.\w+\(/.test(text) ? 'durable' : 'reads';
