@@ -1,5 +1,5 @@
-// The README as a stranger meets it: its block of requests is pasted into a shell that has curl and node and nothing else,
-// and every page can be found from it.
+// The README as a stranger meets it: its requests are pasted into a shell that has curl and node and nothing else, and every
+// page can be found from it.
 import { execFile, execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -31,8 +31,9 @@ function pathWith(...programs: string[]): string {
   return folder;
 }
 
-test('its block of requests settles a payment when it is pasted into a shell with nothing but curl and node', async () => {
-  const [, block = ''] = readme.match(/```sh\n(# What npm start printed[\s\S]*?)```/) ?? [];
+test('its requests settle a payment when they are pasted into a shell with nothing but curl and node', async () => {
+  const byHand = readme.slice(readme.indexOf('Or send the requests yourself'), readme.indexOf('## One payment'));
+  const block = [...byHand.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines]) => lines).join('');
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, '.manilla'));
   const quickstart = { sandboxBaseUrl: flows.urls.test, testApiKey: flows.test.key };
