@@ -139,9 +139,13 @@ export function createAttention(
   async function park(why: AttentionCause, about: ParkedView): Promise<Resolution>;
   async function park(why: AttentionCause, about: ParkedView, overtaken?: () => boolean): Promise<Resolution | null>;
   async function park(why: AttentionCause, about: ParkedView, overtaken = () => false): Promise<Resolution | null> {
+    // What an operator decided about a raised cause, and nobody has taken yet, outlasts a step that parks the flow meanwhile.
+    const raised = decided === null ? null : { cause, view, proposal, decided };
     enter(why, about);
     await condition(() => decided !== null || overtaken());
-    return await takeDecision();
+    const decision = await takeDecision();
+    if (raised !== null) ({ cause, view, proposal, decided } = raised);
+    return decision;
   }
 
   /** Ends the parking, with the decision that was taken if there is one. */

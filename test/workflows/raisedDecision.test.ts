@@ -1,0 +1,113 @@
+// An operator's decision about a credit that the rail does not confirm, taken while a step of the same flow is under way.
+
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { newUuid, publicId } from '../../src/ids.ts';
+import { POSTING_REFUSED, type Resolution, resolve } from '../../src/workflows/attention/messages.ts';
+import { creditReceived, type PaymentProgress } from '../../src/workflows/payment/messages.ts';
+import type { Undone } from '../../src/workflows/railWait/decide.ts';
+import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
+import { testStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+const TASK_QUEUE = 'raised-decision';
+
+let connection: Connection;
+let native: NativeConnection;
+let client: Client;
+
+beforeAll(async () => {
+  connection = await Connection.connect({ address: testStack().temporalAddress });
+  native = await NativeConnection.connect({ address: testStack().temporalAddress });
+  client = new Client({ connection });
+});
+
+afterAll(async () => {
+  await connection.close();
+  await native.close();
+});
+
+const decision = (action: Resolution['action']): [Resolution] => [
+  { action, reason: 'asked the bank', operator: 'ada' },
+];
+
+/** Sends an operator's decision, as soon as the flow takes it. */
+const decide = (flow: WorkflowHandle, action: Resolution['action']) =>
+  until(`${action} to be accepted`, () => flow.executeUpdate(resolve, { args: decision(action) }).catch(() => null));
+
+test('it is carried out and audited, though that step is refused by the ledger and parks the flow', async () => {
+  const [denied, refused] = [publicId('inboundCredit', newUuid()), publicId('inboundCredit', newUuid())];
+  const paymentId = publicId('payment', newUuid());
+  const undone: Undone = {
+    id: denied,
+    what: 'credit',
+    rail: 'unconfirmed',
+    why: 'not_known',
+    amount: 1,
+    limits: { railUnreachableMs: 1, creditUnconfirmedMs: 1 },
+  };
+  const pending: PaymentProgress = { status: 'pending', amountReceived: 0 };
+  const acts: string[] = [];
+  const setAside: string[] = [];
+  let begun = false;
+  let letGo = (): void => {};
+  const held = new Promise<void>((release) => {
+    letGo = release;
+  });
+  const worker = await Worker.create({
+    connection: native,
+    taskQueue: TASK_QUEUE,
+    workflowBundle: { codePath: testStack().workflowBundlePath },
+    activities: {
+      applyCredit: async (_: unknown, { inboundCreditId }: { inboundCreditId: string }): Promise<PaymentProgress> => {
+        if (inboundCreditId === denied) return { ...pending, undone };
+        if (begun) return { status: 'settled', amountReceived: 2 };
+        begun = true;
+        await held;
+        const refusal = { code: 'ANY', account: null, transaction: null, postings: [] };
+        throw ApplicationFailure.nonRetryable('refused', POSTING_REFUSED, refusal);
+      },
+      setCreditAside: async (
+        _: unknown,
+        { inboundCreditId }: { inboundCreditId: string },
+      ): Promise<PaymentProgress> => {
+        setAside.push(inboundCreditId);
+        return { status: 'settled', amountReceived: 2 };
+      },
+      closePaymentAccount: async (): Promise<PaymentProgress> => ({ status: 'settled', amountReceived: 2 }),
+      recordAct: async ({ action }: { action: string }) => void acts.push(action),
+    },
+  });
+  await worker.runUntil(async () => {
+    const flow = await client.workflow.signalWithStart('payment', {
+      workflowId: paymentId,
+      taskQueue: TASK_QUEUE,
+      args: [
+        {
+          organisationId: newUuid(),
+          environment: 'test',
+          paymentId,
+          walletId: publicId('wallet', newUuid()),
+          amount: 2,
+          expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+        },
+      ],
+      signal: creditReceived,
+      signalArgs: [{ inboundCreditId: denied }],
+    });
+    await until('the cause to be raised', async () => {
+      const { typedSearchAttributes } = await flow.describe();
+      return typedSearchAttributes.get(ATTENTION) === 'credit_unconfirmed';
+    });
+    await flow.signal(creditReceived, { inboundCreditId: refused });
+    await until('the step of the other credit', () => begun);
+    await decide(flow, 'set_aside');
+    letGo();
+    await decide(flow, 'retry'); // of the posting: set_aside is decided, so nothing else can be asked of the raised cause
+    expect(await flow.result()).toEqual({ status: 'settled' });
+  });
+  expect(acts).toEqual(['resolve:retry', 'resolve:set_aside']);
+  expect(setAside).toEqual([denied]);
+});
