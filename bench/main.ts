@@ -12,7 +12,7 @@ import { connect } from '../src/database.ts';
 import { Parts } from '../src/dev/parts.ts';
 import { startPostgres } from '../src/dev/postgres.ts';
 import { homeFolder } from '../src/homeFolder.ts';
-import { migrate } from '../src/ledger/migrate.ts';
+import { migrate } from '../src/database/migrate.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
 import { describeMachine, type Machine, processorTime, tellStolen } from './machine.ts';
 import { formatted } from './measure.ts';

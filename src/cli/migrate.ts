@@ -1,6 +1,6 @@
 // `migrate`: brings the database up to date. Safe to run at any time, by many processes at once.
 import type { Command } from 'commander';
-import { migrate } from '../ledger/migrate.ts';
+import { migrate } from '../database/migrate.ts';
 import { addCommand } from './command.ts';
 import { printJson, printLine } from './print.ts';
 import { readSettings } from './settings.ts';

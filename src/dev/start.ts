@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SCOPES } from '../api/route.ts';
 import { homeFolder } from '../homeFolder.ts';
-import { migrate } from '../ledger/migrate.ts';
+import { migrate } from '../database/migrate.ts';
 import { type DemoOrganisation, Home, type Occupant, type Quickstart } from './home.ts';
 import { type Part, Parts } from './parts.ts';
 import { choosePorts, sayMoved, startOnPorts, type WantedPort, type WantedPorts } from './ports.ts';

@@ -1,4 +1,4 @@
-// A batch of movements as the columns that `ledger.post` takes (migration 0019 says what each means): arrays of texts and
+// A batch of movements as the columns that `ledger.post` takes (src/ledger/sql/post.sql says what each means): arrays of texts and
 // numbers, one slot each, positions counting from 1. They are written here as Postgres reads arrays: the driver knows less of
 // the values and needs three times as long, which a busy journal feels.
 import { isoTime } from '../isoTime.ts';

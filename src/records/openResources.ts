@@ -1,5 +1,5 @@
 // Resources that were accepted and have not ended, of all organisations: what must have a flow. Read page by page in the
-// order of their keys, each kind by an index that holds nothing else (migration 0005).
+// order of their keys, each kind by an index that holds nothing else.
 import type { Sql } from '../database.ts';
 import type { Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';

@@ -1,13 +1,14 @@
-// Migrations: applied once whoever starts first, never edited, never run backwards; and what the schema they make
-// promises of every table.
+// Migrations: applied once whoever starts first, never edited, never run backwards; functions, which are source and applied when
+// they have a new version; and what the schema they make promises of every table.
 import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { migrate } from '../../src/database/migrate.ts';
 import { connect, type Sql } from '../../src/database.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
 import { administer, createDatabase, databaseUrl, OWNER, type TestDatabase, testStack } from '../support/stack.ts';
 
-const FILES = (await readdir(new URL('../../src/ledger/migrations/', import.meta.url))).toSorted();
+const FILES = (await readdir(new URL('../../src/database/migrations/', import.meta.url))).toSorted();
+const FUNCTIONS = (await readdir(new URL('../../src/ledger/sql/', import.meta.url))).toSorted();
 
 /** A database with nothing in it. */
 async function createEmptyDatabase(): Promise<TestDatabase> {
@@ -34,7 +35,7 @@ const recorded = (sql: Sql) => sql<{ name: string }[]>`SELECT name FROM migratio
 test('twenty at once apply each file once, and all of them succeed', async () => {
   const database = await createEmptyDatabase();
   const runs = await Promise.all(Array.from({ length: 20 }, () => migrate(database.url)));
-  expect(runs.flatMap(({ applied }) => applied).toSorted()).toEqual(FILES);
+  expect(runs.flatMap(({ applied }) => applied).toSorted()).toEqual([...FILES, ...FUNCTIONS].toSorted());
   expect((await withOwner(database.url, recorded)).map(({ name }) => name)).toEqual(FILES);
   expect(await migrate(database.url)).toEqual({ applied: [] });
   await database.drop();
@@ -44,7 +45,7 @@ test('each file is named as it is applied', async () => {
   const database = await createEmptyDatabase();
   const lines: string[] = [];
   await migrate(database.url, { log: (line) => lines.push(line) });
-  expect(lines).toEqual(FILES.map((name) => `applied ${name}`));
+  expect(lines).toEqual([...FILES, ...FUNCTIONS].map((name) => `applied ${name}`));
   await database.drop();
 });
 
@@ -70,15 +71,58 @@ test('a database of a newer version is left alone', async () => {
 test('a file that fails leaves nothing of itself behind, and is applied by the next run', async () => {
   const database = await createEmptyDatabase();
   // A table of the second file is in its way.
-  await withOwner(database.url, (sql) => sql`CREATE TABLE audit_log ()`);
-  await expect(migrate(database.url)).rejects.toThrow('relation "audit_log" already exists');
+  await withOwner(database.url, (sql) => sql`CREATE TABLE payments ()`);
+  await expect(migrate(database.url)).rejects.toThrow('relation "payments" already exists');
   await withOwner(database.url, async (sql) => {
     expect((await recorded(sql)).map(({ name }) => name)).toEqual(FILES.slice(0, 1));
     expect(await sql`SELECT to_regclass('wallets') AS wallets`).toEqual([{ wallets: null }]);
-    await sql`DROP TABLE audit_log`;
+    await sql`DROP TABLE payments`;
   });
-  expect(await migrate(database.url)).toEqual({ applied: FILES.slice(1) });
+  expect(await migrate(database.url)).toEqual({ applied: [...FILES.slice(1), ...FUNCTIONS] });
   await database.drop();
+});
+
+describe('a file of functions', () => {
+  const FILE = 'forget_webhook_attempts.sql';
+  /** Puts another function in its place, as that version and with that checksum would have. */
+  const replaced = (sql: Sql, version: number, checksum?: string) =>
+    sql.unsafe(`
+      CREATE OR REPLACE FUNCTION ledger.forget_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
+      LANGUAGE sql AS 'SELECT -1';
+      UPDATE functions SET version = ${version}, checksum = coalesce(${checksum ? `'${checksum}'` : 'NULL'}, checksum)
+      WHERE name = '${FILE}';`);
+  const forgotten = async (sql: Sql): Promise<number | undefined> =>
+    (await sql<{ rows: number }[]>`SELECT ledger.forget_webhook_attempts(now(), 1) AS rows`)[0]?.rows;
+
+  test('is applied again when it has a later version than the database', async () => {
+    const database = await createDatabase();
+    await withOwner(database.url, async (sql) => {
+      await replaced(sql, 0);
+      expect(await migrate(database.url)).toEqual({ applied: [FILE] });
+      expect(await forgotten(sql)).toBe(0);
+    });
+    expect(await migrate(database.url)).toEqual({ applied: [] });
+    await database.drop();
+  });
+
+  test('is left as it is when the database has a later version: an older process never puts its own back', async () => {
+    const database = await createDatabase();
+    await withOwner(database.url, async (sql) => {
+      await replaced(sql, 99);
+      expect(await migrate(database.url)).toEqual({ applied: [] });
+      expect(await forgotten(sql)).toBe(-1);
+    });
+    await database.drop();
+  });
+
+  test('that was edited and kept its version is refused, and named', async () => {
+    const database = await createDatabase();
+    await withOwner(database.url, (sql) => replaced(sql, 1, 'another'));
+    await expect(migrate(database.url)).rejects.toThrow(
+      `${FILE} was edited and is still version 1. Raise the number in its first line.`,
+    );
+    await database.drop();
+  });
 });
 
 describe('every table of the service', () => {
@@ -93,7 +137,7 @@ describe('every table of the service', () => {
     await database.drop();
   });
 
-  /** All but the list of migrations, which is of the database itself, and the sandbox bank, which is somebody else's. */
+  /** All but the lists of what was applied, which are of the database itself, and the sandbox bank, which is somebody else's. */
   const tables = () => owner<
     { name: string; scoped: boolean; unscopedIndexes: string[] | null; comment: string | null }[]
   >`
@@ -106,7 +150,7 @@ describe('every table of the service', () => {
            obj_description(c.oid) AS comment
     FROM pg_class c
     WHERE c.relkind IN ('r', 'p') AND c.relnamespace::regnamespace::text !~ '^pg_|^information_schema$|^sandbox_bank$'
-      AND c.oid <> 'migrations'::regclass
+      AND c.oid NOT IN ('migrations'::regclass, 'functions'::regclass)
     ORDER BY 1`;
 
   test('belongs to an organisation, in every unique key too, so that one can be moved or sharded away', async () => {
@@ -129,7 +173,7 @@ describe('every table of the service', () => {
       WHERE c.relkind = 'r' AND c.relnamespace IN ('public'::regnamespace, 'ledger'::regnamespace)
         AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'environment')
       ORDER BY 1`;
-    expect(rows.map(({ name }) => name)).toEqual(['migrations', 'organisations', 'rate_counters']);
+    expect(rows.map(({ name }) => name)).toEqual(['functions', 'migrations', 'organisations', 'rate_counters']);
   });
 
   test('that movements write to is named where their rows are written', async () => {

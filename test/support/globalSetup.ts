@@ -9,7 +9,7 @@ import { Parts } from '../../src/dev/parts.ts';
 import { startPostgres } from '../../src/dev/postgres.ts';
 import { startTemporal } from '../../src/dev/temporal.ts';
 import { findTemporal } from '../../src/dev/temporalBinary.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 import { bundleWorkflows } from '../../src/workflowBundle.ts';
 import { keepForTeardown } from './globalTeardown.ts';
 import { administer, databaseUrl, OWNER, STACK_VARIABLE, TEMPLATE, type TestStack } from './stack.ts';

@@ -1,11 +1,8 @@
+-- version 1
 -- ledger.post: the one way money moves. A batch of movements goes in, and those that were not posted come back, each with its
 -- reason; no rows mean that all of them were. A movement is a transaction with its postings and everything that must be true
 -- together with it (resource rows, events, outbox messages, the idempotency outcome). It is one statement, so a lost connection
 -- leaves all of it or nothing.
---
--- This function replaces ledger.post (0003) and ledger.post_all (0010, 0011, 0014) and what 0015 and 0016 changed in them. It has
--- the name and the arguments of the old ledger.post, so a process of the version before can go on: it finds no ledger.post_all
--- and asks ledger.post, as after any other failure.
 --
 -- A batch is of one book: every table that is read or written here is met by its organisation, so that a distributed database
 -- can run the whole of it where the organisation lives. It comes as columns: arrays of one length, one slot each, positions
@@ -35,12 +32,7 @@
 -- environment are columns of the list, and compared with IS TRUE, which no index serves: restricted by values that are the same
 -- for all, the accounts themselves could be what a plan begins with. The codes are compared under a collation of their own, which
 -- is that of the hash index: the unique index has another, and could else be read from one end to the other.
-DROP INDEX ledger.accounts_by_code;
-CREATE INDEX accounts_by_code ON ledger.accounts USING hash (code COLLATE "C");
-
-DROP FUNCTION ledger.post_all;
-DROP FUNCTION ledger.post;
-CREATE FUNCTION ledger.post(
+CREATE OR REPLACE FUNCTION ledger.post(
   organisation          uuid,
   book                  text,
   account_codes         text[],

@@ -1,0 +1,19 @@
+-- version 1
+-- Forgets attempts made before a time, at most so many at a call, and answers how many. The application may not delete
+-- from the log; this is the one way, and it never reaches the last month.
+CREATE OR REPLACE FUNCTION ledger.forget_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE forgotten integer;
+BEGIN
+  DELETE FROM webhook_attempts a USING (
+    SELECT organisation_id, id FROM webhook_attempts
+    WHERE attempted_at < least(made_before, now() - interval '30 days')
+    ORDER BY attempted_at LIMIT rows_max FOR UPDATE SKIP LOCKED
+  ) old
+  WHERE a.organisation_id = old.organisation_id AND a.id = old.id;
+  GET DIAGNOSTICS forgotten = ROW_COUNT;
+  RETURN forgotten;
+END $$;
+COMMENT ON FUNCTION ledger.forget_webhook_attempts(timestamptz, integer) IS 'Housekeeping of the delivery log, in small batches.';
+REVOKE ALL ON FUNCTION ledger.forget_webhook_attempts(timestamptz, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.forget_webhook_attempts(timestamptz, integer) TO manilla_app;

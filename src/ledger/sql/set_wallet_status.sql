@@ -1,0 +1,67 @@
+-- version 1
+-- What still moves to or from a wallet: counts by kind, without those that are zero.
+CREATE OR REPLACE FUNCTION ledger.wallet_in_flight(organisation uuid, env text, wallet uuid) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+  SELECT coalesce(jsonb_object_agg(kind, number) FILTER (WHERE number > 0), '{}')
+  FROM (
+    SELECT 'payments' AS kind, count(*) AS number FROM payments
+    WHERE organisation_id = organisation AND environment = env AND target_wallet_id = wallet AND status IN ('pending', 'partial')
+    UNION ALL
+    SELECT 'inboundCredits', count(*) FROM inbound_credits
+    WHERE organisation_id = organisation AND owner_id = wallet AND status = 'received'
+    UNION ALL
+    SELECT 'withdrawals', count(*) FROM withdrawals
+    WHERE organisation_id = organisation AND environment = env AND source_wallet_id = wallet AND status = 'processing'
+    UNION ALL
+    SELECT 'refunds', count(*) FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
+    WHERE p.organisation_id = organisation AND p.environment = env AND p.target_wallet_id = wallet AND r.status = 'processing'
+    UNION ALL
+    SELECT 'payouts', count(*) FROM payouts
+    WHERE organisation_id = organisation AND environment = env AND source_wallet_id = wallet AND status = 'processing'
+    UNION ALL
+    SELECT 'payoutItems', count(*) FROM payout_items
+    WHERE organisation_id = organisation AND environment = env AND destination_wallet_id = wallet AND status IN ('pending', 'processing')
+  ) counted
+$$;
+
+-- An operator freezes, unfreezes ('active') or closes a wallet. It takes the lock that money moves under, so the status
+-- holds from the moment this returns; the audit entry is written with it. Answers what became of it: changed; unchanged
+-- (it was so before); not_found; closed (for ever); settlement, balance or in_flight (why it cannot be closed).
+CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, operator_name text, why text)
+RETURNS TABLE (outcome text, env text, status_before text, held bigint, in_flight jsonb)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+DECLARE
+  account bigint;
+  wallet_kind text;
+BEGIN
+  SELECT w.environment, w.account_id, w.kind INTO env, account, wallet_kind FROM wallets w
+  WHERE w.organisation_id = organisation AND w.id = wallet;
+  IF NOT FOUND THEN
+    outcome := 'not_found';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  SELECT a.status, a.balance INTO status_before, held FROM ledger.accounts a
+  WHERE a.organisation_id = organisation AND a.id = account FOR NO KEY UPDATE;
+  IF wanted = 'closed' THEN in_flight := ledger.wallet_in_flight(organisation, env, wallet); END IF;
+
+  outcome := CASE
+    WHEN status_before = wanted THEN 'unchanged'
+    WHEN status_before = 'closed' THEN 'closed'
+    WHEN wanted = 'closed' AND wallet_kind = 'settlement' THEN 'settlement'
+    WHEN wanted = 'closed' AND held > 0 THEN 'balance'
+    WHEN wanted = 'closed' AND in_flight <> '{}' THEN 'in_flight'
+    ELSE 'changed'
+  END;
+  IF outcome = 'changed' THEN
+    UPDATE ledger.accounts a SET status = wanted WHERE a.organisation_id = organisation AND a.id = account;
+    INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
+    VALUES (organisation, env, operator_name,
+            'wallet.' || CASE wanted WHEN 'frozen' THEN 'freeze' WHEN 'active' THEN 'unfreeze' ELSE 'close' END, wallet::text, why);
+  END IF;
+  RETURN NEXT;
+END
+$$;
+
+REVOKE ALL ON FUNCTION ledger.wallet_in_flight, ledger.set_wallet_status FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.wallet_in_flight, ledger.set_wallet_status TO manilla_app;

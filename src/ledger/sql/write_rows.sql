@@ -1,0 +1,208 @@
+-- version 1
+-- How ledger.post writes rows along with the money. Each takes an array of complete rows and answers how many it wrote: a
+-- row of version 1 is new, any other replaces exactly the version before it, and one that was overtaken is left out.
+--
+-- Columns are named, so that a table may get a column with a default while processes of the version before run: these functions then
+-- leave it out, and the default applies. The version of them that writes the column has to read it as `coalesce(column, default)`,
+-- because those processes do not send it.
+CREATE OR REPLACE FUNCTION ledger.write_payments(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO payments (
+    organisation_id, environment, id, version, method, status, base_amount, fee, amount_received, amount_credited,
+    amount_refunding, amount_refunded, target_wallet_id, payer_wallet_id, description, expires_at, settled_at,
+    created_at
+  )
+  SELECT
+    organisation_id, environment, id, version, method, status, base_amount, fee, amount_received, amount_credited,
+    amount_refunding, amount_refunded, target_wallet_id, payer_wallet_id, description, expires_at, settled_at,
+    created_at
+  FROM jsonb_populate_recordset(NULL::payments, table_rows)
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+    amount_received = excluded.amount_received, amount_credited = excluded.amount_credited,
+    amount_refunding = excluded.amount_refunding, amount_refunded = excluded.amount_refunded,
+    payer_wallet_id = excluded.payer_wallet_id, settled_at = excluded.settled_at
+  WHERE payments.version = excluded.version - 1;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.write_transfers(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO transfers (
+    organisation_id, environment, id, source_wallet_id, destination_wallet_id, amount, fee, status, description,
+    created_at
+  )
+  SELECT
+    organisation_id, environment, id, source_wallet_id, destination_wallet_id, amount, fee, status, description,
+    created_at
+  FROM jsonb_populate_recordset(NULL::transfers, table_rows);
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.write_withdrawals(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO withdrawals (
+    organisation_id, environment, id, version, source_wallet_id, amount, fee, status, account_number, account_name,
+    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at
+  )
+  SELECT
+    organisation_id, environment, id, version, source_wallet_id, amount, fee, status, account_number, account_name,
+    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at
+  FROM jsonb_populate_recordset(NULL::withdrawals, table_rows)
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+    failure_reason = excluded.failure_reason, session_id = excluded.session_id, completed_at = excluded.completed_at
+  WHERE withdrawals.version = excluded.version - 1;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.write_refunds(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO refunds (
+    organisation_id, environment, id, version, payment_id, amount, destination, status, reason, account_number,
+    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at
+  )
+  SELECT
+    organisation_id, environment, id, version, payment_id, amount, destination, status, reason, account_number,
+    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at
+  FROM jsonb_populate_recordset(NULL::refunds, table_rows)
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+    failure_reason = excluded.failure_reason, session_id = excluded.session_id, completed_at = excluded.completed_at,
+    returned_at = excluded.returned_at
+  WHERE refunds.version = excluded.version - 1;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.write_payouts(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO payouts (
+    organisation_id, environment, id, version, source_wallet_id, total_amount, total_fee, item_count, status,
+    failures_told, created_at
+  )
+  SELECT
+    organisation_id, environment, id, version, source_wallet_id, total_amount, total_fee, item_count, status,
+    failures_told, created_at
+  FROM jsonb_populate_recordset(NULL::payouts, table_rows)
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+    failures_told = excluded.failures_told
+  WHERE payouts.version = excluded.version - 1;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.write_payout_items(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO payout_items (
+    organisation_id, environment, id, version, payout_id, position, amount, fee, status, destination_wallet_id,
+    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at
+  )
+  SELECT
+    organisation_id, environment, id, version, payout_id, position, amount, fee, status, destination_wallet_id,
+    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at
+  FROM jsonb_populate_recordset(NULL::payout_items, table_rows)
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+    account_name = excluded.account_name, failure_reason = excluded.failure_reason, session_id = excluded.session_id,
+    returned_at = excluded.returned_at
+  WHERE payout_items.version = excluded.version - 1;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.write_inbound_credits(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO inbound_credits (
+    organisation_id, environment, id, version, rail, session_id, account_number, amount, sender_name,
+    sender_account_number, sender_bank_code, owner_kind, owner_id, status, received_at, created_at
+  )
+  SELECT
+    organisation_id, environment, id, version, rail, session_id, account_number, amount, sender_name,
+    sender_account_number, sender_bank_code, owner_kind, owner_id, status, received_at, created_at
+  FROM jsonb_populate_recordset(NULL::inbound_credits, table_rows)
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status
+  WHERE inbound_credits.version = excluded.version - 1;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.write_review_cases(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO review_cases (
+    organisation_id, environment, id, version, reason, status, amount, account_code, inbound_credit_id, payment_id,
+    wallet_id, rail, attempts, failure, failure_reason, created_at, resolved_at
+  )
+  SELECT
+    organisation_id, environment, id, version, reason, status, amount, account_code, inbound_credit_id, payment_id,
+    wallet_id, rail, attempts, failure, failure_reason, created_at, resolved_at
+  FROM jsonb_populate_recordset(NULL::review_cases, table_rows)
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+    wallet_id = excluded.wallet_id, rail = excluded.rail, attempts = excluded.attempts, failure = excluded.failure,
+    failure_reason = excluded.failure_reason, resolved_at = excluded.resolved_at
+  WHERE review_cases.version = excluded.version - 1;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.write_virtual_accounts(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO virtual_accounts (
+    organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name, account_name, expires_at,
+    created_at
+  )
+  SELECT
+    organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name, account_name, expires_at,
+    created_at
+  FROM jsonb_populate_recordset(NULL::virtual_accounts, table_rows);
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+CREATE OR REPLACE FUNCTION ledger.write_reconciliation_breaks(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO reconciliation_breaks (
+    organisation_id, environment, id, version, rail, kind, line, reference, at, copy, ours, theirs, gone_at,
+    created_at
+  )
+  SELECT
+    organisation_id, environment, id, version, rail, kind, line, reference, at, copy, ours, theirs, gone_at,
+    created_at
+  FROM jsonb_populate_recordset(NULL::reconciliation_breaks, table_rows)
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, gone_at = excluded.gone_at
+  WHERE reconciliation_breaks.version = excluded.version - 1;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
+-- Which function writes a table is named here, and not looked up by its name: so each call is planned once and not for each batch.
+CREATE OR REPLACE FUNCTION ledger.write_rows(row_table text, table_rows jsonb) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+  CASE row_table
+    WHEN 'payments' THEN RETURN ledger.write_payments(table_rows);
+    WHEN 'transfers' THEN RETURN ledger.write_transfers(table_rows);
+    WHEN 'withdrawals' THEN RETURN ledger.write_withdrawals(table_rows);
+    WHEN 'refunds' THEN RETURN ledger.write_refunds(table_rows);
+    WHEN 'payouts' THEN RETURN ledger.write_payouts(table_rows);
+    WHEN 'payout_items' THEN RETURN ledger.write_payout_items(table_rows);
+    WHEN 'inbound_credits' THEN RETURN ledger.write_inbound_credits(table_rows);
+    WHEN 'review_cases' THEN RETURN ledger.write_review_cases(table_rows);
+    WHEN 'reconciliation_breaks' THEN RETURN ledger.write_reconciliation_breaks(table_rows);
+    WHEN 'virtual_accounts' THEN RETURN ledger.write_virtual_accounts(table_rows);
+  END CASE; -- any other name fails here
+END $$;
+COMMENT ON FUNCTION ledger.write_rows IS 'Writes the rows of one table that movements carry, and answers how many it wrote.';
+REVOKE ALL ON FUNCTION
+  ledger.write_rows, ledger.write_payments, ledger.write_transfers, ledger.write_withdrawals, ledger.write_refunds,
+  ledger.write_payouts, ledger.write_payout_items, ledger.write_inbound_credits, ledger.write_review_cases,
+  ledger.write_reconciliation_breaks, ledger.write_virtual_accounts
+FROM PUBLIC;
