@@ -1,0 +1,78 @@
+// A deployment in the middle: the tables are already those of the next release, with a column more, while the processes are still
+// those of this one. Every money flow goes on.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { RowTable } from '../../src/ledger/journal.ts';
+import { openBreak } from '../../src/movements/reconciliationBreaks.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+const TABLES: Record<RowTable, true> = {
+  payments: true,
+  transfers: true,
+  withdrawals: true,
+  refunds: true,
+  payouts: true,
+  payout_items: true,
+  inbound_credits: true,
+  review_cases: true,
+  reconciliation_breaks: true,
+  virtual_accounts: true,
+};
+
+const FUNDS = 10_000_000;
+const TO_BANK = { accountNumber: '0123456789', bankCode: '058' };
+
+let database: TestDatabase;
+let flows: TestFlows;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  flows = await startTestFlows({ databaseUrl: database.url });
+  for (const table of Object.keys(TABLES)) {
+    await flows.sql.unsafe(
+      `ALTER TABLE ${table} ADD COLUMN added_later jsonb NOT NULL DEFAULT '{"by": "the next release"}'`,
+    );
+  }
+});
+
+afterAll(async () => {
+  await flows.close();
+  await database.drop();
+});
+
+test('a process of this release writes every table of the next one, whose new columns get their defaults', async () => {
+  const [wallet, other] = [await flows.createWallet(undefined, { balance: FUNDS }), await flows.createWallet()];
+  const payment = await flows.createPayment(wallet, 100_000);
+  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  const refund = await flows.test.money(`/payments/${payment.id}/refund`, { bankAccount: TO_BANK });
+  const withdrawal = await flows.test.money(`/wallets/${wallet}/withdraw`, { amount: 100_000, ...TO_BANK });
+  const payout = await flows.test.money('/payouts', {
+    sourceWalletId: wallet,
+    items: [{ amount: 100_000, bankAccount: TO_BANK }],
+  });
+  const transfer = await flows.test.money(`/wallets/${wallet}/transfer`, { destinationWalletId: other, amount: 100 });
+  expect([refund.status, withdrawal.status, payout.status, transfer.status]).toEqual([201, 201, 202, 201]);
+  await flows.untilStatus(`/refunds/${refund.data.id}`, 'completed');
+  await flows.untilStatus(`/withdrawals/${withdrawal.data.id}`, 'completed');
+  await flows.untilStatus(`/payouts/${payout.data.id}`, 'completed');
+  await flows.credit('1234567890', 5_000);
+  await until('a review case', async () => (await flows.reviewCases()).length === 1);
+  const book = { organisationId: flows.organisation.organisationId, environment: 'test' } as const;
+  const found = {
+    kind: 'extra',
+    line: 'sent',
+    reference: 'x',
+    ours: null,
+    theirs: 1,
+    at: new Date(),
+    copy: 1,
+  } as const;
+  expect(await flows.services.journal.post(openBreak(book, 'sandbox', found))).toEqual({ outcome: 'posted' });
+
+  for (const table of Object.keys(TABLES)) {
+    const rows = await flows.sql.unsafe(`SELECT DISTINCT added_later FROM ${table}`);
+    expect([table, ...rows]).toEqual([table, { addedLater: { by: 'the next release' } }]);
+  }
+});
