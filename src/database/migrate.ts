@@ -3,17 +3,31 @@
 // of processes may do this at the same time, and one that is older than the database refuses to touch it.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '../database.ts';
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url);
 const FUNCTIONS = new URL('../ledger/sql/', import.meta.url);
 
-/** Any constant will do, as long as every Manilla uses the same: two migrators of one database take turns on it. */
+/** Any constant will do, as long as every Manilla uses the same: one migrator of a database works at a time. */
 const LOCK = 7_164_500_001;
+const LOCK_POLL_MS = 200;
 
-/** SQLSTATE that the guard of a file raises when another process has applied it in the meantime. */
-const APPLIED = 'ML002';
+/**
+ * How long a migration waits for the lock of a table. All statements that come after it wait with it, those that move money too, so
+ * it gives up soon and tries again.
+ */
+const TABLE_LOCK_MAX = '2s';
+const TRIES_MAX = 100;
+const RETRY_PAUSE_MS = 1_000;
 
+/** SQLSTATE of `lock_timeout`. */
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * A numbered file. One whose name ends in `_concurrently` is not run in a transaction: each of its statements is a
+ * `CREATE INDEX CONCURRENTLY`, which builds an index while others write.
+ */
 interface Migration {
   number: number;
   name: string;
@@ -41,8 +55,8 @@ async function readFiles(folder: URL, pattern: RegExp): Promise<{ name: string; 
   );
 }
 
-async function readMigrations(): Promise<Migration[]> {
-  const files = await readFiles(MIGRATIONS, /^\d{4}_[a-z0-9_]+\.sql$/);
+async function readMigrations(folder: URL): Promise<Migration[]> {
+  const files = await readFiles(folder, /^\d{4}_[a-z0-9_]+\.sql$/);
   return files.map((file) => ({ ...file, number: Number(file.name.slice(0, 4)) }));
 }
 
@@ -57,34 +71,33 @@ async function readFunctions(): Promise<FunctionFile[]> {
 
 /**
  * Applies what is missing and names it. Throws when the database has a migration that this version does not know, when an applied
- * migration was edited since, or when a file of functions was edited and its version was not raised.
+ * migration was edited since, when a file of functions was edited and its version was not raised, or when a table stays locked.
  */
 export async function migrate(
   databaseUrl: string,
-  options: { log?: (line: string) => void } = {},
+  { log, folder = MIGRATIONS }: { log?: (line: string) => void; folder?: URL } = {},
 ): Promise<{ applied: string[] }> {
   const sql = connect(databaseUrl, { connectionsMax: 1, role: 'owner' });
   const applied: string[] = [];
   const note = (name: string): void => {
     applied.push(name);
-    options.log?.(`applied ${name}`);
+    log?.(`applied ${name}`);
   };
   try {
-    const [migrations, functions] = await Promise.all([readMigrations(), readFunctions()]);
+    const [migrations, functions] = await Promise.all([readMigrations(folder), readFunctions()]);
+    await takeTurn(sql);
     await sql.unsafe(`
-      BEGIN;
-      SELECT pg_advisory_xact_lock(${LOCK});
       CREATE TABLE IF NOT EXISTS migrations (
         number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
       CREATE TABLE IF NOT EXISTS functions (
         name text PRIMARY KEY, version integer NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
-      COMMIT;
     `);
     const known = await sql<{ number: number; name: string; checksum: string }[]>`
       SELECT number, name, checksum FROM migrations ORDER BY number`;
     requireSameHistory(known, migrations);
     for (const migration of migrations.slice(known.length)) {
-      if (await applyMigration(sql, migration)) note(migration.name);
+      await applyMigration(sql, migration, log);
+      note(migration.name);
     }
     const current = new Map(
       (await sql<Omit<FunctionFile, 'text'>[]>`SELECT name, version, checksum FROM functions`).map((row) => [
@@ -93,7 +106,9 @@ export async function migrate(
       ]),
     );
     for (const file of functions) {
-      if (isNewer(file, current.get(file.name)) && (await applyFunctions(sql, file))) note(file.name);
+      if (!isNewer(file, current.get(file.name))) continue;
+      await applyFunctions(sql, file, log);
+      note(file.name);
     }
     return { applied };
   } finally {
@@ -101,10 +116,24 @@ export async function migrate(
   }
 }
 
+type Owner = ReturnType<typeof connect>;
+
+/**
+ * Waits until no other migrator works on this database; the turn ends with the connection. By asking again and again: one that
+ * waited in a statement would hold a snapshot, and an index that is built concurrently waits for every older snapshot.
+ */
+async function takeTurn(sql: Owner): Promise<void> {
+  for (;;) {
+    const [row] = await sql<{ taken: boolean }[]>`SELECT pg_try_advisory_lock(${LOCK}) AS taken`;
+    if (row?.taken) return;
+    await pause(LOCK_POLL_MS);
+  }
+}
+
 function requireSameHistory(
   known: readonly { number: number; name: string; checksum: string }[],
-  migrations: Migration[],
-) {
+  migrations: readonly Migration[],
+): void {
   for (const row of known) {
     const file = migrations.find((migration) => migration.number === row.number);
     if (file === undefined) {
@@ -129,47 +158,81 @@ function isNewer(file: FunctionFile, current: Omit<FunctionFile, 'text'> | undef
   return false;
 }
 
-const applyMigration = (sql: Owner, { number, name, checksum, text }: Migration): Promise<boolean> =>
-  applyOnce(
-    sql,
-    `SELECT FROM migrations WHERE number = ${number}`,
-    text,
-    `
-    INSERT INTO migrations (number, name, checksum) VALUES (${number}, '${name}', '${checksum}')`,
-  );
+async function applyMigration(
+  sql: Owner,
+  { number, name, checksum, text }: Migration,
+  log: ((line: string) => void) | undefined,
+): Promise<void> {
+  const record = `INSERT INTO migrations (number, name, checksum) VALUES (${number}, '${name}', '${checksum}')`;
+  if (name.endsWith('_concurrently.sql')) await buildIndexes(sql, text, record);
+  else await inTransaction(sql, name, `${text}\n${record};`, log);
+}
 
-const applyFunctions = (sql: Owner, { name, version, checksum, text }: FunctionFile): Promise<boolean> =>
-  applyOnce(
+const applyFunctions = (
+  sql: Owner,
+  { name, version, checksum, text }: FunctionFile,
+  log: ((line: string) => void) | undefined,
+): Promise<void> =>
+  inTransaction(
     sql,
-    `SELECT FROM functions WHERE name = '${name}' AND version >= ${version}`,
-    text,
-    `
+    name,
+    `${text}
     INSERT INTO functions (name, version, checksum) VALUES ('${name}', ${version}, '${checksum}')
-    ON CONFLICT (name) DO UPDATE SET version = excluded.version, checksum = excluded.checksum, applied_at = now()`,
+    ON CONFLICT (name) DO UPDATE SET version = excluded.version, checksum = excluded.checksum, applied_at = now();`,
+    log,
   );
 
-type Owner = ReturnType<typeof connect>;
-
-/** Applies a text and records it, unless another process has done so. Whether it was this one. */
-async function applyOnce(sql: Owner, isApplied: string, text: string, record: string): Promise<boolean> {
-  try {
-    // One simple-protocol message: the server runs it all in this transaction or, when the connection is lost, none.
-    await sql.unsafe(`
-      BEGIN;
-      SELECT pg_advisory_xact_lock(${LOCK});
-      DO $guard$ BEGIN
-        IF EXISTS (${isApplied}) THEN
-          RAISE EXCEPTION 'already applied' USING ERRCODE = '${APPLIED}';
-        END IF;
-      END $guard$;
-      ${text}
-      ${record};
-      COMMIT;
-    `);
-    return true;
-  } catch (error) {
-    await sql.unsafe('ROLLBACK');
-    if ((error as { code?: unknown }).code === APPLIED) return false;
-    throw error;
+/** Runs it whole or not at all, with a limit for each lock; where a table stays locked, again after a pause. */
+async function inTransaction(
+  sql: Owner,
+  name: string,
+  text: string,
+  log: ((line: string) => void) | undefined,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      // One simple-protocol message: the server runs it all in this transaction or, when the connection is lost, none.
+      await sql.unsafe(`BEGIN; SET LOCAL lock_timeout = '${TABLE_LOCK_MAX}'; ${ITS_TURN} ${text} COMMIT;`);
+      return;
+    } catch (error) {
+      await sql.unsafe('ROLLBACK');
+      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+      if (tries === TRIES_MAX) {
+        throw new Error(
+          `${name} could not be applied: a table that it changes stays locked. Run it when less is done.`,
+          {
+            cause: error,
+          },
+        );
+      }
+      if (tries === 1) log?.(`${name} waits for a table that is locked; trying again`);
+      await pause(RETRY_PAUSE_MS);
+    }
   }
+}
+
+/** Fails where the connection that had the turn was lost and the driver made another. */
+const ITS_TURN = `
+  DO $turn$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted) THEN
+      RAISE EXCEPTION 'the connection was lost in the middle of a migration: run it again';
+    END IF;
+  END $turn$;`;
+
+/** An index whose building failed half-way is there and not valid: it is dropped and built anew. */
+async function buildIndexes(sql: Owner, text: string, record: string): Promise<void> {
+  await sql.unsafe(ITS_TURN);
+  for (const part of text.replaceAll(/^--.*$/gm, '').split(';')) {
+    const statement = part.trim();
+    if (statement === '') continue;
+    const [, name] = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS (\w+)\s+ON\s/.exec(statement) ?? [];
+    if (name === undefined)
+      throw new Error(`Write CREATE INDEX CONCURRENTLY IF NOT EXISTS in this file, not: ${statement}`);
+    const invalid = await sql<{ index: string }[]>`
+      SELECT indexrelid::regclass::text AS index FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+      WHERE c.relname = ${name} AND NOT indisvalid`;
+    for (const { index } of invalid) await sql.unsafe(`DROP INDEX CONCURRENTLY ${index}`);
+    await sql.unsafe(statement);
+  }
+  await sql.unsafe(record);
 }

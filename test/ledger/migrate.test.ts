@@ -1,11 +1,16 @@
 // Migrations: applied once whoever starts first, never edited, never run backwards; functions, which are source and applied when
 // they have a new version; and what the schema they make promises of every table.
 import { randomBytes } from 'node:crypto';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrate.ts';
 import { connect, type Sql } from '../../src/database.ts';
+import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { administer, createDatabase, databaseUrl, OWNER, type TestDatabase, testStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
 
 const FILES = (await readdir(new URL('../../src/database/migrations/', import.meta.url))).toSorted();
 const FUNCTIONS = (await readdir(new URL('../../src/ledger/sql/', import.meta.url))).toSorted();
@@ -81,6 +86,81 @@ test('a file that fails leaves nothing of itself behind, and is applied by the n
   expect(await migrate(database.url)).toEqual({ applied: [...FILES.slice(1), ...FUNCTIONS] });
   await database.drop();
 });
+
+describe('a later migration', () => {
+  /** The numbered files, and one that a later release adds. */
+  function withLater(name: string, text: string): URL {
+    const folder = temporaryFolder();
+    for (const file of FILES) {
+      copyFileSync(new URL(`../../src/database/migrations/${file}`, import.meta.url), path.join(folder, file));
+    }
+    writeFileSync(path.join(folder, name), text);
+    return pathToFileURL(`${folder}/`);
+  }
+
+  test('gives way while a table that it changes is locked, and is applied when it is free', async () => {
+    const database = await createDatabase();
+    const name = '0005_wallets_with_a_note.sql';
+    const folder = withLater(name, 'ALTER TABLE wallets ADD COLUMN note text;');
+    const lines: string[] = [];
+    const [holder, other] = [
+      connect(database.url, { connectionsMax: 1 }),
+      connect(database.url, { connectionsMax: 1 }),
+    ];
+    const held = await holder.reserve();
+    await held`BEGIN`;
+    await held`SELECT FROM wallets`;
+    const migrated = migrate(database.url, { folder, log: (line) => lines.push(line) });
+    await until('it to give way', () => lines.includes(`${name} waits for a table that is locked; trying again`));
+    expect(await other`SELECT FROM wallets`).toHaveLength(0); // a read does not queue behind it for longer than its limit
+    await held`COMMIT`;
+    held.release();
+    expect(await migrated).toEqual({ applied: [name] });
+    expect(await other`SELECT note FROM wallets`).toHaveLength(0);
+    await Promise.all([holder.end(), other.end()]);
+    await database.drop();
+  });
+
+  test('builds an index while others write, and builds one anew that was left half-way', async () => {
+    const database = await createDatabase();
+    const name = '0005_wallets_by_phone_concurrently.sql';
+    const folder = withLater(
+      name,
+      '-- Why.\nCREATE INDEX CONCURRENTLY IF NOT EXISTS wallets_by_phone ON wallets (organisation_id, phone);',
+    );
+    const insert = (sql: Sql) => sql`
+      INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, created_at)
+      VALUES (gen_random_uuid(), 'test', gen_random_uuid(), 1, 'end_user', 'ada@test.example', now())`;
+    await withOwner(database.url, async (sql) => {
+      await insert(sql);
+      await insert(sql);
+      const unique = sql`CREATE UNIQUE INDEX CONCURRENTLY wallets_by_phone ON wallets (email)`;
+      await expect(unique).rejects.toMatchObject({ code: '23505' }); // which leaves it there, not valid
+    });
+    const [early, late] = [connect(database.url, { connectionsMax: 1 }), connect(database.url, { connectionsMax: 1 })];
+    const held = await early.reserve();
+    await held`BEGIN`;
+    await insert(held as unknown as Sql);
+    const runs = Promise.all(Array.from({ length: 5 }, () => migrate(database.url, { folder })));
+    await until('the build to wait for who wrote before it', async () => {
+      const waiting = `SELECT FROM pg_stat_activity WHERE query ~ '^(CREATE|DROP) INDEX CONCURRENTLY' AND wait_event_type = 'Lock'`;
+      return (await owned(database.url, waiting)).length === 1;
+    });
+    await insert(late); // a plain CREATE INDEX would let nobody write now
+    await held`COMMIT`;
+    held.release();
+    expect((await runs).flatMap(({ applied }) => applied)).toEqual([name]);
+    const index = `SELECT pg_get_indexdef(indexrelid) AS text, indisvalid AS valid FROM pg_index WHERE indexrelid = 'wallets_by_phone'::regclass`;
+    expect(await owned(database.url, index)).toEqual([
+      { text: expect.stringContaining('(organisation_id, phone)'), valid: true },
+    ]);
+    await Promise.all([early.end(), late.end()]);
+    await database.drop();
+  });
+});
+
+const owned = <Row extends object>(url: string, text: string): Promise<Row[]> =>
+  withOwner(url, async (sql) => [...(await sql.unsafe<Row[]>(text))]);
 
 describe('a file of functions', () => {
   const FILE = 'forget_webhook_attempts.sql';
