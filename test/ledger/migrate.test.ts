@@ -140,7 +140,7 @@ describe('a later migration', () => {
     const [early, late] = [connect(database.url, { connectionsMax: 1 }), connect(database.url, { connectionsMax: 1 })];
     const held = await early.reserve();
     await held`BEGIN`;
-    await insert(held as unknown as Sql);
+    await insert(held);
     const runs = Promise.all(Array.from({ length: 5 }, () => migrate(database.url, { folder })));
     await until('the build to wait for who wrote before it', async () => {
       const waiting = `SELECT FROM pg_stat_activity WHERE query ~ '^(CREATE|DROP) INDEX CONCURRENTLY' AND wait_event_type = 'Lock'`;
