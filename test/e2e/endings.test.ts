@@ -22,7 +22,7 @@ import { until } from '../support/until.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const LIMIT_MS = 900_000;
-const STORY_LIMIT_MS = 90_000;
+const STORY_LIMIT_MS = 600_000;
 /** Twice a second, where the service's own sweeper works twice a minute. */
 const SWEEP_EVERY_MS = 500;
 

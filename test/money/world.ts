@@ -1,6 +1,6 @@
 // One organisation on which a day's commands are done, through the API and the sandbox bank as everybody does them, until
 // nothing is on its way any more.
-
+import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { signCallback } from '../../src/rail/sandbox/callbacks.ts';
@@ -183,9 +183,14 @@ export class World {
     return { accountNumber: this.#wallet(place + 1).accountNumber, bankCode: '999' };
   }
 
-  async #credit(accountNumber: string, amount: number, sender?: string, sessionId?: string): Promise<void> {
+  async #credit(
+    accountNumber: string,
+    amount: number,
+    sender?: string,
+    sessionId: string = randomUUID(),
+  ): Promise<void> {
     const from = sender === undefined ? {} : { senderAccountNumber: sender, senderBankCode: '058' };
-    const body = { accountNumber, amount, ...from, ...(sessionId !== undefined && { sessionId }) };
+    const body = { accountNumber, amount, ...from, sessionId };
     this.#expect(await this.#api.post('/simulations/inbound-credits', body));
   }
 

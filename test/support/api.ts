@@ -112,6 +112,8 @@ export interface TestApiOptions {
   settings?: Record<string, string | undefined>;
   rails?: (rails: Rails) => Rails;
   temporalIsUp?: () => Promise<boolean>;
+  /** Whether its callers send a request again when the answer tells them to, as integrators do. */
+  callersRetry?: boolean;
 }
 
 /** Enough connections for concurrency, few enough for many test files beside each other. */
@@ -169,7 +171,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   };
 
   const client = (key: string | null, environment: Environment = 'test'): Client =>
-    createClient(urls[environment], key, environment);
+    createClient(urls[environment], key, environment, options.callersRetry);
 
   const createKey: TestApi['createKey'] = async (organisationId, wanted = {}) => {
     const { environment = 'test', scopes = SCOPES, expiresAt = null } = wanted;
@@ -271,9 +273,12 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   };
 }
 
-/** Calls an API at a base address that ends in `/v1`. */
-export function createClient(base: string, key: string | null, environment: Environment): Client {
-  const call: Client['call'] = async (method, path, { body, headers = {}, idempotencyKey } = {}) => {
+/**
+ * Calls an API at a base address that ends in `/v1`. On a machine that is busy with much else a request may pass its
+ * deadline; a caller that retries then sends it again with the same Idempotency-Key.
+ */
+export function createClient(base: string, key: string | null, environment: Environment, retries = false): Client {
+  const send: Client['call'] = async (method, path, { body, headers = {}, idempotencyKey } = {}) => {
     const raw = typeof body === 'string' || body instanceof Uint8Array;
     const response = await fetch(`${base}${path}`, {
       method,
@@ -287,6 +292,11 @@ export function createClient(base: string, key: string | null, environment: Envi
     });
     return readAnswer(response.status, response.headers, await response.text());
   };
+  const call: Client['call'] = (method, path, options) =>
+    until(`an answer to ${method} ${path}`, async () => {
+      const answer = await send(method, path, options);
+      return retries && isPastDeadline(answer) ? null : answer;
+    });
   return {
     key,
     environment,
@@ -296,6 +306,9 @@ export function createClient(base: string, key: string | null, environment: Envi
     money: (path, body, idempotencyKey = randomUUID()) => call('POST', path, { body, idempotencyKey }),
   };
 }
+
+const isPastDeadline = ({ status, error }: Answer): boolean =>
+  status === 503 && error.details.retryable === true && error.details.service === 'database';
 
 const STATUSES = [200, 201, 202, 204, 400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504];
 

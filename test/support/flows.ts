@@ -1,5 +1,6 @@
 // The API together with a worker in the same process: real workflows on the real Temporal server, over a database of the
 // test file's own.
+import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
@@ -43,7 +44,7 @@ interface TestFlowsOptions extends TestApiOptions {
 }
 
 export async function startTestFlows({ worker: works = true, ...options }: TestFlowsOptions = {}): Promise<TestFlows> {
-  const api = await startTestApi(options);
+  const api = await startTestApi({ callersRetry: true, ...options });
   const connection = await Connection.connect({ address: testStack().temporalAddress });
   const startOne = (): Promise<RunningWorker> =>
     startWorker(api.services, { codePath: testStack().workflowBundlePath });
@@ -68,7 +69,7 @@ export async function startTestFlows({ worker: works = true, ...options }: TestF
       return answer.data as PaymentResource;
     },
     credit: (accountNumber, amount, more = {}) =>
-      api.test.post('/simulations/inbound-credits', { accountNumber, amount, ...more }),
+      api.test.post('/simulations/inbound-credits', { accountNumber, amount, sessionId: randomUUID(), ...more }),
     untilStatus: (path, ...statuses) =>
       until(`${path} to be ${statuses.join(' or ')}`, async () => {
         const { data } = await api.test.get(path);

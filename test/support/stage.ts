@@ -1,5 +1,6 @@
 // Where a story of a money flow plays: an organisation of its own, so that its book, its events and its bank hold nothing
 // else, and everything that a flow left behind can be read as a whole.
+import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
@@ -65,7 +66,7 @@ export class Stage {
 
   /** The bank receives money on an account number. */
   async credit(accountNumber: string, amount: Kobo, senderAccountNumber = '0123456789'): Promise<void> {
-    const sender = { senderName: 'Chidi Eze', senderAccountNumber, senderBankCode: '058' };
+    const sender = { senderName: 'Chidi Eze', senderAccountNumber, senderBankCode: '058', sessionId: randomUUID() };
     accepted(await this.organisation.test.post('/simulations/inbound-credits', { accountNumber, amount, ...sender }));
   }
 
