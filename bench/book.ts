@@ -1,12 +1,13 @@
 // The book that is measured: an organisation with its settlement wallet (the hot account) and ten thousand wallets of
 // customers, each with money, limits and everything else that a wallet of the service has.
-import { connect, type Sql } from '../src/database.ts';
+import { connect, type Sql } from '../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../src/ids.ts';
 import { type AccountCode, clearingAccount, walletAccount } from '../src/ledger/chart.ts';
-import { Journal, type Movement, type Transaction } from '../src/ledger/journal.ts';
+import { Journal } from '../src/ledger/journal.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../src/ledger/limits.ts';
+import type { Movement, Transaction } from '../src/ledger/movement.ts';
 import type { Book, Kobo } from '../src/money.ts';
-import { createOrganisation } from '../src/records/organisations.ts';
+import { createOrganisation } from '../src/resources/organisations.ts';
 
 export const WALLETS = 10_000;
 

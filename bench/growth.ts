@@ -1,6 +1,6 @@
 // Lets a book grow to any size in a few statements: years of transfers and payments as the service would have written
 // them, so that the books still hold. Indexes are made after the rows, which is several times faster.
-import { connect, type Sql } from '../src/database.ts';
+import { connect, type Sql } from '../src/database/pool.ts';
 import { walletAccount } from '../src/ledger/chart.ts';
 import type { BenchBook } from './book.ts';
 

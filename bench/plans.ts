@@ -1,6 +1,6 @@
 // The plans that the database ran a piece of the service with, those inside its functions too.
 import postgres from 'postgres';
-import type { Sql } from '../src/database.ts';
+import type { Sql } from '../src/database/pool.ts';
 import { superuserUrl } from './stage.ts';
 
 /** Runs the work on a connection that tells every plan, as EXPLAIN (ANALYZE, BUFFERS) shows it. */

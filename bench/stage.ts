@@ -1,6 +1,6 @@
 // What a stage of the benchmark is, and what it is given. `bench/main.ts` runs the stages one after the other, each on
 // databases of its own, and proves the books of every one of them before its figures count.
-import type { Parts } from '../src/dev/parts.ts';
+import type { Parts } from '../dev/supervisor.ts';
 import type { Measured } from './measure.ts';
 import type { Plot } from './plot.ts';
 

@@ -1,8 +1,8 @@
 // Every setting of the service, read once from the environment and checked. A number with a meaning to customers lives
 // here or in src/ledger/limits.ts and src/ledger/fees.ts, never inline.
 import { z } from 'zod';
+import { RAIL_CALL_MAX_MS } from './concurrency/timeLimits.ts';
 import { parseKeyring } from './keyring.ts';
-import { RAIL_CALL_MAX_MS } from './timeLimits.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;

@@ -1,8 +1,8 @@
-// Writes docs/errors.md from the catalog in src/errors.ts: `node tools/errorsPage.ts`. A test compares the two, so the
+// Writes docs/errors.md from the catalog in src/api/errors.ts: `node tools/errorsPage.ts`. A test compares the two, so the
 // page cannot fall behind.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/errors.ts';
+import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/errors.ts';
 
 const FILE = new URL('../docs/errors.md', import.meta.url);
 
@@ -105,7 +105,7 @@ export function errorsPage(): string {
     return [`## ${status} \`${type}\``, '', REACTIONS[status], '', ...head, ...rows].join('\n');
   });
   return `${[
-    '<!-- Made from src/errors.ts by `node tools/errorsPage.ts`. Do not edit. -->',
+    '<!-- Made from src/api/errors.ts by `node tools/errorsPage.ts`. Do not edit. -->',
     '# Errors',
     [
       'Every failure has the same shape. Branch on `code`: it never changes its meaning. `message` is for people and may change.',

@@ -9,11 +9,11 @@ import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Page } from 'playwright-core';
-import { Home, type Quickstart } from '../src/dev/home.ts';
-import { homeFolder } from '../src/homeFolder.ts';
+import { Home, type Quickstart } from '../dev/stateFolder.ts';
+import { homeFolder } from '../src/cli/settings.ts';
 import { until } from '../test/support/until.ts';
 
-const START = fileURLToPath(new URL('../src/dev/start.ts', import.meta.url));
+const START = fileURLToPath(new URL('../dev/start.ts', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../docs/images', import.meta.url));
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 /** Larger ones do not belong into a repository. */

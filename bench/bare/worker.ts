@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { DEFAULT_NAMESPACE } from '../../src/dev/temporal.ts';
+import { DEFAULT_NAMESPACE } from '../../dev/temporal.ts';
 import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from '../../src/worker/capacity.ts';
 import { type BareActivities, bareParent, bareSignalled, go } from './workflows.ts';
 

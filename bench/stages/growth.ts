@@ -1,11 +1,11 @@
 // What becomes of a post, a balance, a statement and a deep page of a list when the book has grown a thousandfold: the same
 // calls in turns on a small and on a large database of one server, one caller, the service's own statements.
 import postgres from 'postgres';
-import type { Sql } from '../../src/database.ts';
+import type { Sql } from '../../src/database/pool.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
-import { listPayments } from '../../src/records/payments.ts';
-import { findWallet, listStatement, type Wallet } from '../../src/records/wallets.ts';
+import { listPayments } from '../../src/resources/payments/queries.ts';
+import { findWallet, listStatement, type Wallet } from '../../src/resources/wallets/queries.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair } from '../book.ts';
 import { type Grown, grow } from '../growth.ts';
 import { callInParallel, formatted, type Measured, measureInTurns, ratio, type Series } from '../measure.ts';

@@ -1,9 +1,9 @@
 // The journal in one process: callers that each await their posting, on a hot account and spread over all accounts,
 // beside pgbench and beside a bare statement a posting through the same driver.
-import { connect, type Sql } from '../../src/database.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
-import { transferMovement } from '../../src/movements/transfers.ts';
+import { transferMovement } from '../../src/resources/transfers/movements.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
 import { callInParallel, type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
 import { NO_PGBENCH, prepareTpcb } from '../pgbench.ts';

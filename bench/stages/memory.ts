@@ -1,7 +1,7 @@
 // Whether API and worker keep their size: ten minutes of transfers and reads over HTTP, their events relayed by the worker,
 // and both processes' memory looked at all along. Runs only when it is named: it takes its time.
 import { setTimeout } from 'node:timers/promises';
-import { freePort } from '../../src/dev/freePort.ts';
+import { freePort } from '../../dev/freePort.ts';
 import { type BenchApi, startBenchApi, startBenchTemporal, startBenchWorker } from '../api.ts';
 import { openBook } from '../book.ts';
 import { type LoadRequest, runLoad } from '../load.ts';

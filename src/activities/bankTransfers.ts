@@ -1,9 +1,11 @@
 // The steps of a bank transfer, the same for withdrawals, refunds to a bank and payout items. What differs, how each
 // stands in the books, is given by a `TransferBook`.
 import { activityInfo } from '@temporalio/activity';
+import { Turns } from '../concurrency/keyedMutex.ts';
 import type { Uuid } from '../ids.ts';
-import type { Movement } from '../ledger/journal.ts';
+import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
+import { isRailPaused } from '../rail/pauses.ts';
 import {
   type BankRail,
   RailRefused,
@@ -11,8 +13,6 @@ import {
   type TransferInstruction,
   type TransferReport,
 } from '../rail/port.ts';
-import { isRailPaused } from '../records/railPauses.ts';
-import { Turns } from '../turns.ts';
 import {
   decideTransfer,
   type RailWord,

@@ -2,7 +2,7 @@
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { RailRefused, RailUnavailable } from '../rail/port.ts';
-import { findInboundCredit, type InboundCredit } from '../records/inboundCredits.ts';
+import { findInboundCredit, type InboundCredit } from '../resources/inboundCredits/queries.ts';
 import { bookOf, type FlowScope } from '../workflows/flows.ts';
 import type { Undone } from '../workflows/railWait/decide.ts';
 import type { ActivityDependencies } from './dependencies.ts';

@@ -1,9 +1,9 @@
 // What activities work with, made once for each worker process.
 import type { Config } from '../config.ts';
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/pool.ts';
 import type { Journal } from '../ledger/journal.ts';
-import type { Log } from '../log.ts';
 import type { Rails } from '../rail/rails.ts';
+import type { Log } from '../telemetry/log.ts';
 
 export interface ActivityDependencies {
   sql: Sql;

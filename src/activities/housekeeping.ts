@@ -1,24 +1,17 @@
 // Forgetting rows that nobody needs any more, in batches so small that no request waits behind one.
 import { heartbeat } from '@temporalio/activity';
-import { requireTimeLeft } from '../attempt.ts';
+import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
-import { forgetIdempotencyKeys, forgetWebhookAttempts } from '../records/housekeeping.ts';
+import type { Sql } from '../database/pool.ts';
+import type { Forgotten, HousekeepingActivities } from '../workflows/housekeeping/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-
-export type HousekeepingActivities = ReturnType<typeof createHousekeepingActivities>;
-
-/** How many rows were forgotten. */
-export interface Forgotten {
-  idempotencyKeys: number;
-  webhookAttempts: number;
-}
 
 const BATCH_SIZE = 1_000;
 
 export function createHousekeepingActivities({
   sql,
   config: { upkeep },
-}: Pick<ActivityDependencies, 'sql'> & { config: Pick<Config, 'upkeep'> }) {
+}: Pick<ActivityDependencies, 'sql'> & { config: Pick<Config, 'upkeep'> }): HousekeepingActivities {
   async function inBatches(forget: (rowsMax: number) => Promise<number>): Promise<number> {
     let all = 0;
     for (;;) {
@@ -38,4 +31,24 @@ export function createHousekeepingActivities({
       };
     },
   };
+}
+
+/** After this a repeat of the request would be a new request. */
+async function forgetIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
+  const { count } = await sql`
+    WITH old AS MATERIALIZED (
+      SELECT organisation_id, environment, key FROM idempotency_keys
+      WHERE created_at < now() - make_interval(days => ${keptDays}) AND claimed_until < now()
+      ORDER BY created_at LIMIT ${rowsMax} FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM idempotency_keys k USING old
+    WHERE k.organisation_id = old.organisation_id AND k.environment = old.environment AND k.key = old.key`;
+  return count;
+}
+
+/** The log of webhook attempts; the events and deliveries themselves stay. */
+async function forgetWebhookAttempts(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
+  const [row] = await sql<{ forgotten: number }[]>`
+    SELECT ledger.forget_webhook_attempts(now() - make_interval(days => ${keptDays}), ${rowsMax}) AS forgotten`;
+  return row?.forgotten ?? 0;
 }

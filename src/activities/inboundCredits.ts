@@ -1,17 +1,24 @@
 // Placing money that belongs to no payment: into the wallet whose deposit account it came to, or into suspense.
 import type { Book } from '../money.ts';
-import { depositMovement, divertCredit, reviewReasonOf, setAsideMovement } from '../movements/credits.ts';
-import type { InboundCredit } from '../records/inboundCredits.ts';
-import type { ReviewReason } from '../records/reviewCases.ts';
+import {
+  depositMovement,
+  divertCredit,
+  reviewReasonOf,
+  setAsideMovement,
+} from '../resources/inboundCredits/movements.ts';
+import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
+import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
-import type { InboundCreditInput, InboundCreditProgress } from '../workflows/inboundCredit/messages.ts';
+import type {
+  InboundCreditActivities,
+  InboundCreditInput,
+  InboundCreditProgress,
+} from '../workflows/inboundCredit/messages.ts';
 import { confirmCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type Poster, refuse, untilDecided } from './posting.ts';
 
-export type InboundCreditActivities = ReturnType<typeof createInboundCreditActivities>;
-
-export function createInboundCreditActivities(dependencies: ActivityDependencies) {
+export function createInboundCreditActivities(dependencies: ActivityDependencies): InboundCreditActivities {
   const { journal } = dependencies;
 
   async function divert(poster: Poster, book: Book, credit: InboundCredit, reason: ReviewReason) {

@@ -1,25 +1,19 @@
 // Proving all books whole. A finding is no outage: it fails the flow at once and loudly, for a person to look.
 import { heartbeat } from '@temporalio/activity';
-import { requireTimeLeft } from '../attempt.ts';
+import { requireTimeLeft } from '../concurrency/attempt.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import { ledgerVerifications } from '../metrics.ts';
+import { ledgerVerifications } from '../telemetry/metrics.ts';
+import type { LedgerVerificationActivities, Verified } from '../workflows/ledgerVerification/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { booksBroken } from './failures.ts';
-
-export type LedgerVerificationActivities = ReturnType<typeof createLedgerVerificationActivities>;
-
-/** What was verified. Where there are findings there is no such result. */
-export interface Verified {
-  books: number;
-  accounts: number;
-  transactions: number;
-  postings: number;
-}
 
 /** How often a long verification says how far it is. */
 const HEARTBEAT_EVERY_MS = 5_000;
 
-export function createLedgerVerificationActivities({ sql, log }: Pick<ActivityDependencies, 'sql' | 'log'>) {
+export function createLedgerVerificationActivities({
+  sql,
+  log,
+}: Pick<ActivityDependencies, 'sql' | 'log'>): LedgerVerificationActivities {
   return {
     async verifyBooks(): Promise<Verified> {
       let progress = { done: 0, total: 0 };

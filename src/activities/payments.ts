@@ -2,23 +2,26 @@
 // that holds only if the state is still the one that was read; so each may run twice, and two may race.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { divertCredit, reviewReasonOf, setAsideMovement } from '../movements/credits.ts';
-import { creditMovement, expiryMovement, paymentAfter } from '../movements/payments.ts';
 import { RailRefused, RailUnavailable } from '../rail/port.ts';
-import type { InboundCredit } from '../records/inboundCredits.ts';
-import { findPayment, type Payment, type PaymentWithAccount } from '../records/payments.ts';
-import type { ReviewReason } from '../records/reviewCases.ts';
+import { divertCredit, reviewReasonOf, setAsideMovement } from '../resources/inboundCredits/movements.ts';
+import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
+import { creditMovement, expiryMovement, paymentAfter } from '../resources/payments/movements.ts';
+import { findPayment, type Payment, type PaymentWithAccount } from '../resources/payments/queries.ts';
+import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { decideCredit, decideExpiry, roomAfterRefusal, type WalletRoom } from '../workflows/payment/decide.ts';
-import type { CreditReceived, PaymentInput, PaymentProgress } from '../workflows/payment/messages.ts';
+import type {
+  CreditReceived,
+  PaymentActivities,
+  PaymentInput,
+  PaymentProgress,
+} from '../workflows/payment/messages.ts';
 import { confirmCredit, limitsOf, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 import { type Poster, refuse, untilDecided } from './posting.ts';
 
-export type PaymentActivities = ReturnType<typeof createPaymentActivities>;
-
-export function createPaymentActivities(dependencies: ActivityDependencies) {
+export function createPaymentActivities(dependencies: ActivityDependencies): PaymentActivities {
   const { sql, journal, log } = dependencies;
 
   async function readPayment({ paymentId, ...scope }: PaymentInput): Promise<PaymentWithAccount> {

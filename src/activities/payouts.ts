@@ -1,27 +1,43 @@
 // The steps of a payout: which items are open, each item's bank transfer, and the roll-up.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { completeItem, holdItem, type ItemFailure, putBackItem, rollUpMovement } from '../movements/payouts.ts';
 import { isSameName } from '../rail/accountNames.ts';
+import { isRailPaused } from '../rail/pauses.ts';
 import { RailUnavailable } from '../rail/port.ts';
-import { countPayout, findPayoutItem, listOpenItems, type PayoutItem, type SourcedItem } from '../records/payouts.ts';
-import { isRailPaused } from '../records/railPauses.ts';
-import { findWallet } from '../records/wallets.ts';
+import {
+  completeItem,
+  holdItem,
+  type ItemFailure,
+  putBackItem,
+  rollUpMovement,
+} from '../resources/payouts/movements.ts';
+import {
+  countPayout,
+  findPayoutItem,
+  listOpenItems,
+  type PayoutItem,
+  type SourcedItem,
+} from '../resources/payouts/queries.ts';
+import { findWallet } from '../resources/wallets/queries.ts';
 import type { Patience, TransferProgress } from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { isNews, rollUp } from '../workflows/payout/decide.ts';
-import type { OpenItem, PayoutInput, PayoutPageInput, PayoutProgress } from '../workflows/payout/messages.ts';
-import type { PayoutItemInput } from '../workflows/payoutItem/messages.ts';
+import type {
+  OpenItem,
+  PayoutActivities,
+  PayoutInput,
+  PayoutPageInput,
+  PayoutProgress,
+} from '../workflows/payout/messages.ts';
+import type { PayoutItemActivities, PayoutItemInput } from '../workflows/payoutItem/messages.ts';
 import { createBankTransferSteps, railOf, type TransferBook, whilePaused } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 import { untilDecided } from './posting.ts';
 
-export type PayoutActivities = ReturnType<typeof createPayoutActivities>;
-
 const NOT_RESOLVED = 'The bank knows no account with this number';
 
-export function createPayoutActivities(dependencies: ActivityDependencies) {
+export function createPayoutActivities(dependencies: ActivityDependencies): PayoutActivities & PayoutItemActivities {
   const { sql, journal, rails, config } = dependencies;
 
   async function readItem(book: Book, itemId: string): Promise<SourcedItem> {

@@ -1,8 +1,9 @@
 // How activities post: read, decide, post, and read again where another writer was first. What the ledger has no reason to
 // refuse parks its flow when it is refused all the same.
 import { setTimeout as pause } from 'node:timers/promises';
-import { violatedCheck } from '../database.ts';
-import type { Journal, Movement, PostResult } from '../ledger/journal.ts';
+import { violatedCheck } from '../database/errors.ts';
+import type { Journal } from '../ledger/journal.ts';
+import type { Movement, PostResult } from '../ledger/movement.ts';
 import { impossible, postingRefused } from './failures.ts';
 
 /** More rounds than any race between a credit, an expiry and a refund can need. */

@@ -1,13 +1,13 @@
 // Comparing each organisation's book with its rail's statement, keeping what came of it, and opening a review case for
 // each new break. Nothing is repaired.
 import { heartbeat } from '@temporalio/activity';
-import { requireTimeLeft } from '../attempt.ts';
+import { requireTimeLeft } from '../concurrency/attempt.ts';
 import { newUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { noteBreak, openBreak } from '../movements/reconciliationBreaks.ts';
 import type { BankRail } from '../rail/port.ts';
 import { compareBreaks } from '../reconciliation/compare.ts';
 import { type Break, type Line, matchStatement } from '../reconciliation/match.ts';
+import { noteBreak, openBreak } from '../reconciliation/movements.ts';
 import {
   findKnownReferences,
   insertReport,
@@ -15,11 +15,13 @@ import {
   listClearingLines,
   listKeptBreaks,
   type Period,
-} from '../records/reconciliation.ts';
-import type { Reconciled, ReconciliationInput } from '../workflows/reconciliation/messages.ts';
+} from '../reconciliation/queries.ts';
+import type {
+  Reconciled,
+  ReconciliationActivities,
+  ReconciliationInput,
+} from '../workflows/reconciliation/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-
-export type ReconciliationActivities = ReturnType<typeof createReconciliationActivities>;
 
 /**
  * The two sides note one movement at different times. Lines are read from this much before the period to this much after
@@ -38,7 +40,7 @@ export function createReconciliationActivities({
   journal,
   rails,
   log,
-}: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'>) {
+}: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'>): ReconciliationActivities {
   async function readStatement(rail: BankRail, book: Book, period: Period): Promise<Line[]> {
     const lines: Line[] = [];
     let cursor: string | null = null;

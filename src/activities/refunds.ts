@@ -1,17 +1,15 @@
 // The steps of the bank transfer of a refund.
 import { publicId, requireUuid } from '../ids.ts';
-import { completeRefund, putBackRefund } from '../movements/refunds.ts';
-import { findPayment } from '../records/payments.ts';
-import { findRefund, type Refund } from '../records/refunds.ts';
-import { findWallet } from '../records/wallets.ts';
-import type { RefundInput } from '../workflows/refund/messages.ts';
+import { findPayment } from '../resources/payments/queries.ts';
+import { completeRefund, putBackRefund } from '../resources/refunds/movements.ts';
+import { findRefund, type Refund } from '../resources/refunds/queries.ts';
+import { findWallet } from '../resources/wallets/queries.ts';
+import type { RefundActivities, RefundInput } from '../workflows/refund/messages.ts';
 import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 
-export type RefundActivities = ReturnType<typeof createRefundActivities>;
-
-export function createRefundActivities(dependencies: ActivityDependencies) {
+export function createRefundActivities(dependencies: ActivityDependencies): RefundActivities {
   const { sql } = dependencies;
   const books: TransferBook<Refund> = {
     async read(book, transferId) {

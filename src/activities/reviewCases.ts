@@ -1,9 +1,11 @@
 // What operators decide about review cases: money in suspense, posted, and the steps of sending it back; breaks, which are closed
 // without a posting; and credits that the rail did not confirm, which are closed or taken in after all.
 import { parseId, publicId, requireUuid } from '../ids.ts';
-import type { Movement } from '../ledger/journal.ts';
+import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
-import { creditFlow } from '../movements/flowInputs.ts';
+import { findBreak } from '../reconciliation/queries.ts';
+import { startInboundCredit } from '../resources/inboundCredits/flow.ts';
+import { findPayment } from '../resources/payments/queries.ts';
 import {
   completeReturn,
   creditCase,
@@ -12,21 +14,20 @@ import {
   putBackReturn,
   receiveAfterAll,
   settleCase,
-} from '../movements/reviewCases.ts';
-import { findPayment } from '../records/payments.ts';
-import { findBreak } from '../records/reconciliation.ts';
+} from '../resources/reviewCases/movements.ts';
 import {
   findReviewCase,
   findSenders,
   type ReturnFailure,
   type ReviewCase,
   returnReference,
-} from '../records/reviewCases.ts';
+} from '../resources/reviewCases/queries.ts';
 import type { RailWord, TransferState } from '../workflows/bankTransfer/decide.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { decideAfterAttempt, refuseAction } from '../workflows/reviewCase/decide.ts';
 import type {
   ReviewAnswer,
+  ReviewCaseActivities,
   ReviewCaseInput,
   ReviewCaseStanding,
   ReviewDecision,
@@ -37,8 +38,6 @@ import { askAboutCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 import { untilDecided } from './posting.ts';
-
-export type ReviewCaseActivities = ReturnType<typeof createReviewCaseActivities>;
 
 type Sender = Awaited<ReturnType<typeof findSenders>>[number];
 
@@ -57,7 +56,7 @@ const STILL_NOT = {
 /** How an attempt to send money back failed, by whose word it was. */
 const FAILURES: Record<Source, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
 
-export function createReviewCaseActivities(dependencies: ActivityDependencies) {
+export function createReviewCaseActivities(dependencies: ActivityDependencies): ReviewCaseActivities {
   const { sql, journal, rails } = dependencies;
   const { recordAct } = createAttentionActivities(dependencies);
 
@@ -114,7 +113,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies) {
     if (confirmation !== 'confirmed') return STILL_NOT[confirmation.rail];
     const payment =
       credit.ownerKind === 'payment' && credit.ownerId !== null ? await findPayment(sql, book, credit.ownerId) : null;
-    return receiveAfterAll(book, row, credit, creditFlow(book, credit, payment));
+    return receiveAfterAll(book, row, credit, startInboundCredit(book, credit, payment));
   }
 
   /** The movement that a decision asks for, or the words of a refusal. */

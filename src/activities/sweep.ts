@@ -1,21 +1,12 @@
 // The sweep's one step: accepted resources that have no flow get theirs again.
 import { heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import { requireTimeLeft } from '../attempt.ts';
+import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
-import { flowsStartedAgain, sweeps } from '../metrics.ts';
-import { findMissingFlows, startAgain } from '../sweeper/missingFlows.ts';
+import { findMissingFlows, restartFlow } from '../outbox/missingFlows.ts';
+import { flowsStartedAgain, sweeps } from '../telemetry/metrics.ts';
+import type { SweepActivities, Swept } from '../workflows/sweep/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-
-export type SweepActivities = ReturnType<typeof createSweepActivities>;
-
-/** What a sweep came to. */
-export interface Swept {
-  looked: number;
-  startedCount: number;
-  /** The first of them, by workflow id; the log names all. */
-  started: string[];
-}
 
 /** Ids in a result stay few: a whole Temporal that was lost may bring back a hundred thousand flows. */
 const NAMED_MAX = 50;
@@ -26,7 +17,10 @@ export function createSweepActivities({
   log,
   client,
   config,
-}: Pick<ActivityDependencies, 'sql' | 'journal' | 'log'> & { client: Client; config: Pick<Config, 'upkeep'> }) {
+}: Pick<ActivityDependencies, 'sql' | 'journal' | 'log'> & {
+  client: Client;
+  config: Pick<Config, 'upkeep'>;
+}): SweepActivities {
   return {
     async startMissingFlows(): Promise<Swept> {
       const swept: Swept = { looked: 0, startedCount: 0, started: [] };
@@ -39,9 +33,9 @@ export function createSweepActivities({
         { sql, client },
         { ageMinMs: config.upkeep.sweepAgeMinMs, onPage },
       )) {
-        await startAgain(journal, missing);
+        await restartFlow(journal, missing);
         flowsStartedAgain.inc();
-        const { workflow, id } = missing.message;
+        const { workflow, id } = missing.start.message;
         log.warn({ workflow, workflowId: id }, 'an accepted resource had no flow; it is started again');
         swept.startedCount += 1;
         if (swept.started.length < NAMED_MAX) swept.started.push(id);

@@ -3,15 +3,17 @@
 import { activityInfo } from '@temporalio/activity';
 import { requireUuid, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { findDelivery, type Parcel, reopenDelivery } from '../records/webhookDeliveries.ts';
-import { type CourierDependencies, createCourier } from '../webhooks/courier.ts';
+import { type CourierDependencies, createCourier } from '../webhooks/attempt.ts';
+import { findDelivery, type Parcel, reopenDelivery } from '../webhooks/deliveries.ts';
 import { EndpointTraffic } from '../webhooks/endpointTraffic.ts';
 import { jittered } from '../webhooks/retrySchedule.ts';
 import { bookOf } from '../workflows/flows.ts';
-import type { WebhookDeliveryInput, WebhookDeliveryResult } from '../workflows/webhookDelivery/messages.ts';
+import type {
+  WebhookActivities,
+  WebhookDeliveryInput,
+  WebhookDeliveryResult,
+} from '../workflows/webhookDelivery/messages.ts';
 import { impossible, undelivered } from './failures.ts';
-
-export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
 
 /**
  * A worker runs a hundred activities at a time, payments among them. However many endpoints are slow, they hold no more
@@ -26,7 +28,7 @@ const BUSY_GAP_MAX_MS = 60_000;
 /** Clocks of two machines differ by less: an attempt that is early by no more than this is due. */
 const EARLY_MS = 1_000;
 
-export function createWebhookActivities(dependencies: CourierDependencies) {
+export function createWebhookActivities(dependencies: CourierDependencies): WebhookActivities {
   const carry = createCourier(dependencies);
   const traffic = new EndpointTraffic(IN_FLIGHT);
   const attemptsMax = dependencies.config.webhooks.retryGapsMs.length + 1;

@@ -1,16 +1,14 @@
 // The steps of a withdrawal's bank transfer.
 import { publicId, requireUuid } from '../ids.ts';
-import { completeWithdrawal, putBackWithdrawal } from '../movements/withdrawals.ts';
-import { findWallet } from '../records/wallets.ts';
-import { findWithdrawal, type Withdrawal } from '../records/withdrawals.ts';
-import type { WithdrawalInput } from '../workflows/withdrawal/messages.ts';
+import { findWallet } from '../resources/wallets/queries.ts';
+import { completeWithdrawal, putBackWithdrawal } from '../resources/withdrawals/movements.ts';
+import { findWithdrawal, type Withdrawal } from '../resources/withdrawals/queries.ts';
+import type { WithdrawalActivities, WithdrawalInput } from '../workflows/withdrawal/messages.ts';
 import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { impossible } from './failures.ts';
 
-export type WithdrawalActivities = ReturnType<typeof createWithdrawalActivities>;
-
-export function createWithdrawalActivities(dependencies: ActivityDependencies) {
+export function createWithdrawalActivities(dependencies: ActivityDependencies): WithdrawalActivities {
   const { sql } = dependencies;
   const books: TransferBook<Withdrawal> = {
     async read(book, transferId) {

@@ -10,13 +10,10 @@
 //   handle          the route's own work
 import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
-import { ApiError } from '../errors.ts';
-import { rateLimited } from '../metrics.ts';
 import type { Environment } from '../money.ts';
-import { isTracing } from '../tracing.ts';
-import { Admission, type Rate } from './admission.ts';
-import { ApiKeys } from './apiKeys.ts';
-import { successEnvelope } from './envelope.ts';
+import { rateLimited } from '../telemetry/metrics.ts';
+import { isTracing } from '../telemetry/tracing.ts';
+import { ApiKeys } from './admission/apiKeys.ts';
 import {
   type Claim,
   fingerprint,
@@ -25,14 +22,17 @@ import {
   outcomeOf,
   readIdempotencyKey,
   type StoredOutcome,
-} from './idempotency.ts';
+} from './admission/idempotency.ts';
+import { Admission, type Rate } from './admission/rateLimit.ts';
+import type { Services } from './dependencies.ts';
+import { successEnvelope } from './envelope.ts';
+import { ApiError } from './errors.ts';
 import { answer } from './middleware/answer.ts';
 import { parseJson, readBody } from './middleware/body.ts';
 import { trace } from './middleware/trace.ts';
 import type { Call, Caller, Page, Route, Single } from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
-import type { Services } from './services.ts';
 
 /** What all listeners of a process share: the cache of keys and the batches of counters and claims. */
 export interface Gate {

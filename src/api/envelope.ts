@@ -1,6 +1,6 @@
 // The three shapes of every answer (contract, section 2.2), and the request id that all of them carry.
 import { randomUUID } from 'node:crypto';
-import { type ApiError, typeOf } from '../errors.ts';
+import { type ApiError, typeOf } from './errors.ts';
 import type { Page, Single } from './route.ts';
 
 /** `req_` and 24 hexadecimal characters, nearly all of them chance. */

@@ -1,11 +1,10 @@
 // The API process.
 import { Connection } from '@temporalio/client';
 import { readConfig } from '../config.ts';
-import { createFoundation } from '../foundation.ts';
-import { createLog } from '../log.ts';
-import { onShutdown } from '../shutdown.ts';
-import { checkFlowsCanStart } from '../temporalCheck.ts';
-import { startTracing } from '../tracing.ts';
+import { createFoundation, onShutdown } from '../runtime.ts';
+import { createLog } from '../telemetry/log.ts';
+import { startTracing } from '../telemetry/tracing.ts';
+import { checkFlowsCanStart } from '../temporal/health.ts';
 import { startApi } from './server.ts';
 
 /** How long health waits for Temporal's answer. */

@@ -3,9 +3,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Uuid } from '../ids.ts';
-import type { IdempotencyOutcome } from '../ledger/journal.ts';
+import type { IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book, Environment } from '../money.ts';
-import type { Services } from './services.ts';
+import type { Services } from './dependencies.ts';
 
 export type Scope = 'wallet' | 'payment' | 'transfer' | 'payout' | 'webhook';
 export const SCOPES = ['wallet', 'payment', 'transfer', 'payout', 'webhook'] as const satisfies readonly Scope[];

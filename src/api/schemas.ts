@@ -1,9 +1,9 @@
 // The building blocks of request contracts. Everything is strict: no unknown keys, no coercion of amounts, and no text
 // that Postgres cannot store.
 import { z } from 'zod';
-import { ApiError, type FieldError } from '../errors.ts';
 import { parseId, type Uuid } from '../ids.ts';
 import { AMOUNT_MAX } from '../money.ts';
+import { ApiError, type FieldError } from './errors.ts';
 
 /** A text of 1 to `max` characters without NUL and without broken surrogates, neither of which Postgres can store. */
 export const text = (max: number) =>

@@ -2,12 +2,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ApiError } from '../errors.ts';
-import { startMetricsServer } from '../metricsServer.ts';
 import type { Environment } from '../money.ts';
+import { startMetricsServer } from '../telemetry/metricsServer.ts';
 import { createApp, createGate } from './app.ts';
+import type { Services } from './dependencies.ts';
 import { errorEnvelope, newRequestId } from './envelope.ts';
-import type { Services } from './services.ts';
+import { ApiError } from './errors.ts';
 
 /** A client that sends slower than this is not a client (slow-loris). */
 const HEADERS_TIMEOUT_MS = 10_000;

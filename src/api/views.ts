@@ -1,18 +1,18 @@
 // Resource views: exactly the fields of contract part 2, made from rows. Nothing else leaves the service.
 import { publicId, type Uuid } from '../ids.ts';
-import { isoTime } from '../isoTime.ts';
+import { isoTime } from '../ledger/isoTime.ts';
 import { CURRENCY } from '../money.ts';
-import type { Event } from '../records/events.ts';
-import type { ListedCredit } from '../records/inboundCredits.ts';
-import { type PaymentWithAccount, payableAmount } from '../records/payments.ts';
-import type { PayoutItem, PayoutWithItems } from '../records/payouts.ts';
-import type { Refund } from '../records/refunds.ts';
-import type { Transfer } from '../records/transfers.ts';
-import type { VirtualAccountRow } from '../records/virtualAccounts.ts';
-import type { StatementLine, Wallet } from '../records/wallets.ts';
-import type { Delivery } from '../records/webhookDeliveries.ts';
-import type { WebhookEndpoint } from '../records/webhookEndpoints.ts';
-import type { Withdrawal } from '../records/withdrawals.ts';
+import type { Event } from '../resources/events.ts';
+import type { ListedCredit } from '../resources/inboundCredits/queries.ts';
+import { type PaymentWithAccount, payableAmount } from '../resources/payments/queries.ts';
+import type { PayoutItem, PayoutWithItems } from '../resources/payouts/queries.ts';
+import type { Refund } from '../resources/refunds/queries.ts';
+import type { Transfer } from '../resources/transfers/queries.ts';
+import type { StatementLine, Wallet } from '../resources/wallets/queries.ts';
+import type { VirtualAccountRow } from '../resources/wallets/virtualAccounts.ts';
+import type { Withdrawal } from '../resources/withdrawals/queries.ts';
+import type { Delivery } from '../webhooks/deliveries.ts';
+import type { WebhookEndpoint } from '../webhooks/endpoints.ts';
 
 const timestamp = (at: Date | null): string | null => at && isoTime(at);
 

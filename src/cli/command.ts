@@ -2,7 +2,7 @@
 // is at the keyboard for the audit trail.
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import { connect, type Sql } from '../database.ts';
+import { connect, type Sql } from '../database/pool.ts';
 import { readSettings, type Settings } from './settings.ts';
 
 /** Adds a command with the options that all of them take. `example` is what follows `npm run cli -- `. */

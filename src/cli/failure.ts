@@ -1,6 +1,6 @@
 // How a command fails: one line on standard error that says what to do, and an exit code that a script can act on.
 import { CommanderError } from 'commander';
-import { isOutage } from '../database.ts';
+import { isOutage } from '../database/errors.ts';
 
 /** 0: done. 1: it failed, or found something wrong. 2: the command was not used right, and nothing was tried. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;

@@ -1,7 +1,7 @@
 // `flows …`: accepted resources that no flow looks after. The sweeper finds and starts them by itself; this is for the
 // person who wants to see them, or to whom half a minute is too long.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { MissingFlow } from '../sweeper/missingFlows.ts';
+import type { MissingFlow } from '../outbox/missingFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
@@ -21,14 +21,14 @@ export function addFlowCommands(program: Command): void {
     .option('--start', 'start their flows again')
     .option('--age <seconds>', 'leave younger ones alone', seconds, AGE_MIN_SECONDS)
     .action(async (options: { start?: true; age: number; json?: true }) => {
-      const { findMissingFlows, startAgain } = await import('../sweeper/missingFlows.ts');
+      const { findMissingFlows, restartFlow } = await import('../outbox/missingFlows.ts');
       const { Journal } = await import('../ledger/journal.ts');
       const missing = await withTemporal((client) =>
         withDatabase('application', async (sql) => {
           const journal = new Journal(sql);
           const found: MissingFlow[] = [];
           for await (const one of findMissingFlows({ sql, client }, { ageMinMs: options.age * 1000 })) {
-            if (options.start) await startAgain(journal, one);
+            if (options.start) await restartFlow(journal, one);
             found.push(one);
           }
           return found;
@@ -36,7 +36,7 @@ export function addFlowCommands(program: Command): void {
       );
       if (options.json) {
         printJson(
-          missing.map(({ resource, message }) => ({
+          missing.map(({ resource, start: { message } }) => ({
             id: message.id,
             flow: message.workflow,
             since: resource.createdAt,
@@ -48,7 +48,7 @@ export function addFlowCommands(program: Command): void {
       }
       printTable(
         ['Flow', 'Id', 'Accepted (UTC)', 'Kobo'],
-        missing.map(({ resource, message }) => [
+        missing.map(({ resource, start: { message } }) => [
           message.workflow,
           message.id,
           timeText(resource.createdAt),

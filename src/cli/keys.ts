@@ -1,6 +1,6 @@
 // `keys …`: make, list, rotate and revoke API keys. A key is printed once, when it is made; only its hash is stored.
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { hashApiKey, newApiKey } from '../api/apiKeys.ts';
+import { hashApiKey, newApiKey } from '../api/admission/apiKeys.ts';
 import { SCOPES, type Scope } from '../api/route.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
@@ -12,7 +12,7 @@ import {
   type NewApiKeyRow,
   replaceApiKey,
   revokeApiKey,
-} from '../records/apiKeyRecords.ts';
+} from '../resources/apiKeys.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
 import { CommandFailure } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { text } from '../api/schemas.ts';
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
-import { createOrganisation, listOrganisations, type Organisation } from '../records/organisations.ts';
+import { createOrganisation, listOrganisations, type Organisation } from '../resources/organisations.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';

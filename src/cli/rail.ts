@@ -2,7 +2,7 @@
 import { Argument, type Command } from 'commander';
 import { text } from '../api/schemas.ts';
 import type { Environment } from '../money.ts';
-import { listRailPauses, pauseRail, resumeRail } from '../records/railPauses.ts';
+import { listRailPauses, pauseRail, resumeRail } from '../rail/pauses.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';

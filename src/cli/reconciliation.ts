@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import { publicId } from '../ids.ts';
-import { listReports } from '../records/reconciliation.ts';
+import { listReports } from '../reconciliation/queries.ts';
 import type { Reconciled, ReconciliationInput } from '../workflows/reconciliation/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandFailure, EXIT } from './failure.ts';

@@ -3,8 +3,8 @@
 import { type Command, Option } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
-import { findInboundCredit } from '../records/inboundCredits.ts';
-import { findBreak, type KeptBreak } from '../records/reconciliation.ts';
+import { findBreak, type KeptBreak } from '../reconciliation/queries.ts';
+import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
 import {
   findCaseOf,
   listReviewCases,
@@ -12,7 +12,7 @@ import {
   type ReviewCase,
   type ReviewReason,
   returnReference,
-} from '../records/reviewCases.ts';
+} from '../resources/reviewCases/queries.ts';
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
 import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/reviewCase/messages.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';

@@ -2,9 +2,11 @@
 // folder, so that a command works beside it without any setting.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { homeFolder } from '../homeFolder.ts';
 import { CommandFailure } from './failure.ts';
+
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 
 const quickstartSchema = z.object({
   databaseUrl: z.string().optional(),
@@ -17,6 +19,11 @@ export interface Settings {
   temporalAddress: string | undefined;
   /** Public id of the quick start's organisation; undefined when the database is another one. */
   organisationId: string | undefined;
+}
+
+/** `.manilla` in the project unless MANILLA_HOME names another; a relative one is taken from the project too. */
+export function homeFolder(environment: NodeJS.ProcessEnv = process.env): string {
+  return path.resolve(PROJECT, environment.MANILLA_HOME || '.manilla');
 }
 
 /** Reads the settings. Throws a CommandFailure that says how to give what is missing. */

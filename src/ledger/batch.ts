@@ -1,9 +1,10 @@
 // A batch of movements as the columns that `ledger.post` takes (src/ledger/sql/post.sql says what each means): arrays of texts and
 // numbers, one slot each, positions counting from 1. They are written here as Postgres reads arrays: the driver knows less of
 // the values and needs three times as long, which a busy journal feels.
-import { isoTime } from '../isoTime.ts';
+
 import { type AccountCode, type AccountKind, accountKind } from './chart.ts';
-import type { Movement } from './journal.ts';
+import { isoTime } from './isoTime.ts';
+import type { Movement } from './movement.ts';
 
 /** An array as Postgres writes one: `{a,b,NULL}`. */
 type ArrayText = string;

@@ -2,7 +2,7 @@
 // works organisation by organisation and in pages, so that neither memory nor a single query grows with the ledger, and
 // on one snapshot, so that a service that is posting meanwhile does not look broken.
 import type postgres from 'postgres';
-import type { Sql } from '../database.ts';
+import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 

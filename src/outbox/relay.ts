@@ -1,15 +1,16 @@
 // The relay: turns outbox rows into workflow starts, signals and event deliveries, within milliseconds of the commit. A
 // row is leased, handled and deleted; when its handling fails it comes back later, so nothing that was accepted is lost.
 import type { Client } from '@temporalio/client';
-import type { Sql } from '../database.ts';
-import { GroupCommit } from '../groupCommit.ts';
+import { GroupCommit } from '../concurrency/groupCommit.ts';
+import { LeaseLoop } from '../concurrency/pollingLoop.ts';
+import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
-import { LeaseLoop } from '../leaseLoop.ts';
-import type { Log } from '../log.ts';
-import { outboxMessages } from '../metrics.ts';
 import type { Book, Environment } from '../money.ts';
-import { inSpan, type SpanAttributes } from '../tracing.ts';
-import type { Dispatcher, EventMessage } from '../webhooks/dispatch.ts';
+import type { Log } from '../telemetry/log.ts';
+import { outboxMessages } from '../telemetry/metrics.ts';
+import type { SpanAttributes } from '../telemetry/span.ts';
+import { inSpan } from '../telemetry/tracing.ts';
+import type { Dispatcher, EventMessage } from '../webhooks/dispatcher.ts';
 import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
 import { startFlow } from './startFlow.ts';
 

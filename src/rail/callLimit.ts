@@ -1,6 +1,6 @@
 // The time limit of one call of a rail. It is enforced here for every adapter: a call that passes it is aborted, and whether the
 // rail acted is unknown. A call also ends with the attempt that it belongs to.
-import { currentAttempt } from '../attempt.ts';
+import { currentAttempt } from '../concurrency/attempt.ts';
 import { RailUnavailable } from './port.ts';
 
 /** Makes the call, and gives it up after the limit, at the end of the attempt in hand, or when `given` is aborted. */

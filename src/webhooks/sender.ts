@@ -2,8 +2,8 @@
 // address, and no more of the reply than its log line needs.
 import type { Readable } from 'node:stream';
 import { Agent, errors, request } from 'undici';
-import type { AttemptError, AttemptResult } from '../records/webhookDeliveries.ts';
 import { AddressForbidden, createResolve, guardedLookup, NameNotResolved, type Resolve } from './addressGuard.ts';
+import type { AttemptError, AttemptResult } from './deliveries.ts';
 import { type DestinationRules, destinationProblem } from './destination.ts';
 
 /** The time for a whole attempt: name, connection, TLS, request and the status line of the reply. */

@@ -2,7 +2,7 @@
 // written for, so that one workflow id finds the whole story.
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { withLogIds } from '../log.ts';
+import { withLogIds } from '../telemetry/log.ts';
 
 export function logIdsOfActivity({ info }: Context): ActivityInterceptors {
   const { workflowExecution, activityType: activity, attempt } = info;

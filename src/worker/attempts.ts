@@ -1,9 +1,9 @@
-// The attempt of an activity, as the rest of the service knows it (src/attempt.ts): when the server gives it up, and whether the
+// The attempt of an activity, as the rest of the service knows it (src/concurrency/attempt.ts): when the server gives it up, and whether the
 // SDK cancelled it or the process is about to end.
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { untilGivenUp, withinAttempt } from '../attempt.ts';
-import { ATTEMPT_RESERVE_MS } from '../timeLimits.ts';
+import { untilGivenUp, withinAttempt } from '../concurrency/attempt.ts';
+import { ATTEMPT_RESERVE_MS } from '../concurrency/timeLimits.ts';
 
 /**
  * The SDK cancels an attempt some seconds after its start-to-close timeout, and only then: by that time the server has begun the

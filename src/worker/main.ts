@@ -1,11 +1,10 @@
 // The worker process.
 import { Runtime } from '@temporalio/worker';
 import { readConfig } from '../config.ts';
-import { createFoundation } from '../foundation.ts';
-import { createLog } from '../log.ts';
-import { onShutdown } from '../shutdown.ts';
-import { startTracing } from '../tracing.ts';
-import { temporalLog } from './temporalLog.ts';
+import { createFoundation, onShutdown } from '../runtime.ts';
+import { createLog } from '../telemetry/log.ts';
+import { startTracing } from '../telemetry/tracing.ts';
+import { temporalLog } from '../temporal/sdkLog.ts';
 import { startWorker } from './worker.ts';
 
 const config = readConfig(process.env);

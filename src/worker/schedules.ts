@@ -8,7 +8,7 @@ import {
 } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
 import type { Config } from '../config.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../telemetry/log.ts';
 
 interface Clockwork {
   /** Workflow type, and the end of the Schedule's id. */

@@ -13,23 +13,24 @@ import { createReviewCaseActivities } from '../activities/reviewCases.ts';
 import { createSweepActivities } from '../activities/sweep.ts';
 import { createWebhookActivities } from '../activities/webhooks.ts';
 import { createWithdrawalActivities } from '../activities/withdrawals.ts';
-import type { Foundation } from '../foundation.ts';
-import { startMetricsServer } from '../metricsServer.ts';
+import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../concurrency/timeLimits.ts';
 import { createRelay } from '../outbox/relay.ts';
 import { startFlow, wakeFlow } from '../outbox/startFlow.ts';
-import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../timeLimits.ts';
-import { isTracing } from '../tracing.ts';
-import { createDispatcher } from '../webhooks/dispatch.ts';
-import { bundleWorkflows } from '../workflowBundle.ts';
+import type { Foundation } from '../runtime.ts';
+import { startMetricsServer } from '../telemetry/metricsServer.ts';
+import { isTracing } from '../telemetry/tracing.ts';
+import { createDispatcher } from '../webhooks/dispatcher.ts';
+import { deliveryFlowId, webhookDeliveryFlow } from '../webhooks/flow.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
-import { deliveryChanged, deliveryFlowId, webhookDeliveryFlow } from '../workflows/webhookDelivery/messages.ts';
+import { deliveryChanged } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
 import { attemptOfActivity } from './attempts.ts';
+import { databaseStanding, parkedStanding } from './backlogGauges.ts';
 import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
 import { keepSchedules, restoreSchedules } from './schedules.ts';
-import { databaseStanding, parkedStanding } from './standing.ts';
-import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './traces.ts';
-import { versionOf } from './version.ts';
+import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './tracing.ts';
+import { versionOf } from './versioning.ts';
+import { bundleWorkflows } from './workflowBundle.ts';
 
 export interface RunningWorker {
   /** Resolves when the worker has stopped; rejects when it fell over. */

@@ -1,6 +1,5 @@
 // What every flow has in common: the scope that its input names, and the outbox message that starts or wakes it. Ids,
 // amounts and codes only: nothing here may name a person, because it is kept in workflow histories.
-import type { OutboxMessage } from '../ledger/journal.ts';
 import type { Book, Environment, Kobo } from '../money.ts';
 
 /** The start of every flow's input. `organisationId` is the UUID of the book; other ids are public. */
@@ -43,6 +42,13 @@ export function taskQueueOf(common: string, queue: FlowQueue | undefined): strin
 /** Topic of the outbox rows that the relay turns into workflow starts and signals. */
 export const FLOW_TOPIC = 'flow';
 
-export function toOutbox(message: FlowMessage): OutboxMessage {
-  return { topic: FLOW_TOPIC, message: { ...message } };
+/** The outbox row by which the relay starts or signals a flow. */
+export interface FlowOutboxMessage {
+  topic: typeof FLOW_TOPIC;
+  message: FlowMessage;
 }
+
+export const toOutbox = (message: FlowMessage): FlowOutboxMessage => ({ topic: FLOW_TOPIC, message });
+
+/** The same, started again though an earlier run of the flow has ended. */
+export const startAgain = ({ message }: FlowOutboxMessage): FlowOutboxMessage => toOutbox({ ...message, again: true });

@@ -1,6 +1,6 @@
 // How activities are called. An outage never fails a flow: they are repeated without end, ever more slowly.
 import type { ActivityOptions } from '@temporalio/workflow';
-import { STEP_MAX_MS } from '../timeLimits.ts';
+import { STEP_MAX_MS } from '../concurrency/timeLimits.ts';
 
 /**
  * For effects on money. As short as the calls of the rail allow, because a dead worker is noticed only when the time is up; and no

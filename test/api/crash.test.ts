@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startPostgres } from '../../dev/postgres.ts';
+import { Parts } from '../../dev/supervisor.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { Parts } from '../../src/dev/parts.ts';
-import { startPostgres } from '../../src/dev/postgres.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { administer } from '../support/stack.ts';

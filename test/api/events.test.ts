@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Environment } from '../../src/money.ts';
-import { recordAttempt } from '../../src/records/webhookDeliveries.ts';
+import { recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 
 let api: TestApi;

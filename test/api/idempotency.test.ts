@@ -1,7 +1,7 @@
 // One effect per Idempotency-Key (contract, section 4.2), on every route that moves money.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Claim, fingerprint, IdempotencyKeys, outcomeOf } from '../../src/api/idempotency.ts';
+import { type Claim, fingerprint, IdempotencyKeys, outcomeOf } from '../../src/api/admission/idempotency.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { openBooks } from '../ledger/books.ts';

@@ -1,7 +1,7 @@
 // API keys: contract section 5, and the order of checks that the decisions set.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newApiKey } from '../../src/api/apiKeys.ts';
-import { revokeApiKey } from '../../src/records/apiKeyRecords.ts';
+import { newApiKey } from '../../src/api/admission/apiKeys.ts';
+import { revokeApiKey } from '../../src/resources/apiKeys.ts';
 import { readAnswer, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 import { sendRaw } from '../support/rawHttp.ts';

@@ -1,7 +1,7 @@
 // The database going away under the API: an answer within seconds, nothing half done, and the same request again works.
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from '@jest/globals';
-import { measuredRail } from '../../src/rail/measuredRail.ts';
+import { measuredRail } from '../../src/rail/instrumented.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { type Answer, startTestApi, type TestApi, type TestApiOptions } from '../support/api.ts';
 import { createDatabase } from '../support/stack.ts';

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPaymentActivities } from '../../src/activities/payments.ts';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
-import { paymentInput } from '../../src/movements/flowInputs.ts';
-import { findPayment } from '../../src/records/payments.ts';
-import { setWalletStatus } from '../../src/records/walletStatus.ts';
+import { paymentInput } from '../../src/resources/payments/flow.ts';
+import { findPayment } from '../../src/resources/payments/queries.ts';
+import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
 
 let api: TestApi;

@@ -5,7 +5,7 @@ import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { payoutReserveAccount, walletAccount } from '../../src/ledger/chart.ts';
 import { RailUnavailable } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { findPayoutWallets, listPayouts } from '../../src/records/payouts.ts';
+import { findPayoutWallets, listPayouts } from '../../src/resources/payouts/queries.ts';
 import { type Answer, type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
 
 let api: TestApi;

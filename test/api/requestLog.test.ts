@@ -1,7 +1,7 @@
 // The id of a request finds its line in the log, and the line of a failed one says why it failed, whose it was and what it
 // was about. Nothing personal stands in it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newApiKey } from '../../src/api/apiKeys.ts';
+import { newApiKey } from '../../src/api/admission/apiKeys.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { type Answer, KYC, startTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 // Transfers between two wallets: contract section 4.5, and the rulings for it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
-import { setWalletStatus } from '../../src/records/walletStatus.ts';
+import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { type Client, startTestApi, type TestApi } from '../support/api.ts';
 
 let api: TestApi;

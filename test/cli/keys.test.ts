@@ -1,8 +1,8 @@
 // `organisations …` and `keys …`: what they make works, is printed once, and is on record.
 import { tmpdir, userInfo } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ApiKeys } from '../../src/api/apiKeys.ts';
-import { connect, type Sql } from '../../src/database.ts';
+import { ApiKeys } from '../../src/api/admission/apiKeys.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { connect, type Sql } from '../../src/database.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import type { Uuid } from '../../src/ids.ts';
-import { createOrganisation } from '../../src/records/organisations.ts';
+import { createOrganisation } from '../../src/resources/organisations.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';
 

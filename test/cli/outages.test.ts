@@ -5,10 +5,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { connect } from '../../src/database.ts';
-import { freePort } from '../../src/dev/freePort.ts';
+import { freePort } from '../../dev/freePort.ts';
+import { connect } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { createOrganisation } from '../../src/records/organisations.ts';
+import { createOrganisation } from '../../src/resources/organisations.ts';
 import { startTestApi } from '../support/api.ts';
 import { createDatabase, type TestDatabase, testStack } from '../support/stack.ts';
 import { runCli } from './run.ts';

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
-import { setWalletStatus } from '../../src/records/walletStatus.ts';
+import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));

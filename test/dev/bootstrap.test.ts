@@ -5,10 +5,10 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { reasonNotToInstall, reasonToInstall } from '../../src/dev/bootstrap.mjs';
+import { reasonNotToInstall, reasonToInstall } from '../../dev/bootstrap.mjs';
 import { temporaryFolder } from './temporaryFolder.ts';
 
-const DEV = fileURLToPath(new URL('../../src/dev', import.meta.url));
+const DEV = fileURLToPath(new URL('../../dev', import.meta.url));
 
 type Packages = Record<string, { version: string; optional?: boolean }>;
 
@@ -67,14 +67,14 @@ test('Node 18 with npm 9 and everything newer may install', () => {
 /** A project whose `npm` is the script given; returns how the bootstrap ran in it. */
 function bootstrapWith(npm: string): { folder: string; run: () => Promise<{ code: number | null; output: string }> } {
   const folder = project();
-  for (const file of ['bootstrap.mjs', 'turns.mjs']) cpSync(path.join(DEV, file), path.join(folder, 'src/dev', file));
+  for (const file of ['bootstrap.mjs', 'lockFile.mjs']) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
   mkdirSync(path.join(folder, 'bin'));
   writeFileSync(path.join(folder, 'bin/npm'), `#!/bin/sh\n${npm}`, { mode: 0o755 });
   const env = { PATH: `${path.join(folder, 'bin')}:/usr/bin:/bin` };
   return {
     folder,
     run: async () => {
-      const child = spawn(process.execPath, ['src/dev/bootstrap.mjs'], { cwd: folder, env });
+      const child = spawn(process.execPath, ['dev/bootstrap.mjs'], { cwd: folder, env });
       const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
       const output = (await Promise.all([text(child.stdout), text(child.stderr)])).join('');
       return { code: await ended, output };

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { SEARCH_ATTRIBUTES } from '../../dev/temporal.ts';
+import { TEMPORAL_CLI_VERSION } from '../../dev/temporalInstall.ts';
 import { readConfig } from '../../src/config.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/dev/temporal.ts';
-import { TEMPORAL_CLI_VERSION } from '../../src/dev/temporalBinary.ts';
 
 interface Service {
   image?: string;
@@ -130,7 +130,7 @@ test('what is published is reachable from this machine only', () => {
 test('every file and program that is named exists', () => {
   const mounted = services.flatMap(([, { volumes = [] }]) => volumes).map((volume) => volume.split(':')[0] ?? '');
   for (const source of mounted) {
-    expect(source.startsWith('./') ? existsSync(path.join(ROOT, source)) : source in compose.volumes).toBe(true);
+    expect(source.startsWith('.//') ? existsSync(path.join(ROOT, source)) : source in compose.volumes).toBe(true);
   }
   const commands = services.flatMap(([, { command = [], entrypoint = [] }]) => [...command, ...entrypoint]);
   const programs = commands.filter((word) => /^src\/.*\.ts$/.test(word));

@@ -1,7 +1,7 @@
 // Ports: the well-known one while it is free, another one otherwise.
 import { createServer, type Server } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { freePort, retryWhenTaken } from '../../src/dev/freePort.ts';
+import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
 
 let taken: Server | undefined;
 

@@ -3,11 +3,11 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { freePort } from '../../src/dev/freePort.ts';
-import { Parts } from '../../src/dev/parts.ts';
-import { choosePorts, startOnPorts, type WantedPorts } from '../../src/dev/ports.ts';
-import { checkTemporal, DEFAULT_NAMESPACE, startTemporal } from '../../src/dev/temporal.ts';
-import { findTemporal } from '../../src/dev/temporalBinary.ts';
+import { freePort } from '../../dev/freePort.ts';
+import { choosePorts, startOnPorts, type WantedPorts } from '../../dev/ports.ts';
+import { Parts } from '../../dev/supervisor.ts';
+import { checkTemporal, DEFAULT_NAMESPACE, startTemporal } from '../../dev/temporal.ts';
+import { findTemporal } from '../../dev/temporalInstall.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 const ends: (() => Promise<unknown>)[] = [];

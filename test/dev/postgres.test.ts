@@ -3,8 +3,8 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync, writeFileSyn
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import postgres from 'postgres';
-import { Parts } from '../../src/dev/parts.ts';
-import { removePostgresFolder, startPostgres } from '../../src/dev/postgres.ts';
+import { removePostgresFolder, startPostgres } from '../../dev/postgres.ts';
+import { Parts } from '../../dev/supervisor.ts';
 import { databaseUrl, OWNER, testStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from './temporaryFolder.ts';

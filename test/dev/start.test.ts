@@ -7,9 +7,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import postgres from 'postgres';
-import { freePort } from '../../src/dev/freePort.ts';
-import type { Occupant, Quickstart } from '../../src/dev/home.ts';
-import { isRunning } from '../../src/dev/turns.mjs';
+import { freePort } from '../../dev/freePort.ts';
+import { isRunning } from '../../dev/lockFile.mjs';
+import type { Occupant, Quickstart } from '../../dev/stateFolder.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
@@ -30,8 +30,8 @@ interface Command {
   ended: Promise<number | null>;
 }
 
-function run(name: 'dev/start' | 'dev/reset' | 'dev/demo' | 'cli/main', ...words: string[]): Command {
-  const file = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
+function run(name: 'dev/start' | 'dev/reset' | 'dev/demo' | 'src/cli/main', ...words: string[]): Command {
+  const file = fileURLToPath(new URL(`../../${name}.ts`, import.meta.url));
   const env = {
     ...process.env,
     ...ports,
@@ -139,7 +139,7 @@ test('a second start in the same folder says that it runs already, and where', a
 });
 
 test('the command line finds it by its folder', async () => {
-  const list = run('cli/main', 'organisations', 'list', '--json');
+  const list = run('src/cli/main', 'organisations', 'list', '--json');
   expect(await list.ended).toBe(0);
   expect(JSON.parse(list.output())).toEqual([expect.objectContaining({ organisationId: first.organisationId })]);
 });
@@ -184,7 +184,7 @@ test('a Temporal that lives but answers nothing is said to be stuck and is start
   } finally {
     await sql.end();
   }
-  const missing = run('cli/main', 'flows', 'missing', '--age', '0', '--json');
+  const missing = run('src/cli/main', 'flows', 'missing', '--age', '0', '--json');
   expect([await missing.ended, JSON.parse(missing.output())]).toEqual([0, []]);
 });
 

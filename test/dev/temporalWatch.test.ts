@@ -1,6 +1,6 @@
 // When the embedded Temporal is started again: what decides it, case by case. test/dev/start.test.ts has the real stall.
 import { expect, test } from '@jest/globals';
-import { judge, type Look, type Watch, WELL } from '../../src/dev/temporalWatch.ts';
+import { judge, type Look, type Watch, WELL } from '../../dev/temporalWatch.ts';
 
 const LIMIT_MS = 30_000;
 const STALLED: Look = { atMs: 100_000, oldestMs: 60_000, moved: false, answers: false };

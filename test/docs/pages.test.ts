@@ -1,10 +1,10 @@
 // Pages that are made from code, or list what is in it, say what the code says.
 import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { CATALOG } from '../../src/errors.ts';
+import { CATALOG } from '../../src/api/errors.ts';
 import { CHARGED_MOVEMENTS } from '../../src/ledger/fees.ts';
-import { EVENT_TYPES } from '../../src/records/events.ts';
-import { REVIEW_REASONS } from '../../src/records/reviewCases.ts';
+import { EVENT_TYPES } from '../../src/resources/events.ts';
+import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
 import { actionsPage, costs } from '../../tools/actionsPage.ts';
 import { errorsPage } from '../../tools/errorsPage.ts';

@@ -6,13 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { activityInfo } from '@temporalio/activity';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { payoutItemInput } from '../../src/movements/flowInputs.ts';
-import { TEST_EVENT_TYPE } from '../../src/records/events.ts';
-import { findPayoutItem } from '../../src/records/payouts.ts';
-import { findMissingFlows, startAgain } from '../../src/sweeper/missingFlows.ts';
+import { findMissingFlows, restartFlow } from '../../src/outbox/missingFlows.ts';
+import { TEST_EVENT_TYPE } from '../../src/resources/events.ts';
+import { wakePayoutItem } from '../../src/resources/payouts/flow.ts';
+import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
-import { toOutbox } from '../../src/workflows/flows.ts';
-import { payoutItemFlow } from '../../src/workflows/payoutItem/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { flowActivities, startConductedWorker } from '../support/activities.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -90,7 +88,7 @@ async function sweep(): Promise<void> {
   const { sql, journal } = flows.services;
   while (sweeping) {
     for await (const missing of findMissingFlows({ sql, client: flows.temporal }, { ageMinMs: 0 })) {
-      await startAgain(journal, missing);
+      await restartFlow(journal, missing);
     }
     await setTimeout(SWEEP_EVERY_MS);
   }
@@ -232,7 +230,7 @@ test('a bounce that is told while a payout is rolled up is heard', async () => {
   const book = { organisationId: stage.organisationId, environment: 'test' as const };
   const sourced = await findPayoutItem(flows.services.sql, book, requireUuid('payoutItem', item.id));
   if (sourced === null) throw new Error('the item is not there');
-  await flows.services.journal.post({ book, outbox: [toOutbox(payoutItemFlow(payoutItemInput(book, sourced)))] });
+  await flows.services.journal.post({ book, outbox: [wakePayoutItem(book, sourced)] });
   await stage.untilEvent('payout.failed');
   expect(await stage.traces()).toMatchObject({
     money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },

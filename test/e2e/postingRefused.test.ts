@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { findMissingFlows } from '../../src/sweeper/missingFlows.ts';
+import { findMissingFlows } from '../../src/outbox/missingFlows.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -256,8 +256,8 @@ test('the sweeper leaves a parked payment alone: it is not told again and again 
   await untilParked(id);
   const missing: string[] = [];
   const options = { ageMinMs: 0 };
-  for await (const { message } of findMissingFlows({ sql: flows.sql, client: flows.temporal }, options)) {
-    missing.push(message.id);
+  for await (const { start } of findMissingFlows({ sql: flows.sql, client: flows.temporal }, options)) {
+    missing.push(start.message.id);
   }
   expect(missing).not.toContain(id);
   await setStatus('income:fees', 'active');

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { pauseRail, resumeRail } from '../../src/records/railPauses.ts';
+import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';

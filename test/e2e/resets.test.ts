@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { TEST_EVENT_TYPE } from '../../src/records/events.ts';
+import { TEST_EVENT_TYPE } from '../../src/resources/events.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { REVIEW_REASONS } from '../../src/records/reviewCases.ts';
+import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
 import { choicesOf } from '../../src/workflows/reviewCase/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';

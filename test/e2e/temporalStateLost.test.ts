@@ -3,10 +3,10 @@
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { freePort } from '../../src/dev/freePort.ts';
-import { Parts } from '../../src/dev/parts.ts';
-import { startTemporal } from '../../src/dev/temporal.ts';
-import { findTemporal } from '../../src/dev/temporalBinary.ts';
+import { freePort } from '../../dev/freePort.ts';
+import { Parts } from '../../dev/supervisor.ts';
+import { startTemporal } from '../../dev/temporal.ts';
+import { findTemporal } from '../../dev/temporalInstall.ts';
 import { scheduleId } from '../../src/worker/schedules.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';

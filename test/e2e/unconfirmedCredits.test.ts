@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { findMissingFlows, startAgain } from '../../src/sweeper/missingFlows.ts';
+import { findMissingFlows, restartFlow } from '../../src/outbox/missingFlows.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
 import { startTestFlows } from '../support/flows.ts';
@@ -403,7 +403,7 @@ describe('a rail that is away', () => {
 describe('a flow that waits for an unconfirmed credit', () => {
   const missing = async (paymentId: string) => {
     for await (const found of findMissingFlows({ sql: flows.sql, client: flows.temporal }, { ageMinMs: 0 })) {
-      if (found.message.id === paymentId) return found;
+      if (found.start.message.id === paymentId) return found;
     }
     return null;
   };
@@ -419,7 +419,7 @@ describe('a flow that waits for an unconfirmed credit', () => {
 
     await flowOf(payment.id).terminate('by mistake');
     const found = await until('the sweep to find it', () => missing(payment.id));
-    await startAgain(flows.services.journal, found);
+    await restartFlow(flows.services.journal, found);
     await untilParked(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
     await untilCredit(denied, 'suspense');

@@ -1,8 +1,8 @@
 // A deployment in the middle: the tables are already those of the next release, with a column more, while the processes are still
 // those of this one. Every money flow goes on.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { RowTable } from '../../src/ledger/journal.ts';
-import { openBreak } from '../../src/movements/reconciliationBreaks.ts';
+import type { RowTable } from '../../src/ledger/movement.ts';
+import { openBreak } from '../../src/reconciliation/movements.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { until } from '../support/until.ts';

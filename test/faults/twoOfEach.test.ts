@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection, Client as TemporalClient } from '@temporalio/client';
-import { freePort } from '../../src/dev/freePort.ts';
+import { freePort } from '../../dev/freePort.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { type Client, createClient, type Resource, startTestApi, type TestApi } from '../support/api.ts';

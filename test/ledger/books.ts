@@ -1,9 +1,10 @@
 // Books to write in: a database, the journals of several processes, and words for accounts and movements.
 import postgres from 'postgres';
-import { connect, type Sql } from '../../src/database.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
-import { Journal, type Movement, type PostResult, type Transaction } from '../../src/ledger/journal.ts';
+import { Journal } from '../../src/ledger/journal.ts';
+import type { Movement, PostResult, Transaction } from '../../src/ledger/movement.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
 import type { Book, Kobo } from '../../src/money.ts';
 import { createDatabase, databaseUrl, testStack } from '../support/stack.ts';

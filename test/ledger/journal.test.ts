@@ -2,12 +2,14 @@
 // however often it is sent, whoever else writes, and whenever the connection dies.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { connect, isOutage, type Sql } from '../../src/database.ts';
+import { isOutage } from '../../src/database/errors.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { type BatchColumns, batchColumns } from '../../src/ledger/batch.ts';
 import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
-import { Journal, type Movement, type PostResult } from '../../src/ledger/journal.ts';
-import { POST } from '../../src/ledger/postCalls.ts';
+import { Journal } from '../../src/ledger/journal.ts';
+import type { Movement, PostResult } from '../../src/ledger/movement.ts';
+import { POST } from '../../src/ledger/postStatements.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTcpProxy } from '../support/tcpProxy.ts';
 import { until } from '../support/until.ts';

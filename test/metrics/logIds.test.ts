@@ -1,6 +1,6 @@
 // One workflow id, or one request id, finds every line that was logged on its behalf.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createLog, withLogIds } from '../../src/log.ts';
+import { createLog, withLogIds } from '../../src/telemetry/log.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';

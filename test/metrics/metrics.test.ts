@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { freePort } from '../../src/dev/freePort.ts';
+import { freePort } from '../../dev/freePort.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { until } from '../support/until.ts';
 import { answerStatus, type Receiver, startReceiver } from '../webhooks/receiver.ts';

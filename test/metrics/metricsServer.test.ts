@@ -2,15 +2,15 @@
 // were true.
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { connect, type Sql } from '../../src/database.ts';
-import { parkedFlows } from '../../src/metrics.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
+import { parkedFlows } from '../../src/telemetry/metrics.ts';
 import {
   type MetricsServer,
   type MetricsServerOptions,
   type Source,
   startMetricsServer,
-} from '../../src/metricsServer.ts';
-import { databaseStanding } from '../../src/worker/standing.ts';
+} from '../../src/telemetry/metricsServer.ts';
+import { databaseStanding } from '../../src/worker/backlogGauges.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { scrape } from './exposition.ts';
 

@@ -1,7 +1,7 @@
 // The metrics of the process itself, from its first scrape on.
 import { expect, test } from '@jest/globals';
 import type { Histogram } from 'prom-client';
-import { registry, watchProcess } from '../../src/metrics.ts';
+import { registry, watchProcess } from '../../src/telemetry/metrics.ts';
 
 test('garbage collection has a sample of each kind before the first collection', async () => {
   watchProcess();

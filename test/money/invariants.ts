@@ -1,6 +1,6 @@
 // What must hold of the money of one organisation when nothing is on its way: its books, its resources and the bank's own
 // books, each read for itself and held against the others.
-import type { Sql } from '../../src/database.ts';
+import type { Sql } from '../../src/database/pool.ts';
 import type { Uuid } from '../../src/ids.ts';
 
 /** Each query answers the rows for which something does not hold. `$1` is the organisation. */

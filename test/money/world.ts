@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { signCallback } from '../../src/rail/sandbox/callbacks.ts';
-import { setWalletStatus } from '../../src/records/walletStatus.ts';
+import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import type { Answer, Client, Resource, TestOrganisation } from '../support/api.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';

@@ -1,12 +1,17 @@
 // The time limit of a rail's calls: whatever the adapter does, a call ends at its limit or with the attempt that it belongs to, and
 // no send begins that may not run its whole time.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { AttemptOver, withinAttempt } from '../../src/attempt.ts';
+import { AttemptOver, withinAttempt } from '../../src/concurrency/attempt.ts';
+import {
+  RAIL_CALL_MAX_MS,
+  REQUEST_MAX_MS,
+  REQUEST_RAIL_MAX_MS,
+  STEP_MAX_MS,
+} from '../../src/concurrency/timeLimits.ts';
 import { newUuid } from '../../src/ids.ts';
-import { measuredRail } from '../../src/rail/measuredRail.ts';
+import { measuredRail } from '../../src/rail/instrumented.ts';
 import { type BankRail, RailUnavailable } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { RAIL_CALL_MAX_MS, REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS, STEP_MAX_MS } from '../../src/timeLimits.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { instruct, startSandbox, type TestSandbox } from './sandbox.ts';
 

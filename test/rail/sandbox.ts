@@ -3,12 +3,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import { connect, type Sql } from '../../src/database.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import { type Keyring, parseKeyring } from '../../src/keyring.ts';
 import type { BankRail, RailCallback, TransferInstruction, TransferReport } from '../../src/rail/port.ts';
+import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SandboxBank } from '../../src/rail/sandbox/bank.ts';
-import { createSandboxRail } from '../../src/rail/sandbox/rail.ts';
 import { createDatabase } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 

@@ -1,13 +1,13 @@
 // What the sandbox rail believes of a callback, and that a bank which cannot be reached is an outage and not a refusal.
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { connect } from '../../src/database.ts';
+import { connect } from '../../src/database/pool.ts';
 import { newUuid } from '../../src/ids.ts';
 import { parseKeyring } from '../../src/keyring.ts';
 import { RailCallbackInvalid, RailUnavailable } from '../../src/rail/port.ts';
+import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SandboxBank } from '../../src/rail/sandbox/bank.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
-import { createSandboxRail } from '../../src/rail/sandbox/rail.ts';
 import { instruct, KEYRING, newReference } from './sandbox.ts';
 
 /** Nobody listens on port 1: neither the database nor a customer. */

@@ -2,7 +2,7 @@
 // credits there are, and who paid is one read of the payment's credits.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
-import { findPayers } from '../../src/records/inboundCredits.ts';
+import { findPayers } from '../../src/resources/inboundCredits/queries.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { addCredits } from '../support/credits.ts';
 

@@ -1,9 +1,9 @@
 // Plans are kept. One that was made while a table was empty must serve as well when the table is full, before the database has
 // gathered statistics: it finds by index what a batch names, and reads nothing else.
 import { expect, test } from '@jest/globals';
-import { Admission } from '../../src/api/admission.ts';
-import { IdempotencyKeys } from '../../src/api/idempotency.ts';
-import { connect, type Sql } from '../../src/database.ts';
+import { IdempotencyKeys } from '../../src/api/admission/idempotency.ts';
+import { Admission } from '../../src/api/admission/rateLimit.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid } from '../../src/ids.ts';
 import { openBooks } from '../ledger/books.ts';
 

@@ -12,13 +12,14 @@ import { createRefundActivities } from '../../src/activities/refunds.ts';
 import { createReviewCaseActivities } from '../../src/activities/reviewCases.ts';
 import { createWebhookActivities } from '../../src/activities/webhooks.ts';
 import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
-import type { Services } from '../../src/api/services.ts';
+import type { Services } from '../../src/api/dependencies.ts';
 import type { Uuid } from '../../src/ids.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
 import { startFlow, wakeFlow } from '../../src/outbox/startFlow.ts';
-import { createDispatcher } from '../../src/webhooks/dispatch.ts';
+import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
+import { deliveryFlowId, webhookDeliveryFlow } from '../../src/webhooks/flow.ts';
 import { type FlowScope, taskQueueOf } from '../../src/workflows/flows.ts';
-import { deliveryChanged, deliveryFlowId, webhookDeliveryFlow } from '../../src/workflows/webhookDelivery/messages.ts';
+import { deliveryChanged } from '../../src/workflows/webhookDelivery/messages.ts';
 import { testStack } from './stack.ts';
 
 /** How one call of an activity is run. `run` is the real activity, `attempt` counts from 1. */

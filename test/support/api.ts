@@ -1,22 +1,22 @@
 // A running API for a test file: real HTTP on free ports, over a database of its own, with an organisation, its
 // settlement wallets and keys. Every answer that its callers get is checked against the envelope of contract section 2.2.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { hashApiKey, newApiKey } from '../../src/api/apiKeys.ts';
+import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
+import { hashApiKey, newApiKey } from '../../src/api/admission/apiKeys.ts';
+import type { Services } from '../../src/api/dependencies.ts';
+import { CATALOG, type ErrorCode, typeOf } from '../../src/api/errors.ts';
 import { SCOPES, type Scope } from '../../src/api/route.ts';
 import { startApi } from '../../src/api/server.ts';
-import type { Services } from '../../src/api/services.ts';
 import { readConfig } from '../../src/config.ts';
-import { connect, type Sql } from '../../src/database.ts';
-import { freePort, retryWhenTaken } from '../../src/dev/freePort.ts';
-import { CATALOG, type ErrorCode, typeOf } from '../../src/errors.ts';
-import { createFoundation, type Foundation } from '../../src/foundation.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { clearingAccount, walletAccount } from '../../src/ledger/chart.ts';
-import { createLog } from '../../src/log.ts';
 import type { Environment, Kobo } from '../../src/money.ts';
 import type { Rails } from '../../src/rail/rails.ts';
-import { insertApiKey } from '../../src/records/apiKeyRecords.ts';
-import { createOrganisation } from '../../src/records/organisations.ts';
+import { insertApiKey } from '../../src/resources/apiKeys.ts';
+import { createOrganisation } from '../../src/resources/organisations.ts';
+import { createFoundation, type Foundation } from '../../src/runtime.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { createDatabase, testStack } from './stack.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,5 @@
 // Searches everything that a database holds, for what must not be in it.
-import type { Sql } from '../../src/database.ts';
+import type { Sql } from '../../src/database/pool.ts';
 
 /** The tables of every schema in which this text stands in some row, as text or as bytes. */
 export async function tablesThatHold(sql: Sql, text: string): Promise<string[]> {

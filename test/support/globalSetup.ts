@@ -5,12 +5,12 @@ import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
+import { startPostgres } from '../../dev/postgres.ts';
+import { Parts } from '../../dev/supervisor.ts';
+import { startTemporal } from '../../dev/temporal.ts';
+import { findTemporal } from '../../dev/temporalInstall.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { Parts } from '../../src/dev/parts.ts';
-import { startPostgres } from '../../src/dev/postgres.ts';
-import { startTemporal } from '../../src/dev/temporal.ts';
-import { findTemporal } from '../../src/dev/temporalBinary.ts';
-import { bundleWorkflows } from '../../src/workflowBundle.ts';
+import { bundleWorkflows } from '../../src/worker/workflowBundle.ts';
 import { keepForTeardown } from './globalTeardown.ts';
 import { administer, databaseUrl, OWNER, STACK_VARIABLE, TEMPLATE, type TestStack } from './stack.ts';
 

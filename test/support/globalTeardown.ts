@@ -1,6 +1,6 @@
 // Runs once after all test files: ends what globalSetup started, with its files. Jest skips this on Ctrl-C and kill; then
 // the caretaker of the parts does the same.
-import type { Parts } from '../../src/dev/parts.ts';
+import type { Parts } from '../../dev/supervisor.ts';
 
 let started: Parts | undefined;
 

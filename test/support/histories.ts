@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type ReplayHistoriesIterable, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
-import type { Sql } from '../../src/database.ts';
+import type { Sql } from '../../src/database/pool.ts';
 import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { KYC } from './api.ts';
 import type { TestFlows } from './flows.ts';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
-import { openBreak } from '../../src/movements/reconciliationBreaks.ts';
+import { openBreak } from '../../src/reconciliation/movements.ts';
 import { type Resolution, resolve } from '../../src/workflows/attention/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { decide, type ReviewDecision } from '../../src/workflows/reviewCase/messages.ts';

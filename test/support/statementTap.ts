@@ -3,7 +3,7 @@
 // (https://www.postgresql.org/docs/current/protocol-message-formats.html).
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { connect as connectTo } from '../../src/database.ts';
+import { connect as connectTo } from '../../src/database/pool.ts';
 import { administer, testStack } from './stack.ts';
 
 export interface SentStatement {

@@ -3,12 +3,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { createWebhookActivities, type WebhookActivities } from '../../src/activities/webhooks.ts';
+import { createWebhookActivities } from '../../src/activities/webhooks.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
-import { endDelivery, openDeliveries, reopenDelivery } from '../../src/records/webhookDeliveries.ts';
-import { updateWebhookEndpoint } from '../../src/records/webhookEndpoints.ts';
-import type { WebhookDeliveryResult } from '../../src/workflows/webhookDelivery/messages.ts';
+import { endDelivery, openDeliveries, reopenDelivery } from '../../src/webhooks/deliveries.ts';
+import { updateWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
+import type { WebhookActivities, WebhookDeliveryResult } from '../../src/workflows/webhookDelivery/messages.ts';
 import { until } from '../support/until.ts';
 import { answerStatus } from './receiver.ts';
 import { startWorkbench, type TestEndpoint, type Workbench } from './workbench.ts';

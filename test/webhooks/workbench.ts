@@ -2,11 +2,11 @@
 // events as movements write them.
 import { type Logger, pino } from 'pino';
 import { type Config, readConfig } from '../../src/config.ts';
-import { connect, type Sql } from '../../src/database.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
-import { type Delivery, listDeliveries } from '../../src/records/webhookDeliveries.ts';
-import { insertWebhookEndpoint, type WebhookEndpoint } from '../../src/records/webhookEndpoints.ts';
+import { type Delivery, listDeliveries } from '../../src/webhooks/deliveries.ts';
+import { insertWebhookEndpoint, type WebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newWebhookSecret } from '../../src/webhooks/signature.ts';
 import { createDatabase } from '../support/stack.ts';
 import { type Answering, type Receiver, startReceiver } from './receiver.ts';

@@ -6,16 +6,21 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { connect, type Sql } from '../../src/database.ts';
+import {
+  PROCESS_STOP_MAX_MS,
+  RAIL_CALL_MAX_MS,
+  WORKER_FORCE_MS,
+  WORKER_GRACE_MS,
+} from '../../src/concurrency/timeLimits.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
-import { PROCESS_STOP_MAX_MS, RAIL_CALL_MAX_MS, WORKER_FORCE_MS, WORKER_GRACE_MS } from '../../src/timeLimits.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { testStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
-const SHUTDOWN = new URL('../../src/shutdown.ts', import.meta.url).href;
+const SHUTDOWN = new URL('../../src/runtime.ts', import.meta.url).href;
 
 let api: TestApi;
 let connection: Connection;

@@ -4,11 +4,14 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createAttentionActivities } from '../../src/activities/attention.ts';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
+import { requireUuid } from '../../src/ids.ts';
+import type { Book } from '../../src/money.ts';
 import { startFlow } from '../../src/outbox/startFlow.ts';
 import { type BankRail, RailRefused, type TransferInstruction, type TransferReport } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
+import { wakePayoutItem } from '../../src/resources/payouts/flow.ts';
+import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
 import { type FlowMessage, taskQueueOf } from '../../src/workflows/flows.ts';
-import { payoutItemFlow } from '../../src/workflows/payoutItem/messages.ts';
 import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { testStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
@@ -106,7 +109,7 @@ export interface PayoutFlows {
   /** Starts the flow of a payout once more, though one of that id ran before. */
   startAgain: (payoutId: string) => Promise<void>;
   /** What the bank's callback makes the API do: wake the item's flow. `owner`, here and below: by default the first organisation. */
-  tell: (payout: Resource, itemId: string, owner?: TestOrganisation) => Promise<void>;
+  tell: (itemId: string, owner?: TestOrganisation) => Promise<void>;
   untilStatus: (payoutId: string, status: string, owner?: TestOrganisation) => Promise<Resource>;
   events: (payoutId: string) => Promise<{ type: string; data: Record<string, unknown> }[]>;
   /** Balances of the accounts that begin so, as the sums of their postings; without an owner, everybody's. */
@@ -151,20 +154,11 @@ export async function startPayoutFlows(
     start: async (payoutId) => await startFlow(temporal, taskQueue, await messageOf(payoutId)),
     startAgain: async (payoutId) =>
       await startFlow(temporal, taskQueue, { ...(await messageOf(payoutId)), again: true }),
-    tell: async (payout, itemId, owner = api.organisation) => {
-      const { organisationId } = owner;
-      await startFlow(
-        temporal,
-        taskQueue,
-        payoutItemFlow({
-          organisationId,
-          environment: 'test',
-          payoutId: payout.id,
-          walletId: payout.sourceWalletId as string,
-          transferId: itemId,
-          amount: 1,
-        }),
-      );
+    tell: async (itemId, owner = api.organisation) => {
+      const book: Book = { organisationId: owner.organisationId, environment: 'test' };
+      const sourced = await findPayoutItem(api.sql, book, requireUuid('payoutItem', itemId));
+      if (sourced === null) throw new Error(`no payout item ${itemId}`);
+      await startFlow(temporal, taskQueue, wakePayoutItem(book, sourced).message);
     },
     untilStatus: (payoutId, status, owner = api.organisation) =>
       until(`${payoutId} to be ${status}`, async () => {

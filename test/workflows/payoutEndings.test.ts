@@ -146,24 +146,24 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     const [first, second, third] = itemIds as [string, string, string];
 
     flows.bank.end(second, 'returned');
-    await flows.tell(payout, second, owner);
+    await flows.tell(second, owner);
     const after = await untilStatus('partially_completed');
     expect(after).toMatchObject({ successCount: 2, failureCount: 1 });
     expect((after.items as Resource[])[1]).toMatchObject({ status: 'failed', failureReason: 'Account dormant' });
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000 - 12_500);
 
     // The same news again changes nothing.
-    await flows.tell(payout, second, owner);
+    await flows.tell(second, owner);
     await flows.temporal.workflow.getHandle(second).result();
     expect(await told(payout.id)).toHaveLength(2);
 
     // The status stays, and the caller is told all the same.
     flows.bank.end(first, 'returned');
-    await flows.tell(payout, first, owner);
+    await flows.tell(first, owner);
     await until('the second bounce to be told', async () => (await told(payout.id)).length === 3);
 
     flows.bank.end(third, 'returned');
-    await flows.tell(payout, third, owner);
+    await flows.tell(third, owner);
     await untilStatus('failed');
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
     expect(await balances('income:')).toBe(0);
@@ -181,7 +181,7 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     );
     await untilStatus('completed');
     for (const itemId of itemIds) flows.bank.end(itemId, 'returned');
-    await Promise.all(itemIds.map((itemId) => flows.tell(payout, itemId, owner)));
+    await Promise.all(itemIds.map((itemId) => flows.tell(itemId, owner)));
     await untilStatus('failed');
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
     expect((await told(payout.id)).at(-1)).toEqual(['payout.failed', 0, 6]);

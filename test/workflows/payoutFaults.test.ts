@@ -71,9 +71,9 @@ const itemStatuses = async (payoutId: string): Promise<string[]> =>
 const untilTaken = (itemId: string) => until(`the bank to have ${itemId}`, () => flows.bank.taken.has(itemId));
 
 /** The bank decides a held transfer, and says so. */
-async function decide(payout: Resource, itemId: string): Promise<void> {
+async function decide(itemId: string): Promise<void> {
   flows.bank.end(itemId, 'completed');
-  await flows.tell(payout, itemId);
+  await flows.tell(itemId);
 }
 
 const isOver = async (id: string): Promise<boolean> => (await handle(id).describe()).status.name !== 'RUNNING';
@@ -85,7 +85,7 @@ test.concurrent('a bank that does not answer delays an item and never fails it',
   // It is unknown whether the bank got it. Here it had.
   const [itemId] = itemIds as [string];
   flows.bank.taken.set(itemId, { reference: itemId, status: 'completed', sessionId: 'found', reason: null });
-  await flows.tell(payout, itemId);
+  await flows.tell(itemId);
   await flows.untilStatus(payout.id, 'completed');
   expect(flows.bank.sends.get(itemId)).toBeUndefined();
 });
@@ -157,7 +157,7 @@ test.concurrent('an item whose flow an operator ended is taken up again by its p
   await handle(held).terminate('by mistake');
   const first = (await handle(held).describe()).runId;
   await until('another flow of the item', async () => (await handle(held).describe()).runId !== first);
-  await decide(payout, held);
+  await decide(held);
   await flows.untilStatus(payout.id, 'completed');
   expect(flows.bank.sends.get(held)).toBe(1);
 });
@@ -174,7 +174,7 @@ test.concurrent('a payout whose flow an operator ended leaves its items running,
     const { events } = await handle(payout.id).fetchHistory();
     return events?.some((event) => event.timerStartedEventAttributes);
   });
-  await decide(payout, held);
+  await decide(held);
   await flows.untilStatus(payout.id, 'completed');
   expect(await handle(payout.id).result()).toEqual({ status: 'completed' });
   expect(await flows.events(payout.id)).toHaveLength(1);
@@ -187,7 +187,7 @@ test.concurrent('cancelling a payout cancels no transfer', async () => {
   await handle(payout.id).cancel();
   await until('the payout flow to end', () => isOver(payout.id));
   expect(await isOver(held)).toBe(false);
-  await decide(payout, held);
+  await decide(held);
   await handle(held).result();
   expect(await itemStatuses(payout.id)).toEqual(['completed']);
   await flows.startAgain(payout.id);
@@ -203,7 +203,7 @@ test.concurrent('a page that is cancelled starts no more items, cancels none, an
   await page.cancel();
   await until('the page to be run again', async () => (await page.describe()).runId !== runId);
   await Promise.all(itemIds.map(untilTaken));
-  await Promise.all(itemIds.map((itemId) => decide(payout, itemId)));
+  await Promise.all(itemIds.map((itemId) => decide(itemId)));
   await flows.untilStatus(payout.id, 'completed');
   expect(new Set(itemIds.map((itemId) => flows.bank.sends.get(itemId)))).toEqual(new Set([1]));
 });
@@ -217,7 +217,7 @@ test.concurrent('items that the bank does not decide do not stand in front of th
   );
   const held = itemIds.slice(0, WINDOW);
   expect(new Set((await itemStatuses(payout.id)).slice(0, WINDOW))).toEqual(new Set(['processing']));
-  await Promise.all(held.map((itemId) => decide(payout, itemId)));
+  await Promise.all(held.map((itemId) => decide(itemId)));
   await flows.untilStatus(payout.id, 'completed');
 });
 
@@ -230,7 +230,7 @@ test.concurrent('what comes back to a wallet that was closed meanwhile waits for
   await flows.api.sql`
     UPDATE ledger.accounts SET status = 'closed' WHERE code = ${walletAccount(requireUuid('wallet', sourceWalletId))}`;
   flows.bank.end(itemId, 'returned');
-  await flows.tell(payout, itemId);
+  await flows.tell(itemId);
   await flows.untilStatus(payout.id, 'failed');
   expect(await flows.api.balanceOf(sourceWalletId)).toBe(0);
   const cases = await flows.api.sql`SELECT reason, amount, account_code, status FROM review_cases`;

@@ -11,7 +11,7 @@ import { openTheatre } from '../support/stage.ts';
 import { STORIES, STORY_SETTINGS, type Story } from '../support/stories.ts';
 import { until } from '../support/until.ts';
 
-const REPLAY = fileURLToPath(new URL('../../src/dev/replay.ts', import.meta.url));
+const REPLAY = fileURLToPath(new URL('../../dev/replay/command.ts', import.meta.url));
 const ENVIRONMENT = { ...process.env, TEMPORAL_ADDRESS: '', MANILLA_HOME: tmpdir() };
 
 /** The code is built for each run: two seconds on an idle machine, many on a busy one. */

@@ -1,16 +1,16 @@
 // The outermost middleware: gives the request its id, turns whatever happens inside into one of the three envelopes,
 // and is the only place where an error is caught.
 import type { Context, Next } from 'koa';
-import { withinAttempt } from '../../attempt.ts';
-import { isBadValue, isOutage } from '../../database.ts';
-import { ApiError } from '../../errors.ts';
+import { withinAttempt } from '../../concurrency/attempt.ts';
+import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
+import { isBadValue, isOutage } from '../../database/errors.ts';
 import { isPublicId, publicId } from '../../ids.ts';
-import type { Log } from '../../log.ts';
-import { countRequest } from '../../metrics.ts';
 import type { Environment } from '../../money.ts';
-import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../timeLimits.ts';
-import { type Waiting, watchWaiting } from '../../waiting.ts';
+import { type Waiting, watchWaiting } from '../../rail/pendingCalls.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { countRequest } from '../../telemetry/metrics.ts';
 import { errorEnvelope, newRequestId } from '../envelope.ts';
+import { ApiError } from '../errors.ts';
 import type { Caller } from '../route.ts';
 
 export function answer(log: Log, environment: Environment) {

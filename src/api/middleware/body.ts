@@ -1,7 +1,7 @@
 // Reads a request's body: its raw bytes (which the idempotency fingerprint needs), then JSON.
 import type { Context } from 'koa';
 import getRawBody from 'raw-body';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../errors.ts';
 
 /** 64 KB is hundreds of times an ordinary request. */
 const BODY_BYTES_MAX = 64 * 1024;

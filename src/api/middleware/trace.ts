@@ -1,7 +1,7 @@
 // The span of a request, around everything else. Used only when traces are on (docs/traces.md).
 import type { Context, Next } from 'koa';
 import type { Environment } from '../../money.ts';
-import { inSpan } from '../../tracing.ts';
+import { inSpan } from '../../telemetry/tracing.ts';
 
 /**
  * Begins a trace. A `traceparent` that the caller sends becomes a link: callers are strangers, and would otherwise decide

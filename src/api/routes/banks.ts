@@ -1,6 +1,6 @@
 // Banks and name enquiry: what a caller asks before money is sent. Both are the rail's own answers.
 import { z } from 'zod';
-import { railFault, requireRail, resolveBankAccount } from '../rail.ts';
+import { railFault, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { type Route, route } from '../route.ts';
 import { bankAccountNumber, bankCode } from '../schemas.ts';
 

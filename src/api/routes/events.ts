@@ -1,15 +1,15 @@
 // Events (contract, section 6): the history of what was told, how each endpoint took it, and telling it again.
 import { z } from 'zod';
-import { ApiError, notFound } from '../../errors.ts';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../records/events.ts';
-import { listDeliveries, requestRedelivery } from '../../records/webhookDeliveries.ts';
-import { findWebhookEndpoint } from '../../records/webhookEndpoints.ts';
-import { byCreation, listRoute } from '../listRoute.ts';
+import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../resources/events.ts';
+import { listDeliveries, requestRedelivery } from '../../webhooks/deliveries.ts';
+import { findWebhookEndpoint } from '../../webhooks/endpoints.ts';
+import type { Services } from '../dependencies.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, id, optional } from '../schemas.ts';
-import type { Services } from '../services.ts';
 import { deliveryView, eventView } from '../views.ts';
 
 const list = listRoute({

@@ -1,10 +1,10 @@
 // Health (contract, section 4.3): 200 while money can be accepted, 503 when the database is gone. It answers within two
 // seconds even when a dependency hangs rather than refuses.
 import { readFileSync } from 'node:fs';
-import { ApiError } from '../../errors.ts';
 import { FLOW_TOPIC } from '../../workflows/flows.ts';
+import type { Services } from '../dependencies.ts';
+import { ApiError } from '../errors.ts';
 import { type Route, route } from '../route.ts';
-import type { Services } from '../services.ts';
 
 const CHECK_TIMEOUT_MS = 1_500;
 /** However many ask, the database and Temporal are asked once a second. */

@@ -1,17 +1,15 @@
 // Paying a `virtual_wallet` payment from a wallet (contract, section 4.7). The money moves here and not in the payment's
 // flow: the caller waits for the answer, and the flow only hears that it may end.
 import { z } from 'zod';
-import { ApiError, notFound } from '../../errors.ts';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
-import type { PostResult } from '../../ledger/journal.ts';
-import { paymentInput } from '../../movements/flowInputs.ts';
-import { walletPaymentMovement } from '../../movements/payments.ts';
-import { findPayment, type Payment, type PaymentWithAccount } from '../../records/payments.ts';
-import { findTransactionId } from '../../records/transactions.ts';
-import { toOutbox } from '../../workflows/flows.ts';
+import type { PostResult } from '../../ledger/movement.ts';
+import { findTransactionId } from '../../ledger/transactions.ts';
+import { endPaidPayment } from '../../resources/payments/flow.ts';
+import { walletPaymentMovement } from '../../resources/payments/movements.ts';
+import { findPayment, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
-import { paidPayment } from '../../workflows/payment/messages.ts';
-import { throwRefusal } from '../refusals.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { throwRefusal } from '../postOutcome.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
 import { paymentView } from '../views.ts';
@@ -87,7 +85,7 @@ async function post(
   const movement = walletPaymentMovement(caller.book, settled);
   const result: PostResult = await services.journal.post({
     ...movement,
-    outbox: [toOutbox(paidPayment(paymentInput(caller.book, settled), settled.amountReceived))],
+    outbox: [endPaidPayment(caller.book, settled)],
     outcome,
   });
   if (result.outcome === 'duplicate_differs') return false; // another wallet paid: the key is the payment's

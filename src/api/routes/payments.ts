@@ -1,25 +1,23 @@
 // Payments (contract, section 4.8): create, read, list. Creating one posts nothing to the ledger; money moves when the
 // rail reports it, in the payment's workflow.
 import { z } from 'zod';
-import { ApiError, notFound } from '../../errors.ts';
 import { newUuid, parseId, publicId } from '../../ids.ts';
 import { paymentFee } from '../../ledger/fees.ts';
-import type { Movement } from '../../ledger/journal.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import type { Book } from '../../money.ts';
-import { paymentInput } from '../../movements/flowInputs.ts';
 import { type BankRail, RailRefused, RailUnavailable, type VirtualAccount } from '../../rail/port.ts';
-import { listCredits } from '../../records/inboundCredits.ts';
-import { findPayment, listPayments, type Payment, type PaymentWithAccount } from '../../records/payments.ts';
-import type { VirtualAccountRow } from '../../records/virtualAccounts.ts';
-import { findWallet, holderName, type Wallet } from '../../records/wallets.ts';
-import { toOutbox } from '../../workflows/flows.ts';
-import { paymentFlow } from '../../workflows/payment/messages.ts';
-import { byCreation, listRoute } from '../listRoute.ts';
-import { railFault, requireRail } from '../rail.ts';
-import { postNew } from '../refusals.ts';
+import { listCredits } from '../../resources/inboundCredits/queries.ts';
+import { startPayment } from '../../resources/payments/flow.ts';
+import { findPayment, listPayments, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
+import { findWallet, holderName, type Wallet } from '../../resources/wallets/queries.ts';
+import type { VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
+import { railFault, requireRail } from '../bankLookup.ts';
+import type { Services } from '../dependencies.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { postNew } from '../postOutcome.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, createdFilters, id, optional, optionalOr, text, walletIdFilter } from '../schemas.ts';
-import type { Services } from '../services.ts';
 import { creditView, paymentView } from '../views.ts';
 
 const EXPIRES_IN_DEFAULT_SECONDS = 1_800;
@@ -134,7 +132,7 @@ function acceptedPayment(book: Book, payment: Payment, account: VirtualAccountRo
   return {
     book,
     rows: { payments: [payment], virtual_accounts: account === null ? [] : [account] },
-    outbox: [toOutbox(paymentFlow(paymentInput(book, payment)))],
+    outbox: [startPayment(book, payment)],
   };
 }
 

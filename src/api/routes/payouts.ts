@@ -1,12 +1,11 @@
 // Payouts (contract, section 4.9): a batch is checked as a whole and its money reserved here; the rest is the flow's work.
 import { z } from 'zod';
-import { ApiError, type FieldError, notFound } from '../../errors.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import { bankTransferFee } from '../../ledger/fees.ts';
 import type { Book } from '../../money.ts';
-import { payoutInput } from '../../movements/flowInputs.ts';
-import { reservePayout } from '../../movements/payouts.ts';
 import type { Bank, BankRail } from '../../rail/port.ts';
+import { startPayout } from '../../resources/payouts/flow.ts';
+import { reservePayout } from '../../resources/payouts/movements.ts';
 import {
   findPayout,
   findPayoutWallets,
@@ -14,16 +13,15 @@ import {
   type Payout,
   type PayoutItem,
   type PayoutWallet,
-} from '../../records/payouts.ts';
-import { openDepositAccount } from '../../records/virtualAccounts.ts';
-import { toOutbox } from '../../workflows/flows.ts';
-import { payoutFlow } from '../../workflows/payout/messages.ts';
-import { byCreation, listRoute } from '../listRoute.ts';
-import { railFault, requireRail } from '../rail.ts';
-import { postNew } from '../refusals.ts';
+} from '../../resources/payouts/queries.ts';
+import { openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
+import { railFault, requireRail } from '../bankLookup.ts';
+import type { Services } from '../dependencies.ts';
+import { ApiError, type FieldError, notFound } from '../errors.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { postNew } from '../postOutcome.ts';
 import { type Route, route } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, createdFilters, id, optional, text, walletIdFilter } from '../schemas.ts';
-import type { Services } from '../services.ts';
 import { payoutView } from '../views.ts';
 
 const ITEMS_MAX = 1_000;
@@ -134,7 +132,7 @@ const create = route({
       book,
       transaction: reservePayout(payout, items),
       rows: { payouts: [payout], payout_items: items },
-      outbox: [toOutbox(payoutFlow(payoutInput(book, payout)))],
+      outbox: [startPayout(book, payout)],
       outcome: outcome(result),
     });
     return result;

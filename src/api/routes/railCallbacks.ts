@@ -1,26 +1,25 @@
 // What rails tell us. A callback is authenticated over its raw bytes, stored under the rail's own identity of the fact,
 // and wakes the flow through the outbox; the flow confirms it with the rail before any money moves.
 import { z } from 'zod';
-import { ApiError } from '../../errors.ts';
 import { newUuid, parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { creditFlow, payoutItemInput, refundInput, withdrawalInput } from '../../movements/flowInputs.ts';
-import { reviewCaseInput } from '../../movements/reviewCases.ts';
 import { type InboundCreditReport, RailCallbackInvalid } from '../../rail/port.ts';
-import type { InboundCredit } from '../../records/inboundCredits.ts';
-import { findPayment } from '../../records/payments.ts';
-import { findPayoutItem } from '../../records/payouts.ts';
-import { findRefund } from '../../records/refunds.ts';
-import { caseOfReference, findReviewCase } from '../../records/reviewCases.ts';
-import { findAccountByNumber } from '../../records/virtualAccounts.ts';
-import { findWithdrawal } from '../../records/withdrawals.ts';
-import { type FlowMessage, toOutbox } from '../../workflows/flows.ts';
-import { payoutItemFlow } from '../../workflows/payoutItem/messages.ts';
-import { refundFlow } from '../../workflows/refund/messages.ts';
-import { reviewCaseFlow } from '../../workflows/reviewCase/messages.ts';
-import { withdrawalFlow } from '../../workflows/withdrawal/messages.ts';
+import { startInboundCredit } from '../../resources/inboundCredits/flow.ts';
+import type { InboundCredit } from '../../resources/inboundCredits/queries.ts';
+import { findPayment } from '../../resources/payments/queries.ts';
+import { wakePayoutItem } from '../../resources/payouts/flow.ts';
+import { findPayoutItem } from '../../resources/payouts/queries.ts';
+import { wakeRefund } from '../../resources/refunds/flow.ts';
+import { findRefund } from '../../resources/refunds/queries.ts';
+import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
+import { caseOfReference, findReviewCase } from '../../resources/reviewCases/queries.ts';
+import { findAccountByNumber } from '../../resources/wallets/virtualAccounts.ts';
+import { wakeWithdrawal } from '../../resources/withdrawals/flow.ts';
+import { findWithdrawal } from '../../resources/withdrawals/queries.ts';
+import type { FlowOutboxMessage } from '../../workflows/flows.ts';
+import type { Services } from '../dependencies.ts';
+import { ApiError } from '../errors.ts';
 import { type Route, route } from '../route.ts';
-import type { Services } from '../services.ts';
 
 const receive = route({
   method: 'post',
@@ -63,47 +62,47 @@ async function receiveCredit(services: Services, book: Book, rail: string, repor
     ...facts,
   };
   const flow = await flowOf(services, book, credit);
-  const result = await services.journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [toOutbox(flow)] });
+  const result = await services.journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [flow] });
   if (result.outcome === 'conflict' && result.constraint !== 'inbound_credit_session_unique') {
     throw new Error(`an inbound credit could not be stored: ${result.constraint}`);
   }
 }
 
 /** The flow that a credit belongs to: its payment's, or one of its own. */
-async function flowOf(services: Services, book: Book, credit: InboundCredit): Promise<FlowMessage> {
-  if (credit.ownerKind !== 'payment' || credit.ownerId === null) return creditFlow(book, credit, null);
+async function flowOf(services: Services, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage> {
+  if (credit.ownerKind !== 'payment' || credit.ownerId === null) return startInboundCredit(book, credit, null);
   const payment = await findPayment(services.sql, book, credit.ownerId);
   if (payment === null) throw new Error('a virtual account belongs to a payment that is not there');
-  return creditFlow(book, credit, payment);
+  return startInboundCredit(book, credit, payment);
 }
 
 /** Wakes the flow of a bank transfer. News of a reference that is not ours changes nothing. */
 async function receiveNews(services: Services, book: Book, reference: string): Promise<void> {
   const flow = await flowOfTransfer(services, book, reference);
-  if (flow !== null) await services.journal.post({ book, outbox: [toOutbox(flow)] });
+  if (flow !== null) await services.journal.post({ book, outbox: [flow] });
 }
 
 /** The flow of the resource whose public id the rail knows a transfer by. */
-async function flowOfTransfer({ sql }: Services, book: Book, reference: string): Promise<FlowMessage | null> {
+async function flowOfTransfer({ sql }: Services, book: Book, reference: string): Promise<FlowOutboxMessage | null> {
   const withdrawalId = parseId('withdrawal', reference);
   if (withdrawalId !== null) {
     const withdrawal = await findWithdrawal(sql, book, withdrawalId);
-    return withdrawal && withdrawalFlow(withdrawalInput(book, withdrawal), 'news');
+    return withdrawal && wakeWithdrawal(book, withdrawal);
   }
   const refundId = parseId('refund', reference);
   if (refundId !== null) {
     const refund = await findRefund(sql, book, refundId);
-    return refund && refundFlow(refundInput(book, refund), 'news');
+    return refund && wakeRefund(book, refund);
   }
   const itemId = parseId('payoutItem', reference);
   if (itemId !== null) {
     const sourced = await findPayoutItem(sql, book, itemId);
-    return sourced && payoutItemFlow(payoutItemInput(book, sourced));
+    return sourced && wakePayoutItem(book, sourced);
   }
   const caseId = caseOfReference(reference);
   if (caseId !== null) {
     const reviewed = await findReviewCase(sql, book, caseId);
-    return reviewed && reviewCaseFlow(reviewCaseInput(book, reviewed), 'news');
+    return reviewed && wakeReviewCase(book, reviewed);
   }
   return null;
 }

@@ -1,22 +1,20 @@
 // Refunds (contract, section 4.8): of a settled payment, in whole or in parts, to a bank or to the wallet that paid.
 import { z } from 'zod';
-import { ApiError, notFound } from '../../errors.ts';
+import { Turns } from '../../concurrency/keyedMutex.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
-import type { Movement } from '../../ledger/journal.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
-import { refundInput } from '../../movements/flowInputs.ts';
-import { holdRefund, refundToWallet } from '../../movements/refunds.ts';
 import { isSameName } from '../../rail/accountNames.ts';
-import { findPayers, type Payer } from '../../records/inboundCredits.ts';
-import type { Payment } from '../../records/payments.ts';
-import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../records/refunds.ts';
-import { Turns } from '../../turns.ts';
-import { toOutbox } from '../../workflows/flows.ts';
+import { findPayers, type Payer } from '../../resources/inboundCredits/queries.ts';
+import type { Payment } from '../../resources/payments/queries.ts';
+import { startRefund } from '../../resources/refunds/flow.ts';
+import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts';
+import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
-import { refundFlow } from '../../workflows/refund/messages.ts';
-import { byCreation, listRoute } from '../listRoute.ts';
-import { requireRail, resolveBankAccount } from '../rail.ts';
-import { throwRefusal } from '../refusals.ts';
+import { requireRail, resolveBankAccount } from '../bankLookup.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { throwRefusal } from '../postOutcome.ts';
 import { type Call, type Route, route, type Single } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, createdFilters, optional, text } from '../schemas.ts';
 import { refundView } from '../views.ts';
@@ -170,7 +168,7 @@ function draft(id: Uuid, payment: Payment, body: CreateBody, destination: Destin
 
 function movementOf(book: Book, payment: Payment, refund: Refund, destination: Destination): Movement {
   if (destination.kind === 'wallet') return refundToWallet(book, payment, refund, destination.walletId);
-  return { ...holdRefund(book, payment, refund), outbox: [toOutbox(refundFlow(refundInput(book, refund)))] };
+  return { ...holdRefund(book, payment, refund), outbox: [startRefund(book, refund)] };
 }
 
 const read = route({

@@ -1,10 +1,10 @@
 // Simulations: what an integrator makes the sandbox bank do (docs/sandbox.md). They exist on the test host only.
 import { z } from 'zod';
-import { ApiError, notFound } from '../../errors.ts';
 import { CURRENCY } from '../../money.ts';
 import { isBankCode } from '../../rail/sandbox/banks.ts';
 import { BEHAVIOURS, OUTCOMES } from '../../rail/sandbox/destinations.ts';
 import { newSessionId, type SandboxTransferRecord } from '../../rail/sandbox/transfers.ts';
+import { ApiError, notFound } from '../errors.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, optional, parse, text } from '../schemas.ts';
 

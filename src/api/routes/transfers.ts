@@ -1,13 +1,13 @@
 // Transfers between two wallets (contract, section 4.5). One statement moves the money and writes everything that goes
 // with it; nothing is read before it, because the books themselves say why they refuse.
 import { z } from 'zod';
-import { ApiError, notFound } from '../../errors.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import { transferFee } from '../../ledger/fees.ts';
-import { transferMovement } from '../../movements/transfers.ts';
-import { findTransfer, listTransfers, type Transfer } from '../../records/transfers.ts';
-import { byCreation, listRoute } from '../listRoute.ts';
-import { postNew } from '../refusals.ts';
+import { transferMovement } from '../../resources/transfers/movements.ts';
+import { findTransfer, listTransfers, type Transfer } from '../../resources/transfers/queries.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { postNew } from '../postOutcome.ts';
 import { type Route, route } from '../route.ts';
 import { amount, createdFilters, id, optional, text } from '../schemas.ts';
 import { transferView } from '../views.ts';

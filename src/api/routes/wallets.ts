@@ -1,11 +1,9 @@
 // Wallets (contract, section 4.4): create, list, read, KYC, balance, deposit account and statement.
 import { z } from 'zod';
-import { violatedUnique } from '../../database.ts';
-import { ApiError, notFound } from '../../errors.ts';
+import { violatedUnique } from '../../database/errors.ts';
 import { newUuid, parseId, publicId } from '../../ids.ts';
 import { RailRefused, RailUnavailable } from '../../rail/port.ts';
-import { listCredits } from '../../records/inboundCredits.ts';
-import { findAccountOf, openDepositAccount } from '../../records/virtualAccounts.ts';
+import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import {
   balanceAt,
   findWallet,
@@ -15,10 +13,12 @@ import {
   listWallets,
   recordKyc,
   type Wallet,
-} from '../../records/wallets.ts';
+} from '../../resources/wallets/queries.ts';
+import { findAccountOf, openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
+import { railFault, requireRail } from '../bankLookup.ts';
 import { COUNTRY_CODES } from '../countries.ts';
-import { byCreation, listRoute } from '../listRoute.ts';
-import { railFault, requireRail } from '../rail.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { calendarDate, createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
 import { balanceView, creditView, statementLineView, virtualAccountView, walletView } from '../views.ts';

@@ -1,9 +1,9 @@
 // Webhook endpoints (docs/webhooks.md): where an organisation wants its events. A secret is shown once, when it is made.
 import { z } from 'zod';
-import { ApiError, notFound } from '../../errors.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { EVENT_TYPES, insertTestEvent, TEST_EVENT_TYPE } from '../../records/events.ts';
+import { EVENT_TYPES, insertTestEvent, TEST_EVENT_TYPE } from '../../resources/events.ts';
+import { destinationProblem, destinationRules } from '../../webhooks/destination.ts';
 import {
   deleteWebhookEndpoint,
   findWebhookEndpoint,
@@ -13,13 +13,13 @@ import {
   updateWebhookEndpoint,
   WEBHOOK_ENDPOINTS_MAX,
   type WebhookEndpoint,
-} from '../../records/webhookEndpoints.ts';
-import { destinationProblem, destinationRules } from '../../webhooks/destination.ts';
+} from '../../webhooks/endpoints.ts';
 import { newWebhookSecret, ROTATION_OVERLAP_MS } from '../../webhooks/signature.ts';
-import { byCreation, listRoute } from '../listRoute.ts';
+import type { Services } from '../dependencies.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, optional, optionalOr, text } from '../schemas.ts';
-import type { Services } from '../services.ts';
 import { eventView, webhookEndpointView } from '../views.ts';
 
 const url = text(2048).refine((value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value), {

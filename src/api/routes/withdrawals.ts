@@ -1,17 +1,15 @@
 // Withdrawals (contract, section 4.6): accepted here, with the money held in transit; the rest is the flow's work.
 import { z } from 'zod';
-import { ApiError, notFound } from '../../errors.ts';
 import { newUuid, parseId } from '../../ids.ts';
 import { bankTransferFee } from '../../ledger/fees.ts';
-import { withdrawalInput } from '../../movements/flowInputs.ts';
-import { holdWithdrawal } from '../../movements/withdrawals.ts';
 import { isSameName } from '../../rail/accountNames.ts';
-import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../records/withdrawals.ts';
-import { toOutbox } from '../../workflows/flows.ts';
-import { withdrawalFlow } from '../../workflows/withdrawal/messages.ts';
-import { byCreation, listRoute } from '../listRoute.ts';
-import { requireRail, resolveBankAccount } from '../rail.ts';
-import { postNew } from '../refusals.ts';
+import { startWithdrawal } from '../../resources/withdrawals/flow.ts';
+import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
+import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
+import { requireRail, resolveBankAccount } from '../bankLookup.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { postNew } from '../postOutcome.ts';
 import { type Route, route } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, createdFilters, optional, text, walletIdFilter } from '../schemas.ts';
 import { withdrawalView } from '../views.ts';
@@ -66,7 +64,7 @@ const create = route({
       book,
       transaction: holdWithdrawal(row),
       rows: { withdrawals: [row] },
-      outbox: [toOutbox(withdrawalFlow(withdrawalInput(book, row)))],
+      outbox: [startWithdrawal(book, row)],
       outcome: outcome(result),
     });
     return result;

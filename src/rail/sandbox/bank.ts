@@ -1,7 +1,8 @@
 // The sandbox bank: keeps its own books in its own schema, answers late, and reports by signed callbacks. It stands in
 // for a real bank, so it knows nothing of wallets or payments.
+
+import type { LeaseLoop } from '../../concurrency/pollingLoop.ts';
 import type { Uuid } from '../../ids.ts';
-import type { LeaseLoop } from '../../leaseLoop.ts';
 import type { Kobo } from '../../money.ts';
 import type { StatementLine, StatementPage } from '../port.ts';
 import { type CallbackOptions, createCallbackLoop, creditCallback } from './callbacks.ts';

@@ -1,10 +1,11 @@
 // How the sandbox bank tells its customer what happened: rows that are written in the statement that makes it happen,
 // and a loop that sends them, signed, until the customer answers 2xx.
-import type { Sql } from '../../database.ts';
+
+import { LeaseLoop } from '../../concurrency/pollingLoop.ts';
+import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
-import { LeaseLoop } from '../../leaseLoop.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 export const SIGNATURE_HEADER = 'sandbox-signature';
 

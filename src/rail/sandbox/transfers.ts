@@ -2,11 +2,11 @@
 // where they stand. Each step is one statement, with the callback about it, so that it happens once or not at all.
 import { randomInt } from 'node:crypto';
 import type postgres from 'postgres';
-import type { Sql } from '../../database.ts';
+import { LeaseLoop } from '../../concurrency/pollingLoop.ts';
+import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
-import { LeaseLoop } from '../../leaseLoop.ts';
-import type { Log } from '../../log.ts';
 import type { Kobo } from '../../money.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { SANDBOX_BANK } from './banks.ts';
 import { creditCallback, transferCallback } from './callbacks.ts';
 import {

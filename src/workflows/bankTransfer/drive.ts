@@ -14,18 +14,14 @@ import { checkPauseMs, decideStep, type TransferState, type TransferStep } from 
 import {
   type BankTransferInput,
   type OperatorDecision,
-  type Patience,
   railReported,
+  type TransferActivity,
+  type TransferDecisionActivity,
   type TransferProgress,
 } from './messages.ts';
 
-/** The steps, as activities. Each reads the books, asks the rail, and posts what its answer means. */
-export type BankTransferSteps<Input> = Record<
-  TransferStep,
-  (input: Input, patience?: Patience) => Promise<TransferProgress>
-> & {
-  /** Posts what operators decided, unless the rail's word came first. */
-  decide: (input: Input, decision: OperatorDecision) => Promise<TransferProgress>;
+export type BankTransferSteps<Input> = Record<TransferStep, TransferActivity<Input>> & {
+  decide: TransferDecisionActivity<Input>;
 };
 
 export async function driveBankTransfer<Input extends BankTransferInput>(

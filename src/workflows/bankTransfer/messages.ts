@@ -41,3 +41,9 @@ export interface OperatorDecision {
   outcome: 'complete' | 'fail';
   reason: string;
 }
+
+/** A step, as an activity. It reads the books, asks the rail, and posts what its answer means. */
+export type TransferActivity<Input> = (input: Input, patience?: Patience) => Promise<TransferProgress>;
+
+/** Posts what operators decided, unless the rail's word came first. */
+export type TransferDecisionActivity<Input> = (input: Input, decision: OperatorDecision) => Promise<TransferProgress>;

@@ -2,7 +2,7 @@
 //
 //   1. Forget idempotency keys and webhook attempts that nobody needs any more.   Undo: none is possible.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { Forgotten, HousekeepingActivities } from '../../activities/housekeeping.ts';
+import type { Forgotten, HousekeepingActivities } from './messages.ts';
 
 const { forgetOldRows } = proxyActivities<HousekeepingActivities>({
   startToCloseTimeout: '1 hour',

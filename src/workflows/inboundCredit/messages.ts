@@ -1,6 +1,6 @@
 // The messages of the flow that places money which came to a wallet's deposit account, or to nobody's account.
 import type { Kobo } from '../../money.ts';
-import type { FlowMessage, FlowScope } from '../flows.ts';
+import type { FlowScope } from '../flows.ts';
 import type { Undone } from '../railWait/decide.ts';
 
 export interface InboundCreditInput extends FlowScope {
@@ -19,12 +19,9 @@ export interface InboundCreditResult {
   status: string;
 }
 
-export function inboundCreditFlow(input: InboundCreditInput): FlowMessage {
-  return {
-    workflow: 'inboundCredit',
-    id: input.inboundCreditId,
-    summary: `Credit of ${input.amount} kobo ${input.walletId === undefined ? 'to an unknown account' : `to ${input.walletId}`}`,
-    state: 'received',
-    input,
-  };
+export interface InboundCreditActivities {
+  /** Confirms the credit with the rail and posts it where it belongs. */
+  placeCredit: (input: InboundCreditInput) => Promise<InboundCreditProgress>;
+  /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
+  setDepositAside: (input: InboundCreditInput) => Promise<InboundCreditProgress>;
 }

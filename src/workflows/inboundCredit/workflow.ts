@@ -5,13 +5,12 @@
 //      set aside: nothing is posted, and a review case is opened.
 //   3. Where the ledger refuses both: park.
 import { condition, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { InboundCreditActivities } from '../../activities/inboundCredits.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { describeWaits } from '../railWait/details.ts';
 import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
-import type { InboundCreditInput, InboundCreditResult } from './messages.ts';
+import type { InboundCreditActivities, InboundCreditInput, InboundCreditResult } from './messages.ts';
 
 const { placeCredit, setDepositAside, recordAct } = proxyActivities<InboundCreditActivities & AttentionActivities>(
   MONEY_ACTIVITY,

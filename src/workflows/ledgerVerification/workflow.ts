@@ -3,7 +3,7 @@
 //   1. Verify on one snapshot.   Undo: none, it only reads. Findings fail this flow with LEDGER_BROKEN, so that they stand
 //      red in the Temporal UI; an outage does not.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { LedgerVerificationActivities, Verified } from '../../activities/ledgerVerification.ts';
+import type { LedgerVerificationActivities, Verified } from './messages.ts';
 
 const { verifyBooks } = proxyActivities<LedgerVerificationActivities>({
   startToCloseTimeout: '12 hours',

@@ -1,7 +1,7 @@
 // The payment flow's messages: its input, the signals that the rail's callback and a paying wallet give it, its result.
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
-import type { FlowMessage, FlowScope } from '../flows.ts';
+import type { FlowScope } from '../flows.ts';
 import type { Undone } from '../railWait/decide.ts';
 
 export interface PaymentInput extends FlowScope {
@@ -40,20 +40,13 @@ export const unplacedCredits = defineQuery<string[]>('unplacedCredits');
 
 export const paid = defineSignal<[PaymentPaid]>('paid');
 
-/** Starts the flow of a payment; with a credit it also wakes one that runs. */
-export function paymentFlow(input: PaymentInput, credit?: CreditReceived): FlowMessage {
-  return {
-    workflow: 'payment',
-    id: input.paymentId,
-    summary: `Payment of ${input.amount} kobo into ${input.walletId}`,
-    state: 'pending',
-    input,
-    ...(credit && { signal: { name: creditReceived.name, payload: credit } }),
-  };
-}
-
-/** Ends the flow of a payment that a wallet has paid. */
-export function paidPayment(input: PaymentInput, amountReceived: Kobo): FlowMessage {
-  const payload: PaymentPaid = { amountReceived };
-  return { ...paymentFlow(input), signal: { name: paid.name, payload } };
+export interface PaymentActivities {
+  /** Confirms a credit with the rail and posts it: held, settled, or into suspense with a review case. */
+  applyCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
+  /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
+  setCreditAside: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
+  /** Ends a payment whose window closed. What was received so far goes to review. */
+  expirePayment: (input: PaymentInput) => Promise<PaymentProgress>;
+  /** Closes the account of a payment that has ended, where the rail did not answer when it ended. */
+  closePaymentAccount: (input: PaymentInput) => Promise<PaymentProgress>;
 }

@@ -10,7 +10,6 @@
 // A `virtual_wallet` payment is settled in the API, by the wallet that pays it: `paid` ends its flow, and nothing is left
 // to do.
 import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
-import type { PaymentActivities } from '../../activities/payments.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { createRailWaits } from '../railWait/waits.ts';
@@ -19,6 +18,7 @@ import { decideNext, type PaymentStep } from './decide.ts';
 import { describePayment } from './details.ts';
 import {
   creditReceived,
+  type PaymentActivities,
   type PaymentInput,
   type PaymentProgress,
   type PaymentResult,

@@ -1,6 +1,6 @@
 // The messages of the payout flow and of the page flows below it.
 import type { Kobo } from '../../money.ts';
-import type { FlowMessage, FlowScope } from '../flows.ts';
+import type { FlowScope } from '../flows.ts';
 import type { Page, PayoutState } from './decide.ts';
 
 export interface PayoutInput extends FlowScope {
@@ -35,14 +35,9 @@ export interface PayoutResult {
   status: PayoutState;
 }
 
-/** Starts the flow of a payout, on the payouts' own queue. */
-export function payoutFlow(input: PayoutInput): FlowMessage {
-  return {
-    workflow: 'payout',
-    id: input.payoutId,
-    summary: `Payout of ${input.amount} kobo in ${input.itemCount} items from ${input.walletId}`,
-    state: 'processing',
-    queue: 'payouts',
-    input,
-  };
+export interface PayoutActivities {
+  /** The items of a page that have not ended. */
+  listPayoutItems: (input: PayoutPageInput) => Promise<OpenItem[]>;
+  /** Tells what the items have become, when that is news: the status changes and an event is written. */
+  rollUpPayout: (input: Pick<PayoutInput, 'payoutId' | 'organisationId' | 'environment'>) => Promise<PayoutProgress>;
 }

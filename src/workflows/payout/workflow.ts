@@ -12,14 +12,13 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { PayoutActivities } from '../../activities/payouts.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { payoutItemSummary } from '../payoutItem/messages.ts';
 import { payoutItem } from '../payoutItem/workflow.ts';
 import { childOptions, slideOver, untilEnded } from './children.ts';
 import { type Page, pagesOf, roundPauseMs } from './decide.ts';
-import type { OpenItem, PayoutInput, PayoutPageInput, PayoutResult } from './messages.ts';
+import type { OpenItem, PayoutActivities, PayoutInput, PayoutPageInput, PayoutResult } from './messages.ts';
 
 const { listPayoutItems, rollUpPayout, recordAct } = proxyActivities<PayoutActivities & AttentionActivities>(
   MONEY_ACTIVITY,

@@ -1,6 +1,5 @@
 // The messages of the flow of one payout item.
-import { type BankTransferInput, railReported } from '../bankTransfer/messages.ts';
-import type { FlowMessage } from '../flows.ts';
+import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
 
 export interface PayoutItemInput extends BankTransferInput {
   payoutId: string;
@@ -16,15 +15,10 @@ export function payoutItemSummary(input: PayoutItemInput): string {
   return `Payout item of ${input.amount} kobo from ${input.walletId}`;
 }
 
-/** Wakes the flow of an item because the rail has news of it, or follows up on one that ended. Its payout starts it. */
-export function payoutItemFlow(input: PayoutItemInput): FlowMessage {
-  return {
-    workflow: 'payoutItem',
-    id: input.transferId,
-    summary: payoutItemSummary(input),
-    state: 'processing',
-    queue: 'payouts',
-    input,
-    signal: { name: railReported.name, payload: null },
-  };
+export interface PayoutItemActivities {
+  sendPayoutItem: TransferActivity<PayoutItemInput>;
+  checkPayoutItem: TransferActivity<PayoutItemInput>;
+  giveUpPayoutItem: TransferActivity<PayoutItemInput>;
+  /** An item may be decided that never left the reserve: then that is where its money comes from. */
+  decidePayoutItem: TransferDecisionActivity<PayoutItemInput>;
 }

@@ -4,15 +4,15 @@
 //      enquiry.   Undo of both: amount and fee go back to the wallet when it cannot be sent, failed or came back.
 //   2. Without a payout flow that waits for it (the bank returned an item that had ended), roll the payout up again.
 import { proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { PayoutActivities } from '../../activities/payouts.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { railReported } from '../bankTransfer/messages.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
-import type { PayoutItemInput, PayoutItemResult } from './messages.ts';
+import type { PayoutActivities } from '../payout/messages.ts';
+import type { PayoutItemActivities, PayoutItemInput, PayoutItemResult } from './messages.ts';
 
 const { sendPayoutItem, checkPayoutItem, giveUpPayoutItem, decidePayoutItem, rollUpPayout, recordAct } =
-  proxyActivities<PayoutActivities & AttentionActivities>(MONEY_ACTIVITY);
+  proxyActivities<PayoutItemActivities & Pick<PayoutActivities, 'rollUpPayout'> & AttentionActivities>(MONEY_ACTIVITY);
 
 const STEPS = { send: sendPayoutItem, check: checkPayoutItem, give_up: giveUpPayoutItem, decide: decidePayoutItem };
 

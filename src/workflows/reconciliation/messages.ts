@@ -13,3 +13,8 @@ export interface Reconciled {
   /** Breaks that no earlier run had found: each has a new review case. */
   opened: number;
 }
+
+export interface ReconciliationActivities {
+  /** Every book that has a rail. A repeat after a lost answer keeps one more report, which misleads nobody. */
+  reconcileBooks: (input: ReconciliationInput) => Promise<Reconciled>;
+}

@@ -4,9 +4,8 @@
 //      Undo: none, it repairs nothing.
 //      Breaks show as Attention `reconciliation_breaks` on this flow, which ends all the same.
 import { proxyActivities, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import type { ReconciliationActivities } from '../../activities/reconciliation.ts';
 import { ATTENTION } from '../searchAttributes.ts';
-import type { Reconciled, ReconciliationInput } from './messages.ts';
+import type { Reconciled, ReconciliationActivities, ReconciliationInput } from './messages.ts';
 
 const { reconcileBooks } = proxyActivities<ReconciliationActivities>({
   startToCloseTimeout: '6 hours',

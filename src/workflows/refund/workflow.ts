@@ -2,11 +2,10 @@
 //
 //   1. Drive the bank transfer to its end.   Undo of the hold: the money goes back when it failed or came back.
 import { proxyActivities } from '@temporalio/workflow';
-import type { RefundActivities } from '../../activities/refunds.ts';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
-import type { RefundInput, RefundResult } from './messages.ts';
+import type { RefundActivities, RefundInput, RefundResult } from './messages.ts';
 
 const { sendRefund, checkRefund, giveUpRefund, decideRefund, recordAct } = proxyActivities<
   RefundActivities & AttentionActivities

@@ -2,8 +2,7 @@
 // for one to say that it is put right, or a credit that the rail did not confirm waits for one to say what became of it.
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
-import { type BankTransferInput, railReported } from '../bankTransfer/messages.ts';
-import type { FlowMessage } from '../flows.ts';
+import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
 
 export interface ReviewCaseInput extends BankTransferInput {
   reason: string;
@@ -67,14 +66,13 @@ export interface ReviewAnswer {
 
 export const decide = defineUpdate<ReviewAnswer, [ReviewDecision]>('decide');
 
-/** Starts the flow of a case; with news, of its transfer or its break, it also wakes one that waits. */
-export function reviewCaseFlow(input: ReviewCaseInput, news?: 'news'): FlowMessage {
-  return {
-    workflow: 'reviewCase',
-    id: input.transferId,
-    summary: `Review of ${input.amount} kobo: ${input.reason}`,
-    state: 'open',
-    input,
-    ...(news && { signal: { name: railReported.name, payload: null } }),
-  };
+export interface ReviewCaseActivities {
+  /** Where the case stands in the books, and the break behind it if it is one. */
+  readReviewCase: (input: ReviewCaseInput) => Promise<ReviewCaseStanding>;
+  /** Posts an operator's decision and audits it; or says why it cannot be, and the case stays open. */
+  applyDecision: (input: ReviewCaseInput, decision: ReviewDecision) => Promise<ReviewAnswer>;
+  sendReturn: TransferActivity<ReviewCaseInput>;
+  checkReturn: TransferActivity<ReviewCaseInput>;
+  giveUpReturn: TransferActivity<ReviewCaseInput>;
+  decideReturn: TransferDecisionActivity<ReviewCaseInput>;
 }

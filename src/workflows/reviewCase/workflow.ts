@@ -6,7 +6,6 @@
 //   3. Send back: drive the bank transfer to its end.       Undo: back to suspense when it failed, and the case is open again.
 //   4. A reconciliation break is settled: nothing is posted, and the case ends.
 import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
-import type { ReviewCaseActivities } from '../../activities/reviewCases.ts';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { railReported } from '../bankTransfer/messages.ts';
@@ -14,7 +13,13 @@ import { MONEY_ACTIVITY } from '../options.ts';
 import { showAttention, showState } from '../state.ts';
 import { attentionOf, refuseDecision } from './decide.ts';
 import { describeCase } from './details.ts';
-import { decide, type ReviewCaseInput, type ReviewCaseResult, type ReviewCaseStanding } from './messages.ts';
+import {
+  decide,
+  type ReviewCaseActivities,
+  type ReviewCaseInput,
+  type ReviewCaseResult,
+  type ReviewCaseStanding,
+} from './messages.ts';
 
 const { readReviewCase, applyDecision, sendReturn, checkReturn, giveUpReturn, decideReturn, recordAct } =
   proxyActivities<ReviewCaseActivities & AttentionActivities>(MONEY_ACTIVITY);

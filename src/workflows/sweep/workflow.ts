@@ -3,7 +3,7 @@
 //   1. Find accepted resources without a flow and start their flows again.   Undo: none; a start that was not needed
 //      meets an open flow, or one that finds its work done.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { SweepActivities, Swept } from '../../activities/sweep.ts';
+import type { SweepActivities, Swept } from './messages.ts';
 
 const { startMissingFlows } = proxyActivities<SweepActivities>({
   // It pages through everything that is open; a worker that died with it is noticed by the heartbeat.

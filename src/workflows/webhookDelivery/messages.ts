@@ -1,7 +1,8 @@
 // The messages of the flow that delivers one event to one endpoint after its first attempt.
 import { defineSignal } from '@temporalio/workflow';
-import type { DeliveryFailure } from '../../records/webhookDeliveries.ts';
-import type { FlowMessage, FlowScope } from '../flows.ts';
+import type { FlowScope } from '../flows.ts';
+
+export type DeliveryFailure = 'retries_spent' | 'endpoint_disabled' | 'endpoint_deleted';
 
 export interface WebhookDeliveryInput extends FlowScope {
   eventId: string;
@@ -19,21 +20,9 @@ export interface WebhookDeliveryResult {
 /** A redelivery was asked for, or the endpoint was closed. It says no more than that: the flow reads the delivery's row. */
 export const deliveryChanged = defineSignal('deliveryChanged');
 
-export const deliveryFlowId = ({ eventId, endpointId }: Pick<WebhookDeliveryInput, 'eventId' | 'endpointId'>): string =>
-  `${eventId}/${endpointId}`;
-
-/**
- * One flow a delivery: its id names the event and the endpoint. After it ended, a redelivery may need it again; with
- * news it wakes one that runs.
- */
-export function webhookDeliveryFlow(input: WebhookDeliveryInput, news?: 'news'): FlowMessage {
-  return {
-    workflow: 'webhookDelivery',
-    id: deliveryFlowId(input),
-    summary: `${input.eventType} ${input.eventId} to ${input.endpointId}`,
-    state: 'retrying',
-    input,
-    again: true, // after a redelivery was asked for
-    ...(news && { signal: { name: deliveryChanged.name, payload: null } }),
-  };
+export interface WebhookActivities {
+  /** Makes the attempt that is due, or says how the delivery has ended. */
+  deliverWebhook: (input: WebhookDeliveryInput) => Promise<WebhookDeliveryResult>;
+  /** An operator has a delivery that was given up tried anew, by the whole schedule. */
+  reopenDelivery: (input: WebhookDeliveryInput) => Promise<void>;
 }

@@ -17,10 +17,14 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { WebhookActivities } from '../../activities/webhooks.ts';
 import { type AttentionActivities, createAttention, type ParkedView } from '../attention/park.ts';
 import { showState } from '../state.ts';
-import { deliveryChanged, type WebhookDeliveryInput, type WebhookDeliveryResult } from './messages.ts';
+import {
+  deliveryChanged,
+  type WebhookActivities,
+  type WebhookDeliveryInput,
+  type WebhookDeliveryResult,
+} from './messages.ts';
 
 const { deliverWebhook, reopenDelivery, recordAct } = proxyActivities<WebhookActivities & AttentionActivities>({
   // One attempt takes ten seconds at most; the rest is for the database.

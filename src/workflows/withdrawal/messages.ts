@@ -1,7 +1,5 @@
 // The withdrawal flow's messages.
-
-import { type BankTransferInput, railReported } from '../bankTransfer/messages.ts';
-import type { FlowMessage } from '../flows.ts';
+import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
 
 export interface WithdrawalInput extends BankTransferInput {
   walletId: string;
@@ -11,14 +9,9 @@ export interface WithdrawalResult {
   status: string;
 }
 
-/** Starts the flow of a withdrawal; with news it also wakes one that runs, or follows up on one that ended. */
-export function withdrawalFlow(input: WithdrawalInput, news?: 'news'): FlowMessage {
-  return {
-    workflow: 'withdrawal',
-    id: input.transferId,
-    summary: `Withdrawal of ${input.amount} kobo from ${input.walletId}`,
-    state: 'processing',
-    input,
-    ...(news && { signal: { name: railReported.name, payload: null } }),
-  };
+export interface WithdrawalActivities {
+  sendWithdrawal: TransferActivity<WithdrawalInput>;
+  checkWithdrawal: TransferActivity<WithdrawalInput>;
+  giveUpWithdrawal: TransferActivity<WithdrawalInput>;
+  decideWithdrawal: TransferDecisionActivity<WithdrawalInput>;
 }

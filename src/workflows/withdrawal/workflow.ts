@@ -2,11 +2,10 @@
 //
 //   1. Drive the bank transfer to its end.   Undo of the hold: amount and fee go back when it failed or came back.
 import { proxyActivities } from '@temporalio/workflow';
-import type { WithdrawalActivities } from '../../activities/withdrawals.ts';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
-import type { WithdrawalInput, WithdrawalResult } from './messages.ts';
+import type { WithdrawalActivities, WithdrawalInput, WithdrawalResult } from './messages.ts';
 
 const { sendWithdrawal, checkWithdrawal, giveUpWithdrawal, decideWithdrawal, recordAct } = proxyActivities<
   WithdrawalActivities & AttentionActivities

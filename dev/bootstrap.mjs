@@ -1,0 +1,132 @@
+// Runs before every npm command, on whatever Node the machine has: installs the dependencies (Node 24 among them) when
+// they are missing or not those of package-lock.json. Plain JavaScript, because nothing is installed yet when it runs.
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { takeTurn } from './lockFile.mjs';
+
+const nodeMajorMin = 18;
+// npm 9 is the first that leaves registry hosts out of package-lock.json and still installs from it.
+const npmMajorMin = 9;
+
+/**
+ * What `npm ci` would change: the first package of the lock file that is missing or of another version, or undefined
+ * when everything is there. Compared by content, since a checkout gives the lock file a new time without changing it.
+ * @param {string} root
+ * @returns {string | undefined}
+ */
+export function reasonToInstall(root) {
+  const installedLock = path.join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(installedLock)) return 'the dependencies are not installed yet';
+  const { packages: wanted } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8'));
+  const { packages: installed } = JSON.parse(readFileSync(installedLock, 'utf8'));
+  for (const [where, entry] of Object.entries(wanted)) {
+    if (where === '') continue;
+    const found = installed[where];
+    // npm leaves out what is made for another system.
+    if (found === undefined && entry.optional) continue;
+    if (found === undefined) return `${where} is missing`;
+    if (found.version !== entry.version) return `${where} is ${found.version}, package-lock.json says ${entry.version}`;
+  }
+  if (!existsSync(path.join(root, 'node_modules', 'node', 'bin', 'node'))) return 'Node 24 is missing';
+  return undefined;
+}
+
+/**
+ * Why this machine cannot install, or undefined.
+ * @param {string} nodeVersion
+ * @param {string | undefined} npmUserAgent what npm says of itself to its scripts, such as `npm/11.5.0 node/v20.20.2 …`
+ * @returns {string | undefined}
+ */
+export function reasonNotToInstall(nodeVersion, npmUserAgent) {
+  if (Number.parseInt(nodeVersion, 10) < nodeMajorMin) {
+    return `Node ${nodeMajorMin} or newer is needed to install (the service itself then runs on its own Node 24); this is Node ${nodeVersion}.`;
+  }
+  const npm = /\bnpm\/(\d+)\S*/.exec(npmUserAgent ?? '');
+  if (npm?.[1] !== undefined && Number(npm[1]) < npmMajorMin) {
+    return `npm ${npmMajorMin} or newer is needed; this is ${npm[0].replace('/', ' ')}. \`npm install --global npm@${npmMajorMin}\` brings one.`;
+  }
+  return undefined;
+}
+
+/**
+ * PATH without this project's own node_modules/.bin: npm must not run on the Node that it is about to replace.
+ * @param {string} root
+ */
+function pathOutside(root) {
+  const own = path.join(root, 'node_modules');
+  const parts = (process.env.PATH ?? '').split(path.delimiter);
+  return parts.filter((part) => !part.startsWith(own)).join(path.delimiter);
+}
+
+/**
+ * @param {string} root
+ * @returns {Promise<void>}
+ */
+function install(root) {
+  return new Promise((resolve, reject) => {
+    const started = Date.now();
+    const env = { ...process.env, PATH: pathOutside(root) };
+    const { npm_node_execpath: npmNode, npm_execpath: npm } = process.env;
+    const flags = ['ci', '--loglevel=warn'];
+    const child =
+      npmNode && npm?.endsWith('npm-cli.js') && !npmNode.startsWith(path.join(root, 'node_modules'))
+        ? spawn(npmNode, [npm, ...flags], { cwd: root, env, stdio: 'inherit' })
+        : spawn('npm', flags, { cwd: root, env, stdio: 'inherit' });
+    // Told to end, we take it along: Ctrl-C reaches it by itself, a signal meant for us alone does not.
+    process.once('exit', () => child.kill('SIGTERM'));
+    // npm shows its progress on a terminal only, and a first install takes a minute: say that it goes on.
+    const progress = setInterval(() => {
+      if (process.stdout.isTTY) return;
+      console.log(`  still installing, ${Math.round((Date.now() - started) / 1000)} s so far`);
+    }, 10_000);
+    child.on('error', (error) => {
+      clearInterval(progress);
+      reject(error);
+    });
+    child.on('exit', (code, signal) => {
+      clearInterval(progress);
+      if (code === 0) resolve();
+      else reject(new Error(signal ? `npm ci ended by ${signal}` : `npm ci ended with code ${code}`));
+    });
+  });
+}
+
+/** @param {string} root */
+async function main(root) {
+  if (reasonToInstall(root) === undefined) return;
+  const refusal = reasonNotToInstall(process.versions.node, process.env.npm_config_user_agent);
+  if (refusal) throw new Error(refusal);
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
+  }
+  // `npm start` and `npm test`, run side by side on a fresh clone, must not install into the same folder at once.
+  const giveBack = await takeTurn(path.join(root, '.cache', 'install.lock'), () => {
+    console.log('Another command is installing the dependencies; waiting for it.');
+  });
+  try {
+    const reason = reasonToInstall(root);
+    if (reason === undefined) return;
+    console.log(`Installing dependencies (${reason}); this takes about a minute …`);
+    await install(root);
+    const remaining = reasonToInstall(root);
+    if (remaining) {
+      throw new Error(
+        `npm ci ended well, yet ${remaining}. If install scripts are switched off (npm config get ignore-scripts), allow them: \`npm rebuild node\`.`,
+      );
+    }
+    console.log('Dependencies installed.');
+  } finally {
+    giveBack();
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  main(fileURLToPath(new URL('..', import.meta.url))).catch((error) => {
+    console.error(`Cannot install the dependencies: ${error.message}`);
+    console.error('Check that a package registry can be reached (npm ping), then run the same command again.');
+    process.exitCode = 1;
+  });
+}

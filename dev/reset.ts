@@ -1,0 +1,20 @@
+// `npm run reset`: forgets everything the quick start keeps (wallets, flows, keys), so that the next start begins anew.
+import { existsSync, rmSync } from 'node:fs';
+import { homeFolder } from '../src/cli/settings.ts';
+import { removePostgresFolder } from './postgres.ts';
+import { Home } from './stateFolder.ts';
+
+const home = new Home(homeFolder());
+const occupant = home.occupant();
+if (occupant !== undefined) {
+  console.error(
+    `Manilla runs here (process ${occupant.pid}). Stop it first: Ctrl-C in its terminal, or \`kill ${occupant.pid}\`.`,
+  );
+  process.exitCode = 1;
+} else if (existsSync(home.folder)) {
+  removePostgresFolder(home.path('postgres'));
+  rmSync(home.folder, { recursive: true, force: true });
+  console.log(`Forgot everything in ${home.folder}. The next \`npm start\` begins anew.`);
+} else {
+  console.log(`There is nothing to forget: ${home.folder} does not exist.`);
+}

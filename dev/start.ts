@@ -1,0 +1,423 @@
+// `npm start`: Postgres, Temporal, API and worker on this machine, with a demo organisation and its keys, until Ctrl-C.
+// Read `main` for the order of things.
+import { execFile } from 'node:child_process';
+import { lookup } from 'node:dns/promises';
+import { mkdirSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { SCOPES } from '../src/api/route.ts';
+import { homeFolder } from '../src/cli/settings.ts';
+import { migrate } from '../src/database/migrate.ts';
+import { isRunning } from './lockFile.mjs';
+import { choosePorts, sayMoved, startOnPorts, type WantedPort, type WantedPorts } from './ports.ts';
+import { postgresAnswers, startPostgres } from './postgres.ts';
+import { endProcess, npmAbove } from './processes.ts';
+import { type DemoOrganisation, Home, type Occupant, type Quickstart } from './stateFolder.ts';
+import { type Part, Parts } from './supervisor.ts';
+import { checkTemporal, DEFAULT_NAMESPACE, startTemporal, workerPolls } from './temporal.ts';
+import { findTemporal } from './temporalInstall.ts';
+import { watchTemporal } from './temporalWatch.ts';
+
+/** Not 5432: a Postgres of the user's own is often there. */
+const POSTGRES_PORT = 54_329;
+const TEMPORAL_PORT = 7_233;
+const TEMPORAL_UI_PORT = 8_233;
+const SANDBOX_PORT = 8_080;
+const LIVE_PORT = 8_081;
+
+const PARENT_CHECK_MS = 500;
+
+/** How long flows may wait for a Temporal that does not answer before it is started again. */
+const TEMPORAL_STALL_SECONDS = 30;
+
+const run = promisify(execFile);
+const environment = process.env;
+const say = (line: string) => console.log(line);
+
+const home = new Home(homeFolder());
+let parts: Parts | undefined;
+let watch: ReturnType<typeof watchTemporal> | undefined;
+let ending: Promise<void> | undefined;
+
+async function main(): Promise<void> {
+  const startedAt = Date.now();
+  const stallSeconds = secondsSetting('TEMPORAL_STALL_SECONDS', TEMPORAL_STALL_SECONDS);
+  const servers = wantedOfServers();
+  const { api: apiPorts, worker: workerPorts } = await wantedOfApplications();
+  const attempt = home.occupy();
+  if (!attempt.occupied) {
+    say(alreadyRunning(attempt.by));
+    process.exitCode = 1;
+    return;
+  }
+  endWhenTold();
+  await endLeftOver(attempt.left);
+  home.removeQuickstart();
+  say('Starting Postgres and Temporal …');
+  parts = new Parts({
+    logFolder: home.path('logs'),
+    say,
+    onChange: (running) => home.note(running),
+    onGiveUp: (reason) => end(1, `Stopping everything: ${reason}`),
+  });
+
+  const [database, temporal] = await Promise.all([useDatabase(parts, servers), useTemporal(parts, servers)]);
+  await migrate(database.url, { log: (line) => say(`  ${line}`) });
+  const chosen = await choosePorts(apiPorts, say);
+  const settingsWith = (ports: Ports) => applicationSettings(database.url, temporal, ports);
+  const organisation = await demoOrganisation(database.key, settingsWith(chosen));
+
+  say('Starting API and worker …');
+  const running = parts;
+  const startWorker = async (ports: Ports): Promise<void> => {
+    await startOnPorts(await choosePorts(workerPorts, say), workerPorts, say, ({ metrics }) =>
+      running.start(workerPart({ ...settingsWith(ports), ...portOf('WORKER_METRICS_PORT', metrics) }, temporal)),
+    );
+  };
+  const [ports] = await Promise.all([
+    startOnPorts(chosen, apiPorts, say, (those) => running.start(apiPart(settingsWith(those), those))),
+    startWorker(chosen),
+  ]);
+  if (ports.sandbox !== chosen.sandbox) {
+    // The sandbox bank runs in the worker, and reports to the API.
+    await running.dismiss('worker');
+    await startWorker(ports);
+  }
+  const quickstart: Quickstart = {
+    sandboxBaseUrl: baseUrl(ports.sandbox),
+    liveBaseUrl: baseUrl(ports.live),
+    ...organisation,
+    temporalAddress: temporal.address,
+    temporalUiUrl: temporal.uiUrl,
+    databaseUrl: database.url,
+  };
+  if (!environment.TEMPORAL_ADDRESS) watch = watchOwnTemporal(parts, database.url, temporal, stallSeconds);
+  home.writeQuickstart(quickstart);
+  say(welcome(quickstart, (Date.now() - startedAt) / 1000));
+}
+
+type ServerPorts = WantedPorts<'postgres' | 'temporal' | 'temporalUi'>;
+
+function wantedOfServers(): ServerPorts {
+  return {
+    postgres: wantedPort('POSTGRES_PORT', POSTGRES_PORT, 'Postgres'),
+    temporal: wantedPort('TEMPORAL_PORT', TEMPORAL_PORT, 'Temporal'),
+    temporalUi: wantedPort('TEMPORAL_UI_PORT', TEMPORAL_UI_PORT, 'the Temporal UI'),
+  };
+}
+
+/** Those of the API, and those of the worker. The metrics have a port only where the user set one. */
+async function wantedOfApplications() {
+  const { address } = await lookup(bindAddress());
+  const { address: metricsAddress } = await lookup(environment.METRICS_BIND_ADDRESS || '127.0.0.1');
+  const metrics = (setting: string, what: string): { metrics?: WantedPort } =>
+    Number(environment[setting]) > 0 ? { metrics: wantedPort(setting, 0, what, metricsAddress) } : {};
+  return {
+    api: {
+      sandbox: wantedPort('SANDBOX_PORT', SANDBOX_PORT, 'the sandbox API', address),
+      live: wantedPort('LIVE_PORT', LIVE_PORT, 'the live API', address),
+      ...metrics('METRICS_PORT', 'the page of the API’s metrics'),
+    } as WantedPorts<keyof Ports>,
+    worker: metrics('WORKER_METRICS_PORT', 'the page of the worker’s metrics') as WantedPorts<'metrics'>,
+  };
+}
+
+function wantedPort(setting: string, preset: number, what: string, address = '127.0.0.1'): WantedPort {
+  return { setting, what, port: portSetting(setting, preset), isSet: Boolean(environment[setting]), address };
+}
+
+/** The setting for a port, where there is one. */
+const portOf = (setting: string, port: number | undefined): NodeJS.ProcessEnv =>
+  port === undefined ? {} : { [setting]: String(port) };
+
+/** The database of DATABASE_URL, or the embedded one. `key` names it among the demo organisations. */
+async function useDatabase(running: Parts, wanted: ServerPorts): Promise<{ url: string; key: string }> {
+  const url = environment.DATABASE_URL;
+  if (url) {
+    if (!(await postgresAnswers(url))) {
+      const { host } = new URL(url);
+      throw new Error(`DATABASE_URL is set, but no Postgres answers at ${host}. Start it, or unset DATABASE_URL.`);
+    }
+    return { url, key: url };
+  }
+  const server = await startPostgres(running, {
+    folder: home.path('postgres'),
+    portPreferred: wanted.postgres.port,
+    password: home.secrets().databasePassword,
+    durability: 'durable',
+  });
+  sayMoved(wanted.postgres, server.port, say);
+  return { url: server.url, key: 'embedded' };
+}
+
+interface Temporal {
+  address: string;
+  namespace: string;
+  uiUrl: string;
+}
+
+/** The Temporal server of TEMPORAL_ADDRESS, or one of our own. */
+async function useTemporal(running: Parts, wanted: ServerPorts): Promise<Temporal> {
+  const address = environment.TEMPORAL_ADDRESS;
+  if (address) {
+    const namespace = environment.TEMPORAL_NAMESPACE || DEFAULT_NAMESPACE;
+    try {
+      await checkTemporal(address, namespace);
+    } catch (error) {
+      throw new Error(
+        `TEMPORAL_ADDRESS is set, but the server at ${address} cannot be used with the namespace ${namespace}: ` +
+          `${(error as Error).message}. Start it, or unset TEMPORAL_ADDRESS.`,
+        { cause: error },
+      );
+    }
+    return { address, namespace, uiUrl: environment.TEMPORAL_UI_URL ?? '' };
+  }
+  const program = await findTemporal({ say });
+  mkdirSync(home.path('temporal'), { recursive: true });
+  const server = await startTemporal(running, {
+    program,
+    portPreferred: wanted.temporal.port,
+    uiPortPreferred: wanted.temporalUi.port,
+    databaseFile: home.path('temporal/state.db'),
+  });
+  sayMoved(wanted.temporal, Number(server.address.split(':').at(-1)), say);
+  sayMoved(wanted.temporalUi, Number(new URL(server.uiUrl).port), say);
+  return { ...server, namespace: DEFAULT_NAMESPACE };
+}
+
+function watchOwnTemporal(running: Parts, databaseUrl: string, temporal: Temporal, stallSeconds: number) {
+  return watchTemporal({
+    databaseUrl,
+    address: temporal.address,
+    namespace: temporal.namespace,
+    limitMs: stallSeconds * 1000,
+    say,
+    logFile: shown('logs/temporal.log'),
+    dataFolder: shown('temporal'),
+    restart: () => running.restart('temporal'),
+  });
+}
+
+interface Ports {
+  sandbox: number;
+  live: number;
+  metrics?: number;
+}
+
+function portSetting(name: string, preset: number): number {
+  const text = environment[name];
+  if (!text) return preset;
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error(`${name} is not a port: ${text}`);
+  return port;
+}
+
+function secondsSetting(name: string, preset: number): number {
+  const text = environment[name];
+  if (!text) return preset;
+  const seconds = Number(text);
+  if (!Number.isFinite(seconds) || seconds <= 0) throw new Error(`${name} is not a number of seconds: ${text}`);
+  return seconds;
+}
+
+function bindAddress(): string {
+  return environment.BIND_ADDRESS || '127.0.0.1';
+}
+
+/** Where the API on this port is reached from here. */
+function baseUrl(port: number): string {
+  const bound = bindAddress();
+  const host = bound === '0.0.0.0' ? '127.0.0.1' : bound === '::' ? '::1' : bound;
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/v1`;
+}
+
+/** The environment of API, worker and command line. What the user set wins where it makes sense. */
+function applicationSettings(databaseUrl: string, temporal: Temporal, ports: Ports): NodeJS.ProcessEnv {
+  return {
+    WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
+    // Short, so that a newcomer sees a flow ask for help; in production it is an hour.
+    ATTENTION_RAIL_UNREACHABLE_SECONDS: '30',
+    ...environment,
+    DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    TEMPORAL_UI_URL: temporal.uiUrl,
+    MANILLA_KEYS: environment.MANILLA_KEYS || home.secrets().manillaKeys,
+    SANDBOX_PORT: String(ports.sandbox),
+    LIVE_PORT: String(ports.live),
+    ...portOf('METRICS_PORT', ports.metrics),
+    BIND_ADDRESS: bindAddress(),
+    SANDBOX_RAIL_CALLBACK_URL: `${baseUrl(ports.sandbox)}/rails/sandbox/callbacks`,
+    LOG_LEVEL: environment.LOG_LEVEL || 'info',
+  };
+}
+
+/** The demo organisation of this database with its two keys; made the first time. */
+async function demoOrganisation(database: string, settings: NodeJS.ProcessEnv): Promise<DemoOrganisation> {
+  const known = home.secrets().organisations[database];
+  if (known !== undefined) return known;
+  say('Making the demo organisation and its keys …');
+  const created = await runCli<Omit<DemoOrganisation, 'testApiKey' | 'liveApiKey'>>(
+    ['organisations', 'create', '--name', 'Demo'],
+    settings,
+  );
+  const makeKey = (name: 'test' | 'live') => {
+    const owner = ['--organisation', created.organisationId];
+    return runCli<{ key: string }>(
+      ['keys', 'create', ...owner, '--environment', name, '--scopes', SCOPES.join(',')],
+      settings,
+    );
+  };
+  const [test, live] = await Promise.all([makeKey('test'), makeKey('live')]);
+  const { organisationId, settlementWalletId, liveSettlementWalletId } = created;
+  const organisation = {
+    organisationId,
+    settlementWalletId,
+    liveSettlementWalletId,
+    testApiKey: test.key,
+    liveApiKey: live.key,
+  };
+  home.keepOrganisation(database, organisation);
+  return organisation;
+}
+
+async function runCli<Answer>(args: string[], settings: NodeJS.ProcessEnv): Promise<Answer> {
+  const { stdout } = await run(process.execPath, [program('cli'), ...args, '--json'], { env: settings });
+  return JSON.parse(stdout) as Answer;
+}
+
+function program(name: 'api' | 'worker' | 'cli'): string {
+  return fileURLToPath(new URL(`../src/${name}/main.ts`, import.meta.url));
+}
+
+function apiPart(settings: NodeJS.ProcessEnv, ports: Ports): Part {
+  return {
+    ...applicationPart('api', settings),
+    isReady: async () => {
+      const answers = await Promise.all(
+        [ports.sandbox, ports.live].map((port) =>
+          fetch(`${baseUrl(port)}/health`, { signal: AbortSignal.timeout(3_000) }),
+        ),
+      );
+      return answers.every((answer) => answer.ok);
+    },
+  };
+}
+
+function workerPart(settings: NodeJS.ProcessEnv, temporal: Temporal): Part {
+  const taskQueue = settings.TEMPORAL_TASK_QUEUE || 'manilla';
+  return {
+    ...applicationPart('worker', settings),
+    isReady: (startedAt) => workerPolls(temporal.address, temporal.namespace, taskQueue, startedAt),
+  };
+}
+
+function applicationPart(name: 'api' | 'worker', settings: NodeJS.ProcessEnv): Omit<Part, 'isReady'> {
+  return {
+    name,
+    kind: 'application',
+    command: process.execPath,
+    args: [program(name)],
+    env: settings,
+    stopSignal: 'SIGTERM',
+    // Both finish what they have begun first.
+    stopWithinMs: 15_000,
+    readyWithinMs: 60_000,
+  };
+}
+
+/** Ends what a start that was killed left running, going by the note it kept. */
+async function endLeftOver(left: Occupant | undefined): Promise<void> {
+  // Last come, first ended; and Postgres takes SIGINT for "now, but properly".
+  for (const part of [...(left?.parts ?? [])].reverse()) {
+    if (!isRunning(part)) continue;
+    say(`Ending ${part.name} (process ${part.pid}), left by a start that was killed.`);
+    await endProcess(part, part.name === 'postgres' ? 'SIGINT' : 'SIGTERM', 15_000);
+  }
+}
+
+function alreadyRunning(by: Occupant): string {
+  const quickstart = home.quickstart();
+  const where =
+    quickstart === undefined
+      ? 'It is still starting.'
+      : `Sandbox API ${quickstart.sandboxBaseUrl}, Temporal UI ${quickstart.temporalUiUrl}; all the rest is in ${shown('quickstart.json')}.`;
+  return `Manilla is already running here (process ${by.pid}, since ${by.since}).\n${where}\nStop it with Ctrl-C in its terminal, or with \`kill ${by.pid}\`.`;
+}
+
+/** A path inside the home folder, as short as it can be said from here. */
+function shown(name: string): string {
+  const file = home.path(name);
+  const relative = path.relative(process.cwd(), file);
+  return relative.startsWith('..') ? file : relative;
+}
+
+function welcome(quickstart: Quickstart, seconds: number): string {
+  const { sandboxBaseUrl, testApiKey, settlementWalletId } = quickstart;
+  return `
+Manilla is running (ready in ${seconds.toFixed(1)} s).
+
+  Sandbox API        ${sandboxBaseUrl}
+  Live API           ${quickstart.liveBaseUrl}
+  Temporal UI        ${quickstart.temporalUiUrl || '(of your own server)'}
+  Test key           ${testApiKey}
+  Live key           ${quickstart.liveApiKey}
+  Settlement wallet  ${settlementWalletId}
+  Logs               ${shown('logs')}
+  All of this        ${shown('quickstart.json')}
+
+Create a wallet:
+
+  curl -sS ${sandboxBaseUrl}/wallets -H 'Authorization: Bearer ${testApiKey}' \\
+    -H 'Content-Type: application/json' -d '{"email": "ada@example.com", "fullName": "Ada Obi"}'
+
+Ask for a payment of 2,000 naira into the settlement wallet, by bank transfer:
+
+  curl -sS ${sandboxBaseUrl}/payments -H 'Authorization: Bearer ${testApiKey}' \\
+    -H 'Content-Type: application/json' -H "Idempotency-Key: $(date +%s%N)" \\
+    -d '{"method": "bank_transfer", "baseAmount": 200000, "targetWalletId": "${settlementWalletId}"}'
+
+\`npm run demo\` in another terminal shows a payment from start to end. Ctrl-C stops everything.
+`;
+}
+
+/** Ctrl-C, a signal, the terminal or npm going away: all end the stack in its order. A second Ctrl-C ends it by force. */
+function endWhenTold(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (ending === undefined) end(0, `\nStopping (${signal}) …`);
+      else if (signal === 'SIGINT') parts?.kill();
+    });
+  }
+  // Nobody reads what we print any more: that alone is no reason to stop.
+  process.stdout.on('error', () => {});
+  process.stderr.on('error', () => {});
+  // npm passes signals on, but when it is killed it cannot; then nobody could stop us with Ctrl-C either.
+  const npm = npmAbove();
+  if (npm !== undefined) {
+    setInterval(() => {
+      if (!isRunning(npm) && ending === undefined) end(1, 'npm is gone; stopping …');
+    }, PARENT_CHECK_MS).unref();
+  }
+}
+
+function end(exitCode: number, reason: string): void {
+  ending ??= (async () => {
+    say(reason);
+    await watch?.stop();
+    await parts?.stop();
+    home.leave();
+    say('Stopped.');
+    process.exit(exitCode);
+  })();
+}
+
+try {
+  await main();
+} catch (error) {
+  // While we are ending, whatever was being started fails; that is no news.
+  if (ending === undefined) end(1, `Manilla could not start: ${(error as Error).message}`);
+  await ending;
+}

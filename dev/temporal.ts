@@ -1,0 +1,125 @@
+// The Temporal server of the embedded stack, `temporal server start-dev`, and what every server must have before the
+// service can use it: the namespace and our search attributes.
+import { Connection } from '@temporalio/client';
+import { freePort, retryWhenTaken } from './freePort.ts';
+import type { Parts } from './supervisor.ts';
+
+/** What flows can be found by in the Temporal UI (docs/operating.md). */
+export const SEARCH_ATTRIBUTES = {
+  OrganisationId: 'Keyword',
+  Environment: 'Keyword',
+  WalletId: 'Keyword',
+  FlowState: 'Keyword',
+  Attention: 'Keyword',
+  AttentionSince: 'Datetime',
+  RailReference: 'Keyword',
+  AmountKobo: 'Int',
+} as const;
+
+/** Where the development server's own settings are for something else than running a service. */
+const DYNAMIC_CONFIG = {
+  // The limit of 2,400 calls a second protects shared servers; here it would only slow a benchmark down.
+  'frontend.namespaceRPS': 50_000,
+  // It reads the search attributes anew for each use, every third call of its database. Ours are there from the start.
+  'system.forceSearchAttributesCacheRefreshOnRead': false,
+  // The worker that runs a flow gets the flow's next activity with the answer, without asking for it.
+  'system.enableActivityEagerExecution': true,
+};
+
+/** temporal.api.enums.v1.IndexedValueType */
+const INDEXED_VALUE_TYPES = { Keyword: 2, Int: 3, Datetime: 6 } as const;
+
+/** temporal.api.enums.v1.TaskQueueType */
+const WORKFLOW_TASKS = 1;
+
+interface TemporalOptions {
+  program: string;
+  /** Used when they are free. Without one for the UI there is no UI. */
+  portPreferred?: number;
+  uiPortPreferred?: number;
+  /** Without one the state is lost when the server ends. */
+  databaseFile?: string;
+}
+
+/** The namespace that the development server always has. */
+export const DEFAULT_NAMESPACE = 'default';
+
+/** Starts the development server. */
+export async function startTemporal(
+  parts: Parts,
+  options: TemporalOptions,
+): Promise<{ address: string; uiUrl: string }> {
+  const { program, portPreferred, uiPortPreferred, databaseFile } = options;
+  return await retryWhenTaken(async () => {
+    const port = await freePort(portPreferred);
+    const uiPort = uiPortPreferred === undefined ? undefined : await freePort(uiPortPreferred, [port]);
+    const address = `127.0.0.1:${port}`;
+    await parts.start({
+      name: 'temporal',
+      kind: 'server',
+      command: program,
+      args: [
+        'server',
+        'start-dev',
+        '--ip=127.0.0.1',
+        `--port=${port}`,
+        uiPort === undefined ? '--headless' : `--ui-port=${uiPort}`,
+        '--log-level=warn',
+        ...(databaseFile === undefined ? [] : [`--db-filename=${databaseFile}`]),
+        // Six times the workflows a second of SQLite's own settings; a crash of the machine still leaves a whole file.
+        '--sqlite-pragma=journal_mode=wal',
+        '--sqlite-pragma=synchronous=normal',
+        ...Object.entries(SEARCH_ATTRIBUTES).map(([name, type]) => `--search-attribute=${name}=${type}`),
+        ...Object.entries(DYNAMIC_CONFIG).map(([name, value]) => `--dynamic-config-value=${name}=${value}`),
+      ],
+      stopSignal: 'SIGTERM',
+      stopWithinMs: 10_000,
+      readyWithinMs: 60_000,
+      isReady: async () => {
+        await checkTemporal(address, DEFAULT_NAMESPACE);
+        return true;
+      },
+    });
+    return { address, uiUrl: uiPort === undefined ? '' : `http://127.0.0.1:${uiPort}` };
+  });
+}
+
+/** Whether a worker has asked this task queue for work since that time. */
+export async function workerPolls(
+  address: string,
+  namespace: string,
+  taskQueue: string,
+  since: Date,
+): Promise<boolean> {
+  const connection = await Connection.connect({ address, connectTimeout: 3_000 });
+  try {
+    const { pollers } = await connection.workflowService.describeTaskQueue({
+      namespace,
+      taskQueue: { name: taskQueue },
+      taskQueueType: WORKFLOW_TASKS,
+    });
+    return (pollers ?? []).some(
+      ({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since.getTime() - 1_000,
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Throws unless a server at the address answers and has the namespace with all our search attributes; adds those it lacks. */
+export async function checkTemporal(address: string, namespace: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: 3_000 });
+  try {
+    await connection.withDeadline(Date.now() + 5_000, async () => {
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+      const lacking = Object.entries(SEARCH_ATTRIBUTES).filter(([name]) => !(name in (customAttributes ?? {})));
+      if (lacking.length === 0) return;
+      await connection.operatorService.addSearchAttributes({
+        namespace,
+        searchAttributes: Object.fromEntries(lacking.map(([name, type]) => [name, INDEXED_VALUE_TYPES[type]])),
+      });
+    });
+  } finally {
+    await connection.close();
+  }
+}

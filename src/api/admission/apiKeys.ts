@@ -1,0 +1,97 @@
+// API keys (contract, section 5): their form, and finding the caller behind one. A key is 256 random bits, stored as
+// its SHA-256; it is never logged.
+import { createHash, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { Environment } from '../../money.ts';
+import { ApiError } from '../errors.ts';
+import type { Caller, Scope } from '../route.ts';
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_BYTES = 32;
+/** 32 bytes in base62 have at most 43 digits; shorter numbers are padded, so every key has the same length. */
+const KEY = /^svc_(test|live)_[0-9A-Za-z]{43}$/;
+
+/** A revoked key stops working everywhere within this time. */
+const CACHE_MS = 3_000;
+const CACHED_KEYS_MAX = 10_000;
+
+export function newApiKey(environment: Environment): string {
+  let rest = BigInt(`0x${randomBytes(RANDOM_BYTES).toString('hex')}`);
+  let digits = '';
+  for (let position = 0; position < 43; position += 1) {
+    digits = BASE62[Number(rest % 62n)] + digits;
+    rest /= 62n;
+  }
+  return `svc_${environment}_${digits}`;
+}
+
+export const hashApiKey = (key: string): Buffer => createHash('sha256').update(key).digest();
+
+interface KeyRow {
+  organisationId: Uuid;
+  environment: Environment;
+  id: Uuid;
+  scopes: Scope[];
+  expiresAt: Date | null;
+}
+
+/** Finds callers by key, remembering each for a few seconds so that a request needs no extra round trip. */
+export class ApiKeys {
+  readonly #sql: Sql;
+  readonly #cache = new LRUCache<string, Promise<KeyRow | null>>({ max: CACHED_KEYS_MAX, ttl: CACHE_MS });
+  readonly #used = new Map<Uuid, Uuid>();
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** The caller of an Authorization header on a host. Throws the 401 of the first check that fails. */
+  async authenticate(header: string | undefined, environment: Environment): Promise<Caller> {
+    if (header === undefined || header.trim() === '') throw new ApiError('API_KEY_MISSING');
+    const key = /^Bearer +([^ ]+) *$/i.exec(header)?.[1];
+    const prefix = key === undefined ? undefined : KEY.exec(key)?.[1];
+    if (key === undefined || prefix === undefined) throw new ApiError('API_KEY_INVALID');
+    if (prefix !== environment) throw new ApiError('API_KEY_ENVIRONMENT_MISMATCH');
+    const row = await this.#find(hashApiKey(key));
+    if (row === null || row.environment !== environment || (row.expiresAt !== null && row.expiresAt <= new Date())) {
+      throw new ApiError('API_KEY_INVALID');
+    }
+    this.#used.set(row.id, row.organisationId);
+    return {
+      keyId: row.id,
+      scopes: row.scopes,
+      book: { organisationId: row.organisationId, environment: row.environment },
+    };
+  }
+
+  /** Writes down when the keys seen since the last call were last used. Called every minute, not on a request. */
+  async recordUse(): Promise<void> {
+    const used = [...this.#used];
+    this.#used.clear();
+    for (const [organisationId, keys] of Map.groupBy(used, ([, owner]) => owner)) {
+      await this.#sql`
+        UPDATE api_keys SET last_used_at = now()
+        WHERE organisation_id = ${organisationId} AND id = ANY (${keys.map(([id]) => id)}::uuid[])`;
+    }
+  }
+
+  #find(hash: Buffer): Promise<KeyRow | null> {
+    const name = hash.toString('base64');
+    let found = this.#cache.get(name);
+    if (found === undefined) {
+      found = this.#read(hash);
+      this.#cache.set(name, found);
+      found.catch(() => this.#cache.delete(name)); // an outage is not remembered
+    }
+    return found;
+  }
+
+  async #read(hash: Buffer): Promise<KeyRow | null> {
+    const [row] = await this.#sql<KeyRow[]>`
+      SELECT organisation_id, environment, id, scopes, expires_at
+      FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`;
+    return row ?? null;
+  }
+}

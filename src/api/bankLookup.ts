@@ -1,0 +1,43 @@
+// Asking the rail while a caller waits: what is in the way becomes an answer that the caller can act on.
+
+import type { Environment } from '../money.ts';
+import { type Bank, type BankRail, RailRefused, RailUnavailable } from '../rail/port.ts';
+import type { Services } from './dependencies.ts';
+import { ApiError } from './errors.ts';
+
+/** The rail of an environment. Throws 503 where none is configured. */
+export function requireRail(services: Services, environment: Environment): BankRail {
+  const rail = services.rails.of(environment);
+  if (rail === null) throw new ApiError('SERVICE_UNAVAILABLE', { retryable: false, service: 'bank_rail' });
+  return rail;
+}
+
+/** The 502 or 504 of a rail that did not do what was asked; any other error stays as it is. */
+export function railFault(error: unknown): unknown {
+  if (!(error instanceof RailUnavailable || error instanceof RailRefused)) return error;
+  const timedOut = error instanceof RailUnavailable && error.timedOut;
+  return new ApiError(timedOut ? 'BANK_RAIL_TIMEOUT' : 'BANK_RAIL_ERROR', { service: 'bank_rail' }, { cause: error });
+}
+
+/** A bank account, as the rail's name enquiry knows it. */
+export interface ResolvedAccount {
+  bank: Bank;
+  accountName: string;
+}
+
+/** Name enquiry. Throws BANK_CODE_UNKNOWN, BANK_ACCOUNT_NOT_RESOLVED, 502 or 504. */
+export async function resolveBankAccount(
+  rail: BankRail,
+  organisationId: string,
+  { accountNumber, bankCode }: { accountNumber: string; bankCode: string },
+): Promise<ResolvedAccount> {
+  try {
+    const bank = (await rail.banks()).find(({ code }) => code === bankCode);
+    if (bank === undefined) throw new ApiError('BANK_CODE_UNKNOWN', { bankCode });
+    const resolved = await rail.resolveAccount({ organisationId, accountNumber, bankCode });
+    if (resolved === null) throw new ApiError('BANK_ACCOUNT_NOT_RESOLVED', { accountNumber, bankCode });
+    return { bank, accountName: resolved.accountName };
+  } catch (error) {
+    throw railFault(error);
+  }
+}

@@ -1,0 +1,87 @@
+// Resources that were accepted and have not ended, of all organisations: what must have a flow. Read page by page in the
+// order of their keys, each kind by an index that holds nothing else.
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Environment } from '../money.ts';
+
+export type OpenKind =
+  | 'inboundCredit'
+  | 'payment'
+  | 'withdrawal'
+  | 'refund'
+  | 'payout'
+  /** An ended payout of which the bank returned an item, which is not told yet. */
+  | 'payoutReturn'
+  | 'reviewCase'
+  | 'webhookDelivery';
+
+/** A resource that has not ended. A delivery has no id of its own: `id` is its event, `endpointId` its endpoint. */
+export interface OpenResource {
+  organisationId: Uuid;
+  environment: Environment;
+  id: Uuid;
+  endpointId: Uuid | null;
+  createdAt: Date;
+}
+
+/** Behind the last resource of a page. */
+export type OpenPosition = Pick<OpenResource, 'organisationId' | 'id' | 'endpointId'>;
+
+/** Sorts before every real UUID. */
+const FIRST: Uuid = '00000000-0000-0000-0000-000000000000';
+
+/** A page of resources of one kind that are open and at least this old. */
+export async function listOpenResources(
+  sql: Sql,
+  kind: OpenKind,
+  page: { after: OpenPosition | null; limit: number; ageMinMs: number },
+): Promise<OpenResource[]> {
+  const { organisationId = FIRST, id = FIRST } = page.after ?? {};
+  const endpointId = page.after?.endpointId ?? FIRST;
+  const rest = sql`
+    AND created_at <= now() - make_interval(secs => ${page.ageMinMs / 1000})
+    AND (organisation_id, id) > (${organisationId}, ${id})
+    ORDER BY organisation_id, id LIMIT ${page.limit}`;
+  const columns = sql`organisation_id, environment, id, NULL::uuid AS endpoint_id, created_at`;
+  switch (kind) {
+    case 'inboundCredit':
+      return await sql<OpenResource[]>`SELECT ${columns} FROM inbound_credits WHERE status = 'received' ${rest}`;
+    case 'payment':
+      return await sql<OpenResource[]>`SELECT ${columns} FROM payments WHERE status IN ('pending', 'partial') ${rest}`;
+    case 'withdrawal':
+      return await sql<OpenResource[]>`SELECT ${columns} FROM withdrawals WHERE status = 'processing' ${rest}`;
+    case 'refund':
+      return await sql<OpenResource[]>`SELECT ${columns} FROM refunds WHERE status = 'processing' ${rest}`;
+    case 'payout':
+      return await sql<OpenResource[]>`SELECT ${columns} FROM payouts WHERE status = 'processing' ${rest}`;
+    case 'payoutReturn':
+      return await sql<OpenResource[]>`
+        SELECT ${columns} FROM (
+          SELECT p.* FROM payouts p
+          JOIN (SELECT DISTINCT organisation_id, payout_id FROM payout_items WHERE returned_at IS NOT NULL) r
+            ON r.organisation_id = p.organisation_id AND r.payout_id = p.id
+          WHERE p.status <> 'processing' AND p.failures_told <> (
+            SELECT count(*) FROM payout_items i
+            WHERE i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status = 'failed')
+        ) untold WHERE true ${rest}`;
+    case 'reviewCase':
+      return await sql<OpenResource[]>`SELECT ${columns} FROM review_cases WHERE status IN ('open', 'sending') ${rest}`;
+    case 'webhookDelivery':
+      return await sql<OpenResource[]>`
+        SELECT organisation_id, environment, event_id AS id, endpoint_id, created_at FROM webhook_deliveries
+        WHERE status = 'pending' AND created_at <= now() - make_interval(secs => ${page.ageMinMs / 1000})
+          AND (organisation_id, event_id, endpoint_id) > (${organisationId}, ${id}, ${endpointId})
+        ORDER BY organisation_id, event_id, endpoint_id LIMIT ${page.limit}`;
+  }
+}
+
+/** Whether the relay still has a message that starts or wakes this flow, or that makes the delivery's first attempt. */
+export async function isOnItsWay(sql: Sql, resource: OpenResource, flowId: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM outbox
+    WHERE organisation_id = ${resource.organisationId}
+      AND ((topic = 'flow' AND message ->> 'id' = ${flowId})
+        OR (topic = 'event' AND message ->> 'eventId' = ${resource.id}::text))
+    LIMIT 1`;
+  return rows.length > 0;
+}

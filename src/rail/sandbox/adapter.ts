@@ -1,0 +1,134 @@
+// The sandbox bank behind the rail port.
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import { isOutage } from '../../database/errors.ts';
+import type { Keyring } from '../../keyring.ts';
+import {
+  type BankRail,
+  RailCallbackInvalid,
+  RailRefused,
+  RailUnavailable,
+  type TransferReport,
+  type VirtualAccount,
+} from '../port.ts';
+import type { SandboxBank } from './bank.ts';
+import { BANKS, isBankCode, SANDBOX_BANK } from './banks.ts';
+import { SIGNATURE_HEADER } from './callbacks.ts';
+import type { SandboxAnswer } from './transfers.ts';
+
+/** A callback signed longer ago than this is refused: somebody may be replaying it. */
+const CALLBACK_AGE_MAX_SECONDS = 300;
+
+const callbackBody = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('inbound_credit'),
+    contract: z.uuid(),
+    sessionId: z.string().min(1).max(100),
+    accountNumber: z.string().regex(/^[0-9]{10}$/),
+    amount: z.number().int().positive(),
+    senderName: z.string().nullable(),
+    senderAccountNumber: z.string().nullable(),
+    senderBankCode: z.string().nullable(),
+    receivedAt: z.coerce.date(),
+  }),
+  z.object({ type: z.literal('transfer_update'), contract: z.uuid(), reference: z.string().min(1).max(100) }),
+]);
+
+export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail {
+  return {
+    name: 'sandbox',
+    callLimitMs: bank.callLimitMs,
+    unknownIsFinalAfterMs: bank.unknownIsFinalAfterMs,
+
+    async openVirtualAccount(request, signal): Promise<VirtualAccount> {
+      const account = await ask(signal, () => bank.openAccount(request));
+      return { ...account, bankName: SANDBOX_BANK.name };
+    },
+
+    async closeVirtualAccount({ organisationId, accountNumber }, signal) {
+      await ask(signal, () => bank.closeAccount(organisationId, accountNumber));
+    },
+
+    async findInboundCredit({ organisationId, sessionId }, signal) {
+      return await ask(signal, () => bank.findCredit(organisationId, sessionId));
+    },
+
+    banks() {
+      return Promise.resolve(BANKS);
+    },
+
+    async resolveAccount({ organisationId, accountNumber, bankCode }, signal) {
+      if (!isBankCode(bankCode)) return null;
+      const { name } = await ask(signal, () => bank.transfers.findDestination(organisationId, accountNumber, bankCode));
+      return name === null ? null : { accountName: name };
+    },
+
+    async sendTransfer(instruction, signal) {
+      if (!isBankCode(instruction.bankCode)) throw new RailRefused('There is no bank with this code');
+      const report = reportOf(await ask(signal, () => bank.transfers.send(instruction)));
+      if (report === null) throw new Error('the sandbox bank does not know what it was just sent');
+      return report;
+    },
+
+    async transferStatus({ organisationId, reference }, signal) {
+      return reportOf(await ask(signal, () => bank.transfers.lookUp(organisationId, reference)));
+    },
+
+    async statement({ organisationId, from, to, cursor }, signal) {
+      return await ask(signal, () => bank.statement(organisationId, { from, to }, cursor));
+    },
+
+    parseCallback(headers: IncomingHttpHeaders, body: Buffer) {
+      const text = body.toString('utf8');
+      checkSignature(keyring, headers[SIGNATURE_HEADER], text);
+      const parsed = callbackBody.safeParse(JSON.parse(text));
+      if (!parsed.success) throw new RailCallbackInvalid('not a callback that this version knows');
+      const { contract: organisationId, ...told } = parsed.data;
+      if (told.type === 'transfer_update') return { kind: told.type, organisationId, reference: told.reference };
+      const { type, ...credit } = told;
+      return { kind: type, credit: { organisationId, ...credit } };
+    },
+  };
+}
+
+/** Null: the bank knows no such transfer. Throws when it did not answer. */
+function reportOf(answer: SandboxAnswer): TransferReport | null {
+  switch (answer.answer) {
+    case 'known': {
+      const { reference, status, sessionId, reason } = answer.transfer;
+      return { reference, status, sessionId, reason };
+    }
+    case 'unknown':
+      return null;
+    case 'timed_out':
+      throw new RailUnavailable('the sandbox bank did not answer in time', { timedOut: true });
+    case 'unavailable':
+      throw new RailUnavailable('the sandbox bank does not answer about this account');
+  }
+}
+
+function checkSignature(keyring: Keyring, header: string | string[] | undefined, body: string): void {
+  const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(String(header));
+  if (match === null) throw new RailCallbackInvalid('no usable signature');
+  const [, t, signature] = match as unknown as [string, string, string];
+  if (Math.abs(Date.now() / 1000 - Number(t)) > CALLBACK_AGE_MAX_SECONDS) {
+    throw new RailCallbackInvalid('signed too long ago');
+  }
+  if (!keyring.verify('sandbox-rail-callback', `${t}.${body}`, Buffer.from(signature, 'hex'))) {
+    throw new RailCallbackInvalid('the signature does not fit the body');
+  }
+}
+
+/**
+ * The sandbox bank lives in our database: when that is away, the bank is. After the signal nothing is asked any more; what the
+ * bank was given before that it does, as a real one would.
+ */
+async function ask<Answer>(signal: AbortSignal | undefined, call: () => Promise<Answer>): Promise<Answer> {
+  signal?.throwIfAborted();
+  try {
+    return await call();
+  } catch (error) {
+    if (isOutage(error)) throw new RailUnavailable('the sandbox bank cannot be reached', { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,106 @@
+// API keys as rows, for the commands that make, list, rotate and revoke them. Each change is one statement that also
+// writes the audit entry. Only the hash of a key is ever here; src/api/admission/apiKeys.ts checks the keys of requests.
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Environment } from '../money.ts';
+
+export interface ApiKeyRow {
+  id: Uuid;
+  environment: Environment;
+  name: string | null;
+  /** The last four characters of the key. */
+  hint: string;
+  scopes: string[];
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+  createdAt: Date;
+}
+
+export type NewApiKeyRow = Pick<ApiKeyRow, 'id' | 'environment' | 'name' | 'hint' | 'scopes' | 'expiresAt'> & {
+  organisationId: Uuid;
+  hash: Buffer;
+};
+
+const columns = (sql: Sql) =>
+  sql`id, environment, name, hint, scopes, expires_at, revoked_at, last_used_at, created_at`;
+
+/** Stores a new key. */
+export async function insertApiKey(sql: Sql, key: NewApiKeyRow, operator: string): Promise<void> {
+  await sql`
+    WITH created AS (${insertion(sql, key)})
+    INSERT INTO audit_log (organisation_id, environment, operator, action, subject)
+    SELECT organisation_id, environment, ${operator}, 'api_key.create', id::text FROM created`;
+}
+
+/** One key of this organisation; null when there is none. */
+export async function findApiKey(sql: Sql, organisationId: Uuid, id: Uuid): Promise<ApiKeyRow | null> {
+  const [row] = await sql<ApiKeyRow[]>`
+    SELECT ${columns(sql)} FROM api_keys WHERE organisation_id = ${organisationId} AND id = ${id}`;
+  return row ?? null;
+}
+
+/** The keys of an organisation, oldest first, those that no longer work included. */
+export async function listApiKeys(
+  sql: Sql,
+  organisationId: Uuid,
+  environment: Environment | undefined,
+): Promise<ApiKeyRow[]> {
+  return await sql<ApiKeyRow[]>`
+    SELECT ${columns(sql)} FROM api_keys
+    WHERE organisation_id = ${organisationId} ${environment ? sql`AND environment = ${environment}` : sql``}
+    ORDER BY created_at, id`;
+}
+
+/**
+ * Stores the successor of a key and lets the old one live on until `oldExpiresAt`. False, and nothing is stored, when
+ * the old key was revoked or given another expiry since it was read.
+ */
+export async function replaceApiKey(
+  sql: Sql,
+  old: ApiKeyRow,
+  oldExpiresAt: Date,
+  successor: NewApiKeyRow,
+  operator: string,
+): Promise<boolean> {
+  const rows = await sql`
+    WITH replaced AS (
+      UPDATE api_keys SET expires_at = ${oldExpiresAt}
+      WHERE organisation_id = ${successor.organisationId} AND id = ${old.id} AND revoked_at IS NULL
+        AND expires_at IS NOT DISTINCT FROM ${old.expiresAt}
+      RETURNING id
+    ), created AS (${insertion(sql, successor, sql`FROM replaced`)})
+    INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
+    SELECT c.organisation_id, c.environment, ${operator}, a.action, a.subject, a.reason
+    FROM created c, replaced r, LATERAL (
+      VALUES ('api_key.rotate', r.id::text, 'replaced by ' || c.id), ('api_key.create', c.id::text, 'replaces ' || r.id)
+    ) AS a (action, subject, reason)
+    RETURNING id`;
+  return rows.length > 0;
+}
+
+/** Ends a key at once. False when it was revoked before. */
+export async function revokeApiKey(
+  sql: Sql,
+  organisationId: Uuid,
+  id: Uuid,
+  act: { operator: string; reason: string | null },
+): Promise<boolean> {
+  const rows = await sql`
+    WITH revoked AS (
+      UPDATE api_keys SET revoked_at = now()
+      WHERE organisation_id = ${organisationId} AND id = ${id} AND revoked_at IS NULL
+      RETURNING organisation_id, environment, id
+    )
+    INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
+    SELECT organisation_id, environment, ${act.operator}, 'api_key.revoke', id::text, ${act.reason} FROM revoked
+    RETURNING id`;
+  return rows.length > 0;
+}
+
+/** The insert of a key, as part of a larger statement; `from` may make it depend on a row of another part. */
+const insertion = (sql: Sql, key: NewApiKeyRow, from = sql``) => sql`
+  INSERT INTO api_keys (organisation_id, environment, id, name, hash, hint, scopes, expires_at)
+  SELECT ${key.organisationId}::uuid, ${key.environment}::text, ${key.id}::uuid, ${key.name}::text, ${key.hash}::bytea,
+         ${key.hint}::text, ${key.scopes}::text[], ${key.expiresAt}::timestamptz ${from}
+  RETURNING organisation_id, environment, id`;

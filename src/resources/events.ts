@@ -1,0 +1,77 @@
+// Events as rows. They are written with the change that they tell of (`ledger.post`) and never altered.
+import type { Sql } from '../database/pool.ts';
+import { publicId, type Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import type { ListFilters, PageRequest } from './pages.ts';
+
+/** What an endpoint can ask for (contract, section 6; the ones that the contract leaves open are named in docs/webhooks.md). */
+export const EVENT_TYPES = [
+  'payment.settled',
+  'payment.expired',
+  'withdrawal.completed',
+  'withdrawal.failed',
+  'withdrawal.returned',
+  'transfer.completed',
+  'refund.completed',
+  'refund.failed',
+  'payout.completed',
+  'payout.partially_completed',
+  'payout.failed',
+  'wallet.credited',
+  'review_case.opened',
+  'review_case.resolved',
+] as const;
+
+/** Sent to one endpoint when its owner asks for it; no endpoint subscribes to it. */
+export const TEST_EVENT_TYPE = 'webhook.test';
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+export interface Event {
+  id: Uuid;
+  type: string;
+  data: Record<string, unknown>;
+  createdAt: Date;
+}
+
+const columns = (sql: Sql) => sql`id, type, data, created_at`;
+
+/** One event of this book; null when there is none. */
+export async function findEvent(sql: Sql, book: Book, id: Uuid): Promise<Event | null> {
+  const [row] = await sql<Event[]>`
+    SELECT ${columns(sql)} FROM events
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+  return row ?? null;
+}
+
+export interface EventFilters extends ListFilters {
+  type?: string | undefined;
+}
+
+/** A page of events, newest first, and one more when another page exists. */
+export async function listEvents(sql: Sql, book: Book, filters: EventFilters, page: PageRequest): Promise<Event[]> {
+  return await sql<Event[]>`
+    SELECT ${columns(sql)} FROM events
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.type ? sql`AND type = ${filters.type}` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+}
+
+/**
+ * Writes a test event for one endpoint and tells the relay, in one statement. The endpoint gets it whatever types it
+ * asked for, and no other endpoint does.
+ */
+export async function insertTestEvent(sql: Sql, book: Book, endpointId: Uuid, event: Event): Promise<void> {
+  await sql`
+    WITH told AS (
+      INSERT INTO outbox (organisation_id, environment, topic, message)
+      VALUES (${book.organisationId}, ${book.environment}, 'event',
+              jsonb_build_object('eventId', ${event.id}::uuid, 'endpointId', ${endpointId}::uuid))
+    )
+    INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
+    VALUES (${book.organisationId}, ${book.environment}, ${event.id}, ${event.type},
+            ${publicId('webhookEndpoint', endpointId)}, ${JSON.stringify(event.data)}::text::json, ${event.createdAt})`;
+}

@@ -1,0 +1,29 @@
+// How an inbound credit reaches the flow that places it: its payment's flow, or one of its own.
+import { publicId } from '../../ids.ts';
+import type { Book } from '../../money.ts';
+import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
+import type { InboundCreditInput } from '../../workflows/inboundCredit/messages.ts';
+import { creditPayment, type PaymentOfFlow } from '../payments/flow.ts';
+import type { InboundCredit } from './queries.ts';
+
+/** `payment`: the payment whose account the credit came to; null where it came to a deposit account or to an unknown account. */
+export function startInboundCredit(
+  book: Book,
+  credit: InboundCredit,
+  payment: PaymentOfFlow | null,
+): FlowOutboxMessage {
+  if (payment !== null) return creditPayment(book, payment, credit.id);
+  const input: InboundCreditInput = {
+    ...book,
+    inboundCreditId: publicId('inboundCredit', credit.id),
+    amount: credit.amount,
+    ...(credit.ownerId !== null && { walletId: publicId('wallet', credit.ownerId) }),
+  };
+  return toOutbox({
+    workflow: 'inboundCredit',
+    id: input.inboundCreditId,
+    summary: `Credit of ${input.amount} kobo ${input.walletId === undefined ? 'to an unknown account' : `to ${input.walletId}`}`,
+    state: 'received',
+    input,
+  });
+}

@@ -1,0 +1,105 @@
+// Money that a rail says arrived, as rows.
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { Book, Kobo } from '../../money.ts';
+import type { ListFilters, PageRequest } from '../pages.ts';
+import type { ReviewCase, ReviewReason } from '../reviewCases/queries.ts';
+
+export interface InboundCredit {
+  id: Uuid;
+  version: number;
+  rail: string;
+  sessionId: string;
+  accountNumber: string;
+  amount: Kobo;
+  senderName: string | null;
+  senderAccountNumber: string | null;
+  senderBankCode: string | null;
+  /** Whose account number it came to; null when nobody's. */
+  ownerKind: 'payment' | 'wallet' | null;
+  ownerId: Uuid | null;
+  /**
+   * `received`: known, not in the books yet. `posted`: where it belongs. `suspense`: waits for a person. `set_aside`: the rail
+   * did not confirm it, so nothing is posted, and a review case of the reason `credit_unconfirmed` was opened.
+   */
+  status: 'received' | 'posted' | 'suspense' | 'set_aside';
+  receivedAt: Date;
+  createdAt: Date;
+}
+
+export async function findInboundCredit(sql: Sql, book: Book, id: Uuid): Promise<InboundCredit | null> {
+  const [row] = await sql<InboundCredit[]>`
+    SELECT id, version, rail, session_id, account_number, amount, sender_name, sender_account_number, sender_bank_code,
+           owner_kind, owner_id, status, received_at, created_at
+    FROM inbound_credits
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+  return row ?? null;
+}
+
+/** Whose account number a credit came to. */
+export interface CreditOwner {
+  kind: 'payment' | 'wallet';
+  id: Uuid;
+}
+
+/** A credit with the review case that decides about it, or about a part of it. */
+export interface ListedCredit extends InboundCredit {
+  reviewCaseId: Uuid | null;
+  reviewReason: ReviewReason | null;
+  reviewStatus: ReviewCase['status'] | null;
+}
+
+/** A page of the credits that came to an account number of ours, newest first, and one more when another page exists. */
+export async function listCredits(
+  sql: Sql,
+  book: Book,
+  owner: CreditOwner,
+  filters: ListFilters,
+  page: PageRequest,
+): Promise<ListedCredit[]> {
+  // A credit has a case of its own at most; what an expired payment held of its credits has one case for all of them.
+  return await sql<ListedCredit[]>`
+    SELECT c.id, c.version, c.rail, c.session_id, c.account_number, c.amount, c.sender_name, c.sender_account_number,
+           c.sender_bank_code, c.owner_kind, c.owner_id, c.status, c.received_at, c.created_at,
+           coalesce(own.id, held.id) AS review_case_id, coalesce(own.reason, held.reason) AS review_reason,
+           coalesce(own.status, held.status) AS review_status
+    FROM inbound_credits c
+    LEFT JOIN LATERAL (
+      SELECT r.id, r.reason, r.status FROM review_cases r
+      WHERE r.organisation_id = c.organisation_id AND r.inbound_credit_id = c.id
+      ORDER BY r.created_at, r.id LIMIT 1
+    ) own ON true
+    LEFT JOIN LATERAL (
+      SELECT r.id, r.reason, r.status FROM review_cases r
+      WHERE r.organisation_id = c.organisation_id AND r.payment_id = c.owner_id AND r.reason = 'partial_expired'
+        AND c.status = 'posted' AND c.owner_kind = 'payment'
+      LIMIT 1
+    ) held ON true
+    WHERE c.organisation_id = ${book.organisationId} AND c.environment = ${book.environment}
+      AND c.owner_id = ${owner.id} AND c.owner_kind = ${owner.kind}
+    ${page.after ? sql`AND (c.created_at, c.id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.createdAtFrom ? sql`AND c.created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND c.created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY c.created_at DESC, c.id DESC LIMIT ${page.limit + 1}`;
+}
+
+/** What one bank account paid towards a payment. Without number or bank: what the rail named no sender of. */
+export interface Payer {
+  accountNumber: string | null;
+  bankCode: string | null;
+  /** As the last of its credits named it. */
+  accountName: string | null;
+  amount: Kobo;
+}
+
+/** Who paid a payment by bank, the largest amount first; at most `max` of them. */
+export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: number): Promise<Payer[]> {
+  return await sql<Payer[]>`
+    SELECT sender_account_number AS account_number, sender_bank_code AS bank_code, sum(amount)::bigint AS amount,
+           (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name
+    FROM inbound_credits
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+      AND owner_id = ${paymentId} AND owner_kind = 'payment' AND status = 'posted'
+    GROUP BY sender_account_number, sender_bank_code
+    ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
+}

@@ -1,0 +1,59 @@
+// Organisations as rows. One comes into being together with its two settlement wallets; no money moves here.
+import type { Sql } from '../database/pool.ts';
+import { newUuid, type Uuid } from '../ids.ts';
+import { walletAccount } from '../ledger/chart.ts';
+
+export interface Organisation {
+  organisationId: Uuid;
+  name: string;
+  settlementWalletId: Uuid;
+  liveSettlementWalletId: Uuid;
+  createdAt: Date;
+}
+
+/**
+ * Creates an organisation, a settlement wallet with its ledger account in each environment, and the audit entry, in one
+ * statement: a lost connection leaves all of it or nothing. A settlement wallet is the platform's own, so its account
+ * is verified from birth and has no limits.
+ */
+export async function createOrganisation(
+  sql: Sql,
+  wanted: { name: string; email: string; operator: string },
+): Promise<Organisation> {
+  const organisation = {
+    organisationId: newUuid(),
+    name: wanted.name,
+    settlementWalletId: newUuid(),
+    liveSettlementWalletId: newUuid(),
+    createdAt: new Date(),
+  };
+  const walletIds = [organisation.settlementWalletId, organisation.liveSettlementWalletId];
+  await sql`
+    WITH organisation AS (
+      INSERT INTO organisations (organisation_id, name, created_at)
+      VALUES (${organisation.organisationId}, ${organisation.name}, ${organisation.createdAt})
+      RETURNING organisation_id, created_at
+    ), opened AS (
+      SELECT o.organisation_id, o.created_at, w.environment, w.id,
+             ledger.open_account(o.organisation_id, w.environment, w.code, true) AS account_id
+      FROM organisation o, unnest(${['test', 'live']}::text[], ${walletIds}::uuid[], ${walletIds.map(walletAccount)}::text[])
+        AS w (environment, id, code)
+    ), settlement AS (
+      INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, full_name, created_at)
+      SELECT organisation_id, environment, id, account_id, 'settlement', ${wanted.email}, ${wanted.name}, created_at
+      FROM opened
+    )
+    INSERT INTO audit_log (organisation_id, operator, action, subject)
+    SELECT organisation_id, ${wanted.operator}, 'organisation.create', organisation_id::text FROM organisation`;
+  return organisation;
+}
+
+/** Every organisation with its settlement wallets, oldest first. */
+export async function listOrganisations(sql: Sql): Promise<Organisation[]> {
+  return await sql<Organisation[]>`
+    SELECT o.organisation_id, o.name, t.id AS settlement_wallet_id, l.id AS live_settlement_wallet_id, o.created_at
+    FROM organisations o
+    JOIN wallets t ON t.organisation_id = o.organisation_id AND t.environment = 'test' AND t.kind = 'settlement'
+    JOIN wallets l ON l.organisation_id = o.organisation_id AND l.environment = 'live' AND l.kind = 'settlement'
+    ORDER BY o.created_at, o.organisation_id`;
+}

@@ -1,0 +1,163 @@
+// How a payment stands in the books: pure functions that turn a decision into the movement that makes it true.
+import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import { pairShares } from '../../ledger/postings.ts';
+import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import type { CreditDecision } from '../../workflows/payment/decide.ts';
+import { creditTransaction } from '../inboundCredits/movements.ts';
+import type { InboundCredit } from '../inboundCredits/queries.ts';
+import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+import type { Payment, PaymentWithAccount } from './queries.ts';
+
+/** A payment as a decision leaves it. */
+export function paymentAfter(payment: Payment, decision: CreditDecision): Payment {
+  if (decision.kind === 'divert') return payment;
+  const { amountReceived } = decision;
+  const version = payment.version + 1;
+  return decision.kind === 'hold'
+    ? { ...payment, version, status: 'partial', amountReceived }
+    : {
+        ...payment,
+        version,
+        status: 'settled',
+        amountReceived,
+        amountCredited: decision.toWallet,
+        settledAt: new Date(),
+      };
+}
+
+/** A credit that the payment takes: held with it, or settling it together with what was held before. */
+export function creditMovement(
+  book: Book,
+  payment: Payment,
+  next: Payment,
+  credit: InboundCredit,
+  decision: Exclude<CreditDecision, { kind: 'divert' }>,
+): Movement {
+  const clearing = clearingAccount(credit.rail);
+  const suspense = paymentSuspenseAccount(payment.id);
+  const settles = decision.kind === 'settle';
+  const hold = pairShares(
+    [{ account: clearing, amount: credit.amount }],
+    [{ account: suspense, amount: credit.amount }],
+  );
+  // With earlier credits all money is gathered first, so that the wallet is credited once and its limit sees the whole.
+  const gathers = settles && decision.heldBefore > 0;
+  const settlement = settles
+    ? pairShares(
+        [{ account: gathers ? suspense : clearing, amount: decision.heldBefore + credit.amount }],
+        [
+          { account: walletAccount(payment.targetWalletId), amount: decision.toWallet },
+          { account: FEE_INCOME, amount: decision.toFees },
+          { account: UNMATCHED, amount: decision.toReview },
+        ],
+      )
+    : [];
+  const postings = [...(gathers || !settles ? hold : []), ...settlement];
+  const surplusCase =
+    settles && decision.toReview > 0
+      ? [
+          openReviewCase({
+            reason: 'surplus_over_limit',
+            amount: decision.toReview,
+            accountCode: UNMATCHED,
+            inboundCreditId: credit.id,
+            paymentId: payment.id,
+            walletId: payment.targetWalletId,
+          }),
+        ]
+      : [];
+  return withCaseFlows({
+    book,
+    transaction: creditTransaction(
+      credit,
+      settles ? 'payment_settlement' : 'payment_partial',
+      publicId('payment', payment.id),
+      postings,
+    ),
+    rows: {
+      payments: [paymentRow(next)],
+      inbound_credits: [{ ...credit, version: credit.version + 1, status: 'posted' }],
+      review_cases: surplusCase,
+    },
+    events: [paymentEvent('payment.settled', next)],
+  });
+}
+
+/** The end of a payment's window. What was received so far waits for a person. */
+export function expiryMovement(book: Book, next: Payment, toReview: Kobo): Movement {
+  return withCaseFlows({
+    book,
+    rows: {
+      payments: [paymentRow(next)],
+      review_cases:
+        toReview > 0
+          ? [
+              openReviewCase({
+                reason: 'partial_expired',
+                amount: toReview,
+                accountCode: paymentSuspenseAccount(next.id),
+                inboundCreditId: null,
+                paymentId: next.id,
+                walletId: next.targetWalletId,
+              }),
+            ]
+          : [],
+    },
+    events: [paymentEvent('payment.expired', next)],
+  });
+}
+
+/**
+ * A payment that a wallet paid: what is payable leaves the payer, the base reaches the target, the fee is earned. The
+ * key is the payment's own, so no second wallet can ever pay it.
+ */
+export function walletPaymentMovement(
+  book: Book,
+  settled: Payment & { payerWalletId: Uuid },
+): Movement & { transaction: Transaction } {
+  return {
+    book,
+    transaction: {
+      id: newUuid(),
+      key: `${publicId('payment', settled.id)}/payment`,
+      kind: 'payment_from_wallet',
+      resource: publicId('payment', settled.id),
+      effectiveAt: settled.settledAt ?? new Date(),
+      rules: 'enforced',
+      postings: pairShares(
+        [{ account: walletAccount(settled.payerWalletId), amount: settled.amountReceived }],
+        [
+          { account: walletAccount(settled.targetWalletId), amount: settled.amountCredited },
+          { account: FEE_INCOME, amount: settled.amountReceived - settled.amountCredited },
+        ],
+      ),
+    },
+    rows: { payments: [paymentRow(settled)] },
+    events: [paymentEvent('payment.settled', settled)],
+  };
+}
+
+/** The columns of a payment, without what the query joined to it. */
+export function paymentRow(payment: Payment): Payment {
+  const { account: _joined, ...row } = payment as PaymentWithAccount;
+  return row;
+}
+
+/** Payload as contract section 6 has it. A partial credit also emits `payment.settled`, with the status `partial`. */
+function paymentEvent(type: 'payment.settled' | 'payment.expired', payment: Payment): EventRow {
+  return {
+    id: newUuid(),
+    type,
+    resource: publicId('payment', payment.id),
+    data: {
+      id: publicId('payment', payment.id),
+      status: payment.status,
+      baseAmount: payment.baseAmount,
+      amountReceived: payment.amountReceived,
+      currency: CURRENCY,
+    },
+    createdAt: new Date(),
+  };
+}

@@ -1,0 +1,191 @@
+// Payouts and their items as rows. They are written by `ledger.post` only, together with the money that a change moves.
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { Book, Kobo } from '../../money.ts';
+import type { ListFilters, PageRequest } from '../pages.ts';
+import type { Wallet } from '../wallets/queries.ts';
+
+export type PayoutStatus = 'processing' | 'completed' | 'partially_completed' | 'failed';
+export type PayoutItemStatus = 'pending' | 'processing' | 'completed' | 'failed';
+
+export interface Payout {
+  id: Uuid;
+  /** Counts the changes; a change names the version it saw. */
+  version: number;
+  sourceWalletId: Uuid;
+  totalAmount: Kobo;
+  totalFee: Kobo;
+  itemCount: number;
+  status: PayoutStatus;
+  /** How many failed items the last event told of. */
+  failuresTold: number;
+  createdAt: Date;
+}
+
+export interface PayoutItem {
+  id: Uuid;
+  /** Counts the changes; a change names the version it saw. */
+  version: number;
+  payoutId: Uuid;
+  /** Its place in the batch, from 0. */
+  position: number;
+  amount: Kobo;
+  fee: Kobo;
+  status: PayoutItemStatus;
+  /** The wallet whose deposit account is paid; null for any other bank account. */
+  destinationWalletId: Uuid | null;
+  accountNumber: string;
+  /** As the caller gave it, and from the hold on as the bank has it. */
+  accountName: string | null;
+  bankCode: string;
+  /** The caller's own name for the item. */
+  reference: string | null;
+  failureReason: string | null;
+  rail: string;
+  /** The interbank identity of the transfer, once the rail told it. */
+  sessionId: string | null;
+  /** When the bank sent it back; null for one that never left. */
+  returnedAt: Date | null;
+}
+
+export interface PayoutWithItems extends Payout {
+  /** In the order of the batch. */
+  items: PayoutItem[];
+}
+
+/** An item with the wallet that its money came from. */
+export interface SourcedItem {
+  item: PayoutItem;
+  sourceWalletId: Uuid;
+}
+
+const payoutColumns = (sql: Sql) => sql`
+  id, version, source_wallet_id, total_amount, total_fee, item_count, status, failures_told, created_at`;
+
+const itemColumns = (sql: Sql) => sql`
+  i.id, i.version, i.payout_id, i.position, i.amount, i.fee, i.status, i.destination_wallet_id, i.account_number,
+  i.account_name, i.bank_code, i.reference, i.failure_reason, i.rail, i.session_id,
+  i.returned_at`;
+
+/** Adds to each payout its items, all read with one query. */
+async function withItems(sql: Sql, book: Book, payouts: Payout[]): Promise<PayoutWithItems[]> {
+  const items = await sql<PayoutItem[]>`
+    SELECT ${itemColumns(sql)} FROM payout_items i
+    WHERE i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment}
+      AND i.payout_id = ANY (${payouts.map(({ id }) => id)}::uuid[])
+    ORDER BY i.payout_id, i.position`;
+  const byPayout = Map.groupBy(items, (item) => item.payoutId);
+  return payouts.map((payout) => ({ ...payout, items: byPayout.get(payout.id) ?? [] }));
+}
+
+export async function findPayout(sql: Sql, book: Book, id: Uuid): Promise<PayoutWithItems | null> {
+  const rows = await sql<Payout[]>`
+    SELECT ${payoutColumns(sql)} FROM payouts
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+  const [payout] = await withItems(sql, book, [...rows]);
+  return payout ?? null;
+}
+
+export interface PayoutFilters extends ListFilters {
+  status?: PayoutStatus | undefined;
+  sourceWalletId?: Uuid | undefined;
+}
+
+/** A page of payouts with their items, newest first, and one more when another page exists. */
+export async function listPayouts(
+  sql: Sql,
+  book: Book,
+  filters: PayoutFilters,
+  page: PageRequest,
+): Promise<PayoutWithItems[]> {
+  const rows = await sql<Payout[]>`
+    SELECT ${payoutColumns(sql)} FROM payouts
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.status ? sql`AND status = ${filters.status}` : sql``}
+    ${filters.sourceWalletId ? sql`AND source_wallet_id = ${filters.sourceWalletId}` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+  return await withItems(sql, book, [...rows]);
+}
+
+export async function findPayoutItem(sql: Sql, book: Book, id: Uuid): Promise<SourcedItem | null> {
+  const [row] = await sql<(PayoutItem & { sourceWalletId: Uuid })[]>`
+    SELECT ${itemColumns(sql)}, p.source_wallet_id
+    FROM payout_items i JOIN payouts p ON p.organisation_id = i.organisation_id AND p.id = i.payout_id
+    WHERE i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment} AND i.id = ${id}`;
+  if (row === undefined) return null;
+  const { sourceWalletId, ...item } = row;
+  return { item, sourceWalletId };
+}
+
+/** The items in these places of the batch that have not ended. */
+export async function listOpenItems(
+  sql: Sql,
+  book: Book,
+  payoutId: Uuid,
+  places: { from: number; count: number },
+): Promise<Pick<PayoutItem, 'id' | 'amount'>[]> {
+  return await sql<Pick<PayoutItem, 'id' | 'amount'>[]>`
+    SELECT id, amount FROM payout_items
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND payout_id = ${payoutId}
+      AND position >= ${places.from} AND position < ${places.from + places.count}
+      AND status IN ('pending', 'processing')
+    ORDER BY position`;
+}
+
+/** A payout and how many of its items stand where, as of one moment. */
+export interface PayoutCount {
+  payout: Payout;
+  open: number;
+  completed: number;
+  failed: number;
+}
+
+export async function countPayout(sql: Sql, book: Book, id: Uuid): Promise<PayoutCount | null> {
+  const [row] = await sql<(Payout & { open: number; completed: number; failed: number })[]>`
+    SELECT p.*, n.open, n.completed, n.failed
+    FROM (SELECT ${payoutColumns(sql)} FROM payouts
+          WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}) p
+    CROSS JOIN LATERAL (
+      SELECT count(*) FILTER (WHERE i.status IN ('pending', 'processing'))::int AS open,
+             count(*) FILTER (WHERE i.status = 'completed')::int AS completed,
+             count(*) FILTER (WHERE i.status = 'failed')::int AS failed
+      FROM payout_items i
+      WHERE i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment} AND i.payout_id = p.id
+    ) n`;
+  if (row === undefined) return null;
+  const { open, completed, failed, ...payout } = row;
+  return { payout, open, completed, failed };
+}
+
+/** A wallet that a batch names, with the account number that money for it is sent to; null while it has none. */
+export interface PayoutWallet extends Wallet {
+  depositAccount: { accountNumber: string; bankName: string; accountName: string } | null;
+}
+
+type PayoutWalletRow = Wallet & {
+  accountNumber: string | null;
+  bankName: string | null;
+  accountName: string | null;
+};
+
+/** All wallets that a batch names, and the settlement wallet, with their deposit accounts: one query for any number. */
+export async function findPayoutWallets(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWallet[]> {
+  const rows = await sql<PayoutWalletRow[]>`
+    SELECT w.id, w.account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
+           a.status, a.balance, a.posting_max, v.account_number, v.bank_name, v.account_name
+    FROM wallets w
+    JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.id = w.account_id
+    LEFT JOIN virtual_accounts v ON v.organisation_id = w.organisation_id AND v.owner_id = w.id
+    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
+      AND (w.kind = 'settlement' OR w.id = ANY (${[...ids]}::uuid[]))`;
+  return rows.map(({ accountNumber, bankName, accountName, ...wallet }) => ({
+    ...wallet,
+    depositAccount:
+      accountNumber === null || bankName === null || accountName === null
+        ? null
+        : { accountNumber, bankName, accountName },
+  }));
+}

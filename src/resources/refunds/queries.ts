@@ -1,0 +1,62 @@
+// Refunds as rows. They are written by `ledger.post` only, together with the money and the payment that they change.
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { Book, Kobo } from '../../money.ts';
+import type { ListFilters, PageRequest } from '../pages.ts';
+
+export interface Refund {
+  id: Uuid;
+  /** Counts the changes; a change names the version it saw. */
+  version: number;
+  paymentId: Uuid;
+  amount: Kobo;
+  destination: 'bank' | 'wallet';
+  status: 'processing' | 'completed' | 'failed';
+  /** The caller's own words. */
+  reason: string | null;
+  accountNumber: string | null;
+  accountName: string | null;
+  bankCode: string | null;
+  failureReason: string | null;
+  rail: string | null;
+  sessionId: string | null;
+  createdAt: Date;
+  completedAt: Date | null;
+  /** When the bank sent it back; null for one that never left. */
+  returnedAt: Date | null;
+}
+
+const columns = (sql: Sql) => sql`
+  id, version, payment_id, amount, destination, status, reason, account_number, account_name, bank_code, failure_reason,
+  rail, session_id, created_at, completed_at, returned_at`;
+
+export async function findRefund(sql: Sql, book: Book, id: Uuid): Promise<Refund | null> {
+  const [row] = await sql<Refund[]>`
+    SELECT ${columns(sql)} FROM refunds
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+  return row ?? null;
+}
+
+/** A page of a payment's refunds, newest first, and one more when another page exists. */
+export async function listRefunds(
+  sql: Sql,
+  book: Book,
+  paymentId: Uuid,
+  filters: ListFilters,
+  page: PageRequest,
+): Promise<Refund[]> {
+  return await sql<Refund[]>`
+    SELECT ${columns(sql)} FROM refunds
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND payment_id = ${paymentId}
+    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+}
+
+/** A bank account that money came from. */
+export interface PayerAccount {
+  accountNumber: string;
+  bankCode: string;
+  accountName: string | null;
+}

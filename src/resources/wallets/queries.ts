@@ -1,0 +1,186 @@
+// Wallets as rows: reading them, and the few writes that move no money.
+import type postgres from 'postgres';
+import type { Sql } from '../../database/pool.ts';
+import { publicId, type Uuid } from '../../ids.ts';
+import { walletAccount } from '../../ledger/chart.ts';
+import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../../ledger/limits.ts';
+import type { Book, Kobo } from '../../money.ts';
+import type { ListFilters, PageRequest } from '../pages.ts';
+
+export interface Wallet {
+  id: Uuid;
+  accountId: number;
+  kind: 'settlement' | 'end_user';
+  email: string;
+  fullName: string | null;
+  phone: string | null;
+  externalReference: string | null;
+  kycStatus: 'none' | 'tier1';
+  /** These two live on the wallet's ledger account, under whose lock money moves. */
+  status: 'active' | 'frozen' | 'closed';
+  balance: Kobo;
+  /** The most one posting may move, in kobo; null: no limit. */
+  postingMax: Kobo | null;
+  createdAt: Date;
+}
+
+/** What a wallet's account numbers are called, and payers read. Never the email, which is the customer's own affair. */
+export const holderName = ({ id, fullName }: Pick<Wallet, 'id' | 'fullName'>): string =>
+  fullName ?? `Wallet ${publicId('wallet', id).slice(-12, -4)}`;
+
+const columns = (sql: Sql) => sql`
+  w.id, w.account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
+  a.status, a.balance, a.posting_max`;
+
+const tables = (sql: Sql) => sql`
+  wallets w JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.id = w.account_id`;
+
+/** One wallet of this book; null when there is none. */
+export async function findWallet(sql: Sql, book: Book, id: Uuid): Promise<Wallet | null> {
+  const [row] = await sql<Wallet[]>`
+    SELECT ${columns(sql)} FROM ${tables(sql)}
+    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment} AND w.id = ${id}`;
+  return row ?? null;
+}
+
+/** The wallet that carries the caller's own reference; null when there is none. */
+export async function findWalletByReference(sql: Sql, book: Book, reference: string): Promise<Wallet | null> {
+  const [row] = await sql<Wallet[]>`
+    SELECT ${columns(sql)} FROM ${tables(sql)}
+    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
+      AND w.external_reference = ${reference}`;
+  return row ?? null;
+}
+
+export interface WalletFilters extends ListFilters {
+  externalReference?: string | undefined;
+  email?: string | undefined;
+  kind?: Wallet['kind'] | undefined;
+  status?: Wallet['status'] | undefined;
+  kycStatus?: Wallet['kycStatus'] | undefined;
+}
+
+/** A page of wallets, newest first, and one row more when another page exists. */
+export async function listWallets(sql: Sql, book: Book, filters: WalletFilters, page: PageRequest): Promise<Wallet[]> {
+  return await sql<Wallet[]>`
+    SELECT ${columns(sql)} FROM ${tables(sql)}
+    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
+    ${page.after ? sql`AND (w.created_at, w.id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.externalReference ? sql`AND w.external_reference = ${filters.externalReference}` : sql``}
+    ${filters.email ? sql`AND w.email = ${filters.email}` : sql``}
+    ${filters.kind ? sql`AND w.kind = ${filters.kind}` : sql``}
+    ${filters.status ? sql`AND a.status = ${filters.status}` : sql``}
+    ${filters.kycStatus ? sql`AND w.kyc_status = ${filters.kycStatus}` : sql``}
+    ${filters.createdAtFrom ? sql`AND w.created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND w.created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY w.created_at DESC, w.id DESC LIMIT ${page.limit + 1}`;
+}
+
+export type NewWallet = Pick<
+  Wallet,
+  'id' | 'kind' | 'email' | 'fullName' | 'phone' | 'externalReference' | 'createdAt'
+>;
+
+/**
+ * Creates a wallet and opens its ledger account, in one statement. A settlement wallet is the platform's own: it needs
+ * no KYC and has no limits. Fails on `wallet_external_reference_unique` when the reference is taken.
+ */
+export async function insertWallet(sql: Sql, book: Book, wallet: NewWallet): Promise<void> {
+  await sql`
+    INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, full_name, phone, external_reference,
+                         created_at)
+    SELECT ${book.organisationId}, ${book.environment}, ${wallet.id},
+           ledger.open_account(${book.organisationId}, ${book.environment}, ${walletAccount(wallet.id)},
+                               ${wallet.kind === 'settlement'}),
+           ${wallet.kind}, ${wallet.email}, ${wallet.fullName}, ${wallet.phone}, ${wallet.externalReference},
+           ${wallet.createdAt}`;
+}
+
+/**
+ * Stores sealed KYC details (a repeat replaces them), makes the wallet tier1 and puts the tier1 limits on its account,
+ * in one statement. A settlement wallet keeps no limits.
+ */
+export async function recordKyc(sql: Sql, book: Book, wallet: Wallet, sealed: string): Promise<void> {
+  await sql`
+    WITH details AS (
+      INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed)
+      VALUES (${book.organisationId}, ${book.environment}, ${wallet.id}, ${sealed})
+      ON CONFLICT (organisation_id, wallet_id) DO UPDATE SET sealed = excluded.sealed, submitted_at = now()
+    ), verified AS (
+      SELECT ledger.verify_account(${book.organisationId}, ${wallet.accountId},
+                                   ${wallet.kind === 'end_user' ? TIER1_BALANCE_MAX : null},
+                                   ${wallet.kind === 'end_user' ? TIER1_POSTING_MAX : null})
+    )
+    UPDATE wallets SET kyc_status = 'tier1' FROM verified
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${wallet.id}`;
+}
+
+/**
+ * A number in the text of a query. A limit that the planner does not know makes it plan the query anew for each page, which
+ * takes longer than reading one.
+ */
+const literal = (sql: Sql, number: number) => sql.unsafe(String(Math.trunc(number)));
+
+/**
+ * The postings on one side of an account, newest first. The range instead of an equality is on purpose: it leaves the
+ * planner only the index by account, where a rare account among many postings could make it scan the primary key.
+ */
+const newestPostings = (
+  sql: Sql,
+  book: Book,
+  accountId: number,
+  side: 'debit' | 'credit',
+  condition: postgres.Fragment,
+  max: number,
+) => sql`
+  SELECT id, transaction_id, amount, created_at, ${side}::text AS direction,
+         ${sql(`${side}_balance_after`)} AS balance_after
+  FROM ledger.postings
+  WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} BETWEEN ${accountId} AND ${accountId}
+    ${condition}
+  ORDER BY ${sql(`${side}_account_id`)} DESC, id DESC LIMIT ${literal(sql, max)}`;
+
+/** The balance of a wallet's account as of a moment: the one after its last posting up to then. */
+export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
+  const last = (side: 'debit' | 'credit') =>
+    newestPostings(sql, book, wallet.accountId, side, sql`AND created_at <= ${at}`, 1);
+  const [row] = await sql<{ balanceAfter: Kobo }[]>`
+    SELECT balance_after FROM ((${last('debit')}) UNION ALL (${last('credit')})) last ORDER BY id DESC LIMIT 1`;
+  return row?.balanceAfter ?? 0;
+}
+
+/** One line of a wallet's statement. */
+export interface StatementLine {
+  /** The posting's number, which orders the statement. */
+  id: number;
+  transactionId: Uuid;
+  kind: string;
+  resource: string;
+  direction: 'credit' | 'debit';
+  amount: Kobo;
+  balanceAfter: Kobo;
+  effectiveAt: Date;
+  createdAt: Date;
+}
+
+/** A page of a wallet's ledger entries, newest first, and one more when another page exists. */
+export async function listStatement(
+  sql: Sql,
+  book: Book,
+  wallet: Wallet,
+  filters: ListFilters,
+  page: PageRequest,
+): Promise<StatementLine[]> {
+  const condition = sql`
+    ${page.after ? sql`AND id < ${Number(page.after.id)}` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}`;
+  const side = (direction: 'credit' | 'debit') =>
+    newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
+  // The limit comes before the join: else the transactions of both sides are looked up, and half of them thrown away.
+  return await sql<StatementLine[]>`
+    SELECT p.*, t.kind, t.resource, t.effective_at
+    FROM (SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides ORDER BY id DESC LIMIT ${literal(sql, page.limit + 1)}) p
+    JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
+    ORDER BY p.id DESC`;
+}

@@ -1,0 +1,30 @@
+// How the flow of a withdrawal is started and woken.
+import { publicId } from '../../ids.ts';
+import type { Book } from '../../money.ts';
+import { railReported } from '../../workflows/bankTransfer/messages.ts';
+import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
+import type { WithdrawalInput } from '../../workflows/withdrawal/messages.ts';
+import type { Withdrawal } from './queries.ts';
+
+function withdrawalFlow(book: Book, withdrawal: Withdrawal): FlowMessage {
+  const input: WithdrawalInput = {
+    ...book,
+    transferId: publicId('withdrawal', withdrawal.id),
+    walletId: publicId('wallet', withdrawal.sourceWalletId),
+    amount: withdrawal.amount,
+  };
+  return {
+    workflow: 'withdrawal',
+    id: input.transferId,
+    summary: `Withdrawal of ${input.amount} kobo from ${input.walletId}`,
+    state: 'processing',
+    input,
+  };
+}
+
+export const startWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
+  toOutbox(withdrawalFlow(book, withdrawal));
+
+/** The rail reported something: wakes a flow that runs, or starts one that follows up on a withdrawal that ended. */
+export const wakeWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
+  toOutbox({ ...withdrawalFlow(book, withdrawal), signal: { name: railReported.name, payload: null } });

@@ -1,0 +1,150 @@
+// How a withdrawal stands in the books: held in transit when accepted, then paid out by the rail, or put back.
+import { newUuid, publicId } from '../../ids.ts';
+import { clearingAccount, FEE_INCOME, IN_TRANSIT_WITHDRAWALS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import { pairShares } from '../../ledger/postings.ts';
+import { type Book, CURRENCY } from '../../money.ts';
+import type { TransferReport } from '../../rail/port.ts';
+import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+import type { Withdrawal } from './queries.ts';
+
+/**
+ * The transaction that takes amount and fee out of the wallet, into transit. Its refusals are the caller's. It has the
+ * withdrawal's own UUID, by which a failure or return names what it reverses.
+ */
+export function holdWithdrawal(row: Withdrawal): Transaction {
+  return {
+    id: row.id,
+    key: `${publicId('withdrawal', row.id)}/hold`,
+    kind: 'withdrawal_hold',
+    resource: publicId('withdrawal', row.id),
+    effectiveAt: row.createdAt,
+    rules: 'enforced',
+    // Two postings: a tier1 limit is on the amount, not on the fee.
+    postings: [row.amount, row.fee].map((amount) => ({
+      debit: walletAccount(row.sourceWalletId),
+      credit: IN_TRANSIT_WITHDRAWALS,
+      amount,
+    })),
+  };
+}
+
+/** The rail paid it out: the amount leaves through the rail, the fee is earned. */
+export function completeWithdrawal(book: Book, row: Withdrawal, report: TransferReport): Movement {
+  const now = new Date();
+  const next: Withdrawal = {
+    ...row,
+    version: row.version + 1,
+    status: 'completed',
+    sessionId: report.sessionId,
+    completedAt: now,
+  };
+  return {
+    book,
+    transaction: {
+      id: newUuid(),
+      key: `${publicId('withdrawal', row.id)}/completion`,
+      kind: 'withdrawal_completion',
+      resource: publicId('withdrawal', row.id),
+      effectiveAt: now,
+      rules: 'enforced',
+      postings: pairShares(
+        [{ account: IN_TRANSIT_WITHDRAWALS, amount: row.amount + row.fee }],
+        [
+          { account: clearingAccount(row.rail), amount: row.amount },
+          { account: FEE_INCOME, amount: row.fee },
+        ],
+      ),
+    },
+    rows: { withdrawals: [next] },
+    events: [withdrawalEvent('withdrawal.completed', next)],
+  };
+}
+
+/**
+ * Amount and fee go back to the wallet, once: from transit, or, when the rail had confirmed it before, from where the
+ * completion had put them. A wallet that was closed meanwhile takes nothing; then the money waits for a person.
+ */
+export function putBackWithdrawal(
+  book: Book,
+  row: Withdrawal,
+  change: 'fail' | 'return',
+  report: TransferReport,
+  walletIsClosed: boolean,
+): Movement {
+  const now = new Date();
+  const total = row.amount + row.fee;
+  const next: Withdrawal = {
+    ...row,
+    version: row.version + 1,
+    status: change === 'fail' ? 'failed' : 'returned',
+    failureReason:
+      report.reason ?? (change === 'fail' ? 'The bank refused the transfer' : 'The bank returned the money'),
+    sessionId: report.sessionId ?? row.sessionId,
+    completedAt: now,
+  };
+  const sources =
+    row.status === 'completed'
+      ? [
+          { account: clearingAccount(row.rail), amount: row.amount },
+          { account: FEE_INCOME, amount: row.fee },
+        ]
+      : [{ account: IN_TRANSIT_WITHDRAWALS, amount: total }];
+  const destination = walletIsClosed ? UNMATCHED : walletAccount(row.sourceWalletId);
+  return withCaseFlows({
+    book,
+    transaction: {
+      id: newUuid(),
+      key: `${publicId('withdrawal', row.id)}/return`,
+      kind: change === 'fail' ? 'withdrawal_failure' : 'withdrawal_return',
+      resource: publicId('withdrawal', row.id),
+      effectiveAt: now,
+      rules: 'credit_exempt',
+      reverses: row.id,
+      postings: pairShares(sources, [{ account: destination, amount: total }]),
+    },
+    rows: {
+      withdrawals: [next],
+      review_cases: walletIsClosed
+        ? [
+            openReviewCase({
+              reason: 'wallet_closed',
+              amount: total,
+              accountCode: UNMATCHED,
+              inboundCreditId: null,
+              paymentId: null,
+              walletId: row.sourceWalletId,
+            }),
+          ]
+        : [],
+    },
+    events: [withdrawalEvent(change === 'fail' ? 'withdrawal.failed' : 'withdrawal.returned', next)],
+  });
+}
+
+function withdrawalEvent(
+  type: 'withdrawal.completed' | 'withdrawal.failed' | 'withdrawal.returned',
+  row: Withdrawal,
+): EventRow {
+  const { accountNumber, accountName, bankCode, bankName } = row;
+  return {
+    id: newUuid(),
+    type,
+    resource: publicId('withdrawal', row.id),
+    data: {
+      id: publicId('withdrawal', row.id),
+      status: row.status,
+      sourceWalletId: publicId('wallet', row.sourceWalletId),
+      amount: row.amount,
+      fee: row.fee,
+      totalAmount: row.amount + row.fee,
+      currency: CURRENCY,
+      counterparty: { accountNumber, accountName, bankCode, bankName },
+      failureReason: row.failureReason,
+      sessionId: row.sessionId,
+      createdAt: row.createdAt.toISOString(),
+      completedAt: row.completedAt?.toISOString() ?? null,
+    },
+    createdAt: new Date(),
+  };
+}

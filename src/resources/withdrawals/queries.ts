@@ -1,0 +1,62 @@
+// Withdrawals as rows. They are written by `ledger.post` only, together with the money that a change moves.
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { Book, Kobo } from '../../money.ts';
+import type { ListFilters, PageRequest } from '../pages.ts';
+
+export type WithdrawalStatus = 'processing' | 'completed' | 'failed' | 'returned';
+
+export interface Withdrawal {
+  id: Uuid;
+  /** Counts the changes; a change names the version it saw. */
+  version: number;
+  sourceWalletId: Uuid;
+  amount: Kobo;
+  fee: Kobo;
+  status: WithdrawalStatus;
+  accountNumber: string;
+  accountName: string | null;
+  bankCode: string;
+  bankName: string | null;
+  narration: string | null;
+  failureReason: string | null;
+  rail: string;
+  /** The interbank identity of the transfer, once the rail told it. */
+  sessionId: string | null;
+  createdAt: Date;
+  completedAt: Date | null;
+}
+
+const columns = (sql: Sql) => sql`
+  id, version, source_wallet_id, amount, fee, status, account_number, account_name, bank_code, bank_name, narration,
+  failure_reason, rail, session_id, created_at, completed_at`;
+
+export async function findWithdrawal(sql: Sql, book: Book, id: Uuid): Promise<Withdrawal | null> {
+  const [row] = await sql<Withdrawal[]>`
+    SELECT ${columns(sql)} FROM withdrawals
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+  return row ?? null;
+}
+
+export interface WithdrawalFilters extends ListFilters {
+  status?: WithdrawalStatus | undefined;
+  sourceWalletId?: Uuid | undefined;
+}
+
+/** A page of withdrawals, newest first, and one more when another page exists. */
+export async function listWithdrawals(
+  sql: Sql,
+  book: Book,
+  filters: WithdrawalFilters,
+  page: PageRequest,
+): Promise<Withdrawal[]> {
+  return await sql<Withdrawal[]>`
+    SELECT ${columns(sql)} FROM withdrawals
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.status ? sql`AND status = ${filters.status}` : sql``}
+    ${filters.sourceWalletId ? sql`AND source_wallet_id = ${filters.sourceWalletId}` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+}

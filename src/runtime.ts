@@ -1,0 +1,81 @@
+// What every process of the service is built on: connections, the journal and the rails, made from the configuration; and how it
+// ends.
+
+import { PROCESS_STOP_MAX_MS } from './concurrency/timeLimits.ts';
+import type { Config } from './config.ts';
+import { connect, type Sql } from './database/pool.ts';
+import { Journal } from './ledger/journal.ts';
+import { measuredRail } from './rail/instrumented.ts';
+import { Rails } from './rail/rails.ts';
+import { createSandboxRail } from './rail/sandbox/adapter.ts';
+import { SandboxBank } from './rail/sandbox/bank.ts';
+import type { Log } from './telemetry/log.ts';
+
+export interface Foundation {
+  config: Config;
+  log: Log;
+  sql: Sql;
+  volatileSql: Sql;
+  /** For the long statements of upkeep. */
+  patientSql: Sql;
+  journal: Journal;
+  rails: Rails;
+  sandboxBank: SandboxBank;
+  close: () => Promise<void>;
+}
+
+/** How long a closing process waits for statements that are still running, in seconds. */
+const CLOSE_TIMEOUT_SECONDS = 5;
+
+/** Opened when upkeep runs, which is one verification, one reconciliation and one housekeeping at a time. */
+const UPKEEP_CONNECTIONS_MAX = 3;
+
+export function createFoundation(config: Config, log: Log): Foundation {
+  const { keyring } = config;
+  const { databaseUrl, databaseConnectionsMax: connectionsMax } = config;
+  const sql = connect(databaseUrl, { connectionsMax, temper: 'restless' });
+  const volatileSql = connect(databaseUrl, { connectionsMax, temper: 'restless', durability: 'volatile' });
+  const patientSql = connect(databaseUrl, { connectionsMax: UPKEEP_CONNECTIONS_MAX });
+  const pools = [sql, volatileSql, patientSql];
+  const sandboxBank = new SandboxBank({ sql, keyring, log, ...config.sandboxRail });
+  return {
+    config,
+    log,
+    sql,
+    volatileSql,
+    patientSql,
+    journal: new Journal(sql),
+    rails: new Rails({ test: measuredRail(createSandboxRail(sandboxBank, keyring)) }),
+    sandboxBank,
+    close: async () => {
+      await Promise.all(pools.map((pool) => pool.end({ timeout: CLOSE_TIMEOUT_SECONDS })));
+    },
+  };
+}
+
+/**
+ * Ends the process in order: the first SIGTERM or SIGINT finishes what is under way, within a time limit; a second one ends it at
+ * once. Where work was cut off the exit code is 1; what was accepted is safe in the database and goes on in another process.
+ */
+export function onShutdown(log: Log, close: () => Promise<void>, limitMs: number = PROCESS_STOP_MAX_MS): void {
+  let closing = false;
+  const end = (signal: NodeJS.Signals): void => {
+    if (closing) process.exit(1);
+    closing = true;
+    log.info({ signal }, 'shutting down');
+    setTimeout(() => {
+      log.error({ limitMs }, 'what was under way did not end in time; the process ends without it');
+      log.flush();
+      process.exit(1);
+    }, limitMs).unref();
+    close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'the shutdown did not go in order');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', end);
+  process.on('SIGINT', end);
+}

@@ -1,0 +1,131 @@
+// Webhook endpoints as rows: where an organisation wants its events, which ones, and the secrets that sign them.
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import type { EventType } from '../resources/events.ts';
+import type { ListFilters, PageRequest } from '../resources/pages.ts';
+
+/** Every event goes to each of them, so their number multiplies the traffic; nobody needs more receivers than this. */
+export const WEBHOOK_ENDPOINTS_MAX = 20;
+
+export interface WebhookEndpoint {
+  id: Uuid;
+  url: string;
+  description: string | null;
+  /** Null: all. */
+  eventTypes: EventType[] | null;
+  status: 'enabled' | 'disabled';
+  /** During a rotation: when the previous secret stops signing. */
+  previousSecretUntil: Date | null;
+  createdAt: Date;
+}
+
+const columns = (sql: Sql) => sql`
+  id, url, description, event_types, status, created_at,
+  CASE WHEN previous_secret_until > now() THEN previous_secret_until END AS previous_secret_until`;
+
+const existing = (sql: Sql, book: Book) => sql`
+  organisation_id = ${book.organisationId} AND environment = ${book.environment} AND deleted_at IS NULL`;
+
+export async function findWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Promise<WebhookEndpoint | null> {
+  const [row] = await sql<WebhookEndpoint[]>`
+    SELECT ${columns(sql)} FROM webhook_endpoints WHERE ${existing(sql, book)} AND id = ${id}`;
+  return row ?? null;
+}
+
+/** A page of endpoints, newest first, and one more when another page exists. */
+export async function listWebhookEndpoints(
+  sql: Sql,
+  book: Book,
+  filters: ListFilters,
+  page: PageRequest,
+): Promise<WebhookEndpoint[]> {
+  return await sql<WebhookEndpoint[]>`
+    SELECT ${columns(sql)} FROM webhook_endpoints WHERE ${existing(sql, book)}
+    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+}
+
+/** Registers an endpoint; false when the book has as many as it may have. */
+export async function insertWebhookEndpoint(
+  sql: Sql,
+  book: Book,
+  endpoint: Omit<WebhookEndpoint, 'previousSecretUntil'>,
+  sealedSecret: string,
+): Promise<boolean> {
+  const inserted = await sql`
+    INSERT INTO webhook_endpoints (organisation_id, environment, id, url, description, event_types, status,
+                                   sealed_secret, created_at)
+    SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${endpoint.id}::uuid, ${endpoint.url}::text,
+           ${endpoint.description}::text, ${endpoint.eventTypes}::text[], ${endpoint.status}::text,
+           ${sealedSecret}::text, ${endpoint.createdAt}::timestamptz
+    WHERE (SELECT count(*) FROM webhook_endpoints WHERE ${existing(sql, book)}) < ${WEBHOOK_ENDPOINTS_MAX}`;
+  return inserted.count === 1;
+}
+
+export type WebhookEndpointChanges = {
+  [Field in 'url' | 'description' | 'eventTypes' | 'status']?: WebhookEndpoint[Field] | undefined;
+};
+
+/**
+ * SQL: wakes the flows that are parked because all attempts at an endpoint were in vain, so that they end now that it is
+ * closed: the one row, if any, of the CTE `closed`.
+ */
+const tellParked = (sql: Sql, book: Book) => sql`
+  INSERT INTO outbox (organisation_id, environment, topic, message)
+  SELECT d.organisation_id, d.environment, 'event',
+         jsonb_build_object('eventId', d.event_id, 'endpointId', d.endpoint_id, 'endpointClosed', true)
+  FROM closed c JOIN webhook_deliveries d ON d.endpoint_id = c.id
+  WHERE d.organisation_id = ${book.organisationId} AND d.environment = ${book.environment}
+    AND d.failure_reason = 'retries_spent'`;
+
+/** Changes the given fields and leaves the others as they are; null when there is no such endpoint. */
+export async function updateWebhookEndpoint(
+  sql: Sql,
+  book: Book,
+  id: Uuid,
+  { url, description, eventTypes, status }: WebhookEndpointChanges,
+): Promise<WebhookEndpoint | null> {
+  const [row] = await sql<WebhookEndpoint[]>`
+    WITH changed AS (
+      UPDATE webhook_endpoints SET
+        url = ${url === undefined ? sql`url` : url},
+        description = ${description === undefined ? sql`description` : description},
+        event_types = ${eventTypes === undefined ? sql`event_types` : eventTypes},
+        status = ${status === undefined ? sql`status` : status}
+      WHERE ${existing(sql, book)} AND id = ${id}
+      RETURNING ${columns(sql)}
+    ), closed AS (
+      SELECT id FROM changed WHERE status = 'disabled'
+    ), told AS (${tellParked(sql, book)})
+    SELECT * FROM changed`;
+  return row ?? null;
+}
+
+/** Takes an endpoint away. Its row stays, for the log of its deliveries. False when there is none. */
+export async function deleteWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Promise<boolean> {
+  const deleted = await sql`
+    WITH closed AS (
+      UPDATE webhook_endpoints SET deleted_at = now() WHERE ${existing(sql, book)} AND id = ${id} RETURNING id
+    ), told AS (${tellParked(sql, book)})
+    SELECT FROM closed`;
+  return deleted.count === 1;
+}
+
+/** Puts a new secret in front; the one before it goes on signing until then, and an older one stops at once. */
+export async function rotateWebhookSecret(
+  sql: Sql,
+  book: Book,
+  id: Uuid,
+  sealedSecret: string,
+  previousUntil: Date,
+): Promise<WebhookEndpoint | null> {
+  const [row] = await sql<WebhookEndpoint[]>`
+    UPDATE webhook_endpoints
+    SET sealed_previous_secret = sealed_secret, previous_secret_until = ${previousUntil}, sealed_secret = ${sealedSecret}
+    WHERE ${existing(sql, book)} AND id = ${id}
+    RETURNING ${columns(sql)}`;
+  return row ?? null;
+}

@@ -1,0 +1,275 @@
+// Migrations: applied once whoever starts first, never edited, never run backwards; functions, which are source and applied when
+// they have a new version; and what the schema they make promises of every table.
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { migrate } from '../../src/database/migrate.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
+import { temporaryFolder } from '../dev/temporaryFolder.ts';
+import { administer, createDatabase, databaseUrl, OWNER, type TestDatabase, testStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+const FILES = (await readdir(new URL('../../src/database/migrations/', import.meta.url))).toSorted();
+const FUNCTIONS = (await readdir(new URL('../../src/ledger/sql/', import.meta.url))).toSorted();
+
+/** A database with nothing in it. */
+async function createEmptyDatabase(): Promise<TestDatabase> {
+  const { adminDatabaseUrl } = testStack();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await administer(adminDatabaseUrl, `CREATE DATABASE ${name} OWNER ${OWNER}`);
+  return {
+    url: databaseUrl(adminDatabaseUrl, OWNER, name),
+    drop: () => administer(adminDatabaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function withOwner<Result>(url: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const sql = connect(url, { connectionsMax: 1, role: 'owner' });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+const recorded = (sql: Sql) => sql<{ name: string }[]>`SELECT name FROM migrations ORDER BY number`;
+
+test('twenty at once apply each file once, and all of them succeed', async () => {
+  const database = await createEmptyDatabase();
+  const runs = await Promise.all(Array.from({ length: 20 }, () => migrate(database.url)));
+  expect(runs.flatMap(({ applied }) => applied).toSorted()).toEqual([...FILES, ...FUNCTIONS].toSorted());
+  expect((await withOwner(database.url, recorded)).map(({ name }) => name)).toEqual(FILES);
+  expect(await migrate(database.url)).toEqual({ applied: [] });
+  await database.drop();
+});
+
+test('each file is named as it is applied', async () => {
+  const database = await createEmptyDatabase();
+  const lines: string[] = [];
+  await migrate(database.url, { log: (line) => lines.push(line) });
+  expect(lines).toEqual([...FILES, ...FUNCTIONS].map((name) => `applied ${name}`));
+  await database.drop();
+});
+
+test('a file that was edited after it was applied is refused, and named', async () => {
+  const database = await createDatabase();
+  await withOwner(database.url, (sql) => sql`UPDATE migrations SET checksum = 'another' WHERE number = 2`);
+  await expect(migrate(database.url)).rejects.toThrow(`Migration ${FILES[1]} was edited after it was applied`);
+  await database.drop();
+});
+
+test('a database of a newer version is left alone', async () => {
+  const database = await createDatabase();
+  await withOwner(
+    database.url,
+    (sql) => sql`INSERT INTO migrations (number, name, checksum) VALUES (9999, '9999_from_the_future.sql', 'x')`,
+  );
+  await expect(migrate(database.url)).rejects.toThrow(
+    '9999_from_the_future.sql, which this version of Manilla does not know',
+  );
+  await database.drop();
+});
+
+test('a file that fails leaves nothing of itself behind, and is applied by the next run', async () => {
+  const database = await createEmptyDatabase();
+  // A table of the second file is in its way.
+  await withOwner(database.url, (sql) => sql`CREATE TABLE payments ()`);
+  await expect(migrate(database.url)).rejects.toThrow('relation "payments" already exists');
+  await withOwner(database.url, async (sql) => {
+    expect((await recorded(sql)).map(({ name }) => name)).toEqual(FILES.slice(0, 1));
+    expect(await sql`SELECT to_regclass('wallets') AS wallets`).toEqual([{ wallets: null }]);
+    await sql`DROP TABLE payments`;
+  });
+  expect(await migrate(database.url)).toEqual({ applied: [...FILES.slice(1), ...FUNCTIONS] });
+  await database.drop();
+});
+
+describe('a later migration', () => {
+  /** The numbered files, and one that a later release adds. */
+  function withLater(name: string, text: string): URL {
+    const folder = temporaryFolder();
+    for (const file of FILES) {
+      copyFileSync(new URL(`../../src/database/migrations/${file}`, import.meta.url), path.join(folder, file));
+    }
+    writeFileSync(path.join(folder, name), text);
+    return pathToFileURL(`${folder}/`);
+  }
+
+  test('gives way while a table that it changes is locked, and is applied when it is free', async () => {
+    const database = await createDatabase();
+    const name = '0005_wallets_with_a_note.sql';
+    const folder = withLater(name, 'ALTER TABLE wallets ADD COLUMN note text;');
+    const lines: string[] = [];
+    const [holder, other] = [
+      connect(database.url, { connectionsMax: 1 }),
+      connect(database.url, { connectionsMax: 1 }),
+    ];
+    const held = await holder.reserve();
+    await held`BEGIN`;
+    await held`SELECT FROM wallets`;
+    const migrated = migrate(database.url, { folder, log: (line) => lines.push(line) });
+    await until('it to give way', () => lines.includes(`${name} waits for a table that is locked; trying again`));
+    expect(await other`SELECT FROM wallets`).toHaveLength(0); // a read does not queue behind it for longer than its limit
+    await held`COMMIT`;
+    held.release();
+    expect(await migrated).toEqual({ applied: [name] });
+    expect(await other`SELECT note FROM wallets`).toHaveLength(0);
+    await Promise.all([holder.end(), other.end()]);
+    await database.drop();
+  });
+
+  test('builds an index while others write, and builds one anew that was left half-way', async () => {
+    const database = await createDatabase();
+    const name = '0005_wallets_by_phone_concurrently.sql';
+    const folder = withLater(
+      name,
+      '-- Why.\nCREATE INDEX CONCURRENTLY IF NOT EXISTS wallets_by_phone ON wallets (organisation_id, phone);',
+    );
+    const insert = (sql: Sql) => sql`
+      INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, created_at)
+      VALUES (gen_random_uuid(), 'test', gen_random_uuid(), 1, 'end_user', 'ada@test.example', now())`;
+    await withOwner(database.url, async (sql) => {
+      await insert(sql);
+      await insert(sql);
+      const unique = sql`CREATE UNIQUE INDEX CONCURRENTLY wallets_by_phone ON wallets (email)`;
+      await expect(unique).rejects.toMatchObject({ code: '23505' }); // which leaves it there, not valid
+    });
+    const [early, late] = [connect(database.url, { connectionsMax: 1 }), connect(database.url, { connectionsMax: 1 })];
+    const held = await early.reserve();
+    await held`BEGIN`;
+    await insert(held);
+    const runs = Promise.all(Array.from({ length: 5 }, () => migrate(database.url, { folder })));
+    await until('the build to wait for who wrote before it', async () => {
+      const waiting = `SELECT FROM pg_stat_activity WHERE query ~ '^(CREATE|DROP) INDEX CONCURRENTLY' AND wait_event_type = 'Lock'`;
+      return (await owned(database.url, waiting)).length === 1;
+    });
+    await insert(late); // a plain CREATE INDEX would let nobody write now
+    await held`COMMIT`;
+    held.release();
+    expect((await runs).flatMap(({ applied }) => applied)).toEqual([name]);
+    const index = `SELECT pg_get_indexdef(indexrelid) AS text, indisvalid AS valid FROM pg_index WHERE indexrelid = 'wallets_by_phone'::regclass`;
+    expect(await owned(database.url, index)).toEqual([
+      { text: expect.stringContaining('(organisation_id, phone)'), valid: true },
+    ]);
+    await Promise.all([early.end(), late.end()]);
+    await database.drop();
+  });
+});
+
+const owned = <Row extends object>(url: string, text: string): Promise<Row[]> =>
+  withOwner(url, async (sql) => [...(await sql.unsafe<Row[]>(text))]);
+
+describe('a file of functions', () => {
+  const FILE = 'forget_webhook_attempts.sql';
+  /** Puts another function in its place, as that version and with that checksum would have. */
+  const replaced = (sql: Sql, version: number, checksum?: string) =>
+    sql.unsafe(`
+      CREATE OR REPLACE FUNCTION ledger.forget_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
+      LANGUAGE sql AS 'SELECT -1';
+      UPDATE functions SET version = ${version}, checksum = coalesce(${checksum ? `'${checksum}'` : 'NULL'}, checksum)
+      WHERE name = '${FILE}';`);
+  const forgotten = async (sql: Sql): Promise<number | undefined> =>
+    (await sql<{ rows: number }[]>`SELECT ledger.forget_webhook_attempts(now(), 1) AS rows`)[0]?.rows;
+
+  test('is applied again when it has a later version than the database', async () => {
+    const database = await createDatabase();
+    await withOwner(database.url, async (sql) => {
+      await replaced(sql, 0);
+      expect(await migrate(database.url)).toEqual({ applied: [FILE] });
+      expect(await forgotten(sql)).toBe(0);
+    });
+    expect(await migrate(database.url)).toEqual({ applied: [] });
+    await database.drop();
+  });
+
+  test('is left as it is when the database has a later version: an older process never puts its own back', async () => {
+    const database = await createDatabase();
+    await withOwner(database.url, async (sql) => {
+      await replaced(sql, 99);
+      expect(await migrate(database.url)).toEqual({ applied: [] });
+      expect(await forgotten(sql)).toBe(-1);
+    });
+    await database.drop();
+  });
+
+  test('that was edited and kept its version is refused, and named', async () => {
+    const database = await createDatabase();
+    await withOwner(database.url, (sql) => replaced(sql, 1, 'another'));
+    await expect(migrate(database.url)).rejects.toThrow(
+      `${FILE} was edited and is still version 1. Raise the number in its first line.`,
+    );
+    await database.drop();
+  });
+});
+
+describe('every table of the service', () => {
+  let database: TestDatabase;
+  let owner: Sql;
+  beforeAll(async () => {
+    database = await createDatabase();
+    owner = connect(database.url, { connectionsMax: 1, role: 'owner' });
+  });
+  afterAll(async () => {
+    await owner.end();
+    await database.drop();
+  });
+
+  /** All but the lists of what was applied, which are of the database itself, and the sandbox bank, which is somebody else's. */
+  const tables = () => owner<
+    { name: string; scoped: boolean; unscopedIndexes: string[] | null; comment: string | null }[]
+  >`
+    SELECT c.oid::regclass::text AS name,
+           EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'organisation_id' AND a.attnotnull) AS scoped,
+           (SELECT array_agg(i.indexrelid::regclass::text) FROM pg_index i
+            WHERE i.indrelid = c.oid AND i.indisunique AND NOT EXISTS (
+              SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'organisation_id'
+                AND a.attnum = ANY (i.indkey::smallint[]))) AS unscoped_indexes,
+           obj_description(c.oid) AS comment
+    FROM pg_class c
+    WHERE c.relkind IN ('r', 'p') AND c.relnamespace::regnamespace::text !~ '^pg_|^information_schema$|^sandbox_bank$'
+      AND c.oid NOT IN ('migrations'::regclass, 'functions'::regclass)
+    ORDER BY 1`;
+
+  test('belongs to an organisation, in every unique key too, so that one can be moved or sharded away', async () => {
+    const found = await tables();
+    expect(found.length).toBeGreaterThanOrEqual(20);
+    expect(found.filter(({ scoped }) => !scoped).map(({ name }) => name)).toEqual([]);
+    expect(found.flatMap(({ unscopedIndexes }) => unscopedIndexes ?? [])).toEqual([]);
+  });
+
+  test('the check of that sees what it is meant to see', async () => {
+    await owner`CREATE TABLE stray (id bigint PRIMARY KEY, organisation_id uuid)`;
+    const stray = (await tables()).find(({ name }) => name === 'stray');
+    expect(stray).toMatchObject({ scoped: false, unscopedIndexes: ['stray_pkey'] });
+    await owner`DROP TABLE stray`;
+  });
+
+  test('keeps test and live apart, but for the organisation itself and what belongs to a key', async () => {
+    const rows = await owner<{ name: string }[]>`
+      SELECT c.oid::regclass::text AS name FROM pg_class c
+      WHERE c.relkind = 'r' AND c.relnamespace IN ('public'::regnamespace, 'ledger'::regnamespace)
+        AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'environment')
+      ORDER BY 1`;
+    expect(rows.map(({ name }) => name)).toEqual(['functions', 'migrations', 'organisations', 'rate_counters']);
+  });
+
+  test('that movements write to is named where their rows are written', async () => {
+    const rows = await owner<{ name: string }[]>`
+      SELECT substr(proname, 7) AS name FROM pg_proc
+      WHERE pronamespace = 'ledger'::regnamespace AND proname LIKE 'write\\_%' AND proname <> 'write_rows'`;
+    expect(rows.length).toBeGreaterThanOrEqual(10);
+    for (const { name } of rows)
+      expect(await owner`SELECT ledger.write_rows(${name}, '[]')`).toEqual([{ writeRows: 0 }]);
+    await expect(owner`SELECT ledger.write_rows('strays', '[]')`).rejects.toMatchObject({ code: '20000' });
+  });
+
+  test('no function of the ledger is for everybody', async () => {
+    const rows = await owner`
+      SELECT p.oid::regprocedure::text AS name FROM pg_proc p
+      WHERE p.pronamespace = 'ledger'::regnamespace AND has_function_privilege('public', p.oid, 'EXECUTE')`;
+    expect([...rows]).toEqual([]);
+  });
+});

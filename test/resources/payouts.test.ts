@@ -1,0 +1,251 @@
+// How a payout stands in the books, movement by movement: every kobo is in one place at each moment, and a failed item
+// leaves the books as if it had never been.
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { newUuid, publicId } from '../../src/ids.ts';
+import {
+  clearingAccount,
+  FEE_INCOME,
+  IN_TRANSIT_PAYOUTS,
+  payoutReserveAccount,
+  UNMATCHED,
+  walletAccount,
+} from '../../src/ledger/chart.ts';
+import { bankTransferFee } from '../../src/ledger/fees.ts';
+import type { Movement, Transaction } from '../../src/ledger/movement.ts';
+import type { Book } from '../../src/money.ts';
+import type { TransferReport } from '../../src/rail/port.ts';
+import {
+  completeItem,
+  holdItem,
+  type ItemFailure,
+  putBackItem,
+  reservePayout,
+  rollUpMovement,
+} from '../../src/resources/payouts/movements.ts';
+import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
+
+const book: Book = { organisationId: newUuid(), environment: 'test' };
+const sourceWalletId = newUuid();
+const REPORT: TransferReport = { reference: 'reference', status: 'completed', sessionId: 'session', reason: null };
+const FAILURE: ItemFailure = { kind: 'payout_item_failure', reason: 'No such account', sessionId: null };
+
+function batchOf(amounts: readonly number[]): { payout: Payout; items: PayoutItem[] } {
+  const payoutId = newUuid();
+  const items = amounts.map(
+    (amount, position): PayoutItem => ({
+      id: newUuid(),
+      version: 1,
+      payoutId,
+      position,
+      amount,
+      fee: bankTransferFee(amount),
+      status: 'pending',
+      destinationWalletId: null,
+      accountNumber: '0123456789',
+      accountName: null,
+      bankCode: '058',
+      reference: null,
+      failureReason: null,
+      rail: 'sandbox',
+      sessionId: null,
+      returnedAt: null,
+    }),
+  );
+  const payout: Payout = {
+    id: payoutId,
+    version: 1,
+    sourceWalletId,
+    totalAmount: amounts.reduce((sum, amount) => sum + amount, 0),
+    totalFee: items.reduce((sum, { fee }) => sum + fee, 0),
+    itemCount: items.length,
+    status: 'processing',
+    failuresTold: 0,
+    createdAt: new Date(),
+  };
+  return { payout, items };
+}
+
+/** What these transactions leave on each account; accounts at zero are left out. */
+function balancesAfter(transactions: readonly Transaction[]): Record<string, number> {
+  const balances = new Map<string, number>();
+  for (const { debit, credit, amount } of transactions.flatMap(({ postings }) => postings)) {
+    expect(amount).toBeGreaterThan(0);
+    balances.set(debit, (balances.get(debit) ?? 0) - amount);
+    balances.set(credit, (balances.get(credit) ?? 0) + amount);
+  }
+  return Object.fromEntries([...balances].filter(([, balance]) => balance !== 0));
+}
+
+/** The item as a movement leaves it, and the money that it moved. */
+function applied(movement: Movement): { item: PayoutItem; transaction: Transaction } {
+  const item = movement.rows?.payout_items?.[0] as PayoutItem | undefined;
+  if (item === undefined || movement.transaction === undefined) throw new Error('not a movement of an item');
+  return { item, transaction: movement.transaction };
+}
+
+const oneItem = () => {
+  const { payout, items } = batchOf([100_000]);
+  const pending = items[0] as PayoutItem;
+  const held = applied(holdItem(book, pending, 'ADA OBI'));
+  const completed = applied(completeItem(book, held.item, REPORT));
+  return { reserve: reservePayout(payout, items), pending, held, completed, fee: pending.fee };
+};
+
+const wallet = walletAccount(sourceWalletId);
+const putBack = (item: PayoutItem, failure = FAILURE, walletIsClosed = false) =>
+  putBackItem(book, { item, sourceWalletId }, failure, walletIsClosed);
+
+test('the reserve is one posting an item, and one for all fees, so that a limit sees each amount', () => {
+  const { payout, items } = batchOf([100_000, 50_000, 1]);
+  const transaction = reservePayout(payout, items);
+  expect(transaction).toMatchObject({
+    id: payout.id,
+    key: `${publicId('payout', payout.id)}/reserve`,
+    rules: 'enforced',
+  });
+  expect(transaction.postings.map(({ amount }) => amount)).toEqual([100_000, 50_000, 1, 3_000 + 2_500 + 2_500]);
+  expect(balancesAfter([transaction])).toEqual({
+    [wallet]: -158_001,
+    [payoutReserveAccount(payout.id)]: 158_001,
+  });
+});
+
+describe('an item', () => {
+  test('that is sent stands in transit, under the name that the bank has', () => {
+    const { reserve, held } = oneItem();
+    expect(held.item).toMatchObject({ status: 'processing', version: 2, accountName: 'ADA OBI' });
+    expect(held.transaction).toMatchObject({ id: held.item.id, key: `${publicId('payoutItem', held.item.id)}/hold` });
+    expect(balancesAfter([reserve, held.transaction])).toEqual({ [wallet]: -103_000, [IN_TRANSIT_PAYOUTS]: 103_000 });
+  });
+
+  test('that completes leaves through the rail, and its fee is earned', () => {
+    const { reserve, held, completed } = oneItem();
+    expect(completed.item).toMatchObject({ status: 'completed', version: 3, sessionId: 'session' });
+    expect(completed.transaction.key).toBe(`${publicId('payoutItem', held.item.id)}/completion`);
+    expect(balancesAfter([reserve, held.transaction, completed.transaction])).toEqual({
+      [wallet]: -103_000,
+      [clearingAccount('sandbox')]: 100_000,
+      [FEE_INCOME]: 3_000,
+    });
+  });
+
+  test.each(['pending', 'processing', 'completed'] as const)(
+    'that fails while it is %s leaves nothing behind',
+    (from) => {
+      const { reserve, pending, held, completed } = oneItem();
+      const before = {
+        pending: { item: pending, done: [reserve] },
+        processing: { item: held.item, done: [reserve, held.transaction] },
+        completed: { item: completed.item, done: [reserve, held.transaction, completed.transaction] },
+      }[from];
+      const { item, transaction } = applied(putBack(before.item));
+      expect(balancesAfter([...before.done, transaction])).toEqual({});
+      expect(item).toMatchObject({
+        status: 'failed',
+        version: before.item.version + 1,
+        failureReason: 'No such account',
+      });
+      expect(transaction).toMatchObject({ key: `${publicId('payoutItem', item.id)}/return`, rules: 'credit_exempt' });
+      // What was never sent has no transaction of its own to reverse: it comes back out of the reserve.
+      expect(transaction.reverses).toBe(from === 'pending' ? undefined : item.id);
+    },
+  );
+
+  test('cannot be put back twice', () => {
+    const failed = applied(putBack(oneItem().held.item)).item;
+    expect(() => putBack(failed)).toThrow('is back already');
+  });
+
+  test('of a wallet that was closed meanwhile waits in suspense, with a review case', () => {
+    const { reserve, held } = oneItem();
+    const movement = putBack(held.item, FAILURE, true);
+    expect(balancesAfter([reserve, held.transaction, applied(movement).transaction])).toEqual({
+      [wallet]: -103_000,
+      [UNMATCHED]: 103_000,
+    });
+    expect(movement.rows?.review_cases).toEqual([
+      expect.objectContaining({
+        reason: 'wallet_closed',
+        amount: 103_000,
+        accountCode: UNMATCHED,
+        walletId: sourceWalletId,
+      }),
+    ]);
+  });
+
+  test('keeps the identity of its transfer when the bank returns it', () => {
+    const { completed } = oneItem();
+    expect(applied(putBack(completed.item)).item.sessionId).toBe('session');
+    expect(applied(putBack(completed.item, { ...FAILURE, sessionId: 'other' })).item.sessionId).toBe('other');
+  });
+});
+
+test('whatever each item comes to, the reserve is used up and every kobo is in one place', () => {
+  const ending = fc.constantFrom('refused', 'failed', 'completed', 'returned');
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ amount: fc.integer({ min: 1, max: 5_000_000 }), ending }), { minLength: 1, maxLength: 30 }),
+      (wanted) => {
+        const { payout, items } = batchOf(wanted.map(({ amount }) => amount));
+        const transactions = [reservePayout(payout, items)];
+        let paid = 0;
+        let fees = 0;
+        const take = (movement: Movement): PayoutItem => {
+          const { item, transaction } = applied(movement);
+          transactions.push(transaction);
+          return item;
+        };
+        for (const [position, pending] of items.entries()) {
+          const how = wanted[position]?.ending;
+          if (how === 'refused') {
+            take(putBack(pending));
+            continue;
+          }
+          const held = take(holdItem(book, pending, null));
+          const ended = take(how === 'failed' ? putBack(held) : completeItem(book, held, REPORT));
+          if (how === 'returned') take(putBack(ended));
+          if (how !== 'completed') continue;
+          paid += pending.amount;
+          fees += pending.fee;
+        }
+        expect(new Set(transactions.map(({ key }) => key)).size).toBe(transactions.length);
+        expect(balancesAfter(transactions)).toEqual(
+          paid === 0 ? {} : { [wallet]: -(paid + fees), [clearingAccount('sandbox')]: paid, [FEE_INCOME]: fees },
+        );
+      },
+    ),
+  );
+});
+
+test.each([
+  [{ open: 0, completed: 3, failed: 0 }, 'completed', 'payout.completed'],
+  [{ open: 0, completed: 2, failed: 1 }, 'partially_completed', 'payout.partially_completed'],
+  [{ open: 0, completed: 0, failed: 3 }, 'failed', 'payout.failed'],
+] as const)('a roll-up of %p is %s, and %s tells it with all counts', (counts, status, type) => {
+  const { payout } = batchOf([100_000, 50_000, 20_000]);
+  const movement = rollUpMovement(book, payout, counts);
+  expect(movement.transaction).toBeUndefined();
+  expect(movement.rows?.payouts).toEqual([{ ...payout, version: 2, status, failuresTold: counts.failed }]);
+  expect(movement.events).toEqual([
+    expect.objectContaining({
+      type,
+      resource: publicId('payout', payout.id),
+      data: {
+        id: publicId('payout', payout.id),
+        status,
+        totalAmount: 170_000,
+        totalFee: 8_000,
+        itemCount: 3,
+        successCount: counts.completed,
+        failureCount: counts.failed,
+        currency: 'NGN',
+      },
+    }),
+  ]);
+});
+
+test('a payout with open items cannot be told as ended', () => {
+  const { payout } = batchOf([1]);
+  expect(() => rollUpMovement(book, payout, { open: 1, completed: 0, failed: 0 })).toThrow('goes on');
+});
