@@ -1,7 +1,7 @@
 // The service's own API process, as it runs in production, and a key to call it with.
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../dev/freePort.ts';
-import type { Parts } from '../dev/supervisor.ts';
+import type { Supervisor } from '../dev/supervisor.ts';
 import { DEFAULT_NAMESPACE, startTemporal, workerPolls } from '../dev/temporal.ts';
 import { findTemporal } from '../dev/temporalInstall.ts';
 import { hashApiKey, newApiKey } from '../src/api/admission/apiKeys.ts';
@@ -27,7 +27,7 @@ export interface BenchApi {
 }
 
 /** Starts a Temporal server. Throws CannotRun where there is none and none can be had. */
-export async function startBenchTemporal(parts: Parts, say: (line: string) => void): Promise<string> {
+export async function startBenchTemporal(parts: Supervisor, say: (line: string) => void): Promise<string> {
   let program: string;
   try {
     program = await findTemporal({ say });
@@ -39,7 +39,7 @@ export async function startBenchTemporal(parts: Parts, say: (line: string) => vo
 
 /** Starts the API on the book's database, with the settings of production but for the rate limit. */
 export async function startBenchApi(
-  parts: Parts,
+  parts: Supervisor,
   book: BenchBook,
   temporalAddress: string,
   name = 'api',
@@ -94,7 +94,7 @@ export async function startBenchApi(
 export const TASK_QUEUE = 'bench';
 
 /** Starts a worker process beside an API, with the API's settings. */
-export async function startBenchWorker(parts: Parts, api: BenchApi, temporalAddress: string): Promise<void> {
+export async function startBenchWorker(parts: Supervisor, api: BenchApi, temporalAddress: string): Promise<void> {
   await parts.start({
     name: 'worker',
     kind: 'application',

@@ -56,7 +56,7 @@ export function parseProcessorTime(stat: string): ProcessorTime {
 }
 
 /** Says how much of the time between the two was stolen; null where nothing is known. */
-export function tellStolen(before: ProcessorTime | null, after: ProcessorTime | null): string | null {
+export function reportStealTime(before: ProcessorTime | null, after: ProcessorTime | null): string | null {
   if (before === null || after === null || after.all === before.all) return null;
   const share = (after.stolen - before.stolen) / (after.all - before.all);
   return `The host gave ${(share * 100).toFixed(1)} % of the processors' time to others meanwhile.`;

@@ -16,7 +16,7 @@ export interface Series {
   /** Measures once. It is called once more at the beginning, for warming up. */
   measure: () => Promise<Sample>;
   /** Takes the first failure of a series that the others can do without: it is left out then. Otherwise it ends the run. */
-  leaveOut?: (error: Error) => void;
+  optional?: (error: Error) => void;
 }
 
 /** What came out of a series. */
@@ -33,7 +33,7 @@ export interface Measured {
 }
 
 /** Measures all series, one round of each after the other. Tells of every finished measurement. */
-export async function measureInTurns(
+export async function measureInterleaved(
   series: readonly Series[],
   rounds: number,
   say: (line: string) => void,
@@ -55,12 +55,12 @@ export async function measureInTurns(
 }
 
 /** Undefined when the series failed and may be left out. */
-async function measureOnce({ measure, leaveOut }: Series): Promise<Sample | undefined> {
+async function measureOnce({ measure, optional }: Series): Promise<Sample | undefined> {
   try {
     return await measure();
   } catch (error) {
-    if (leaveOut === undefined) throw error;
-    leaveOut(error as Error);
+    if (optional === undefined) throw error;
+    optional(error as Error);
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 // What a stage of the benchmark is, and what it is given. `bench/main.ts` runs the stages one after the other, each on
 // databases of its own, and proves the books of every one of them before its figures count.
-import type { Parts } from '../dev/supervisor.ts';
+import type { Supervisor } from '../dev/supervisor.ts';
 import type { Measured } from './measure.ts';
 import type { Plot } from './plot.ts';
 
@@ -9,7 +9,7 @@ export interface Bench {
   /** A short look: fewer and shorter rounds, smaller data. Its figures are not for comparing. */
   quick: boolean;
   /** Runs the processes that the stage starts; they are ended with the stage. */
-  parts: Parts;
+  parts: Supervisor;
   /** A superuser's URL of the Postgres that is measured on. */
   adminUrl: string;
   /** Makes a database. `books`: migrated, for the service's role; verified after the stage. Dropped with the stage. */

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { takeTurn } from './lockFile.mjs';
+import { acquireLock } from './lockFile.mjs';
 
 const nodeMajorMin = 18;
 // npm 9 is the first that leaves registry hosts out of package-lock.json and still installs from it.
@@ -103,7 +103,7 @@ async function main(root) {
     process.once(signal, () => process.exit(128 + constants.signals[signal]));
   }
   // `npm start` and `npm test`, run side by side on a fresh clone, must not install into the same folder at once.
-  const giveBack = await takeTurn(path.join(root, '.cache', 'install.lock'), () => {
+  const giveBack = await acquireLock(path.join(root, '.cache', 'install.lock'), () => {
     console.log('Another command is installing the dependencies; waiting for it.');
   });
   try {

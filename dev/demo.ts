@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { homeFolder } from '../src/cli/settings.ts';
-import { Home, type Quickstart } from './stateFolder.ts';
+import { stateFolderPath } from '../src/cli/settings.ts';
+import { type Quickstart, StateFolder } from './stateFolder.ts';
 
 interface Answer {
   success: boolean;
@@ -27,7 +27,7 @@ function say(what: string, detail = ''): void {
 }
 
 function readQuickstart(): Quickstart {
-  const home = new Home(homeFolder());
+  const home = new StateFolder(stateFolderPath());
   const quickstart = home.quickstart();
   if (quickstart !== undefined) return quickstart;
   throw new Error(

@@ -73,7 +73,7 @@ export function tryLock(file) {
       }
       const holder = readLock(file);
       if (holder !== undefined && isRunning(holder)) return { taken: false, holder };
-      left = setAside(file, own) ?? left;
+      left = evictStaleLock(file, own) ?? left;
     }
   } finally {
     rmSync(own, { force: true });
@@ -86,7 +86,7 @@ export function tryLock(file) {
  * @param {string} file
  * @param {string} own
  */
-function setAside(file, own) {
+function evictStaleLock(file, own) {
   const aside = `${own}.left`;
   try {
     renameSync(file, aside);
@@ -111,7 +111,7 @@ function setAside(file, own) {
  * @param {(holder: ProcessIdentity) => void} [onWait] called once when somebody else has it
  * @returns {Promise<() => void>} gives the lock back
  */
-export async function takeTurn(file, onWait) {
+export async function acquireLock(file, onWait) {
   for (let said = false; ; said = true) {
     const attempt = tryLock(file);
     if (attempt.taken) {

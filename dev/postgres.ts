@@ -22,7 +22,7 @@ import path from 'node:path';
 import postgres from 'postgres';
 import { freePort, retryWhenTaken } from './freePort.ts';
 import { identify } from './lockFile.mjs';
-import type { Parts } from './supervisor.ts';
+import type { Supervisor } from './supervisor.ts';
 
 interface Account {
   uid: number;
@@ -77,7 +77,7 @@ const SHARED_BUFFERS_MB = 256;
 const THROW_AWAY_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
 
 /** Starts Postgres, with the service's role and database in it. Makes the database files when they are missing. */
-export async function startPostgres(parts: Parts, options: PostgresOptions): Promise<PostgresServer> {
+export async function startPostgres(parts: Supervisor, options: PostgresOptions): Promise<PostgresServer> {
   const account = unprivilegedAccount(options.folder);
   const binaries = reachableBinaries(await packagedBinaries(), account);
   const folder = reachableFolder(options.folder, account);

@@ -26,7 +26,7 @@ export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signa
 }
 
 /** The npm that runs us, or undefined. It starts scripts through a shell, which some systems leave in between. */
-export function npmAbove(): ProcessIdentity | undefined {
+export function parentNpm(): ProcessIdentity | undefined {
   if (process.env.npm_lifecycle_event === undefined) return undefined;
   const parent = describe(process.ppid);
   const isShell = /^\S*sh -c /.test(parent.commandLine);

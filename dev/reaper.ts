@@ -3,16 +3,16 @@
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { endProcess } from './processes.ts';
-import type { CaretakerOrder } from './supervisor.ts';
+import type { ReaperCommand } from './supervisor.ts';
 
 // Standard input tells when to go; a signal meant for the parent's group does not.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
-const held = new Map<number, Extract<CaretakerOrder, { hold: unknown }>['hold']>();
+const held = new Map<number, Extract<ReaperCommand, { hold: unknown }>['hold']>();
 const folders: string[] = [];
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const order = JSON.parse(line) as CaretakerOrder;
+  const order = JSON.parse(line) as ReaperCommand;
   if ('hold' in order) held.set(order.hold.pid, order.hold);
   else if ('release' in order) held.delete(order.release);
   else folders.push(order.remove);

@@ -1,11 +1,11 @@
 // `npm run reset`: forgets everything the quick start keeps (wallets, flows, keys), so that the next start begins anew.
 import { existsSync, rmSync } from 'node:fs';
-import { homeFolder } from '../src/cli/settings.ts';
+import { stateFolderPath } from '../src/cli/settings.ts';
 import { removePostgresFolder } from './postgres.ts';
-import { Home } from './stateFolder.ts';
+import { StateFolder } from './stateFolder.ts';
 
-const home = new Home(homeFolder());
-const occupant = home.occupant();
+const home = new StateFolder(stateFolderPath());
+const occupant = home.lockHolder();
 if (occupant !== undefined) {
   console.error(
     `Manilla runs here (process ${occupant.pid}). Stop it first: Ctrl-C in its terminal, or \`kill ${occupant.pid}\`.`,

@@ -8,14 +8,14 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SCOPES } from '../src/api/route.ts';
-import { homeFolder } from '../src/cli/settings.ts';
+import { stateFolderPath } from '../src/cli/settings.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { isRunning } from './lockFile.mjs';
 import { choosePorts, sayMoved, startOnPorts, type WantedPort, type WantedPorts } from './ports.ts';
 import { postgresAnswers, startPostgres } from './postgres.ts';
-import { endProcess, npmAbove } from './processes.ts';
-import { type DemoOrganisation, Home, type Occupant, type Quickstart } from './stateFolder.ts';
-import { type Part, Parts } from './supervisor.ts';
+import { endProcess, parentNpm } from './processes.ts';
+import { type DemoOrganisation, type LockHolder, type Quickstart, StateFolder } from './stateFolder.ts';
+import { type ManagedProcess, Supervisor } from './supervisor.ts';
 import { checkTemporal, DEFAULT_NAMESPACE, startTemporal, workerPolls } from './temporal.ts';
 import { findTemporal } from './temporalInstall.ts';
 import { watchTemporal } from './temporalWatch.ts';
@@ -34,10 +34,10 @@ const TEMPORAL_STALL_SECONDS = 30;
 
 const run = promisify(execFile);
 const environment = process.env;
-const say = (line: string) => console.log(line);
+const print = (line: string) => console.log(line);
 
-const home = new Home(homeFolder());
-let parts: Parts | undefined;
+const home = new StateFolder(stateFolderPath());
+let supervisor: Supervisor | undefined;
 let watch: ReturnType<typeof watchTemporal> | undefined;
 let ending: Promise<void> | undefined;
 
@@ -46,38 +46,38 @@ async function main(): Promise<void> {
   const stallSeconds = secondsSetting('TEMPORAL_STALL_SECONDS', TEMPORAL_STALL_SECONDS);
   const servers = wantedOfServers();
   const { api: apiPorts, worker: workerPorts } = await wantedOfApplications();
-  const attempt = home.occupy();
+  const attempt = home.lock();
   if (!attempt.occupied) {
-    say(alreadyRunning(attempt.by));
+    print(alreadyRunning(attempt.by));
     process.exitCode = 1;
     return;
   }
-  endWhenTold();
-  await endLeftOver(attempt.left);
+  handleSignals();
+  await terminateOrphans(attempt.left);
   home.removeQuickstart();
-  say('Starting Postgres and Temporal …');
-  parts = new Parts({
+  print('Starting Postgres and Temporal …');
+  supervisor = new Supervisor({
     logFolder: home.path('logs'),
-    say,
+    say: print,
     onChange: (running) => home.note(running),
     onGiveUp: (reason) => end(1, `Stopping everything: ${reason}`),
   });
 
-  const [database, temporal] = await Promise.all([useDatabase(parts, servers), useTemporal(parts, servers)]);
-  await migrate(database.url, { log: (line) => say(`  ${line}`) });
-  const chosen = await choosePorts(apiPorts, say);
+  const [database, temporal] = await Promise.all([useDatabase(supervisor, servers), useTemporal(supervisor, servers)]);
+  await migrate(database.url, { log: (line) => print(`  ${line}`) });
+  const chosen = await choosePorts(apiPorts, print);
   const settingsWith = (ports: Ports) => applicationSettings(database.url, temporal, ports);
   const organisation = await demoOrganisation(database.key, settingsWith(chosen));
 
-  say('Starting API and worker …');
-  const running = parts;
+  print('Starting API and worker …');
+  const running = supervisor;
   const startWorker = async (ports: Ports): Promise<void> => {
-    await startOnPorts(await choosePorts(workerPorts, say), workerPorts, say, ({ metrics }) =>
+    await startOnPorts(await choosePorts(workerPorts, print), workerPorts, print, ({ metrics }) =>
       running.start(workerPart({ ...settingsWith(ports), ...portOf('WORKER_METRICS_PORT', metrics) }, temporal)),
     );
   };
   const [ports] = await Promise.all([
-    startOnPorts(chosen, apiPorts, say, (those) => running.start(apiPart(settingsWith(those), those))),
+    startOnPorts(chosen, apiPorts, print, (those) => running.start(apiPart(settingsWith(those), those))),
     startWorker(chosen),
   ]);
   if (ports.sandbox !== chosen.sandbox) {
@@ -93,9 +93,9 @@ async function main(): Promise<void> {
     temporalUiUrl: temporal.uiUrl,
     databaseUrl: database.url,
   };
-  if (!environment.TEMPORAL_ADDRESS) watch = watchOwnTemporal(parts, database.url, temporal, stallSeconds);
+  if (!environment.TEMPORAL_ADDRESS) watch = watchOwnTemporal(supervisor, database.url, temporal, stallSeconds);
   home.writeQuickstart(quickstart);
-  say(welcome(quickstart, (Date.now() - startedAt) / 1000));
+  print(welcome(quickstart, (Date.now() - startedAt) / 1000));
 }
 
 type ServerPorts = WantedPorts<'postgres' | 'temporal' | 'temporalUi'>;
@@ -133,7 +133,7 @@ const portOf = (setting: string, port: number | undefined): NodeJS.ProcessEnv =>
   port === undefined ? {} : { [setting]: String(port) };
 
 /** The database of DATABASE_URL, or the embedded one. `key` names it among the demo organisations. */
-async function useDatabase(running: Parts, wanted: ServerPorts): Promise<{ url: string; key: string }> {
+async function useDatabase(running: Supervisor, wanted: ServerPorts): Promise<{ url: string; key: string }> {
   const url = environment.DATABASE_URL;
   if (url) {
     if (!(await postgresAnswers(url))) {
@@ -148,7 +148,7 @@ async function useDatabase(running: Parts, wanted: ServerPorts): Promise<{ url: 
     password: home.secrets().databasePassword,
     durability: 'durable',
   });
-  sayMoved(wanted.postgres, server.port, say);
+  sayMoved(wanted.postgres, server.port, print);
   return { url: server.url, key: 'embedded' };
 }
 
@@ -159,7 +159,7 @@ interface Temporal {
 }
 
 /** The Temporal server of TEMPORAL_ADDRESS, or one of our own. */
-async function useTemporal(running: Parts, wanted: ServerPorts): Promise<Temporal> {
+async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Temporal> {
   const address = environment.TEMPORAL_ADDRESS;
   if (address) {
     const namespace = environment.TEMPORAL_NAMESPACE || DEFAULT_NAMESPACE;
@@ -174,7 +174,7 @@ async function useTemporal(running: Parts, wanted: ServerPorts): Promise<Tempora
     }
     return { address, namespace, uiUrl: environment.TEMPORAL_UI_URL ?? '' };
   }
-  const program = await findTemporal({ say });
+  const program = await findTemporal({ say: print });
   mkdirSync(home.path('temporal'), { recursive: true });
   const server = await startTemporal(running, {
     program,
@@ -182,18 +182,18 @@ async function useTemporal(running: Parts, wanted: ServerPorts): Promise<Tempora
     uiPortPreferred: wanted.temporalUi.port,
     databaseFile: home.path('temporal/state.db'),
   });
-  sayMoved(wanted.temporal, Number(server.address.split(':').at(-1)), say);
-  sayMoved(wanted.temporalUi, Number(new URL(server.uiUrl).port), say);
+  sayMoved(wanted.temporal, Number(server.address.split(':').at(-1)), print);
+  sayMoved(wanted.temporalUi, Number(new URL(server.uiUrl).port), print);
   return { ...server, namespace: DEFAULT_NAMESPACE };
 }
 
-function watchOwnTemporal(running: Parts, databaseUrl: string, temporal: Temporal, stallSeconds: number) {
+function watchOwnTemporal(running: Supervisor, databaseUrl: string, temporal: Temporal, stallSeconds: number) {
   return watchTemporal({
     databaseUrl,
     address: temporal.address,
     namespace: temporal.namespace,
     limitMs: stallSeconds * 1000,
-    say,
+    say: print,
     logFile: shown('logs/temporal.log'),
     dataFolder: shown('temporal'),
     restart: () => running.restart('temporal'),
@@ -258,7 +258,7 @@ function applicationSettings(databaseUrl: string, temporal: Temporal, ports: Por
 async function demoOrganisation(database: string, settings: NodeJS.ProcessEnv): Promise<DemoOrganisation> {
   const known = home.secrets().organisations[database];
   if (known !== undefined) return known;
-  say('Making the demo organisation and its keys …');
+  print('Making the demo organisation and its keys …');
   const created = await runCli<Omit<DemoOrganisation, 'testApiKey' | 'liveApiKey'>>(
     ['organisations', 'create', '--name', 'Demo'],
     settings,
@@ -292,7 +292,7 @@ function program(name: 'api' | 'worker' | 'cli'): string {
   return fileURLToPath(new URL(`../src/${name}/main.ts`, import.meta.url));
 }
 
-function apiPart(settings: NodeJS.ProcessEnv, ports: Ports): Part {
+function apiPart(settings: NodeJS.ProcessEnv, ports: Ports): ManagedProcess {
   return {
     ...applicationPart('api', settings),
     isReady: async () => {
@@ -306,7 +306,7 @@ function apiPart(settings: NodeJS.ProcessEnv, ports: Ports): Part {
   };
 }
 
-function workerPart(settings: NodeJS.ProcessEnv, temporal: Temporal): Part {
+function workerPart(settings: NodeJS.ProcessEnv, temporal: Temporal): ManagedProcess {
   const taskQueue = settings.TEMPORAL_TASK_QUEUE || 'manilla';
   return {
     ...applicationPart('worker', settings),
@@ -314,7 +314,7 @@ function workerPart(settings: NodeJS.ProcessEnv, temporal: Temporal): Part {
   };
 }
 
-function applicationPart(name: 'api' | 'worker', settings: NodeJS.ProcessEnv): Omit<Part, 'isReady'> {
+function applicationPart(name: 'api' | 'worker', settings: NodeJS.ProcessEnv): Omit<ManagedProcess, 'isReady'> {
   return {
     name,
     kind: 'application',
@@ -329,16 +329,16 @@ function applicationPart(name: 'api' | 'worker', settings: NodeJS.ProcessEnv): O
 }
 
 /** Ends what a start that was killed left running, going by the note it kept. */
-async function endLeftOver(left: Occupant | undefined): Promise<void> {
+async function terminateOrphans(left: LockHolder | undefined): Promise<void> {
   // Last come, first ended; and Postgres takes SIGINT for "now, but properly".
   for (const part of [...(left?.parts ?? [])].reverse()) {
     if (!isRunning(part)) continue;
-    say(`Ending ${part.name} (process ${part.pid}), left by a start that was killed.`);
+    print(`Ending ${part.name} (process ${part.pid}), left by a start that was killed.`);
     await endProcess(part, part.name === 'postgres' ? 'SIGINT' : 'SIGTERM', 15_000);
   }
 }
 
-function alreadyRunning(by: Occupant): string {
+function alreadyRunning(by: LockHolder): string {
   const quickstart = home.quickstart();
   const where =
     quickstart === undefined
@@ -384,18 +384,18 @@ Ask for a payment of 2,000 naira into the settlement wallet, by bank transfer:
 }
 
 /** Ctrl-C, a signal, the terminal or npm going away: all end the stack in its order. A second Ctrl-C ends it by force. */
-function endWhenTold(): void {
+function handleSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (ending === undefined) end(0, `\nStopping (${signal}) …`);
-      else if (signal === 'SIGINT') parts?.kill();
+      else if (signal === 'SIGINT') supervisor?.kill();
     });
   }
   // Nobody reads what we print any more: that alone is no reason to stop.
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
   // npm passes signals on, but when it is killed it cannot; then nobody could stop us with Ctrl-C either.
-  const npm = npmAbove();
+  const npm = parentNpm();
   if (npm !== undefined) {
     setInterval(() => {
       if (!isRunning(npm) && ending === undefined) end(1, 'npm is gone; stopping …');
@@ -405,11 +405,11 @@ function endWhenTold(): void {
 
 function end(exitCode: number, reason: string): void {
   ending ??= (async () => {
-    say(reason);
+    print(reason);
     await watch?.stop();
-    await parts?.stop();
-    home.leave();
-    say('Stopped.');
+    await supervisor?.stop();
+    home.unlock();
+    print('Stopped.');
     process.exit(exitCode);
   })();
 }

@@ -35,12 +35,12 @@ export interface Secrets {
 }
 
 /** Who has the folder: the start script, what it runs, and since when. */
-export interface Occupant extends ProcessIdentity {
+export interface LockHolder extends ProcessIdentity {
   since: string;
   parts: (ProcessIdentity & { name: string })[];
 }
 
-export class Home {
+export class StateFolder {
   readonly folder: string;
 
   constructor(folder: string) {
@@ -52,29 +52,29 @@ export class Home {
   }
 
   /** Who runs in the folder now, if anybody. */
-  occupant(): Occupant | undefined {
+  lockHolder(): LockHolder | undefined {
     const lock = readLock(this.#lock);
-    return lock !== undefined && isRunning(lock) ? asOccupant(lock) : undefined;
+    return lock !== undefined && isRunning(lock) ? asLockHolder(lock) : undefined;
   }
 
   /** Takes the folder. Returns what a start that was killed had noted down, or who has the folder. */
-  occupy(): { occupied: true; left: Occupant | undefined } | { occupied: false; by: Occupant } {
+  lock(): { occupied: true; left: LockHolder | undefined } | { occupied: false; by: LockHolder } {
     const attempt = tryLock(this.#lock);
-    if (!attempt.taken) return { occupied: false, by: asOccupant(attempt.holder) };
-    const left = attempt.left === undefined ? undefined : asOccupant(attempt.left);
+    if (!attempt.taken) return { occupied: false, by: asLockHolder(attempt.holder) };
+    const left = attempt.left === undefined ? undefined : asLockHolder(attempt.left);
     // Carried over until they are ended, should this start be killed as well.
     this.note(left?.parts ?? []);
     return { occupied: true, left };
   }
 
   /** Notes which processes run, for the next start in case this one is killed. */
-  note(parts: Occupant['parts']): void {
+  note(parts: LockHolder['parts']): void {
     const self = identify(process.pid);
     if (self === undefined) return;
     this.#write('running.json', { ...self, since: this.#since, parts });
   }
 
-  leave(): void {
+  unlock(): void {
     if (readLock(this.#lock)?.pid === process.pid) rmSync(this.#lock, { force: true });
   }
 
@@ -140,6 +140,6 @@ export class Home {
   }
 }
 
-function asOccupant(lock: ProcessIdentity & Record<string, unknown>): Occupant {
+function asLockHolder(lock: ProcessIdentity & Record<string, unknown>): LockHolder {
   return { since: 'a moment ago', parts: [], ...lock };
 }

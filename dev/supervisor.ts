@@ -9,7 +9,7 @@ import { identify, type ProcessIdentity } from './lockFile.mjs';
 import { endProcess } from './processes.ts';
 
 /** One program to run. */
-export interface Part {
+export interface ManagedProcess {
   name: string;
   /** Applications use servers: they are ended first. */
   kind: 'server' | 'application';
@@ -29,13 +29,13 @@ export interface Part {
 }
 
 /** What the caretaker process is told, one JSON object a line. */
-export type CaretakerOrder =
+export type ReaperCommand =
   | { hold: ProcessIdentity & { signal: NodeJS.Signals; graceMs: number } }
   | { release: number }
   | { remove: string };
 
 interface Running {
-  part: Part;
+  part: ManagedProcess;
   child: ChildProcess;
   identity: ProcessIdentity;
   startedAt: Date;
@@ -44,7 +44,7 @@ interface Running {
   dismissed: boolean;
 }
 
-interface PartsOptions {
+interface SupervisorOptions {
   logFolder: string;
   /** Takes one line for the person at the terminal. */
   say: (line: string) => void;
@@ -64,28 +64,28 @@ const RESTART_DELAY_MAX_MS = 10_000;
 const READY_POLL_MS = 50;
 const LOG_TAIL_LINES = 15;
 
-export class Parts {
-  readonly #options: PartsOptions;
+export class Supervisor {
+  readonly #options: SupervisorOptions;
   readonly #running = new Map<string, Running>();
   readonly #crashes = new Map<string, number[]>();
-  readonly #caretaker: ChildProcess;
+  readonly #reaper: ChildProcess;
   #stopping: Promise<void> | undefined;
 
-  constructor(options: PartsOptions) {
+  constructor(options: SupervisorOptions) {
     this.#options = options;
     mkdirSync(options.logFolder, { recursive: true });
-    this.#caretaker = spawn(process.execPath, [fileURLToPath(new URL('./reaper.ts', import.meta.url))], {
+    this.#reaper = spawn(process.execPath, [fileURLToPath(new URL('./reaper.ts', import.meta.url))], {
       stdio: ['pipe', 'ignore', 'ignore'],
       detached: true,
       cwd: '/',
     });
     // It ends when we do; until then it must not keep us from ending, nor end us by being gone.
-    this.#caretaker.stdin?.on('error', () => {});
-    this.#caretaker.unref();
+    this.#reaper.stdin?.on('error', () => {});
+    this.#reaper.unref();
   }
 
   /** Starts a part and waits until it is ready. Throws with the end of its log when it ends or does not get there. */
-  async start(part: Part): Promise<void> {
+  async start(part: ManagedProcess): Promise<void> {
     const log = this.logOf(part.name);
     try {
       // The run before this one is what a person looks for after a crash.
@@ -128,10 +128,10 @@ export class Parts {
         const parts = [...this.#running.values()].filter((running) => running.part.kind === kind);
         await Promise.all(parts.map((running) => this.#end(running)));
       }
-      const gone = new Promise((resolve) => this.#caretaker.once('exit', resolve));
-      if (this.#caretaker.exitCode !== null || this.#caretaker.signalCode !== null) return;
-      this.#caretaker.ref();
-      this.#caretaker.stdin?.end();
+      const gone = new Promise((resolve) => this.#reaper.once('exit', resolve));
+      if (this.#reaper.exitCode !== null || this.#reaper.signalCode !== null) return;
+      this.#reaper.ref();
+      this.#reaper.stdin?.end();
       await gone;
     })();
     return this.#stopping;
@@ -146,7 +146,7 @@ export class Parts {
     return path.join(this.#options.logFolder, `${name}.log`);
   }
 
-  #spawn(part: Part): Running {
+  #spawn(part: ManagedProcess): Running {
     // What is started from now on would be left behind.
     if (this.#stopping !== undefined) throw new Error(`${part.name} is not started: everything is being stopped`);
     const log = openSync(this.logOf(part.name), 'a', 0o600);
@@ -239,8 +239,8 @@ export class Parts {
       .join('\n');
   }
 
-  #order(order: CaretakerOrder): void {
-    if (this.#caretaker.stdin?.writable) this.#caretaker.stdin.write(`${JSON.stringify(order)}\n`);
+  #order(order: ReaperCommand): void {
+    if (this.#reaper.stdin?.writable) this.#reaper.stdin.write(`${JSON.stringify(order)}\n`);
   }
 
   #changed(): void {

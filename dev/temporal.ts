@@ -2,7 +2,7 @@
 // service can use it: the namespace and our search attributes.
 import { Connection } from '@temporalio/client';
 import { freePort, retryWhenTaken } from './freePort.ts';
-import type { Parts } from './supervisor.ts';
+import type { Supervisor } from './supervisor.ts';
 
 /** What flows can be found by in the Temporal UI (docs/operating.md). */
 export const SEARCH_ATTRIBUTES = {
@@ -46,7 +46,7 @@ export const DEFAULT_NAMESPACE = 'default';
 
 /** Starts the development server. */
 export async function startTemporal(
-  parts: Parts,
+  parts: Supervisor,
   options: TemporalOptions,
 ): Promise<{ address: string; uiUrl: string }> {
   const { program, portPreferred, uiPortPreferred, databaseFile } = options;

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { takeTurn } from './lockFile.mjs';
+import { acquireLock } from './lockFile.mjs';
 
 /** The version in tools/temporal/go.mod. Newer tags carry a `replace` and cannot be built as a module. */
 export const TEMPORAL_CLI_VERSION = '1.5.1';
@@ -55,7 +55,7 @@ export async function findTemporal(options: FindOptions): Promise<string> {
   const cached = path.join(cache, cacheFolderName(), PROGRAM);
   if (isProgram(cached)) return cached;
 
-  const giveBack = await takeTurn(path.join(cache, 'temporal.lock'), () => {
+  const giveBack = await acquireLock(path.join(cache, 'temporal.lock'), () => {
     options.say('Another command is getting Temporal; waiting for it.');
   });
   // One name, ours while we hold the lock: what a killed build left is gone before the next.

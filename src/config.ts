@@ -122,7 +122,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       bindAddress: value.METRICS_BIND_ADDRESS,
       temporalAddress: value.TEMPORAL_METRICS_ADDRESS,
     },
-    upkeep: {
+    maintenance: {
       /** Off: this process leaves the Schedules in Temporal as they are. */
       schedules: value.SCHEDULES === 'on',
       schedulesEveryMs: value.SCHEDULES_EVERY_SECONDS * 1000,

@@ -5,19 +5,19 @@ import { PROCESS_STOP_MAX_MS } from './concurrency/timeLimits.ts';
 import type { Config } from './config.ts';
 import { connect, type Sql } from './database/pool.ts';
 import { Journal } from './ledger/journal.ts';
-import { measuredRail } from './rail/instrumented.ts';
+import { instrumentedRail } from './rail/instrumented.ts';
 import { Rails } from './rail/rails.ts';
 import { createSandboxRail } from './rail/sandbox/adapter.ts';
 import { SandboxBank } from './rail/sandbox/bank.ts';
 import type { Log } from './telemetry/log.ts';
 
-export interface Foundation {
+export interface ServiceRuntime {
   config: Config;
   log: Log;
   sql: Sql;
-  volatileSql: Sql;
-  /** For the long statements of upkeep. */
-  patientSql: Sql;
+  asyncCommitSql: Sql;
+  /** For the long statements of maintenance. */
+  maintenanceSql: Sql;
   journal: Journal;
   rails: Rails;
   sandboxBank: SandboxBank;
@@ -27,25 +27,25 @@ export interface Foundation {
 /** How long a closing process waits for statements that are still running, in seconds. */
 const CLOSE_TIMEOUT_SECONDS = 5;
 
-/** Opened when upkeep runs, which is one verification, one reconciliation and one housekeeping at a time. */
-const UPKEEP_CONNECTIONS_MAX = 3;
+/** Opened when maintenance runs, which is one verification, one reconciliation and one housekeeping at a time. */
+const MAINTENANCE_CONNECTIONS_MAX = 3;
 
-export function createFoundation(config: Config, log: Log): Foundation {
+export function createRuntime(config: Config, log: Log): ServiceRuntime {
   const { keyring } = config;
   const { databaseUrl, databaseConnectionsMax: connectionsMax } = config;
-  const sql = connect(databaseUrl, { connectionsMax, temper: 'restless' });
-  const volatileSql = connect(databaseUrl, { connectionsMax, temper: 'restless', durability: 'volatile' });
-  const patientSql = connect(databaseUrl, { connectionsMax: UPKEEP_CONNECTIONS_MAX });
-  const pools = [sql, volatileSql, patientSql];
+  const sql = connect(databaseUrl, { connectionsMax, closeWhenStalled: true });
+  const asyncCommitSql = connect(databaseUrl, { connectionsMax, closeWhenStalled: true, synchronousCommit: 'off' });
+  const maintenanceSql = connect(databaseUrl, { connectionsMax: MAINTENANCE_CONNECTIONS_MAX });
+  const pools = [sql, asyncCommitSql, maintenanceSql];
   const sandboxBank = new SandboxBank({ sql, keyring, log, ...config.sandboxRail });
   return {
     config,
     log,
     sql,
-    volatileSql,
-    patientSql,
+    asyncCommitSql,
+    maintenanceSql,
     journal: new Journal(sql),
-    rails: new Rails({ test: measuredRail(createSandboxRail(sandboxBank, keyring)) }),
+    rails: new Rails({ test: instrumentedRail(createSandboxRail(sandboxBank, keyring)) }),
     sandboxBank,
     close: async () => {
       await Promise.all(pools.map((pool) => pool.end({ timeout: CLOSE_TIMEOUT_SECONDS })));

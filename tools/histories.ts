@@ -6,16 +6,16 @@ import { startTestFlows } from '../test/support/flows.ts';
 import globalSetup from '../test/support/globalSetup.ts';
 import globalTeardown from '../test/support/globalTeardown.ts';
 import { findWords, HISTORIES, historyText, personalWords } from '../test/support/histories.ts';
-import { openTheatre } from '../test/support/stage.ts';
-import { recordingOf, SIDE_STORIES, STORIES, STORY_SETTINGS, type Story } from '../test/support/stories.ts';
-import { writeActionsPage } from './actionsPage.ts';
+import { openScenarios } from '../test/support/scenarioContext.ts';
+import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario, SIDE_SCENARIOS } from '../test/support/scenarios.ts';
+import { writeActionsPage } from './generateActionsDoc.ts';
 
 /** Stories whose name begins with one of these are recorded anew. Without any: those of which there is no history yet. */
 const wanted = process.argv.slice(2);
 
 const fileOf = (name: string): string => path.join(HISTORIES, `${name}.json`);
 
-function isWanted(story: Pick<Story, 'flow' | 'ending'>): boolean {
+function isWanted(story: Pick<Scenario, 'flow' | 'ending'>): boolean {
   const name = recordingOf(story);
   return wanted.length === 0 ? !existsSync(fileOf(name)) : wanted.some((start) => name.startsWith(start));
 }
@@ -27,17 +27,17 @@ function freeName(name: string): string {
   return free;
 }
 
-const stories = [...STORIES, ...SIDE_STORIES].filter(isWanted);
+const stories = [...SCENARIOS, ...SIDE_SCENARIOS].filter(isWanted);
 
 async function record(): Promise<void> {
   mkdirSync(HISTORIES, { recursive: true });
-  const flows = await startTestFlows({ settings: STORY_SETTINGS });
+  const flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
   try {
-    const openStage = await openTheatre(flows);
+    const openStage = await openScenarios(flows);
     await Promise.all(
       stories.map(async (story) => {
         const stage = await openStage();
-        const { workflowId } = await story.play(stage);
+        const { workflowId } = await story.run(stage);
         await stage.untilQuiet(workflowId);
         const history = await flows.temporal.workflow.getHandle(workflowId).fetchHistory();
         const found = findWords(history, await personalWords(flows.sql));

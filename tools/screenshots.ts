@@ -9,9 +9,9 @@ import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Page } from 'playwright-core';
-import { Home, type Quickstart } from '../dev/stateFolder.ts';
-import { homeFolder } from '../src/cli/settings.ts';
-import { until } from '../test/support/until.ts';
+import { type Quickstart, StateFolder } from '../dev/stateFolder.ts';
+import { stateFolderPath } from '../src/cli/settings.ts';
+import { waitFor } from '../test/support/waitFor.ts';
 
 const START = fileURLToPath(new URL('../dev/start.ts', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../docs/images', import.meta.url));
@@ -46,7 +46,7 @@ interface Stack {
 }
 
 function runningStack(): Stack {
-  const quickstart = new Home(homeFolder()).quickstart();
+  const quickstart = new StateFolder(stateFolderPath()).quickstart();
   if (quickstart === undefined) throw new Error('`npm start` does not run here.');
   return { quickstart, stop: () => Promise.resolve() };
 }
@@ -74,7 +74,7 @@ async function startStack(): Promise<Stack> {
       if (child.exitCode !== null) throw new Error(`npm start ended:\n${output}`);
       return output.includes('Manilla is running');
     };
-    await until('npm start to be ready', isUp, START_LIMIT_MS);
+    await waitFor('npm start to be ready', isUp, START_LIMIT_MS);
     return { quickstart: JSON.parse(readFileSync(path.join(folder, 'quickstart.json'), 'utf8')), stop };
   } catch (error) {
     await stop();
@@ -113,7 +113,7 @@ async function tell(page: Page, quickstart: Quickstart): Promise<void> {
   await call('PUT', `/simulations/bank-accounts/${UNREACHABLE}`, { behaviour: 'unavailable' }); // a run before may have mended it
   const { accountNumber } = await call('GET', `${wallet}/deposit-account`);
   await call('POST', '/simulations/inbound-credits', { accountNumber, amount: 10_000_000 });
-  await until('the wallet to be funded', async () => {
+  await waitFor('the wallet to be funded', async () => {
     await setTimeout(LOOK_EVERY_MS);
     return Number((await call('GET', `${wallet}/balance`)).balance) > 0;
   });
@@ -127,7 +127,7 @@ async function tell(page: Page, quickstart: Quickstart): Promise<void> {
   const list = `${quickstart.temporalUiUrl}/namespaces/default/workflows`;
   const query = encodeURIComponent('Attention="rail_unreachable"');
   const row = page.getByRole('link', { name: id });
-  await until(
+  await waitFor(
     'the withdrawal to be parked and listed',
     async () => {
       await page.goto(`${list}?query=${query}`);
@@ -143,7 +143,7 @@ async function tell(page: Page, quickstart: Quickstart): Promise<void> {
   // What it says.
   await row.click();
   await page.getByText('User Metadata').filter({ visible: true }).first().click();
-  await until('the details, which have a frame of their own', async () => {
+  await waitFor('the details, which have a frame of their own', async () => {
     const found = await Promise.all(page.frames().map((frame) => frame.getByText('Needs attention').count()));
     return found.some((count) => count > 0);
   });
@@ -166,7 +166,7 @@ async function tell(page: Page, quickstart: Quickstart): Promise<void> {
   await dialog.waitFor({ state: 'hidden' });
 
   // It went on, and ended.
-  await until('the withdrawal to be completed', async () => {
+  await waitFor('the withdrawal to be completed', async () => {
     await setTimeout(LOOK_EVERY_MS);
     return (await call('GET', `/withdrawals/${id}`)).status === 'completed';
   });

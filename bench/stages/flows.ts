@@ -5,13 +5,13 @@ import { setTimeout } from 'node:timers/promises';
 import { request } from 'undici';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { type BenchApi, startBenchApi, startBenchTemporal, startBenchWorker } from '../api.ts';
-import { type BareWorker, startBareWorker } from '../bare/worker.ts';
+import { type BaselineWorker, startBaselineWorker } from '../baseline/worker.ts';
 import { type BenchBook, openBook } from '../book.ts';
 import {
   callInParallel,
   formatted,
   type Measured,
-  measureInTurns,
+  measureInterleaved,
   ratio,
   type Sample,
   type Series,
@@ -39,14 +39,14 @@ export const flows: Stage = {
     const items = bench.quick ? 100 : PAYOUT_ITEMS;
     const temporal = await startBenchTemporal(bench.parts, bench.say);
     const book = await openBook(await bench.createDatabase('books'));
-    const bare = await startBareWorker(temporal);
+    const bare = await startBaselineWorker(temporal);
     const settlements = new Settlements(book);
     try {
       const api = await startBenchApi(bench.parts, book, temporal);
       await startBenchWorker(bench.parts, api, temporal);
       const payer = new Payer(api, book, settlements);
       return report(
-        await measureInTurns(
+        await measureInterleaved(
           [
             {
               name: BARE_FLOWS,
@@ -77,7 +77,7 @@ const payoutName = (items: number): string => `a payout of ${items} items`;
 const parentName = (items: number): string =>
   `a bare parent of ${items} children with ${ACTIVITIES_AN_ITEM} activities each`;
 
-function payoutSeries(bare: BareWorker, payer: Payer, items: number): Series[] {
+function payoutSeries(bare: BaselineWorker, payer: Payer, items: number): Series[] {
   const timed = (run: () => Promise<void>) => async (): Promise<Sample> => {
     const begun = performance.now();
     await run();
@@ -104,7 +104,7 @@ function payoutSeries(bare: BareWorker, payer: Payer, items: number): Series[] {
 }
 
 /** Waits until no workflow runs any more, so that no series pays for what another left behind. */
-function untilIdle(bare: BareWorker, measure: () => Promise<Sample>): () => Promise<Sample> {
+function untilIdle(bare: BaselineWorker, measure: () => Promise<Sample>): () => Promise<Sample> {
   return async () => {
     const sample = await measure();
     while ((await bare.client.workflow.count("ExecutionStatus = 'Running'")).count > 0) await setTimeout(200);

@@ -8,8 +8,8 @@ import { listPayments } from '../../src/resources/payments/queries.ts';
 import { findWallet, listStatement, type Wallet } from '../../src/resources/wallets/queries.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair } from '../book.ts';
 import { type Grown, grow } from '../growth.ts';
-import { callInParallel, formatted, type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
-import { plansOf } from '../plans.ts';
+import { callInParallel, formatted, type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
+import { plansOf } from '../queryPlans.ts';
 import { type Bench, type Stage, type StageResult, superuserUrl } from '../stage.ts';
 
 const PAGE = 20;
@@ -49,7 +49,7 @@ export const growth: Stage = {
         ),
       );
       return report(
-        await measureInTurns(series, rounds, bench.say),
+        await measureInterleaved(series, rounds, bench.say),
         small,
         large,
         await tellPlans(bench, [small, large]),

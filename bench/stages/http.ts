@@ -4,7 +4,7 @@
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook, WALLETS } from '../book.ts';
 import { runLoad } from '../load.ts';
-import { type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
+import { type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
 import { type OtherLedger, openOtherLedgers } from '../others/otherLedgers.ts';
 import { NO_PGBENCH, prepareTpcb } from '../pgbench.ts';
 import { transferRequest } from '../requests.ts';
@@ -32,7 +32,7 @@ export const http: Stage = {
       if (notes.length === 0 && others.length === 0) notes.push('No other ledger was named (FORMANCE_URL, BLNK_URL).');
       const tpcb = await prepareTpcb(bench, seconds);
       if (tpcb === undefined) notes.push(NO_PGBENCH);
-      const measured = await measureInTurns(
+      const measured = await measureInterleaved(
         [
           ...(tpcb === undefined ? [] : [tpcb.simple]),
           ...series(api, book, seconds),
@@ -83,7 +83,7 @@ function otherSeries({ name, url, request, judge }: OtherLedger, seconds: number
     name: otherName(name),
     unit: UNIT,
     measure: () => runLoad({ url, connections: CONNECTIONS, seconds, request, judge }),
-    leaveOut: (error) => notes.push(`${name} has no figures: ${error.message}`),
+    optional: (error) => notes.push(`${name} has no figures: ${error.message}`),
   };
 }
 

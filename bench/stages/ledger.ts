@@ -5,7 +5,7 @@ import { newUuid, publicId } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { transferMovement } from '../../src/resources/transfers/movements.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
-import { callInParallel, type Measured, measureInTurns, ratio, type Series } from '../measure.ts';
+import { callInParallel, type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
 import { NO_PGBENCH, prepareTpcb } from '../pgbench.ts';
 import type { Goal, Stage, StageResult } from '../stage.ts';
 
@@ -22,7 +22,7 @@ export const ledger: Stage = {
     const bare = await BarePostings.open(book);
     try {
       const tpcb = await prepareTpcb(bench, seconds);
-      const measured = await measureInTurns(
+      const measured = await measureInterleaved(
         [
           ...(tpcb === undefined ? [] : [tpcb.simple, tpcb.prepared]),
           ...bare.series(seconds),

@@ -2,7 +2,7 @@
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook } from '../book.ts';
 import { runLoad } from '../load.ts';
-import { type Measured, measureInTurns, type Sample, type Series } from '../measure.ts';
+import { type Measured, measureInterleaved, type Sample, type Series } from '../measure.ts';
 import { balanceRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
@@ -24,7 +24,11 @@ export const processes: Stage = {
         await startBenchApi(bench.parts, book, temporal, 'api-2'),
       ];
       return report(
-        await measureInTurns([reads(apis.slice(0, 1), book, seconds), reads(apis, book, seconds)], rounds, bench.say),
+        await measureInterleaved(
+          [reads(apis.slice(0, 1), book, seconds), reads(apis, book, seconds)],
+          rounds,
+          bench.say,
+        ),
       );
     } finally {
       await book.close();

@@ -10,10 +10,10 @@ import { type History, historyFromJSON } from '@temporalio/common/lib/proto-util
 import { DefaultLogger, type InjectedSinks, Runtime, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { Command, InvalidArgumentError } from 'commander';
-import { CommandFailure, EXIT, reportFailure } from '../../src/cli/failure.ts';
-import { homeFolder } from '../../src/cli/settings.ts';
+import { CommandError, EXIT, reportFailure } from '../../src/cli/failure.ts';
+import { stateFolderPath } from '../../src/cli/settings.ts';
 import { bundleWorkflows } from '../../src/worker/workflowBundle.ts';
-import { Home } from '../stateFolder.ts';
+import { StateFolder } from '../stateFolder.ts';
 import { DEFAULT_NAMESPACE } from '../temporal.ts';
 import { type Divergence, Recording } from './divergence.ts';
 import { type NotedCommand, type ProbeSinks, STOP_MEMO } from './probe.ts';
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
   const options = program.opts<Options>();
   const names = program.args;
   if (options.debug !== undefined && names.length > 1) {
-    throw new CommandFailure('--debug takes one history.', EXIT.usage);
+    throw new CommandError('--debug takes one history.', EXIT.usage);
   }
   const histories = new Map<string, History>();
   for (const name of names) {
@@ -78,31 +78,30 @@ async function main(): Promise<void> {
 }
 
 function readHistory(file: string): History {
-  if (!existsSync(file)) throw new CommandFailure(`There is no file ${file}.`);
+  if (!existsSync(file)) throw new CommandError(`There is no file ${file}.`);
   try {
     return historyFromJSON(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {
-    throw new CommandFailure(`${file} does not hold a history: ${(error as Error).message}`);
+    throw new CommandError(`${file} does not hold a history: ${(error as Error).message}`);
   }
 }
 
 async function fetchHistory(workflowId: string, options: Options): Promise<History> {
   const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = process.env;
-  const address = options.address ?? (TEMPORAL_ADDRESS || new Home(homeFolder()).quickstart()?.temporalAddress);
+  const address =
+    options.address ?? (TEMPORAL_ADDRESS || new StateFolder(stateFolderPath()).quickstart()?.temporalAddress);
   if (address === undefined) {
-    throw new CommandFailure(
-      'Name the Temporal server: --address, or TEMPORAL_ADDRESS. `npm start` does not run here.',
-    );
+    throw new CommandError('Name the Temporal server: --address, or TEMPORAL_ADDRESS. `npm start` does not run here.');
   }
   const namespace = options.namespace ?? (TEMPORAL_NAMESPACE || DEFAULT_NAMESPACE);
   const connection = await Connection.connect({ address }).catch((error: Error) => {
-    throw new CommandFailure(`No Temporal server answers at ${address}: ${error.message}`);
+    throw new CommandError(`No Temporal server answers at ${address}: ${error.message}`);
   });
   try {
     return await new Client({ connection, namespace }).workflow.getHandle(workflowId, options.runId).fetchHistory();
   } catch (error) {
     if (!isGrpcServiceError(error) || error.code !== GRPC_NOT_FOUND) throw error;
-    throw new CommandFailure(`The server at ${address} has no workflow ${workflowId} in the namespace ${namespace}.`);
+    throw new CommandError(`The server at ${address} has no workflow ${workflowId} in the namespace ${namespace}.`);
   } finally {
     await connection.close();
   }

@@ -1,41 +1,41 @@
 // The steps of a bank transfer, the same for withdrawals, refunds to a bank and payout items. What differs, how each
 // stands in the books, is given by a `TransferBook`.
 import { activityInfo } from '@temporalio/activity';
-import { Turns } from '../concurrency/keyedMutex.ts';
+import { KeyedMutex } from '../concurrency/keyedMutex.ts';
 import type { Uuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { isRailPaused } from '../rail/pauses.ts';
 import {
   type BankRail,
-  RailRefused,
-  RailUnavailable,
+  RailRefusedError,
+  RailUnavailableError,
   type TransferInstruction,
   type TransferReport,
 } from '../rail/port.ts';
 import {
   decideTransfer,
-  type RailWord,
+  type RailStatus,
   type TransferDecision,
   type TransferState,
 } from '../workflows/bankTransfer/decide.ts';
 import type {
   BankTransferInput,
   OperatorDecision,
-  Patience,
+  PauseMode,
   TransferLimits,
   TransferProgress,
 } from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { impossible, railPaused } from './failures.ts';
-import { untilDecided } from './posting.ts';
+import { invariantViolation, railPaused } from './failures.ts';
+import { retryOnConflict } from './posting.ts';
 
 /** A change that moves money. */
 export type TransferChange = Extract<TransferDecision, 'complete' | 'fail' | 'return'>;
 
 /** How one kind of bank transfer stands in the books. */
-export interface TransferBook<Row> {
+export interface TransferAdapter<Row> {
   /**
    * Its row, with the rail it was given to, its state, and what the rail knows it by where that is not its public id.
    * Throws when there is none.
@@ -52,14 +52,14 @@ export interface TransferBook<Row> {
     row: Row,
     change: TransferChange,
     report: TransferReport,
-    source: Source,
+    source: DecidedBy,
   ) => Promise<Movement> | Movement;
   /** The row that other transfers' movements change too, where there is one: theirs are posted one after another. */
   sharedRow?: (row: Row) => Uuid;
 }
 
 /** Whose word it is: the rail’s own, our conclusion from its never having received anything, or operators’. */
-export type Source = 'rail' | 'silence' | 'operators';
+export type DecidedBy = 'rail' | 'silence' | 'operators';
 
 const STATE_AFTER: Record<TransferChange, TransferState> = {
   complete: 'completed',
@@ -71,42 +71,49 @@ const STATE_AFTER: Record<TransferChange, TransferState> = {
 const NEVER_RECEIVED = 'The bank never received the transfer';
 
 /** A score of refunds of one payment that end at once would overtake each other hundreds of times. */
-const turns = new Turns();
+const postingMutex = new KeyedMutex();
 
 interface Answer {
-  word: RailWord | 'unreachable';
+  status: RailStatus | 'unreachable';
   report: TransferReport;
-  source: Source;
+  decidedBy: DecidedBy;
 }
 
-const byRail = (word: Answer['word'], report: TransferReport): Answer => ({ word, report, source: 'rail' });
+const answerOfRail = (status: Answer['status'], report: TransferReport): Answer => ({
+  status,
+  report,
+  decidedBy: 'rail',
+});
 
 /** The rail that a row names. It was configured when the row was written. */
 export function railOf(rails: ActivityDependencies['rails'], { environment }: Book, name: string): BankRail {
   const rail = rails.named(environment, name);
-  if (rail === null) throw impossible(`the rail ${name} is not configured`);
+  if (rail === null) throw invariantViolation(`the rail ${name} is not configured`);
   return rail;
 }
 
 /** What the rail says now of the transfer with this reference. */
-export async function ask(rail: BankRail, { organisationId }: Book, reference: string): Promise<Answer> {
+export async function queryRail(rail: BankRail, { organisationId }: Book, reference: string): Promise<Answer> {
   try {
     const report = await rail.transferStatus({ organisationId, reference });
-    return report === null ? byRail('unknown', emptyReport(reference, 'processing')) : byRail(report.status, report);
+    return report === null
+      ? answerOfRail('unknown', emptyReport(reference, 'processing'))
+      : answerOfRail(report.status, report);
   } catch (error) {
-    if (error instanceof RailUnavailable) return byRail('unreachable', emptyReport(reference, 'processing'));
+    if (error instanceof RailUnavailableError) return answerOfRail('unreachable', emptyReport(reference, 'processing'));
     throw error;
   }
 }
 
-async function give(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {
+async function sendToRail(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {
   const { reference } = instruction;
   try {
     const report = await rail.sendTransfer(instruction);
-    return byRail(report.status, report);
+    return answerOfRail(report.status, report);
   } catch (error) {
-    if (error instanceof RailUnavailable) return byRail('unreachable', emptyReport(reference, 'processing'));
-    if (error instanceof RailRefused) return byRail('failed', emptyReport(reference, 'failed', error.message));
+    if (error instanceof RailUnavailableError) return answerOfRail('unreachable', emptyReport(reference, 'processing'));
+    if (error instanceof RailRefusedError)
+      return answerOfRail('failed', emptyReport(reference, 'failed', error.message));
     throw error;
   }
 }
@@ -116,18 +123,18 @@ const PAUSED_LOOK_MS = 2_000;
 const PAUSED_LOOK_MAX_MS = 45_000;
 
 /** What a step answers while the rail is paused. A patient one throws: it is repeated until the rail is resumed. */
-export function whilePaused(
+export function pausedProgress(
   status: TransferState,
   limits: TransferLimits,
-  patience: Patience | undefined,
+  pauseMode: PauseMode | undefined,
 ): TransferProgress {
-  if (patience === 'patient') throw railPaused(Math.min(PAUSED_LOOK_MAX_MS, PAUSED_LOOK_MS * activityInfo().attempt));
+  if (pauseMode === 'wait') throw railPaused(Math.min(PAUSED_LOOK_MAX_MS, PAUSED_LOOK_MS * activityInfo().attempt));
   return { status, rail: 'paused', limits };
 }
 
 export function createBankTransferSteps<Row, Input extends BankTransferInput>(
   { sql, rails, journal, log, config: { attention } }: ActivityDependencies,
-  books: TransferBook<Row>,
+  books: TransferAdapter<Row>,
 ) {
   /**
    * Asks the rail, does `act` about its answer, and posts what came of it. A rail that is paused is asked all the same;
@@ -138,76 +145,78 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
     act: (rail: BankRail, book: Book, row: Row, answer: Answer) => Promise<Answer> | Answer,
     {
       held,
-      patience,
+      pauseMode,
       isDecision = false,
-    }: { held: readonly Answer['word'][]; patience?: Patience | undefined; isDecision?: boolean },
+    }: { held: readonly Answer['status'][]; pauseMode?: PauseMode | undefined; isDecision?: boolean },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
-    return await untilDecided(journal, async ({ mustPost }) => {
+    return await retryOnConflict(journal, async ({ postOrPark }) => {
       const { row, rail: railName, state, reference = input.transferId } = await books.read(book, input.transferId);
       const rail = railOf(rails, book, railName);
-      const asked = await ask(rail, book, reference);
+      const asked = await queryRail(rail, book, reference);
       const limits = { ...attention, unknownIsFinalAfterMs: rail.unknownIsFinalAfterMs };
-      if (held.includes(asked.word) && (await isRailPaused(sql, book.environment))) {
-        return whilePaused(state, limits, patience);
+      if (held.includes(asked.status) && (await isRailPaused(sql, book.environment))) {
+        return pausedProgress(state, limits, pauseMode);
       }
       // An earlier attempt decided it, and its answer was lost: whether the rail answers now has no say in that.
-      if (isDecision && state !== 'processing') return { status: state, rail: 'told', limits };
-      const { word, report, source } = state === 'processing' ? await act(rail, book, row, asked) : asked;
-      if (word === 'unreachable') return { status: state, rail: 'unreachable', limits };
-      const decision = decideTransfer(state, word);
+      if (isDecision && state !== 'processing') return { status: state, rail: 'known', limits };
+      const { status, report, decidedBy } = state === 'processing' ? await act(rail, book, row, asked) : asked;
+      if (status === 'unreachable') return { status: state, rail: 'unreachable', limits };
+      const decision = decideTransfer(state, status);
       if (decision === 'contradiction') {
-        log.error({ reference, state, word }, 'the rail contradicts its earlier word');
+        log.error({ reference, state, status }, 'the rail contradicts its earlier word');
         return { status: state, rail: 'contradiction', limits };
       }
-      const told = word === 'unknown' ? 'unknown' : 'told';
-      if (decision === 'none') return { status: state, rail: told, limits };
-      const posted = await turns.take(
+      const known = status === 'unknown' ? 'unknown' : 'known';
+      if (decision === 'none') return { status: state, rail: known, limits };
+      const posted = await postingMutex.run(
         books.sharedRow?.(row) ?? input.transferId,
-        async () => await mustPost(await books.movement(book, row, decision, report, source)),
+        async () => await postOrPark(await books.movement(book, row, decision, report, decidedBy)),
       );
-      return posted ? { status: STATE_AFTER[decision], rail: told, limits } : null;
+      return posted ? { status: STATE_AFTER[decision], rail: known, limits } : null;
     });
   }
 
   return {
     /** Gives the rail the instruction, unless the rail knows it already: the same reference, however often. */
-    send: (input: Input, patience?: Patience) =>
+    send: (input: Input, pauseMode?: PauseMode) =>
       advance(
         input,
-        (rail, book, row, answer) => (answer.word === 'unknown' ? give(rail, books.instruction(book, row)) : answer),
-        { held: ['unknown', 'unreachable'], patience },
+        (rail, book, row, answer) =>
+          answer.status === 'unknown' ? sendToRail(rail, books.instruction(book, row)) : answer,
+        { held: ['unknown', 'unreachable'], pauseMode },
       ),
 
     /** Asks the rail and posts what its answer means. */
-    check: (input: Input, patience?: Patience) =>
-      advance(input, (_rail, _book, _row, answer) => answer, { held: ['unreachable'], patience }),
+    check: (input: Input, pauseMode?: PauseMode) =>
+      advance(input, (_rail, _book, _row, answer) => answer, { held: ['unreachable'], pauseMode }),
 
     /** Posts what operators decided; the rail's own word, if it has one by now, goes before theirs. */
     decide: (input: Input, { outcome, reason }: OperatorDecision) =>
       advance(
         input,
         (_rail, _book, _row, answer) => {
-          if (answer.word === 'completed' || answer.word === 'failed' || answer.word === 'returned') return answer;
-          const word = outcome === 'complete' ? 'completed' : 'failed';
-          return { word, report: emptyReport(answer.report.reference, word, reason), source: 'operators' };
+          if (answer.status === 'completed' || answer.status === 'failed' || answer.status === 'returned')
+            return answer;
+          const status = outcome === 'complete' ? 'completed' : 'failed';
+          return { status, report: emptyReport(answer.report.reference, status, reason), decidedBy: 'operators' };
         },
         { held: [], isDecision: true },
       ),
 
     /** Posts that the transfer was never made, unless the rail knows it after all. */
-    giveUp: (input: Input, patience?: Patience) =>
+    markUnsent: (input: Input, pauseMode?: PauseMode) =>
       advance(
         input,
         (_rail, _book, _row, answer) =>
-          answer.word === 'unknown'
+          answer.status === 'unknown'
             ? {
-                word: 'failed',
+                status: 'failed',
                 report: emptyReport(answer.report.reference, 'failed', NEVER_RECEIVED),
-                source: 'silence',
+                decidedBy: 'silence',
               }
             : answer,
-        { held: ['unreachable'], patience },
+        { held: ['unreachable'], pauseMode },
       ),
   };
 }

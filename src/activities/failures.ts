@@ -4,7 +4,7 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import { POSTING_REFUSED, type PostingRefusal } from '../workflows/attention/messages.ts';
 
 /** The flow's own data is not there, or does not fit: a bug or a damaged database, never the caller's doing. */
-export function impossible(message: string): ApplicationFailure {
+export function invariantViolation(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, 'INVARIANT_BROKEN');
 }
 
@@ -28,12 +28,12 @@ export function railPaused(retryAfterMs: number): ApplicationFailure {
 }
 
 /** The books themselves are wrong. No repeat would mend them: the flow fails, for a person to look at once. */
-export function booksBroken(message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(message, 'LEDGER_BROKEN');
+export function ledgerIntegrityViolation(message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, 'LEDGER_INTEGRITY_VIOLATION');
 }
 
 /** An endpoint has not taken its event yet. The next attempt comes after the gap; it is no fault of ours, so no alarm. */
-export function undelivered(message: string, retryAfterMs: number): ApplicationFailure {
+export function deliveryFailed(message: string, retryAfterMs: number): ApplicationFailure {
   return ApplicationFailure.create({
     message,
     type: 'WEBHOOK_UNDELIVERED',

@@ -3,15 +3,15 @@ import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
-import type { Forgotten, HousekeepingActivities } from '../workflows/housekeeping/messages.ts';
+import type { DeletedRows, HousekeepingActivities } from '../workflows/housekeeping/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 const BATCH_SIZE = 1_000;
 
 export function createHousekeepingActivities({
   sql,
-  config: { upkeep },
-}: Pick<ActivityDependencies, 'sql'> & { config: Pick<Config, 'upkeep'> }): HousekeepingActivities {
+  config: { maintenance },
+}: Pick<ActivityDependencies, 'sql'> & { config: Pick<Config, 'maintenance'> }): HousekeepingActivities {
   async function inBatches(forget: (rowsMax: number) => Promise<number>): Promise<number> {
     let all = 0;
     for (;;) {
@@ -24,17 +24,17 @@ export function createHousekeepingActivities({
   }
 
   return {
-    async forgetOldRows(): Promise<Forgotten> {
+    async deleteExpiredRows(): Promise<DeletedRows> {
       return {
-        idempotencyKeys: await inBatches((max) => forgetIdempotencyKeys(sql, upkeep.idempotencyKeysKeptDays, max)),
-        webhookAttempts: await inBatches((max) => forgetWebhookAttempts(sql, upkeep.webhookAttemptsKeptDays, max)),
+        idempotencyKeys: await inBatches((max) => deleteIdempotencyKeys(sql, maintenance.idempotencyKeysKeptDays, max)),
+        webhookAttempts: await inBatches((max) => deleteWebhookAttempts(sql, maintenance.webhookAttemptsKeptDays, max)),
       };
     },
   };
 }
 
 /** After this a repeat of the request would be a new request. */
-async function forgetIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
+async function deleteIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
   const { count } = await sql`
     WITH old AS MATERIALIZED (
       SELECT organisation_id, environment, key FROM idempotency_keys
@@ -47,7 +47,7 @@ async function forgetIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number
 }
 
 /** The log of webhook attempts; the events and deliveries themselves stay. */
-async function forgetWebhookAttempts(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
+async function deleteWebhookAttempts(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
   const [row] = await sql<{ forgotten: number }[]>`
     SELECT ledger.forget_webhook_attempts(now() - make_interval(days => ${keptDays}), ${rowsMax}) AS forgotten`;
   return row?.forgotten ?? 0;

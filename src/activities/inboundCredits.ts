@@ -1,8 +1,8 @@
 // Placing money that belongs to no payment: into the wallet whose deposit account it came to, or into suspense.
 import type { Book } from '../money.ts';
 import {
+  creditToSuspense,
   depositMovement,
-  divertCredit,
   reviewReasonOf,
   setAsideMovement,
 } from '../resources/inboundCredits/movements.ts';
@@ -16,14 +16,14 @@ import type {
 } from '../workflows/inboundCredit/messages.ts';
 import { confirmCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { type Poster, refuse, untilDecided } from './posting.ts';
+import { type Poster, refuse, retryOnConflict } from './posting.ts';
 
 export function createInboundCreditActivities(dependencies: ActivityDependencies): InboundCreditActivities {
   const { journal } = dependencies;
 
   async function divert(poster: Poster, book: Book, credit: InboundCredit, reason: ReviewReason) {
     const walletId = credit.ownerKind === 'wallet' ? credit.ownerId : null;
-    return (await poster.mustPost(divertCredit(book, credit, reason, walletId))) ? 'suspense' : null;
+    return (await poster.postOrPark(creditToSuspense(book, credit, reason, walletId))) ? 'suspense' : null;
   }
 
   /** Posts one credit; null when it was overtaken and must be read again. */
@@ -35,7 +35,7 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
     const { ownerKind, ownerId } = credit;
     if (ownerKind !== 'wallet' || ownerId === null) return await divert(poster, book, credit, 'unknown_account');
     const movement = depositMovement(book, credit, ownerId);
-    const result = await poster.mayPost(movement);
+    const result = await poster.post(movement);
     if (result.outcome !== 'refused') return result.outcome === 'posted' ? 'posted' : null;
     const reason = reviewReasonOf(result, ownerId);
     return reason === null ? refuse(movement, result) : await divert(poster, book, credit, reason);
@@ -44,14 +44,14 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
   /** Places the credit if the rail confirms it. If not, it is set aside, or left for another time. */
   async function place(input: InboundCreditInput, setAside: boolean): Promise<InboundCreditProgress> {
     const book = bookOf(input);
-    return await untilDecided(journal, async (poster): Promise<InboundCreditProgress | null> => {
+    return await retryOnConflict(journal, async (poster): Promise<InboundCreditProgress | null> => {
       const credit = await readCredit(dependencies, input, input.inboundCreditId);
       if (credit.status !== 'received') return { status: credit.status };
-      const undone = await confirmCredit(dependencies, book, credit);
-      if (undone !== null && !setAside) return { status: credit.status, undone };
-      if (undone !== null) {
+      const incomplete = await confirmCredit(dependencies, book, credit);
+      if (incomplete !== null && !setAside) return { status: credit.status, incomplete };
+      if (incomplete !== null) {
         const walletId = credit.ownerKind === 'wallet' ? credit.ownerId : null;
-        return (await poster.mustPost(setAsideMovement(book, credit, walletId))) ? { status: 'set_aside' } : null;
+        return (await poster.postOrPark(setAsideMovement(book, credit, walletId))) ? { status: 'set_aside' } : null;
       }
       const status = await postCredit(poster, book, credit);
       return status === null ? null : { status };
@@ -63,6 +63,6 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
     placeCredit: (input: InboundCreditInput) => place(input, false),
 
     /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
-    setDepositAside: (input: InboundCreditInput) => place(input, true),
+    setAsideDeposit: (input: InboundCreditInput) => place(input, true),
   };
 }

@@ -3,9 +3,9 @@ import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { ledgerVerifications } from '../telemetry/metrics.ts';
-import type { LedgerVerificationActivities, Verified } from '../workflows/ledgerVerification/messages.ts';
+import type { LedgerVerificationActivities, VerificationResult } from '../workflows/ledgerVerification/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { booksBroken } from './failures.ts';
+import { ledgerIntegrityViolation } from './failures.ts';
 
 /** How often a long verification says how far it is. */
 const HEARTBEAT_EVERY_MS = 5_000;
@@ -15,7 +15,7 @@ export function createLedgerVerificationActivities({
   log,
 }: Pick<ActivityDependencies, 'sql' | 'log'>): LedgerVerificationActivities {
   return {
-    async verifyBooks(): Promise<Verified> {
+    async verifyLedger(): Promise<VerificationResult> {
       let progress = { done: 0, total: 0 };
       const beat = setInterval(() => heartbeat(progress), HEARTBEAT_EVERY_MS);
       try {
@@ -25,11 +25,11 @@ export function createLedgerVerificationActivities({
             progress = now;
           },
         });
-        ledgerVerifications.inc({ outcome: findings.length === 0 ? 'whole' : 'broken' });
+        ledgerVerifications.inc({ outcome: findings.length === 0 ? 'ok' : 'violations' });
         if (findings.length === 0) return verified;
         log.error({ findings: findings.slice(0, 20) }, 'the books are not whole');
         const kinds = [...new Set(findings.map(({ kind }) => kind))].join(', ');
-        throw booksBroken(
+        throw ledgerIntegrityViolation(
           `${truncated ? 'more than ' : ''}${findings.length} findings: ${kinds}; run \`ledger verify\``,
         );
       } finally {

@@ -2,14 +2,14 @@
 // that holds only if the state is still the one that was read; so each may run twice, and two may race.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { RailRefused, RailUnavailable } from '../rail/port.ts';
-import { divertCredit, reviewReasonOf, setAsideMovement } from '../resources/inboundCredits/movements.ts';
+import { RailRefusedError, RailUnavailableError } from '../rail/port.ts';
+import { creditToSuspense, reviewReasonOf, setAsideMovement } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import { creditMovement, expiryMovement, paymentAfter } from '../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../resources/payments/queries.ts';
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
-import { decideCredit, decideExpiry, roomAfterRefusal, type WalletRoom } from '../workflows/payment/decide.ts';
+import { capacityAfterRefusal, decideCredit, decideExpiry, type WalletCapacity } from '../workflows/payment/decide.ts';
 import type {
   CreditReceived,
   PaymentActivities,
@@ -18,15 +18,15 @@ import type {
 } from '../workflows/payment/messages.ts';
 import { confirmCredit, limitsOf, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { impossible } from './failures.ts';
-import { type Poster, refuse, untilDecided } from './posting.ts';
+import { invariantViolation } from './failures.ts';
+import { type Poster, refuse, retryOnConflict } from './posting.ts';
 
 export function createPaymentActivities(dependencies: ActivityDependencies): PaymentActivities {
   const { sql, journal, log } = dependencies;
 
   async function readPayment({ paymentId, ...scope }: PaymentInput): Promise<PaymentWithAccount> {
     const payment = await findPayment(sql, bookOf(scope), requireUuid('payment', paymentId));
-    if (payment === null) throw impossible(`payment ${paymentId} is not in the database`);
+    if (payment === null) throw invariantViolation(`payment ${paymentId} is not in the database`);
     return payment;
   }
 
@@ -37,26 +37,26 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     payment: Payment,
     credit: InboundCredit,
   ): Promise<Payment | null> {
-    let room: WalletRoom = 'all';
+    let room: WalletCapacity = 'all';
     let reason: ReviewReason = 'over_limit';
     for (;;) {
       const decision = decideCredit(payment, credit.amount, room);
       const next = paymentAfter(payment, decision);
       const movement =
-        decision.kind === 'divert'
-          ? divertCredit(
+        decision.kind === 'to_suspense'
+          ? creditToSuspense(
               book,
               credit,
               decision.reason === 'wallet_refused' ? reason : decision.reason,
               payment.targetWalletId,
             )
           : creditMovement(book, payment, next, credit, decision);
-      const result = await poster.mayPost(movement);
+      const result = await poster.post(movement);
       if (result.outcome !== 'refused') return result.outcome === 'posted' ? next : null;
-      const refused = decision.kind === 'divert' ? null : reviewReasonOf(result, payment.targetWalletId);
+      const refused = decision.kind === 'to_suspense' ? null : reviewReasonOf(result, payment.targetWalletId);
       if (refused === null) refuse(movement, result);
       reason = refused;
-      room = roomAfterRefusal(room, decision, result.code === 'WALLET_TIER1_LIMIT_EXCEEDED', payment.baseAmount);
+      room = capacityAfterRefusal(room, decision, result.code === 'WALLET_TIER1_LIMIT_EXCEEDED', payment.baseAmount);
     }
   }
 
@@ -69,8 +69,8 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
         .of(book.environment)
         ?.closeVirtualAccount({ organisationId, accountNumber: account.accountNumber });
     } catch (error) {
-      if (error instanceof RailUnavailable) return false;
-      if (!(error instanceof RailRefused)) throw error;
+      if (error instanceof RailUnavailableError) return false;
+      if (!(error instanceof RailRefusedError)) throw error;
       // It stays open for good. What comes to it finds no open payment, and goes to review.
       log.warn({ paymentId: publicId('payment', id), err: error }, 'the rail refuses to close an account');
     }
@@ -84,22 +84,22 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     if (isOpen || (await closeAccount(book, payment))) return progress;
     const id = publicId('payment', payment.id);
     const limits = limitsOf(dependencies);
-    return { ...progress, undone: { id, what: 'account', rail: 'unreachable', amount: 0, limits } };
+    return { ...progress, incomplete: { id, what: 'account', rail: 'unreachable', amount: 0, limits } };
   }
 
   /** Places a credit if the rail confirms it. If not, it is set aside, or left for another time. */
   async function place(input: PaymentInput, { inboundCreditId }: CreditReceived, setAside: boolean) {
     const book = bookOf(input);
-    return await untilDecided(journal, async (poster): Promise<PaymentProgress | null> => {
+    return await retryOnConflict(journal, async (poster): Promise<PaymentProgress | null> => {
       const credit = await readCredit(dependencies, input, inboundCreditId);
       // After the credit: where another attempt placed that, the payment is what it left. Told of what was before, its flow would wait.
       const payment = await readPayment(input);
       if (credit.status !== 'received') return await finish(book, payment, payment);
-      const undone = await confirmCredit(dependencies, book, credit);
-      if (undone !== null) {
+      const incomplete = await confirmCredit(dependencies, book, credit);
+      if (incomplete !== null) {
         const { status, amountReceived } = payment;
-        if (!setAside) return { status, amountReceived, undone };
-        const posted = await poster.mustPost(setAsideMovement(book, credit, payment.targetWalletId));
+        if (!setAside) return { status, amountReceived, incomplete };
+        const posted = await poster.postOrPark(setAsideMovement(book, credit, payment.targetWalletId));
         return posted ? { status, amountReceived } : null;
       }
       const next = await postCredit(poster, book, payment, credit);
@@ -112,17 +112,17 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     applyCredit: (input: PaymentInput, credit: CreditReceived) => place(input, credit, false),
 
     /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
-    setCreditAside: (input: PaymentInput, credit: CreditReceived) => place(input, credit, true),
+    setAsideCredit: (input: PaymentInput, credit: CreditReceived) => place(input, credit, true),
 
     /** Ends a payment whose window closed. What was received so far goes to review. */
     async expirePayment(input: PaymentInput): Promise<PaymentProgress> {
       const book = bookOf(input);
-      return await untilDecided(journal, async ({ mustPost }) => {
+      return await retryOnConflict(journal, async ({ postOrPark }) => {
         const payment = await readPayment(input);
         const decision = decideExpiry(payment);
-        if (decision.kind === 'leave') return await finish(book, payment, payment);
+        if (decision.kind === 'no_change') return await finish(book, payment, payment);
         const next: Payment = { ...payment, version: payment.version + 1, status: 'expired' };
-        const posted = await mustPost(expiryMovement(book, next, decision.toReview));
+        const posted = await postOrPark(expiryMovement(book, next, decision.toReview));
         return posted ? await finish(book, payment, next) : null;
       });
     },

@@ -3,25 +3,25 @@ import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { isSameName } from '../rail/accountNames.ts';
 import { isRailPaused } from '../rail/pauses.ts';
-import { RailUnavailable } from '../rail/port.ts';
+import { RailUnavailableError } from '../rail/port.ts';
 import {
   completeItem,
   holdItem,
   type ItemFailure,
-  putBackItem,
+  returnItemFunds,
   rollUpMovement,
 } from '../resources/payouts/movements.ts';
 import {
   countPayout,
   findPayoutItem,
+  type ItemWithWallet,
   listOpenItems,
   type PayoutItem,
-  type SourcedItem,
 } from '../resources/payouts/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
-import type { Patience, TransferProgress } from '../workflows/bankTransfer/messages.ts';
+import type { PauseMode, TransferProgress } from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
-import { isNews, rollUp } from '../workflows/payout/decide.ts';
+import { hasUnreportedChange, rollUp } from '../workflows/payout/decide.ts';
 import type {
   OpenItem,
   PayoutActivities,
@@ -30,26 +30,27 @@ import type {
   PayoutProgress,
 } from '../workflows/payout/messages.ts';
 import type { PayoutItemActivities, PayoutItemInput } from '../workflows/payoutItem/messages.ts';
-import { createBankTransferSteps, railOf, type TransferBook, whilePaused } from './bankTransfers.ts';
+import { createBankTransferSteps, pausedProgress, railOf, type TransferAdapter } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { impossible } from './failures.ts';
-import { untilDecided } from './posting.ts';
+import { invariantViolation } from './failures.ts';
+import { retryOnConflict } from './posting.ts';
 
 const NOT_RESOLVED = 'The bank knows no account with this number';
 
 export function createPayoutActivities(dependencies: ActivityDependencies): PayoutActivities & PayoutItemActivities {
   const { sql, journal, rails, config } = dependencies;
 
-  async function readItem(book: Book, itemId: string): Promise<SourcedItem> {
+  async function readItem(book: Book, itemId: string): Promise<ItemWithWallet> {
     const sourced = await findPayoutItem(sql, book, requireUuid('payoutItem', itemId));
-    if (sourced === null) throw impossible(`payout item ${itemId} is not in the database`);
+    if (sourced === null) throw invariantViolation(`payout item ${itemId} is not in the database`);
     return sourced;
   }
 
-  async function putBack(book: Book, sourced: SourcedItem, failure: ItemFailure) {
+  async function putBack(book: Book, sourced: ItemWithWallet, failure: ItemFailure) {
     const wallet = await findWallet(sql, book, sourced.sourceWalletId);
-    if (wallet === null) throw impossible(`the wallet of payout item ${sourced.item.id} is not in the database`);
-    return putBackItem(book, sourced, failure, wallet.status === 'closed');
+    if (wallet === null)
+      throw invariantViolation(`the wallet of payout item ${sourced.item.id} is not in the database`);
+    return returnItemFunds(book, sourced, failure, wallet.status === 'closed');
   }
 
   /**
@@ -73,7 +74,7 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
    * whether it did so now; while the rail is paused the money stays where it is. Throws RailUnavailable.
    */
   async function hold(book: Book, itemId: string): Promise<boolean | 'paused'> {
-    return await untilDecided(journal, async ({ mustPost }) => {
+    return await retryOnConflict(journal, async ({ postOrPark }) => {
       const sourced = await readItem(book, itemId);
       if (sourced.item.status !== 'pending') return false;
       if (await isRailPaused(sql, book.environment)) return 'paused';
@@ -82,11 +83,11 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
         'refusal' in enquiry
           ? await putBack(book, sourced, { kind: 'payout_item_refusal', reason: enquiry.refusal, sessionId: null })
           : holdItem(book, sourced.item, enquiry.accountName);
-      return (await mustPost(movement)) ? true : null;
+      return (await postOrPark(movement)) ? true : null;
     });
   }
 
-  const books: TransferBook<SourcedItem> = {
+  const books: TransferAdapter<ItemWithWallet> = {
     async read(book, transferId) {
       const sourced = await readItem(book, transferId);
       const { rail, status, returnedAt } = sourced.item;
@@ -114,7 +115,10 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
       );
     },
   };
-  const { send, check, giveUp, decide } = createBankTransferSteps<SourcedItem, PayoutItemInput>(dependencies, books);
+  const { send, check, markUnsent, decide } = createBankTransferSteps<ItemWithWallet, PayoutItemInput>(
+    dependencies,
+    books,
+  );
 
   /**
    * Does a step of the transfer. Whatever is asked for, an item that is still in the reserve is held and sent first; while
@@ -122,7 +126,7 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
    */
   const onceHeld =
     (step: typeof send) =>
-    async (input: PayoutItemInput, patience?: Patience): Promise<TransferProgress> => {
+    async (input: PayoutItemInput, pauseMode?: PauseMode): Promise<TransferProgress> => {
       const book = bookOf(input);
       const limits = async () => {
         const { item } = await readItem(book, input.transferId);
@@ -130,10 +134,10 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
       };
       try {
         const held = await hold(book, input.transferId);
-        if (held === 'paused') return whilePaused('processing', await limits(), patience);
-        return await (held ? send : step)(input, patience);
+        if (held === 'paused') return pausedProgress('processing', await limits(), pauseMode);
+        return await (held ? send : step)(input, pauseMode);
       } catch (error) {
-        if (!(error instanceof RailUnavailable)) throw error;
+        if (!(error instanceof RailUnavailableError)) throw error;
         return { status: 'processing', rail: 'unreachable', limits: await limits() };
       }
     };
@@ -147,20 +151,20 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
 
     sendPayoutItem: onceHeld(send),
     checkPayoutItem: onceHeld(check),
-    giveUpPayoutItem: onceHeld(giveUp),
+    markPayoutItemUnsent: onceHeld(markUnsent),
     /** An item may be decided that never left the reserve: then that is where its money comes from. */
-    decidePayoutItem: decide,
+    applyPayoutItemDecision: decide,
 
     /** Tells what the items have become, when that is news: the status changes and an event is written. */
     async rollUpPayout({ payoutId, ...scope }: Pick<PayoutInput, 'payoutId'> & Book): Promise<PayoutProgress> {
       const book = bookOf(scope);
-      return await untilDecided(journal, async ({ mustPost }) => {
+      return await retryOnConflict(journal, async ({ postOrPark }) => {
         const counted = await countPayout(sql, book, requireUuid('payout', payoutId));
-        if (counted === null) throw impossible(`payout ${payoutId} is not in the database`);
+        if (counted === null) throw invariantViolation(`payout ${payoutId} is not in the database`);
         const { payout, ...counts } = counted;
         const progress = { status: rollUp(counts), completed: counts.completed, failed: counts.failed };
-        if (!isNews(payout, counts)) return progress;
-        return (await mustPost(rollUpMovement(book, payout, counts))) ? progress : null;
+        if (!hasUnreportedChange(payout, counts)) return progress;
+        return (await postOrPark(rollUpMovement(book, payout, counts))) ? progress : null;
       });
     },
   };

@@ -7,13 +7,13 @@ import type { Book } from '../money.ts';
 import type { BankRail } from '../rail/port.ts';
 import { compareBreaks } from '../reconciliation/compare.ts';
 import { type Break, type Line, matchStatement } from '../reconciliation/match.ts';
-import { noteBreak, openBreak } from '../reconciliation/movements.ts';
+import { openBreak, updateBreak } from '../reconciliation/movements.ts';
 import {
   findKnownReferences,
   insertReport,
   listBooks,
   listClearingLines,
-  listKeptBreaks,
+  listStoredBreaks,
   type Period,
 } from '../reconciliation/queries.ts';
 import type {
@@ -58,26 +58,26 @@ export function createReconciliationActivities({
    * how many were opened. Posts no money. Another run that finds the same at the same time opens none of them again.
    */
   async function keepCases(rail: BankRail, book: Book, period: Period, breaks: readonly Break[]): Promise<number> {
-    const { fresh, gone, back } = compareBreaks(breaks, await listKeptBreaks(sql, book, rail.name, period));
+    const { opened, cleared, reopened } = compareBreaks(breaks, await listStoredBreaks(sql, book, rail.name, period));
     const now = new Date();
-    const [opened] = await Promise.all([
-      Promise.all(fresh.slice(0, CASES_OPENED_MAX).map((one) => journal.post(openBreak(book, rail.name, one)))),
-      Promise.all(gone.map((one) => journal.post(noteBreak(book, one, now)))),
-      Promise.all(back.map((one) => journal.post(noteBreak(book, one, null)))),
+    const [results] = await Promise.all([
+      Promise.all(opened.slice(0, CASES_OPENED_MAX).map((one) => journal.post(openBreak(book, rail.name, one)))),
+      Promise.all(cleared.map((one) => journal.post(updateBreak(book, one, now)))),
+      Promise.all(reopened.map((one) => journal.post(updateBreak(book, one, null)))),
     ]);
-    return opened.filter(({ outcome }) => outcome === 'posted').length;
+    return results.filter(({ outcome }) => outcome === 'posted').length;
   }
 
   /** Answers how many lines there were, how many breaks, and how many of these were new. */
   async function reconcile(rail: BankRail, book: Book, period: Period): Promise<Omit<Reconciled, 'books'>> {
     const wide = { from: new Date(period.from.getTime() - MARGIN_MS), to: new Date(period.to.getTime() + MARGIN_MS) };
     const isInPeriod = ({ at }: { at: Date }): boolean => at >= period.from && at < period.to;
-    const theirs = await readStatement(rail, book, wide);
+    const statement = await readStatement(rail, book, wide);
     // Read after the statement: what is on it had its time to be posted.
-    const ours = await listClearingLines(sql, book, rail.name, wide);
-    const known = await findKnownReferences(sql, book, rail.name, theirs);
-    const breaks = matchStatement(theirs, ours, (_kind, reference) => known.has(reference)).filter(isInPeriod);
-    const lines = theirs.filter(isInPeriod).length;
+    const ledger = await listClearingLines(sql, book, rail.name, wide);
+    const known = await findKnownReferences(sql, book, rail.name, statement);
+    const breaks = matchStatement(statement, ledger, (_kind, reference) => known.has(reference)).filter(isInPeriod);
+    const lines = statement.filter(isInPeriod).length;
     const opened = await keepCases(rail, book, period, breaks);
     if (lines === 0 && breaks.length === 0) return { lines, breaks: 0, opened };
     await insertReport(sql, {

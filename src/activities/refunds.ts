@@ -1,25 +1,25 @@
 // The steps of the bank transfer of a refund.
 import { publicId, requireUuid } from '../ids.ts';
 import { findPayment } from '../resources/payments/queries.ts';
-import { completeRefund, putBackRefund } from '../resources/refunds/movements.ts';
+import { completeRefund, returnRefundFunds } from '../resources/refunds/movements.ts';
 import { findRefund, type Refund } from '../resources/refunds/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import type { RefundActivities, RefundInput } from '../workflows/refund/messages.ts';
-import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
+import { createBankTransferSteps, type TransferAdapter } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { impossible } from './failures.ts';
+import { invariantViolation } from './failures.ts';
 
 export function createRefundActivities(dependencies: ActivityDependencies): RefundActivities {
   const { sql } = dependencies;
-  const books: TransferBook<Refund> = {
+  const books: TransferAdapter<Refund> = {
     async read(book, transferId) {
       const row = await findRefund(sql, book, requireUuid('refund', transferId));
-      if (row === null || row.rail === null) throw impossible(`refund ${transferId} is not one to a bank`);
+      if (row === null || row.rail === null) throw invariantViolation(`refund ${transferId} is not one to a bank`);
       return { row, rail: row.rail, state: row.returnedAt === null ? row.status : 'returned' };
     },
     instruction(book, row) {
       const { accountNumber, bankCode, accountName, amount } = row;
-      if (accountNumber === null || bankCode === null) throw impossible(`refund ${row.id} has no bank account`);
+      if (accountNumber === null || bankCode === null) throw invariantViolation(`refund ${row.id} has no bank account`);
       const reference = publicId('refund', row.id);
       return {
         organisationId: book.organisationId,
@@ -35,13 +35,13 @@ export function createRefundActivities(dependencies: ActivityDependencies): Refu
       const payment = await findPayment(sql, book, row.paymentId);
       const wallet = payment === null ? null : await findWallet(sql, book, payment.targetWalletId);
       if (payment === null || wallet === null)
-        throw impossible(`the payment of refund ${row.id} is not in the database`);
+        throw invariantViolation(`the payment of refund ${row.id} is not in the database`);
       return change === 'complete'
         ? completeRefund(book, payment, row, report)
-        : putBackRefund(book, payment, row, report, wallet.status === 'closed');
+        : returnRefundFunds(book, payment, row, report, wallet.status === 'closed');
     },
     sharedRow: (row) => row.paymentId,
   };
-  const { send, check, giveUp, decide } = createBankTransferSteps<Refund, RefundInput>(dependencies, books);
-  return { sendRefund: send, checkRefund: check, giveUpRefund: giveUp, decideRefund: decide };
+  const { send, check, markUnsent, decide } = createBankTransferSteps<Refund, RefundInput>(dependencies, books);
+  return { sendRefund: send, checkRefund: check, markRefundUnsent: markUnsent, applyRefundDecision: decide };
 }

@@ -7,13 +7,13 @@ import { findBreak } from '../reconciliation/queries.ts';
 import { startInboundCredit } from '../resources/inboundCredits/flow.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import {
+  closeCase,
   completeReturn,
   creditCase,
   holdReturn,
-  keepCase,
-  putBackReturn,
+  moveCaseToUnclaimed,
   receiveAfterAll,
-  settleCase,
+  returnToSuspense,
 } from '../resources/reviewCases/movements.ts';
 import {
   findReviewCase,
@@ -22,29 +22,29 @@ import {
   type ReviewCase,
   returnReference,
 } from '../resources/reviewCases/queries.ts';
-import type { RailWord, TransferState } from '../workflows/bankTransfer/decide.ts';
+import type { RailStatus, TransferState } from '../workflows/bankTransfer/decide.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { decideAfterAttempt, refuseAction } from '../workflows/reviewCase/decide.ts';
 import type {
   ReviewAnswer,
   ReviewCaseActivities,
   ReviewCaseInput,
-  ReviewCaseStanding,
+  ReviewCaseSnapshot,
   ReviewDecision,
 } from '../workflows/reviewCase/messages.ts';
 import { createAttentionActivities } from './attention.ts';
-import { ask, createBankTransferSteps, railOf, type Source, type TransferBook } from './bankTransfers.ts';
+import { createBankTransferSteps, type DecidedBy, queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
 import { askAboutCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { impossible } from './failures.ts';
-import { untilDecided } from './posting.ts';
+import { invariantViolation } from './failures.ts';
+import { retryOnConflict } from './posting.ts';
 
 type Sender = Awaited<ReturnType<typeof findSenders>>[number];
 
 /** How a case reads as a bank transfer: when it is not under way or done, its money never left, or came back. */
 function transferStateOf({ status, failure }: ReviewCase): TransferState {
-  if (status === 'sending') return 'processing';
-  if (status === 'sent_back') return 'completed';
+  if (status === 'returning') return 'processing';
+  if (status === 'returned_to_sender') return 'completed';
   return failure === 'returned' ? 'returned' : 'failed';
 }
 
@@ -54,15 +54,15 @@ const STILL_NOT = {
 };
 
 /** How an attempt to send money back failed, by whose word it was. */
-const FAILURES: Record<Source, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
+const FAILURES: Record<DecidedBy, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
 
 export function createReviewCaseActivities(dependencies: ActivityDependencies): ReviewCaseActivities {
   const { sql, journal, rails } = dependencies;
-  const { recordAct } = createAttentionActivities(dependencies);
+  const { recordOperatorAction } = createAttentionActivities(dependencies);
 
   async function read(book: Book, caseId: string): Promise<ReviewCase> {
     const row = await findReviewCase(sql, book, requireUuid('reviewCase', caseId));
-    if (row === null) throw impossible(`review case ${caseId} is not in the database`);
+    if (row === null) throw invariantViolation(`review case ${caseId} is not in the database`);
     return row;
   }
 
@@ -72,11 +72,11 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     return senders.length === 1 ? (senders[0] ?? null) : null;
   }
 
-  const books: TransferBook<{ row: ReviewCase; sender: Sender }> = {
+  const books: TransferAdapter<{ row: ReviewCase; sender: Sender }> = {
     async read(book, transferId) {
       const row = await read(book, transferId);
       const sender = await findSender(book, row);
-      if (sender === null) throw impossible(`the sender of review case ${transferId} is not known`);
+      if (sender === null) throw invariantViolation(`the sender of review case ${transferId} is not known`);
       const reference = returnReference(row);
       return { row: { row, sender }, rail: row.rail ?? sender.rail, state: transferStateOf(row), reference };
     },
@@ -92,22 +92,22 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     movement: (book, { row }, change, report, source) =>
       change === 'complete'
         ? completeReturn(book, row)
-        : putBackReturn(book, row, change === 'return' ? 'returned' : FAILURES[source], report),
+        : returnToSuspense(book, row, change === 'return' ? 'returned' : FAILURES[source], report),
   };
-  const { send, check, giveUp, decide } = createBankTransferSteps<{ row: ReviewCase; sender: Sender }, ReviewCaseInput>(
-    dependencies,
-    books,
-  );
+  const { send, check, markUnsent, decide } = createBankTransferSteps<
+    { row: ReviewCase; sender: Sender },
+    ReviewCaseInput
+  >(dependencies, books);
 
   /** What the rail says now of the last attempt to send the money back; null when there was none. */
-  async function wordOfAttempt(book: Book, row: ReviewCase): Promise<RailWord | 'unreachable' | null> {
+  async function wordOfAttempt(book: Book, row: ReviewCase): Promise<RailStatus | 'unreachable' | null> {
     if (row.rail === null || row.attempts === 0) return null;
-    return (await ask(railOf(rails, book, row.rail), book, returnReference(row))).word;
+    return (await queryRail(railOf(rails, book, row.rail), book, returnReference(row))).status;
   }
 
   /** The rail is asked once more for a credit that was set aside. */
   async function takeInAfterAll(book: Book, row: ReviewCase): Promise<Movement | string> {
-    if (row.inboundCreditId === null) throw impossible(`review case ${row.id} is about no credit`);
+    if (row.inboundCreditId === null) throw invariantViolation(`review case ${row.id} is about no credit`);
     const credit = await readCredit(dependencies, book, publicId('inboundCredit', row.inboundCreditId));
     const confirmation = await askAboutCredit(dependencies, book, credit);
     if (confirmation !== 'confirmed') return STILL_NOT[confirmation.rail];
@@ -124,19 +124,19 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   ): Promise<Movement | string> {
     const refusal = refuseAction(row.reason, action);
     if (refusal !== null) return refusal;
-    if (action === 'settled') return settleCase(book, row);
+    if (action === 'close') return closeCase(book, row);
     if (action === 'retry') return await takeInAfterAll(book, row);
     const attempt = decideAfterAttempt(await wordOfAttempt(book, row));
-    if (action === 'send_back') {
+    if (action === 'return_to_sender') {
       const sender = await findSender(book, row);
       if (sender === null)
         return 'It is not known which one account the money came from: credit it to a wallet, or keep it.';
       return holdReturn(book, row, sender.rail, row.attempts + (attempt === 'over' ? 1 : 0));
     }
     if (attempt === 'paid') {
-      return `The bank says that it paid the last attempt, ${returnReference(row)}, or is about to: send_back follows it, and sends nothing anew.`;
+      return `The bank says that it paid the last attempt, ${returnReference(row)}, or is about to: return_to_sender follows it, and sends nothing anew.`;
     }
-    if (action === 'keep') return keepCase(book, row);
+    if (action === 'move_to_unclaimed') return moveCaseToUnclaimed(book, row);
     const target = walletId === undefined ? row.walletId : parseId('wallet', walletId);
     if (walletId !== undefined && target === null) return `There is no wallet ${walletId}.`;
     if (target === null) return 'The money came for no wallet that is known: name one as walletId.';
@@ -145,15 +145,15 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
 
   const AFTER = {
     credit: 'credited',
-    keep: 'kept',
-    send_back: 'sending',
-    settled: 'settled',
-    retry: 'settled',
+    move_to_unclaimed: 'unclaimed',
+    return_to_sender: 'returning',
+    close: 'closed',
+    retry: 'closed',
   } as const;
 
   return {
     /** Where the case stands in the books, and the break behind it if it is one. */
-    async readReviewCase({ transferId, ...scope }: ReviewCaseInput): Promise<ReviewCaseStanding> {
+    async readReviewCase({ transferId, ...scope }: ReviewCaseInput): Promise<ReviewCaseSnapshot> {
       const book = bookOf(scope);
       const row = await read(book, transferId);
       const kept = row.reason === 'reconciliation_break' ? await findBreak(sql, book.organisationId, row.id) : null;
@@ -167,24 +167,24 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
           line: kept.line,
           rail: kept.rail,
           reference: kept.reference,
-          ours: kept.ours,
-          theirs: kept.theirs,
+          ledgerAmount: kept.ledgerAmount,
+          statementAmount: kept.statementAmount,
           at: kept.at.toISOString(),
-          goneAt: kept.goneAt?.toISOString() ?? null,
+          clearedAt: kept.clearedAt?.toISOString() ?? null,
         },
       };
     },
 
     /** Posts an operator's decision and audits it; or says why it cannot be, and the case stays open. */
-    async applyDecision(input: ReviewCaseInput, decision: ReviewDecision): Promise<ReviewAnswer> {
+    async applyCaseDecision(input: ReviewCaseInput, decision: ReviewDecision): Promise<ReviewAnswer> {
       const book = bookOf(input);
-      const answer = await untilDecided(journal, async ({ mayPost }): Promise<ReviewAnswer | null> => {
+      const answer = await retryOnConflict(journal, async ({ post }): Promise<ReviewAnswer | null> => {
         const row = await read(book, input.transferId);
         if (row.status !== 'open')
           return { outcome: 'done', message: `The case is ${row.status}.`, status: row.status };
         const movement = await movementOf(book, row, decision);
         if (typeof movement === 'string') return { outcome: 'refused', message: movement, status: row.status };
-        const result = await mayPost(movement);
+        const result = await post(movement);
         if (result.outcome === 'refused') {
           const message = `The books refuse it: ${result.code}, at ${result.account ?? 'no account'}.`;
           return { outcome: 'refused', message, status: row.status };
@@ -196,7 +196,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
       if (answer.outcome === 'done') {
         const { organisationId, environment, transferId } = input;
         const { action, operator, reason, evidence } = decision;
-        await recordAct({
+        await recordOperatorAction({
           organisationId,
           environment,
           subject: transferId,
@@ -210,7 +210,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
 
     sendReturn: send,
     checkReturn: check,
-    giveUpReturn: giveUp,
-    decideReturn: decide,
+    markReturnUnsent: markUnsent,
+    applyReturnDecision: decide,
   };
 }

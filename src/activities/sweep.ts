@@ -4,8 +4,8 @@ import type { Client } from '@temporalio/client';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import { findMissingFlows, restartFlow } from '../outbox/missingFlows.ts';
-import { flowsStartedAgain, sweeps } from '../telemetry/metrics.ts';
-import type { SweepActivities, Swept } from '../workflows/sweep/messages.ts';
+import { flowsRestarted, sweeps } from '../telemetry/metrics.ts';
+import type { SweepActivities, SweepResult } from '../workflows/sweep/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 /** Ids in a result stay few: a whole Temporal that was lost may bring back a hundred thousand flows. */
@@ -19,27 +19,27 @@ export function createSweepActivities({
   config,
 }: Pick<ActivityDependencies, 'sql' | 'journal' | 'log'> & {
   client: Client;
-  config: Pick<Config, 'upkeep'>;
+  config: Pick<Config, 'maintenance'>;
 }): SweepActivities {
   return {
-    async startMissingFlows(): Promise<Swept> {
-      const swept: Swept = { looked: 0, startedCount: 0, started: [] };
+    async restartMissingFlows(): Promise<SweepResult> {
+      const swept: SweepResult = { scanned: 0, restartedCount: 0, restarted: [] };
       const onPage = (looked: number): void => {
         requireTimeLeft(0);
-        swept.looked = looked;
+        swept.scanned = looked;
         heartbeat(looked);
       };
       for await (const missing of findMissingFlows(
         { sql, client },
-        { ageMinMs: config.upkeep.sweepAgeMinMs, onPage },
+        { ageMinMs: config.maintenance.sweepAgeMinMs, onPage },
       )) {
         await restartFlow(journal, missing);
-        flowsStartedAgain.inc();
+        flowsRestarted.inc();
         const { workflow, id } = missing.start.message;
         log.warn({ workflow, workflowId: id }, 'an accepted resource had no flow; it is started again');
-        swept.startedCount += 1;
-        if (swept.started.length < NAMED_MAX) swept.started.push(id);
-        heartbeat(swept.looked);
+        swept.restartedCount += 1;
+        if (swept.restarted.length < NAMED_MAX) swept.restarted.push(id);
+        heartbeat(swept.scanned);
       }
       sweeps.inc();
       return swept;

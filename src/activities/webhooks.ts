@@ -3,9 +3,9 @@
 import { activityInfo } from '@temporalio/activity';
 import { requireUuid, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { type CourierDependencies, createCourier } from '../webhooks/attempt.ts';
-import { findDelivery, type Parcel, reopenDelivery } from '../webhooks/deliveries.ts';
-import { EndpointTraffic } from '../webhooks/endpointTraffic.ts';
+import { createAttemptDelivery, type DeliveryDependencies } from '../webhooks/attempt.ts';
+import { findDelivery, type PendingDelivery, reopenDelivery } from '../webhooks/deliveries.ts';
+import { EndpointLimiter } from '../webhooks/endpointLimiter.ts';
 import { jittered } from '../webhooks/retrySchedule.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type {
@@ -13,7 +13,7 @@ import type {
   WebhookDeliveryInput,
   WebhookDeliveryResult,
 } from '../workflows/webhookDelivery/messages.ts';
-import { impossible, undelivered } from './failures.ts';
+import { deliveryFailed, invariantViolation } from './failures.ts';
 
 /**
  * A worker runs a hundred activities at a time, payments among them. However many endpoints are slow, they hold no more
@@ -28,28 +28,28 @@ const BUSY_GAP_MAX_MS = 60_000;
 /** Clocks of two machines differ by less: an attempt that is early by no more than this is due. */
 const EARLY_MS = 1_000;
 
-export function createWebhookActivities(dependencies: CourierDependencies): WebhookActivities {
-  const carry = createCourier(dependencies);
-  const traffic = new EndpointTraffic(IN_FLIGHT);
+export function createWebhookActivities(dependencies: DeliveryDependencies): WebhookActivities {
+  const carry = createAttemptDelivery(dependencies);
+  const traffic = new EndpointLimiter(IN_FLIGHT);
   const attemptsMax = dependencies.config.webhooks.retryGapsMs.length + 1;
 
   /** One attempt. Throws `undelivered`, with the gap until the next, when there is to be another. */
-  async function attempt(book: Book, parcel: Parcel): Promise<WebhookDeliveryResult> {
-    const leave = traffic.enter(parcel.endpointId);
+  async function attempt(book: Book, parcel: PendingDelivery): Promise<WebhookDeliveryResult> {
+    const leave = traffic.acquire(parcel.endpointId);
     if (leave === null) {
       const gap = Math.min(BUSY_GAP_MAX_MS, BUSY_GAP_MS * activityInfo().attempt);
-      throw undelivered('other deliveries to this endpoint are under way', jittered(gap));
+      throw deliveryFailed('other deliveries to this endpoint are under way', jittered(gap));
     }
     try {
       const carried = await carry(book, parcel);
-      if (carried.status === 'failed' && carried.reason === 'retries_spent') {
+      if (carried.status === 'failed' && carried.reason === 'retries_exhausted') {
         // Whoever closed the endpoint before this was written did not know that a flow would park because of it.
         const after = await findDelivery(dependencies.sql, book, parcel.eventId, parcel.endpointId);
         return after === null ? carried : { ...endOf(after), answer: carried.answer };
       }
       if (carried.status !== 'pending') return carried;
       const count = `attempt ${carried.attempts} of ${attemptsMax}`;
-      throw undelivered(`${count}: ${carried.answer}`, carried.nextAttemptAt.getTime() - Date.now());
+      throw deliveryFailed(`${count}: ${carried.answer}`, carried.nextAttemptAt.getTime() - Date.now());
     } finally {
       leave('answered');
     }
@@ -60,10 +60,10 @@ export function createWebhookActivities(dependencies: CourierDependencies): Webh
     async deliverWebhook(input: WebhookDeliveryInput): Promise<WebhookDeliveryResult> {
       const book = bookOf(input);
       const parcel = await findDelivery(dependencies.sql, book, ...idsOf(input));
-      if (parcel === null) throw impossible(`no delivery of ${input.eventId} to ${input.endpointId}`);
+      if (parcel === null) throw invariantViolation(`no delivery of ${input.eventId} to ${input.endpointId}`);
       if (parcel.status !== 'pending') return endOf(parcel);
       const wait = (parcel.nextAttemptAt?.getTime() ?? 0) - Date.now();
-      if (wait > EARLY_MS) throw undelivered(`attempt ${parcel.attempts} of ${attemptsMax} failed`, wait);
+      if (wait > EARLY_MS) throw deliveryFailed(`attempt ${parcel.attempts} of ${attemptsMax} failed`, wait);
       return await attempt(book, parcel);
     },
 
@@ -81,9 +81,9 @@ const idsOf = ({ eventId, endpointId }: WebhookDeliveryInput): [Uuid, Uuid] => [
 ];
 
 /** How a delivery has ended. One whose retries are spent is over for good once its endpoint is closed. */
-function endOf({ status, failureReason, endpointStatus }: Parcel): WebhookDeliveryResult {
+function endOf({ status, failureReason, endpointStatus }: PendingDelivery): WebhookDeliveryResult {
   if (status === 'delivered') return { status, answer: null };
-  const isClosed = failureReason === 'retries_spent' && endpointStatus !== 'enabled';
+  const isClosed = failureReason === 'retries_exhausted' && endpointStatus !== 'enabled';
   const reason = isClosed ? (`endpoint_${endpointStatus}` as const) : failureReason;
   return { status: 'failed', answer: null, ...(reason !== null && { reason }) };
 }

@@ -1,19 +1,19 @@
 // The steps of a withdrawal's bank transfer.
 import { publicId, requireUuid } from '../ids.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
-import { completeWithdrawal, putBackWithdrawal } from '../resources/withdrawals/movements.ts';
+import { completeWithdrawal, returnWithdrawalFunds } from '../resources/withdrawals/movements.ts';
 import { findWithdrawal, type Withdrawal } from '../resources/withdrawals/queries.ts';
 import type { WithdrawalActivities, WithdrawalInput } from '../workflows/withdrawal/messages.ts';
-import { createBankTransferSteps, type TransferBook } from './bankTransfers.ts';
+import { createBankTransferSteps, type TransferAdapter } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { impossible } from './failures.ts';
+import { invariantViolation } from './failures.ts';
 
 export function createWithdrawalActivities(dependencies: ActivityDependencies): WithdrawalActivities {
   const { sql } = dependencies;
-  const books: TransferBook<Withdrawal> = {
+  const books: TransferAdapter<Withdrawal> = {
     async read(book, transferId) {
       const row = await findWithdrawal(sql, book, requireUuid('withdrawal', transferId));
-      if (row === null) throw impossible(`withdrawal ${transferId} is not in the database`);
+      if (row === null) throw invariantViolation(`withdrawal ${transferId} is not in the database`);
       return { row, rail: row.rail, state: row.status };
     },
     instruction: (book, row) => ({
@@ -27,12 +27,17 @@ export function createWithdrawalActivities(dependencies: ActivityDependencies): 
     }),
     async movement(book, row, change, report) {
       const wallet = await findWallet(sql, book, row.sourceWalletId);
-      if (wallet === null) throw impossible(`the wallet of withdrawal ${row.id} is not in the database`);
+      if (wallet === null) throw invariantViolation(`the wallet of withdrawal ${row.id} is not in the database`);
       return change === 'complete'
         ? completeWithdrawal(book, row, report)
-        : putBackWithdrawal(book, row, change, report, wallet.status === 'closed');
+        : returnWithdrawalFunds(book, row, change, report, wallet.status === 'closed');
     },
   };
-  const { send, check, giveUp, decide } = createBankTransferSteps<Withdrawal, WithdrawalInput>(dependencies, books);
-  return { sendWithdrawal: send, checkWithdrawal: check, giveUpWithdrawal: giveUp, decideWithdrawal: decide };
+  const { send, check, markUnsent, decide } = createBankTransferSteps<Withdrawal, WithdrawalInput>(dependencies, books);
+  return {
+    sendWithdrawal: send,
+    checkWithdrawal: check,
+    markWithdrawalUnsent: markUnsent,
+    applyWithdrawalDecision: decide,
+  };
 }

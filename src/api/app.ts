@@ -23,38 +23,38 @@ import {
   readIdempotencyKey,
   type StoredOutcome,
 } from './admission/idempotency.ts';
-import { Admission, type Rate } from './admission/rateLimit.ts';
-import type { Services } from './dependencies.ts';
+import { type Rate, RateLimiter } from './admission/rateLimit.ts';
+import type { ApiDependencies } from './dependencies.ts';
 import { successEnvelope } from './envelope.ts';
 import { ApiError } from './errors.ts';
-import { answer } from './middleware/answer.ts';
+import { respond } from './middleware/answer.ts';
 import { parseJson, readBody } from './middleware/body.ts';
 import { trace } from './middleware/trace.ts';
-import type { Call, Caller, Page, Route, Single } from './route.ts';
+import type { Call, Caller, ItemResponse, Page, Route } from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
 /** What all listeners of a process share: the cache of keys and the batches of counters and claims. */
-export interface Gate {
+export interface RequestGuards {
   apiKeys: ApiKeys;
-  admission: Admission;
+  rateLimiter: RateLimiter;
   idempotencyKeys: IdempotencyKeys;
 }
 
-export function createGate(services: Services): Gate {
+export function createRequestGuards(services: ApiDependencies): RequestGuards {
   return {
     apiKeys: new ApiKeys(services.sql),
-    admission: new Admission(services.volatileSql, services.config.rateLimitPerMinute),
+    rateLimiter: new RateLimiter(services.asyncCommitSql, services.config.rateLimitPerMinute),
     idempotencyKeys: new IdempotencyKeys({
-      volatileSql: services.volatileSql,
+      asyncCommitSql: services.asyncCommitSql,
       sql: services.sql,
-      keptDays: services.config.upkeep.idempotencyKeysKeptDays,
+      keptDays: services.config.maintenance.idempotencyKeysKeptDays,
     }),
   };
 }
 
 /** The application for one environment's host. */
-export function createApp(services: Services, gate: Gate, environment: Environment): Koa {
+export function createApp(services: ApiDependencies, gate: RequestGuards, environment: Environment): Koa {
   const app = new Koa();
   const router = new Router({ prefix: '/v1' });
   for (const route of ROUTES) {
@@ -62,7 +62,7 @@ export function createApp(services: Services, gate: Gate, environment: Environme
     router.register(route.path, [route.method], (ctx) => serve(services, gate, environment, route, ctx));
   }
   if (isTracing()) app.use(trace(environment));
-  app.use(answer(services.log, environment));
+  app.use(respond(services.log, environment));
   app.use(router.routes());
   app.use(refuseUnknownRoute);
   app.silent = true; // `answer` has logged it
@@ -82,15 +82,15 @@ function refuseUnknownRoute(ctx: Context): never {
 }
 
 async function serve(
-  services: Services,
-  gate: Gate,
+  services: ApiDependencies,
+  gate: RequestGuards,
   environment: Environment,
   route: Route,
   ctx: KoaRouterContext,
 ): Promise<void> {
   ctx.state.route = `${route.method.toUpperCase()} ${route.path}`;
   ctx.state.params = ctx.params;
-  const { caller, keyIsKnown } = await admit(gate, environment, route, ctx);
+  const { caller, keyIsKnown } = await checkRequest(gate, environment, route, ctx);
   const rawBody =
     ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
   const query = readQuery(route, ctx);
@@ -108,9 +108,9 @@ async function serve(
     outcome: () => undefined,
   };
   const result =
-    route.money === undefined
+    route.idempotency === undefined
       ? await route.handle(call)
-      : await handleOnce(gate.idempotencyKeys, route, keyIsKnown, call, ctx);
+      : await handleIdempotently(gate.idempotencyKeys, route, keyIsKnown, call, ctx);
   send(ctx, result);
 }
 
@@ -122,21 +122,21 @@ function readQuery(route: Route, ctx: Context): unknown {
 }
 
 /** Key, rate and scope. A route without authentication gets a caller that owns nothing. */
-async function admit(
-  gate: Gate,
+async function checkRequest(
+  gate: RequestGuards,
   environment: Environment,
   route: Route,
   ctx: Context,
 ): Promise<{ caller: Caller; keyIsKnown: boolean }> {
-  if (route.access === 'none') return { caller: NOBODY, keyIsKnown: false };
+  if (route.access === 'none') return { caller: ANONYMOUS, keyIsKnown: false };
   const caller = await gate.apiKeys.authenticate(ctx.headers.authorization, environment);
   ctx.state.caller = caller;
-  const idempotencyKey = route.money === undefined ? '' : ctx.get('Idempotency-Key');
-  const { rate, keyIsKnown } = await gate.admission.admit(
+  const idempotencyKey = route.idempotency === undefined ? '' : ctx.get('Idempotency-Key');
+  const { rate, keyIsKnown } = await gate.rateLimiter.check(
     caller,
     isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined,
   );
-  showRate(ctx, rate);
+  setRateLimitHeaders(ctx, rate);
   if (route.access !== 'any' && !caller.scopes.includes(route.access)) {
     throw new ApiError('API_KEY_SCOPE_FORBIDDEN', {
       requiredScopes: [route.access],
@@ -146,9 +146,9 @@ async function admit(
   return { caller, keyIsKnown };
 }
 
-const NOBODY: Caller = { keyId: '', scopes: [], book: { organisationId: '', environment: 'test' } };
+const ANONYMOUS: Caller = { keyId: '', scopes: [], book: { organisationId: '', environment: 'test' } };
 
-function showRate(ctx: Context, rate: Rate): void {
+function setRateLimitHeaders(ctx: Context, rate: Rate): void {
   ctx.set('X-RateLimit-Limit', String(rate.limit));
   ctx.set('X-RateLimit-Remaining', String(rate.remaining));
   ctx.set('X-RateLimit-Reset', String(Math.ceil(rate.resetAt.getTime() / 1000)));
@@ -165,18 +165,20 @@ function showRate(ctx: Context, rate: Rate): void {
 }
 
 /** A money route: replays a known key, and otherwise lets the handler commit its outcome together with the money. */
-async function handleOnce(
+async function handleIdempotently(
   keys: IdempotencyKeys,
   route: Route,
   keyIsKnown: boolean,
   call: Call<unknown, unknown>,
   ctx: Context,
-): Promise<Single | Page> {
+): Promise<ItemResponse | Page> {
   const key = readIdempotencyKey(ctx.get('Idempotency-Key'));
   const { book } = call.caller;
   const print = fingerprint(ctx.method, ctx.path, call.rawBody);
   const claimed =
-    keyIsKnown || route.money === 'acts_first' ? await keys.claim(book, key, print) : keys.hold(book, key, print);
+    keyIsKnown || route.idempotency === 'claim_first'
+      ? await keys.claim(book, key, print)
+      : keys.reserve(book, key, print);
   if (!('fingerprint' in claimed)) return replay(ctx, claimed);
   try {
     return await route.handle({
@@ -185,9 +187,9 @@ async function handleOnce(
         outcomeOf(claimed, { statusCode: result.status, response: JSON.stringify({ data: result.data }) }),
     });
   } catch (error) {
-    throw await keepRefusal(keys, claimed, error);
+    throw await storeRefusal(keys, claimed, error);
   } finally {
-    keys.letGo(claimed);
+    keys.unreserve(claimed);
   }
 }
 
@@ -196,7 +198,7 @@ async function handleOnce(
  * caller is told: when somebody else has the key by now, that; and when the refusal could not be stored, the fault in its place,
  * since a repeat might pass.
  */
-async function keepRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown): Promise<unknown> {
+async function storeRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown): Promise<unknown> {
   try {
     if (error instanceof ApiError && error.code !== 'IDEMPOTENCY_IN_PROGRESS' && STORED_REFUSALS.has(error.status)) {
       const response = JSON.stringify({ code: error.code, details: error.details });
@@ -212,14 +214,14 @@ async function keepRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown):
 
 const STORED_REFUSALS: ReadonlySet<number> = new Set([404, 409, 422]);
 
-function replay(ctx: Context, stored: StoredOutcome): Single {
+function replay(ctx: Context, stored: StoredOutcome): ItemResponse {
   ctx.set('Idempotent-Replayed', 'true');
   const response = JSON.parse(stored.response);
   if (stored.statusCode >= 400) throw new ApiError(response.code, response.details);
-  return { status: stored.statusCode as Single['status'], data: response.data };
+  return { status: stored.statusCode as ItemResponse['status'], data: response.data };
 }
 
-function send(ctx: Context, result: Single | Page): void {
+function send(ctx: Context, result: ItemResponse | Page): void {
   ctx.status = result.status;
   ctx.body = successEnvelope(result, ctx.state.requestId);
   // Our own id, for the log line; what stands in a path may be anything.

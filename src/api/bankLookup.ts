@@ -1,21 +1,21 @@
 // Asking the rail while a caller waits: what is in the way becomes an answer that the caller can act on.
 
 import type { Environment } from '../money.ts';
-import { type Bank, type BankRail, RailRefused, RailUnavailable } from '../rail/port.ts';
-import type { Services } from './dependencies.ts';
+import { type Bank, type BankRail, RailRefusedError, RailUnavailableError } from '../rail/port.ts';
+import type { ApiDependencies } from './dependencies.ts';
 import { ApiError } from './errors.ts';
 
 /** The rail of an environment. Throws 503 where none is configured. */
-export function requireRail(services: Services, environment: Environment): BankRail {
+export function requireRail(services: ApiDependencies, environment: Environment): BankRail {
   const rail = services.rails.of(environment);
   if (rail === null) throw new ApiError('SERVICE_UNAVAILABLE', { retryable: false, service: 'bank_rail' });
   return rail;
 }
 
 /** The 502 or 504 of a rail that did not do what was asked; any other error stays as it is. */
-export function railFault(error: unknown): unknown {
-  if (!(error instanceof RailUnavailable || error instanceof RailRefused)) return error;
-  const timedOut = error instanceof RailUnavailable && error.timedOut;
+export function toRailError(error: unknown): unknown {
+  if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) return error;
+  const timedOut = error instanceof RailUnavailableError && error.timedOut;
   return new ApiError(timedOut ? 'BANK_RAIL_TIMEOUT' : 'BANK_RAIL_ERROR', { service: 'bank_rail' }, { cause: error });
 }
 
@@ -38,6 +38,6 @@ export async function resolveBankAccount(
     if (resolved === null) throw new ApiError('BANK_ACCOUNT_NOT_RESOLVED', { accountNumber, bankCode });
     return { bank, accountName: resolved.accountName };
   } catch (error) {
-    throw railFault(error);
+    throw toRailError(error);
   }
 }

@@ -7,14 +7,14 @@ import type { Rails } from '../rail/rails.ts';
 import type { SandboxBank } from '../rail/sandbox/bank.ts';
 import type { Log } from '../telemetry/log.ts';
 
-export interface Services {
+export interface ApiDependencies {
   config: Config;
   log: Log;
   keyring: Keyring;
   /** Durable connections: money, resources, reads. */
   sql: Sql;
   /** Connections whose commits do not wait for the disk: in-progress marks and rate counters. */
-  volatileSql: Sql;
+  asyncCommitSql: Sql;
   journal: Journal;
   rails: Rails;
   /** For the simulations of the test environment. */

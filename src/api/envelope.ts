@@ -1,14 +1,14 @@
 // The three shapes of every answer (contract, section 2.2), and the request id that all of them carry.
 import { randomUUID } from 'node:crypto';
 import { type ApiError, typeOf } from './errors.ts';
-import type { Page, Single } from './route.ts';
+import type { ItemResponse, Page } from './route.ts';
 
 /** `req_` and 24 hexadecimal characters, nearly all of them chance. */
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '').slice(-24)}`; // Node keeps a store of UUIDs, and none of single bytes
 }
 
-export function successEnvelope(result: Single | Page, requestId: string): object {
+export function successEnvelope(result: ItemResponse | Page, requestId: string): object {
   return {
     success: true,
     statusCode: result.status,

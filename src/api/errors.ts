@@ -93,16 +93,16 @@ export const CATALOG = {
   ],
   WEBHOOK_URL_FORBIDDEN: [422, 'Webhooks are not sent to this address; details.reason says why.'],
   WEBHOOK_ENDPOINT_DISABLED: [422, 'The webhook endpoint is disabled. Enable it first.'],
-  WEBHOOK_ENDPOINT_LIMIT_REACHED: [422, 'There are as many webhook endpoints as there may be; delete one first.'],
+  WEBHOOK_ENDPOINT_LIMIT_REACHED: [422, 'Webhook endpoint limit reached; delete one first.'],
   RATE_LIMIT_EXCEEDED: [429, 'Too many requests with this key. Wait for Retry-After seconds.'],
   INTERNAL_ERROR: [
     500,
-    'Something went wrong on our side. Retry with the same Idempotency-Key; tell us the requestId if it stays.',
+    'Something went wrong on our side. Retry with the same Idempotency-Key; contact support with the requestId if it persists.',
   ],
-  BANK_RAIL_ERROR: [502, 'The bank rail refused or answered what we cannot use. Try again later.'],
+  BANK_RAIL_ERROR: [502, 'The bank rail rejected the request or returned an invalid response. Try again later.'],
   SERVICE_UNAVAILABLE: [
     503,
-    'A part of the service is not there. Retry with the same Idempotency-Key where details.retryable is true.',
+    'A dependency is unavailable. Retry with the same Idempotency-Key where details.retryable is true.',
   ],
   BANK_RAIL_TIMEOUT: [504, 'The bank rail did not answer in time. Retry with the same Idempotency-Key.'],
 } as const satisfies Record<string, readonly [ErrorStatus, string]>;

@@ -1,7 +1,7 @@
 // The API process.
 import { Connection } from '@temporalio/client';
 import { readConfig } from '../config.ts';
-import { createFoundation, onShutdown } from '../runtime.ts';
+import { createRuntime, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
 import { checkFlowsCanStart } from '../temporal/health.ts';
@@ -13,11 +13,11 @@ const TEMPORAL_ANSWER_MS = 1_000;
 const config = readConfig(process.env);
 const log = createLog('api', config.logLevel);
 const stopTracing = await startTracing(config, 'api');
-const foundation = createFoundation(config, log);
+const runtime = createRuntime(config, log);
 const temporal = Connection.lazy({ address: config.temporal.address });
 
 const api = await startApi({
-  ...foundation,
+  ...runtime,
   keyring: config.keyring,
   temporalIsUp: async () => {
     await checkFlowsCanStart(temporal, config.temporal.namespace, TEMPORAL_ANSWER_MS);
@@ -29,6 +29,6 @@ log.info({ ports: api.ports }, 'listening');
 onShutdown(log, async () => {
   await api.close();
   await temporal.close();
-  await foundation.close();
+  await runtime.close();
   await stopTracing();
 });

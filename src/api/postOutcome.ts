@@ -7,7 +7,7 @@ import type { Kobo } from '../money.ts';
 import { ApiError, notFound } from './errors.ts';
 
 /** Throws the refusal of a movement by a rule of the books, and the fault of a business key that stands for another one. */
-export function throwRefusal({ transaction }: Movement, result: PostResult): void {
+export function throwIfRefused({ transaction }: Movement, result: PostResult): void {
   if (result.outcome === 'duplicate_differs') throw new Error('a business key was posted before with other postings');
   if (result.outcome !== 'refused') return;
   if (result.code === 'IDEMPOTENCY_IN_PROGRESS') throw new ApiError(result.code);
@@ -29,7 +29,7 @@ function debitOf(account: AccountCode | null, transaction: Transaction | undefin
 /** Posts a movement whose rows are all new: it is durable, or this throws. All it can be raced for is its claim. */
 export async function postNew(journal: Journal, movement: Movement): Promise<void> {
   const result = await journal.post(movement);
-  throwRefusal(movement, result);
+  throwIfRefused(movement, result);
   if (result.outcome !== 'conflict') return;
   if (result.constraint !== null) throw new Error(`a new row met a unique value: ${result.constraint}`);
   throw new ApiError('IDEMPOTENCY_IN_PROGRESS');

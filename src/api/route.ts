@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { Uuid } from '../ids.ts';
 import type { IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book, Environment } from '../money.ts';
-import type { Services } from './dependencies.ts';
+import type { ApiDependencies } from './dependencies.ts';
 
 export type Scope = 'wallet' | 'payment' | 'transfer' | 'payout' | 'webhook';
 export const SCOPES = ['wallet', 'payment', 'transfer', 'payout', 'webhook'] as const satisfies readonly Scope[];
@@ -22,7 +22,7 @@ export interface Caller {
  * that takes no Idempotency-Key it makes none.
  */
 export interface Call<Body, Query> {
-  services: Services;
+  services: ApiDependencies;
   caller: Caller;
   /** The environment of the host that was asked. */
   environment: Environment;
@@ -32,10 +32,10 @@ export interface Call<Body, Query> {
   body: Body;
   query: Query;
   requestId: string;
-  outcome: (result: Single) => IdempotencyOutcome | undefined;
+  outcome: (result: ItemResponse) => IdempotencyOutcome | undefined;
 }
 
-export interface Single {
+export interface ItemResponse {
   status: 200 | 201 | 202;
   data: unknown;
 }
@@ -58,13 +58,13 @@ export interface Route<Body = unknown, Query = unknown> {
    * One of the money POSTs: requires an Idempotency-Key. `moves`: all that it changes is one movement, which carries its key.
    * `acts_first`: before that it has something done elsewhere, such as an account opened, which two must not begin at once.
    */
-  money?: 'moves' | 'acts_first';
+  idempotency?: 'with_commit' | 'claim_first';
   body?: z.ZodType<Body>;
   /** Strict: an unknown parameter is refused. A route without one takes no parameters. */
   query?: z.ZodType<Query>;
   /** The largest body it takes, in bytes. */
   bodyBytesMax?: number;
-  handle: (call: Call<Body, Query>) => Promise<Single | Page>;
+  handle: (call: Call<Body, Query>) => Promise<ItemResponse | Page>;
 }
 
 /** Keeps the types of body and query together with their schemas. */

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Environment } from '../money.ts';
 import { startMetricsServer } from '../telemetry/metricsServer.ts';
-import { createApp, createGate } from './app.ts';
-import type { Services } from './dependencies.ts';
+import { createApp, createRequestGuards } from './app.ts';
+import type { ApiDependencies } from './dependencies.ts';
 import { errorEnvelope, newRequestId } from './envelope.ts';
 import { ApiError } from './errors.ts';
 
@@ -27,9 +27,9 @@ export interface RunningApi {
 }
 
 /** Starts listening. With `hosts` configured, both ports serve both environments by the Host header. */
-export async function startApi(services: Services): Promise<RunningApi> {
+export async function startApi(services: ApiDependencies): Promise<RunningApi> {
   const { config, log } = services;
-  const gate = createGate(services);
+  const gate = createRequestGuards(services);
   const handlers: Record<Environment, Handler> = {
     test: createApp(services, gate, 'test').callback(),
     live: createApp(services, gate, 'live').callback(),

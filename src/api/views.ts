@@ -101,7 +101,7 @@ function creditStatus({ status, reviewReason, reviewStatus }: ListedCredit): str
 }
 
 const CREDIT_STATUSES: Readonly<Record<string, string>> = { suspense: 'in_review' };
-const CASE_STATUSES: Readonly<Record<string, string>> = { open: 'in_review', sending: 'in_review' };
+const CASE_STATUSES: Readonly<Record<string, string>> = { open: 'in_review', returning: 'in_review' };
 
 export const transferView = (transfer: Transfer) => ({
   id: publicId('transfer', transfer.id),

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, ResolveAction, ResolveAnswer } from '../workflows/attention/messages.ts';
 import { addCommand, OPERATOR_OPTION, operatorName } from './command.ts';
-import { CommandFailure } from './failure.ts';
+import { CommandError } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
@@ -108,7 +108,7 @@ function addRetry(group: Command): void {
     .action(
       async (id: string | undefined, options: { query?: string; reason: string; operator?: string; json?: true }) => {
         if ((id === undefined) === (options.query === undefined)) {
-          throw new CommandFailure('Name one flow, or give --query: one of the two.');
+          throw new CommandError('Name one flow, or give --query: one of the two.');
         }
         const request = { reason: options.reason, operator: operatorName(options.operator) };
         const retried = await withTemporal(async (client) => {
@@ -156,12 +156,12 @@ function addResolve(group: Command): void {
         const answer = await withTemporal(async (client) => {
           const handle = client.workflow.getHandle(id);
           const described = await orNotFound(id, handle.describe());
-          if (described.status.name !== 'RUNNING') throw new CommandFailure(refuseResolution(null, null) ?? '');
+          if (described.status.name !== 'RUNNING') throw new CommandError(refuseResolution(null, null) ?? '');
           try {
             return await handle.executeUpdate<ResolveAnswer, [Resolution]>('resolve', { args: [resolution] });
           } catch (error) {
             const refusal = refusalOf(error);
-            if (refusal !== null) throw new CommandFailure(refusal);
+            if (refusal !== null) throw new CommandError(refusal);
             throw error;
           }
         });
@@ -175,7 +175,7 @@ async function orNotFound<Result>(id: string, work: Promise<Result>): Promise<Re
   try {
     return await work;
   } catch (error) {
-    if (isNoFlow(error)) throw new CommandFailure(`There is no running flow ${id}.`);
+    if (isNoFlow(error)) throw new CommandError(`There is no running flow ${id}.`);
     throw error;
   }
 }

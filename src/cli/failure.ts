@@ -6,7 +6,7 @@ import { isOutage } from '../database/errors.ts';
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
 /** A failure whose message is meant for the person at the terminal. */
-export class CommandFailure extends Error {
+export class CommandError extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: number;
 
@@ -24,7 +24,7 @@ export function reportFailure(fault: unknown): number {
     if (fault.code !== 'commander.help') printError(`${fault.message} Add --help to see how it is used.`);
     return EXIT.usage;
   }
-  if (fault instanceof CommandFailure) {
+  if (fault instanceof CommandError) {
     printError(fault.message);
     return fault.exitCode;
   }

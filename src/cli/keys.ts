@@ -14,7 +14,7 @@ import {
   revokeApiKey,
 } from '../resources/apiKeys.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
-import { CommandFailure } from './failure.ts';
+import { CommandError } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 
@@ -127,7 +127,7 @@ function addRotate(group: Command): void {
         requireUsable(id, old);
         if (old.expiresAt !== null && options.expiresInDays === undefined) {
           // It was made to end, or was rotated before: a successor without an end would be a surprise either way.
-          throw new CommandFailure(
+          throw new CommandError(
             `The key ${id} ends at ${old.expiresAt.toISOString()}. Say when the new one ends: --expires-in-days DAYS.`,
           );
         }
@@ -135,7 +135,7 @@ function addRotate(group: Command): void {
         const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
         const made = makeKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
         if (!(await replaceApiKey(sql, old, oldExpiresAt, made.row, operatorName(options.operator)))) {
-          throw new CommandFailure(`Somebody else changed the key ${id} just now. See \`keys list\`, then try again.`);
+          throw new CommandError(`Somebody else changed the key ${id} just now. See \`keys list\`, then try again.`);
         }
         return { ...made, oldExpiresAt };
       });
@@ -238,15 +238,14 @@ function printNewKey(made: { key: string; row: NewApiKeyRow }, json: true | unde
 async function requireKey(id: string, find: (uuid: Uuid) => Promise<ApiKeyRow | null>): Promise<ApiKeyRow> {
   const uuid = parseId('apiKey', id);
   const key = uuid === null ? null : await find(uuid);
-  if (key === null)
-    throw new CommandFailure(`There is no key ${id} in this organisation. See: npm run cli -- keys list`);
+  if (key === null) throw new CommandError(`There is no key ${id} in this organisation. See: npm run cli -- keys list`);
   return key;
 }
 
 function requireUsable(id: string, key: ApiKeyRow): void {
   const status = statusOf(key);
   if (status !== 'active') {
-    throw new CommandFailure(`The key ${id} is ${status}. Make a new one: npm run cli -- keys create`);
+    throw new CommandError(`The key ${id} is ${status}. Make a new one: npm run cli -- keys create`);
   }
 }
 

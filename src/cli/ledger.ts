@@ -8,14 +8,14 @@ import { printJson, printLine, printTable } from './print.ts';
 
 /** What each finding means, in the words of the person who reads it. */
 const MEANINGS: Record<Finding['kind'], string> = {
-  BOOK_NOT_ZERO: 'the balances of the book do not add up to zero',
-  BALANCE_WRONG: 'the balance is not the sum of its postings',
-  CHAIN_BROKEN: 'a balance after a posting does not follow from the one before',
+  BOOK_UNBALANCED: 'the balances of the book do not add up to zero',
+  BALANCE_MISMATCH: 'the balance is not the sum of its postings',
+  RUNNING_BALANCE_MISMATCH: 'a balance after a posting does not follow from the one before',
   NEGATIVE_BALANCE: 'the balance is below zero',
-  ACCOUNT_STRAY: 'a posting names an account that is not in its book',
-  TRANSACTION_STRAY: 'a posting names a transaction that is not in its book',
+  ACCOUNT_OUTSIDE_BOOK: 'a posting names an account that is not in its book',
+  TRANSACTION_OUTSIDE_BOOK: 'a posting names a transaction that is not in its book',
   TRANSACTION_EMPTY: 'a transaction has no posting',
-  REVERSAL_STRAY: 'a reversal names a transaction that is not in its book',
+  REVERSAL_OUTSIDE_BOOK: 'a reversal names a transaction that is not in its book',
   REVERSED_TWICE: 'a transaction was reversed more than once',
 };
 

@@ -6,7 +6,7 @@ import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import { createOrganisation, listOrganisations, type Organisation } from '../resources/organisations.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
-import { CommandFailure, EXIT } from './failure.ts';
+import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import type { Settings } from './settings.ts';
 
@@ -66,7 +66,7 @@ const publicForm = (organisation: Organisation) => ({
 function check(option: string, schema: z.ZodType<string>, value: string): string {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new CommandFailure(`${option}: ${parsed.error.issues[0]?.message}.`, EXIT.usage);
+  throw new CommandError(`${option}: ${parsed.error.issues[0]?.message}.`, EXIT.usage);
 }
 
 /** The organisation that a command is about: the one named, else the quick start's, else the only one there is. */
@@ -78,15 +78,15 @@ export async function chooseOrganisation(sql: Sql, settings: Settings, named: st
     const found = organisations.find((organisation) => organisation.organisationId === id);
     if (found !== undefined) return found.organisationId;
     if (named !== undefined) {
-      throw new CommandFailure(`There is no organisation ${named}. See: npm run cli -- organisations list`);
+      throw new CommandError(`There is no organisation ${named}. See: npm run cli -- organisations list`);
     }
   }
   const [only, ...others] = organisations;
   if (only === undefined) {
-    throw new CommandFailure('There is no organisation yet. Run: npm run cli -- organisations create --name NAME');
+    throw new CommandError('There is no organisation yet. Run: npm run cli -- organisations create --name NAME');
   }
   if (others.length > 0) {
-    throw new CommandFailure(
+    throw new CommandError(
       `There are ${organisations.length} organisations: say which with --organisation ID. See: npm run cli -- organisations list`,
       EXIT.usage,
     );

@@ -4,7 +4,7 @@ import { text } from '../api/schemas.ts';
 import type { Environment } from '../money.ts';
 import { listRailPauses, pauseRail, resumeRail } from '../rail/pauses.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
-import { CommandFailure, EXIT } from './failure.ts';
+import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 
 const REASON_MAX = 500;
@@ -58,7 +58,7 @@ function addChange(group: Command, { name, description, reason, change, done, be
 function checkReason(reason: string): string {
   const parsed = text(REASON_MAX).safeParse(reason.trim());
   if (parsed.success) return parsed.data;
-  throw new CommandFailure(`--reason must say why, in 1 to ${REASON_MAX} characters.`, EXIT.usage);
+  throw new CommandError(`--reason must say why, in 1 to ${REASON_MAX} characters.`, EXIT.usage);
 }
 
 function addShow(group: Command): void {

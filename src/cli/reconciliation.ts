@@ -5,7 +5,7 @@ import { publicId } from '../ids.ts';
 import { listReports } from '../reconciliation/queries.ts';
 import type { Reconciled, ReconciliationInput } from '../workflows/reconciliation/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
-import { CommandFailure, EXIT } from './failure.ts';
+import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
 
@@ -75,12 +75,12 @@ export function addReconciliationCommands(program: Command): void {
       if (breaks.length === 0) return;
       printTable(
         ['Break', 'Line', 'Reference', 'Ours (kobo)', 'Theirs (kobo)', 'At (UTC)'],
-        breaks.map(({ kind, line, reference, ours, theirs, at }) => [
+        breaks.map(({ kind, line, reference, ledgerAmount, statementAmount, at }) => [
           kind,
           line,
           reference,
-          String(ours ?? '-'),
-          String(theirs ?? '-'),
+          String(ledgerAmount ?? '-'),
+          String(statementAmount ?? '-'),
           timeText(new Date(at)),
         ]),
         '',
@@ -96,6 +96,6 @@ function positive(text: string): number {
 function readTime(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw new CommandFailure(`${text} is no time. Write it as 2026-01-31T12:00:00Z.`);
+  if (Number.isNaN(time.getTime())) throw new CommandError(`${text} is no time. Write it as 2026-01-31T12:00:00Z.`);
   return time;
 }

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
-import { findBreak, type KeptBreak } from '../reconciliation/queries.ts';
+import { findBreak, type StoredBreak } from '../reconciliation/queries.ts';
 import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
 import {
   findCaseOf,
@@ -16,14 +16,14 @@ import {
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
 import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/reviewCase/messages.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
-import { CommandFailure, EXIT } from './failure.ts';
+import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** More than a person reads; the rest comes when these are done. */
 const CASES_MAX = 500;
-const STATUSES: readonly string[] = ['open', 'sending', 'credited', 'sent_back', 'kept', 'settled'];
+const STATUSES: readonly string[] = ['open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed'];
 
 const ORGANISATION_OPTION = [
   '--organisation <id>',
@@ -62,15 +62,15 @@ const caseView = (row: Case) => ({
   resolvedAt: row.resolvedAt,
 });
 
-const breakView = ({ kind, line, rail, reference, ours, theirs, at, goneAt }: KeptBreak) => ({
+const breakView = ({ kind, line, rail, reference, ledgerAmount, statementAmount, at, clearedAt }: StoredBreak) => ({
   kind,
   line,
   rail,
   reference,
-  ours,
-  theirs,
+  ledgerAmount,
+  statementAmount,
   at,
-  goneAt,
+  clearedAt,
 });
 
 interface ListOptions {
@@ -94,7 +94,7 @@ function addList(group: Command): void {
     .option(...ORGANISATION_OPTION)
     .action(async (options: ListOptions) => {
       if (options.status !== undefined && !STATUSES.includes(options.status)) {
-        throw new CommandFailure(`--status must be one of ${STATUSES.join(', ')}.`, EXIT.usage);
+        throw new CommandError(`--status must be one of ${STATUSES.join(', ')}.`, EXIT.usage);
       }
       const found = await withDatabase('application', async (sql, settings) =>
         listReviewCases(sql, await chooseOrganisation(sql, settings, options.organisation), options, CASES_MAX),
@@ -122,7 +122,7 @@ function addShow(group: Command): void {
     .option(...ORGANISATION_OPTION)
     .action(async (id: string, options: { organisation?: string; json?: true }) => {
       const uuid = parseId('reviewCase', id);
-      if (uuid === null) throw new CommandFailure(`${id} is not a case id: one looks like svc_…_rev.`, EXIT.usage);
+      if (uuid === null) throw new CommandError(`${id} is not a case id: one looks like svc_…_rev.`, EXIT.usage);
       const found = await withDatabase('application', async (sql, settings) => {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const row = await findCaseOf(sql, organisationId, uuid);
@@ -134,7 +134,7 @@ function addShow(group: Command): void {
             : await findInboundCredit(sql, { organisationId, environment }, inboundCreditId);
         return { row, credit, kept: await findBreak(sql, organisationId, uuid) };
       });
-      if (found === null) throw new CommandFailure(`There is no review case ${id} in this organisation.`);
+      if (found === null) throw new CommandError(`There is no review case ${id} in this organisation.`);
       const { id: shown, ...rest } = caseView(found.row);
       // By the session id the bank knows the credit.
       const view = { ...rest, sessionId: found.credit?.sessionId ?? null };
@@ -160,7 +160,7 @@ function addResolve(group: Command): void {
   )
     .requiredOption(
       '--action <action>',
-      'credit, send_back or keep; settled for a reconciliation break; retry or settled for a credit that is not confirmed',
+      'credit, return_to_sender or move_to_unclaimed; close for a reconciliation break; retry or close for a credit that is not confirmed',
     )
     .requiredOption('--reason <text>', 'why, for the audit trail')
     .option('--wallet <id>', 'credit this wallet instead of the one that the money came for')
@@ -192,12 +192,12 @@ function addResolve(group: Command): void {
               .executeUpdate<ReviewAnswer, [ReviewDecision]>('decide', { args: [decision] });
           } catch (error) {
             const refusal = refusalOf(error);
-            if (refusal !== null) throw new CommandFailure(refusal);
-            if (isNoFlow(error)) throw new CommandFailure(`There is no open review case ${id}.`);
+            if (refusal !== null) throw new CommandError(refusal);
+            if (isNoFlow(error)) throw new CommandError(`There is no open review case ${id}.`);
             throw error;
           }
         });
-        if (answer.outcome === 'refused') throw new CommandFailure(answer.message);
+        if (answer.outcome === 'refused') throw new CommandError(answer.message);
         if (options.json) return printJson({ id, ...answer });
         printLine(answer.message);
       },

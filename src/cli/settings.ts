@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { CommandFailure } from './failure.ts';
+import { CommandError } from './failure.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -22,18 +22,18 @@ export interface Settings {
 }
 
 /** `.manilla` in the project unless MANILLA_HOME names another; a relative one is taken from the project too. */
-export function homeFolder(environment: NodeJS.ProcessEnv = process.env): string {
+export function stateFolderPath(environment: NodeJS.ProcessEnv = process.env): string {
   return path.resolve(PROJECT, environment.MANILLA_HOME || '.manilla');
 }
 
 /** Reads the settings. Throws a CommandFailure that says how to give what is missing. */
 export function readSettings(environment = process.env): Settings {
-  const file = path.join(homeFolder(environment), 'quickstart.json');
+  const file = path.join(stateFolderPath(environment), 'quickstart.json');
   const quickstart = readQuickstart(file);
   const fromEnvironment = environment.DATABASE_URL || undefined;
   const databaseUrl = fromEnvironment ?? quickstart.databaseUrl;
   if (databaseUrl === undefined) {
-    throw new CommandFailure(
+    throw new CommandError(
       `Set DATABASE_URL, or run this beside \`npm start\` (with its MANILLA_HOME): there is no ${file}.`,
     );
   }
@@ -50,11 +50,11 @@ function readQuickstart(file: string): z.infer<typeof quickstartSchema> {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ENOENT') return {};
-    throw new CommandFailure(`${file} cannot be read (${(error as Error).message}). Set DATABASE_URL instead.`);
+    throw new CommandError(`${file} cannot be read (${(error as Error).message}). Set DATABASE_URL instead.`);
   }
   try {
     return quickstartSchema.parse(JSON.parse(text));
   } catch {
-    throw new CommandFailure(`${file} is not what \`npm start\` writes. Run \`npm start\` again, or set DATABASE_URL.`);
+    throw new CommandError(`${file} is not what \`npm start\` writes. Run \`npm start\` again, or set DATABASE_URL.`);
   }
 }

@@ -1,6 +1,6 @@
 // The command line's connection to Temporal. The client is loaded by the commands that need it: the others start faster.
 import type { Client, ConnectionOptions } from '@temporalio/client';
-import { CommandFailure } from './failure.ts';
+import { CommandError } from './failure.ts';
 import { readSettings } from './settings.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -51,15 +51,15 @@ function explained(error: unknown, address: string, namespace: string): unknown 
   const causes: (Error & { code?: unknown; details?: unknown })[] = [];
   for (let cause = error; cause instanceof Error && causes.length < 10; cause = cause.cause) causes.push(cause);
   const away = (why: string) =>
-    new CommandFailure(`Temporal does not answer at ${address} (${why}). Start it, or set TEMPORAL_ADDRESS.`);
+    new CommandError(`Temporal does not answer at ${address} (${why}). Start it, or set TEMPORAL_ADDRESS.`);
   if (causes.some(({ name }) => name === 'NamespaceNotFoundError')) {
-    return new CommandFailure(`Temporal at ${address} has no namespace ${namespace}. Set TEMPORAL_NAMESPACE.`);
+    return new CommandError(`Temporal at ${address} has no namespace ${namespace}. Set TEMPORAL_NAMESPACE.`);
   }
   if (causes.some(({ name }) => name === 'WorkflowUpdateRPCTimeoutOrCancelledError')) return away('no answer in time');
   const status = causes.find(({ code, details }) => typeof code === 'number' && typeof details === 'string');
   if (status !== undefined && NO_ANSWER.has(status.code as number)) return away(String(status.details));
-  if (status !== undefined && !(error instanceof CommandFailure) && !isNoFlow(error)) {
-    return new CommandFailure(`Temporal at ${address} refused: ${String(status.details)}`);
+  if (status !== undefined && !(error instanceof CommandError) && !isNoFlow(error)) {
+    return new CommandError(`Temporal at ${address} refused: ${String(status.details)}`);
   }
   const unconnected = causes.find(({ message }) => /^Failed to connect|Channel has been shut down/.test(message));
   return unconnected === undefined ? error : away(unconnected.message);

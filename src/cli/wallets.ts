@@ -6,7 +6,7 @@ import { CURRENCY, type Kobo } from '../money.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import { type InFlight, reportWallet, type StatusChange, setWalletStatus } from '../resources/wallets/status.ts';
 import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
-import { CommandFailure, EXIT } from './failure.ts';
+import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 
@@ -70,12 +70,12 @@ function addChange(group: Command, { name, wanted, description, reason }: Change
 function checkReason(reason: string): string {
   const parsed = text(REASON_MAX).safeParse(reason.trim());
   if (parsed.success) return parsed.data;
-  throw new CommandFailure(`--reason must say why, in 1 to ${REASON_MAX} characters.`, EXIT.usage);
+  throw new CommandError(`--reason must say why, in 1 to ${REASON_MAX} characters.`, EXIT.usage);
 }
 
 function requireWalletId(id: string): Uuid {
   const uuid = parseId('wallet', id);
-  if (uuid === null) throw new CommandFailure(`${id} is not a wallet id: one looks like svc_…_wlt.`, EXIT.usage);
+  if (uuid === null) throw new CommandError(`${id} is not a wallet id: one looks like svc_…_wlt.`, EXIT.usage);
   return uuid;
 }
 
@@ -88,24 +88,22 @@ function requireDone(id: string, change: StatusChange): void {
     case 'not_found':
       throw noSuchWallet(id);
     case 'closed':
-      throw new CommandFailure(`The wallet ${id} is closed, for ever. Create a new one for its owner.`);
+      throw new CommandError(`The wallet ${id} is closed, for ever. Create a new one for its owner.`);
     case 'settlement':
-      throw new CommandFailure(
+      throw new CommandError(
         `${id} is the organisation's settlement wallet, which cannot be closed. It can be frozen.`,
       );
     case 'balance':
-      throw new CommandFailure(
-        `The wallet ${id} holds ${nairaText(change.balance)}. Move the money out, then close it.`,
-      );
+      throw new CommandError(`The wallet ${id} holds ${nairaText(change.balance)}. Move the money out, then close it.`);
     case 'in_flight':
-      throw new CommandFailure(
+      throw new CommandError(
         `The wallet ${id} has money in flight (${inFlightText(change.inFlight)}). Wait for its end, then close it.`,
       );
   }
 }
 
-const noSuchWallet = (id: string): CommandFailure =>
-  new CommandFailure(`There is no wallet ${id} in this organisation. Another one may have it: --organisation ID.`);
+const noSuchWallet = (id: string): CommandError =>
+  new CommandError(`There is no wallet ${id} in this organisation. Another one may have it: --organisation ID.`);
 
 function addShow(group: Command): void {
   addCommand(

@@ -20,7 +20,7 @@ export const withinAttempt = <Result>(attempt: Attempt, work: () => Result): Res
 export const currentAttempt = (): Attempt | undefined => current.getStore();
 
 /** The attempt is over, or has no time left for what it was about to do. Nothing was begun; the next attempt does it. */
-export class AttemptOver extends Error {
+export class AttemptOverError extends Error {
   override readonly name = 'AttemptOver';
 }
 
@@ -28,20 +28,21 @@ export class AttemptOver extends Error {
 export function requireTimeLeft(neededMs: number): void {
   const attempt = current.getStore();
   if (attempt === undefined) return;
-  if (attempt.signal?.aborted) throw new AttemptOver('the attempt was given up', { cause: attempt.signal.reason });
-  if (attempt.closing?.aborted) throw new AttemptOver('the process is about to end');
-  if (attempt.endsAt - performance.now() < neededMs) throw new AttemptOver('the attempt has no time left for this');
+  if (attempt.signal?.aborted) throw new AttemptOverError('the attempt was given up', { cause: attempt.signal.reason });
+  if (attempt.closing?.aborted) throw new AttemptOverError('the process is about to end');
+  if (attempt.endsAt - performance.now() < neededMs)
+    throw new AttemptOverError('the attempt has no time left for this');
 }
 
 /**
  * Leaves work that may take long as soon as the attempt is given up or the process is about to end, whatever the work waits for.
  * Only for work that may be repeated from the start: it goes on in the next attempt, elsewhere.
  */
-export async function untilGivenUp<Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> {
+export async function untilAborted<Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> {
   const signals = [attempt.signal, attempt.closing].filter((signal) => signal !== undefined);
   let leave = (): void => {};
   const left = new Promise<never>((_, reject) => {
-    leave = () => reject(new AttemptOver('the attempt was given up, or the process is about to end'));
+    leave = () => reject(new AttemptOverError('the attempt was given up, or the process is about to end'));
   });
   left.catch(() => {}); // heard below, unless it comes after the end
   for (const signal of signals) {

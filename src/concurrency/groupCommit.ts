@@ -3,7 +3,7 @@
 // lanes share no statement and do not wait for each other; nor do light entries of a lane wait for its heavy ones.
 import { setImmediate as turn } from 'node:timers/promises';
 
-interface Waiting<Entry, Result> {
+interface PendingEntry<Entry, Result> {
   entry: Entry;
   weight: number;
   resolve: (result: Result) => void;
@@ -12,7 +12,7 @@ interface Waiting<Entry, Result> {
 
 export interface GroupCommitOptions<Entry, Result> {
   /** Names the lane of an entry, for example its organisation: a batch holds entries of one lane. */
-  laneOf: (entry: Entry) => string;
+  partitionOf: (entry: Entry) => string;
   /** Answers each entry, in order; when it throws, every entry of that batch fails with the same error. */
   commit: (lane: string, entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>;
   entriesMax: number;
@@ -29,24 +29,24 @@ export interface GroupCommitOptions<Entry, Result> {
    * How many make two batches better than one, which a lane then has under way at a time: one is made and answered here
    * while the database works on the other. Without it there is one at a time.
    */
-  splitFrom?: number;
+  pipelineFrom?: number;
 }
 
 /** What waits and what is in flight. A lane is here as long as it has either. */
-interface Lane<Entry, Result> {
+interface Partition<Entry, Result> {
   name: string;
   /** What the lane is known by here: a heavy one has the name of the light one beside it. */
   key: string;
   isHeavy: boolean;
-  waiting: Waiting<Entry, Result>[];
+  pending: PendingEntry<Entry, Result>[];
   /** Entries of the batches in flight. */
-  underWay: number;
+  inFlight: number;
   batches: number;
 }
 
 export class GroupCommit<Entry, Result> {
   readonly #options: GroupCommitOptions<Entry, Result>;
-  readonly #lanes = new Map<string, Lane<Entry, Result>>();
+  readonly #partitions = new Map<string, Partition<Entry, Result>>();
 
   constructor(options: GroupCommitOptions<Entry, Result>) {
     this.#options = options;
@@ -55,58 +55,58 @@ export class GroupCommit<Entry, Result> {
   /** Adds an entry to the next batch of its lane and resolves with its own result. */
   add(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const { laneOf, weightOf, heavyFrom = Number.POSITIVE_INFINITY } = this.#options;
-      const name = laneOf(entry);
+      const { partitionOf, weightOf, heavyFrom = Number.POSITIVE_INFINITY } = this.#options;
+      const name = partitionOf(entry);
       const weight = weightOf?.(entry) ?? 1;
       const isHeavy = weight >= heavyFrom;
       const key = isHeavy ? `${name} heavy` : name;
-      const known = this.#lanes.get(key);
-      const lane = known ?? { name, key, isHeavy, waiting: [], underWay: 0, batches: 0 };
-      lane.waiting.push({ entry, weight, resolve, reject });
-      if (known === undefined) this.#lanes.set(key, lane);
+      const known = this.#partitions.get(key);
+      const lane = known ?? { name, key, isHeavy, pending: [], inFlight: 0, batches: 0 };
+      lane.pending.push({ entry, weight, resolve, reject });
+      if (known === undefined) this.#partitions.set(key, lane);
       // A lane without a batch that is known is about to send one.
-      if (known === undefined || lane.batches > 0) this.#sendWhatMay(lane);
+      if (known === undefined || lane.batches > 0) this.#dispatch(lane);
     });
   }
 
   /** Everybody in one batch, or in two halves from `splitFrom` on, as far as they fit. */
-  #sendWhatMay(lane: Lane<Entry, Result>): void {
-    const { entriesMax, splitFrom = Number.POSITIVE_INFINITY } = this.#options;
-    const everybody = lane.waiting.length + lane.underWay;
-    const batchesMax = everybody < splitFrom || lane.isHeavy ? 1 : 2;
+  #dispatch(lane: Partition<Entry, Result>): void {
+    const { entriesMax, pipelineFrom = Number.POSITIVE_INFINITY } = this.#options;
+    const everybody = lane.pending.length + lane.inFlight;
+    const batchesMax = everybody < pipelineFrom || lane.isHeavy ? 1 : 2;
     const share = Math.min(Math.ceil(everybody / batchesMax), entriesMax);
-    while (lane.batches < batchesMax && lane.waiting.length > 0) {
-      if (lane.batches > 0 && lane.waiting.length < share) return; // more are to come
-      void this.#send(lane, lane.waiting.splice(0, this.#fitting(lane, share)));
+    while (lane.batches < batchesMax && lane.pending.length > 0) {
+      if (lane.batches > 0 && lane.pending.length < share) return; // more are to come
+      void this.#send(lane, lane.pending.splice(0, this.#fitting(lane, share)));
     }
   }
 
   /** How many of the first so many that wait are no heavier than a batch may be: one at least. */
-  #fitting({ waiting }: Lane<Entry, Result>, most: number): number {
+  #fitting({ pending }: Partition<Entry, Result>, most: number): number {
     const { weightMax = Number.POSITIVE_INFINITY } = this.#options;
-    let weight = waiting[0]?.weight ?? 0;
+    let weight = pending[0]?.weight ?? 0;
     let count = 1;
-    for (; count < Math.min(most, waiting.length); count += 1) {
-      weight += waiting[count]?.weight ?? 0;
+    for (; count < Math.min(most, pending.length); count += 1) {
+      weight += pending[count]?.weight ?? 0;
       if (weight > weightMax) break;
     }
     return count;
   }
 
-  async #send(lane: Lane<Entry, Result>, batch: Waiting<Entry, Result>[]): Promise<void> {
+  async #send(lane: Partition<Entry, Result>, batch: PendingEntry<Entry, Result>[]): Promise<void> {
     lane.batches += 1;
-    lane.underWay += batch.length;
+    lane.inFlight += batch.length;
     await this.#settle(lane.name, batch);
     lane.batches -= 1;
-    lane.underWay -= batch.length;
+    lane.inFlight -= batch.length;
     // Those who were answered just now may have more to say: with them the next batch is whole, without them it would
     // take turns with a small one. Whoever was alone has nobody to wait for.
-    if (lane.batches === 0 && (batch.length > 1 || lane.waiting.length > 0)) await turn();
-    this.#sendWhatMay(lane);
-    if (lane.batches === 0) this.#lanes.delete(lane.key);
+    if (lane.batches === 0 && (batch.length > 1 || lane.pending.length > 0)) await turn();
+    this.#dispatch(lane);
+    if (lane.batches === 0) this.#partitions.delete(lane.key);
   }
 
-  async #settle(lane: string, batch: Waiting<Entry, Result>[]): Promise<void> {
+  async #settle(lane: string, batch: PendingEntry<Entry, Result>[]): Promise<void> {
     try {
       const results = await this.#options.commit(
         lane,

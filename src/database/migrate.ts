@@ -85,7 +85,7 @@ export async function migrate(
   };
   try {
     const [migrations, functions] = await Promise.all([readMigrations(folder), readFunctions()]);
-    await takeTurn(sql);
+    await acquireMigrationLock(sql);
     await sql.unsafe(`
       CREATE TABLE IF NOT EXISTS migrations (
         number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
@@ -122,7 +122,7 @@ type Owner = ReturnType<typeof connect>;
  * Waits until no other migrator works on this database; the turn ends with the connection. By asking again and again: one that
  * waited in a statement would hold a snapshot, and an index that is built concurrently waits for every older snapshot.
  */
-async function takeTurn(sql: Owner): Promise<void> {
+async function acquireMigrationLock(sql: Owner): Promise<void> {
   for (;;) {
     const [row] = await sql<{ taken: boolean }[]>`SELECT pg_try_advisory_lock(${LOCK}) AS taken`;
     if (row?.taken) return;
@@ -192,7 +192,7 @@ async function inTransaction(
   for (let tries = 1; ; tries += 1) {
     try {
       // One simple-protocol message: the server runs it all in this transaction or, when the connection is lost, none.
-      await sql.unsafe(`BEGIN; SET LOCAL lock_timeout = '${TABLE_LOCK_MAX}'; ${ITS_TURN} ${text} COMMIT;`);
+      await sql.unsafe(`BEGIN; SET LOCAL lock_timeout = '${TABLE_LOCK_MAX}'; ${MIGRATION_LOCKED} ${text} COMMIT;`);
       return;
     } catch (error) {
       await sql.unsafe('ROLLBACK');
@@ -212,7 +212,7 @@ async function inTransaction(
 }
 
 /** Fails where the connection that had the turn was lost and the driver made another. */
-const ITS_TURN = `
+const MIGRATION_LOCKED = `
   DO $turn$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted) THEN
       RAISE EXCEPTION 'the connection was lost in the middle of a migration: run it again';
@@ -221,7 +221,7 @@ const ITS_TURN = `
 
 /** An index whose building failed half-way is there and not valid: it is dropped and built anew. */
 async function buildIndexes(sql: Owner, text: string, record: string): Promise<void> {
-  await sql.unsafe(ITS_TURN);
+  await sql.unsafe(MIGRATION_LOCKED);
   for (const part of text.replaceAll(/^--.*$/gm, '').split(';')) {
     const statement = part.trim();
     if (statement === '') continue;

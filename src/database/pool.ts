@@ -18,19 +18,18 @@ function parseBigint(text: string): number {
 interface PoolOptions {
   connectionsMax: number;
   /**
-   * `volatile`: a commit does not wait for the disk. For in-progress marks, leases and rate counters only, never for money.
+   * `off`: a commit does not wait for the disk. For in-progress marks, leases and rate counters only, never for money.
    * What these statements look up they find by index (`BY_INDEX`).
    */
-  durability?: 'durable' | 'volatile';
+  synchronousCommit?: 'on' | 'off';
   /** The owner's role is for migrations and administration from the command line. */
   role?: 'application' | 'owner';
   /**
-   * `restless`: a connection whose server has been silent for ten seconds is given up, so that a hung server or network
-   * blocks nobody for long after, and the database ends a statement shortly before. `patient`: for statements that may take
-   * their time, of upkeep and of the command line.
+   * Closes a connection that has owed a reply for `STALL_TIMEOUT_MS`, so that a stalled server or network does not block its callers,
+   * and has the database cancel a statement shortly before that. Omit it for long statements: maintenance, the command line.
    */
-  temper?: 'restless' | 'patient';
-  /** Statements that run longer are ended by the database. A restless pool has a limit of its own (`STATEMENT_MAX_MS`). */
+  closeWhenStalled?: boolean;
+  /** Statements that run longer are ended by the database. With `closeWhenStalled` the default is `STATEMENT_MAX_MS`. */
   statementTimeoutMs?: number;
 }
 
@@ -38,7 +37,7 @@ interface PoolOptions {
  * Every look-up of a volatile pool is by a key. A plan that is kept from the day on which a table was empty would otherwise
  * read all of the table for each of them, or search a copy of it, and each time more, until the database gathers statistics.
  */
-const BY_INDEX = {
+const FORCE_INDEX_PLANS = {
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
@@ -47,19 +46,18 @@ const BY_INDEX = {
 
 /** Opens a pool. Call `sql.end()` when done. Connections are made when first needed. */
 export function connect(url: string, options: PoolOptions): Sql {
-  const statementTimeoutMs =
-    options.statementTimeoutMs ?? (options.temper === 'restless' ? STATEMENT_MAX_MS : undefined);
+  const statementTimeoutMs = options.statementTimeoutMs ?? (options.closeWhenStalled ? STATEMENT_MAX_MS : undefined);
   return postgres(url, {
     max: options.connectionsMax,
     transform: { column: { from: postgres.toCamel } },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: parseBigint } },
     connect_timeout: 5,
     backoff: reconnectPauseSeconds,
-    ...(options.temper === 'restless' ? { socket: createSockets(), idle_timeout: IDLE_SECONDS } : {}),
+    ...(options.closeWhenStalled ? { socket: createSockets(), idle_timeout: IDLE_SECONDS } : {}),
     connection: {
       application_name: 'manilla',
       ...(options.role === 'owner' ? {} : { role: APPLICATION_ROLE }),
-      ...(options.durability === 'volatile' ? { synchronous_commit: 'off', ...BY_INDEX } : {}),
+      ...(options.synchronousCommit === 'off' ? { synchronous_commit: 'off', ...FORCE_INDEX_PLANS } : {}),
       ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
     },
     onnotice: () => {},

@@ -11,7 +11,7 @@ export const IDLE_SECONDS = 8;
  * A connection on which the server has been silent for this long is given up. Longer than a connection may be idle, and than
  * any caller waits for a request: nobody hears the answer any more.
  */
-const SILENCE_MAX_MS = 10_000;
+const STALL_TIMEOUT_MS = 10_000;
 
 /**
  * Past this, the database ends a statement by itself (`statement_timeout`). A backend that waits for a lock does not notice that
@@ -20,7 +20,7 @@ const SILENCE_MAX_MS = 10_000;
  * silence after which the socket is given up, so that the connection is kept and its statement is known to have done nothing.
  */
 export const STATEMENT_MAX_MS = 9_000;
-const LOOK_EVERY_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 /** What the driver tells of the server: one of several hosts, or a socket file. */
 interface Address {
@@ -39,20 +39,20 @@ export function createSockets(): (address: Address) => Socket {
     // The driver reads the name for TLS from here, and buffers what it sends until the connection is there.
     Object.assign(socket, { host: name });
     socket.on('end', () => {
-      if (socket.bytesRead === 0) socket.destroy(hungUp());
+      if (socket.bytesRead === 0) socket.destroy(connectionClosed());
     });
     if (path) socket.connect(path);
     else socket.connect(port[place] ?? 5432, name);
-    endWhenSilent(socket);
+    destroyWhenStalled(socket);
     return socket;
   };
 }
 
 /** As an error, a hang-up before the first word fails the statement that waits, and the driver pauses before the next try. */
-const hungUp = (): Error => Object.assign(new Error('the database server hung up'), { code: 'ECONNRESET' });
+const connectionClosed = (): Error => Object.assign(new Error('the database server hung up'), { code: 'ECONNRESET' });
 
 /** By the socket's own counters: under TLS the driver takes its listeners off, and the bytes still pass through it. */
-function endWhenSilent(socket: Socket): void {
+function destroyWhenStalled(socket: Socket): void {
   let heard = 0;
   let said = 0;
   let isOwed = false;
@@ -68,9 +68,9 @@ function endWhenSilent(socket: Socket): void {
     } else if (!isOwed && socket.bytesWritten !== said) {
       isOwed = true; // what is said after it does not put the end off
       since = performance.now();
-    } else if (performance.now() - since > SILENCE_MAX_MS) {
+    } else if (performance.now() - since > STALL_TIMEOUT_MS) {
       socket.destroy();
     }
-  }, LOOK_EVERY_MS);
+  }, CHECK_INTERVAL_MS);
   timer.unref();
 }

@@ -13,7 +13,7 @@ type ArrayText = string;
 type DocumentTexts = string;
 
 /** No JSON holds it unescaped, so documents need no quotes, of which each of them is full. */
-export const DOCUMENT_END = '\u001f';
+export const DOCUMENT_SEPARATOR = '\u001f';
 
 /** Columns of a batch; NULL in those of transactions and claims where a movement has none. */
 export interface BatchColumns {
@@ -22,7 +22,7 @@ export interface BatchColumns {
   /** Empty when no movement of the batch has one. */
   claims: Record<'keys' | 'ids' | 'fingerprints' | 'statusCodes', ArrayText> & { responses: DocumentTexts };
   postings: Record<'movements' | 'debits' | 'credits' | 'amounts', ArrayText>;
-  events: Record<'movements' | 'ids' | 'types' | 'resources' | 'times', ArrayText> & { documents: DocumentTexts };
+  events: Record<'movements' | 'ids' | 'types' | 'resources' | 'times', ArrayText> & { joinDocuments: DocumentTexts };
   messages: Record<'movements' | 'topics', ArrayText> & { documents: DocumentTexts };
   /** JSON: rows by table, each with its movement `m`. */
   resources: string;
@@ -34,47 +34,47 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
   const transactions = movements.map(({ transaction }) => transaction);
   const claimed = movements.some(({ outcome }) => outcome !== undefined);
   const claims = claimed ? movements.map(({ outcome }) => outcome) : [];
-  const events = numbered(movements, (movement) => movement.events);
-  const messages = numbered(movements, messagesOf);
+  const events = withMovementIndex(movements, (movement) => movement.events);
+  const messages = withMovementIndex(movements, messagesOf);
   return {
     accounts: {
-      codes: quoted(accounts, ({ code }) => code),
-      kinds: plain(accounts, ({ kind }) => kind),
-      changes: plain(accounts, ({ change }) => change),
+      codes: quotedArrayLiteral(accounts, ({ code }) => code),
+      kinds: arrayLiteral(accounts, ({ kind }) => kind),
+      changes: arrayLiteral(accounts, ({ change }) => change),
     },
     transactions: {
-      ids: plain(transactions, (transaction) => transaction?.id),
-      keys: quoted(transactions, (transaction) => transaction?.key),
-      kinds: quoted(transactions, (transaction) => transaction?.kind),
-      resources: quoted(transactions, (transaction) => transaction?.resource),
-      reverses: plain(transactions, (transaction) => transaction?.reverses),
-      times: plain(transactions, (transaction) => transaction && isoTime(transaction.effectiveAt)),
-      rules: plain(transactions, (transaction) => transaction?.rules),
+      ids: arrayLiteral(transactions, (transaction) => transaction?.id),
+      keys: quotedArrayLiteral(transactions, (transaction) => transaction?.key),
+      kinds: quotedArrayLiteral(transactions, (transaction) => transaction?.kind),
+      resources: quotedArrayLiteral(transactions, (transaction) => transaction?.resource),
+      reverses: arrayLiteral(transactions, (transaction) => transaction?.reverses),
+      times: arrayLiteral(transactions, (transaction) => transaction && isoTime(transaction.effectiveAt)),
+      rules: arrayLiteral(transactions, (transaction) => transaction?.rules),
     },
     claims: {
-      keys: quoted(claims, (claim) => claim?.key),
-      ids: plain(claims, (claim) => claim?.claim),
-      fingerprints: plain(claims, (claim) => claim?.fingerprint),
-      statusCodes: plain(claims, (claim) => claim?.statusCode),
+      keys: quotedArrayLiteral(claims, (claim) => claim?.key),
+      ids: arrayLiteral(claims, (claim) => claim?.claim),
+      fingerprints: arrayLiteral(claims, (claim) => claim?.fingerprint),
+      statusCodes: arrayLiteral(claims, (claim) => claim?.statusCode),
       responses: documents(claims, (claim) => claim?.response),
     },
     postings: {
-      movements: plain(postings, ({ m }) => m),
-      debits: plain(postings, ({ debit }) => debit.slot),
-      credits: plain(postings, ({ credit }) => credit.slot),
-      amounts: plain(postings, ({ amount }) => amount),
+      movements: arrayLiteral(postings, ({ m }) => m),
+      debits: arrayLiteral(postings, ({ debit }) => debit.slot),
+      credits: arrayLiteral(postings, ({ credit }) => credit.slot),
+      amounts: arrayLiteral(postings, ({ amount }) => amount),
     },
     events: {
-      movements: plain(events, ({ m }) => m),
-      ids: plain(events, ({ one }) => one.id),
-      types: quoted(events, ({ one }) => one.type),
-      resources: quoted(events, ({ one }) => one.resource),
-      documents: documents(events, ({ one }) => JSON.stringify(one.data)),
-      times: plain(events, ({ one }) => isoTime(one.createdAt)),
+      movements: arrayLiteral(events, ({ m }) => m),
+      ids: arrayLiteral(events, ({ one }) => one.id),
+      types: quotedArrayLiteral(events, ({ one }) => one.type),
+      resources: quotedArrayLiteral(events, ({ one }) => one.resource),
+      joinDocuments: documents(events, ({ one }) => JSON.stringify(one.data)),
+      times: arrayLiteral(events, ({ one }) => isoTime(one.createdAt)),
     },
     messages: {
-      movements: plain(messages, ({ m }) => m),
-      topics: quoted(messages, ({ one }) => one.topic),
+      movements: arrayLiteral(messages, ({ m }) => m),
+      topics: quotedArrayLiteral(messages, ({ one }) => one.topic),
       documents: documents(messages, ({ one }) => JSON.stringify(one.message)),
     },
     resources: resourceRows(movements),
@@ -82,7 +82,7 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
 }
 
 /** What the movements have of something, each with its movement. */
-function numbered<One>(
+function withMovementIndex<One>(
   movements: readonly Movement[],
   has: (movement: Movement) => readonly One[] | undefined,
 ): { m: number; one: One }[] {
@@ -94,12 +94,12 @@ function numbered<One>(
 }
 
 /** A column of values that need no quotes: ids, numbers, times and words of our own. */
-function plain<Row>(rows: readonly Row[], value: (row: Row) => string | number | undefined): ArrayText {
+function arrayLiteral<Row>(rows: readonly Row[], value: (row: Row) => string | number | undefined): ArrayText {
   return `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
 }
 
 /** A column of any texts. */
-function quoted<Row>(rows: readonly Row[], text: (row: Row) => string | undefined): ArrayText {
+function quotedArrayLiteral<Row>(rows: readonly Row[], text: (row: Row) => string | undefined): ArrayText {
   const quote = (row: Row): string => {
     const value = text(row);
     if (value === undefined) return 'NULL';
@@ -110,7 +110,7 @@ function quoted<Row>(rows: readonly Row[], text: (row: Row) => string | undefine
 
 /** A column of JSON documents. */
 function documents<Row>(rows: readonly Row[], json: (row: Row) => string | undefined): DocumentTexts {
-  return rows.map((row) => json(row) ?? '').join(DOCUMENT_END);
+  return rows.map((row) => json(row) ?? '').join(DOCUMENT_SEPARATOR);
 }
 
 /** An account that the batch posts to. */
@@ -155,7 +155,9 @@ function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchA
     }
   });
   const accounts = [...named.values()].sort(
-    (one, other) => Number(one.kind === 'shared') - Number(other.kind === 'shared') || (one.code > other.code ? -1 : 1),
+    (one, other) =>
+      Number(one.kind === 'derived_balance') - Number(other.kind === 'derived_balance') ||
+      (one.code > other.code ? -1 : 1),
   );
   accounts.forEach((one, place) => {
     one.slot = place + 1;

@@ -34,12 +34,12 @@ export const payoutReserveAccount = (payoutId: Uuid): AccountCode => `reserve:pa
 export const FEE_INCOME: AccountCode = 'income:fees';
 
 /** `wallet`: opened with its wallet. `kept`: opened by its first posting, balance kept. `shared`: balance not kept. */
-export type AccountKind = 'wallet' | 'kept' | 'shared';
+export type AccountKind = 'wallet' | 'stored_balance' | 'derived_balance';
 
 export function accountKind(code: AccountCode): AccountKind {
   if (code.startsWith('wallet:')) return 'wallet';
-  if (code.startsWith('suspense:payment:') || code.startsWith('reserve:')) return 'kept';
-  return 'shared';
+  if (code.startsWith('suspense:payment:') || code.startsWith('reserve:')) return 'stored_balance';
+  return 'derived_balance';
 }
 
 /** The wallet behind an account code, as a public id; null for any other account. */

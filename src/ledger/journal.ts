@@ -22,15 +22,15 @@ const BATCH_WEIGHT_MAX = 1_000;
 const HEAVY_FROM = 100;
 
 /** From so many callers on, two statements at a time are better than one: one is made here while the database works on the other. */
-const SPLIT_FROM = 32;
+const PIPELINE_FROM = 32;
 
 /** A lost connection or a deadlock is tried again after these pauses; then the caller hears of it. */
 const RETRY_PAUSES_MS = [10, 100, 500];
 
 /** SQLSTATE of `ledger.post` for a row that somebody else changed first. */
-const OVERTAKEN = 'ML001';
+const STALE_VERSION = 'ML001';
 
-const laneOf = ({ book }: Movement): string => `${book.organisationId}/${book.environment}`;
+const partitionOf = ({ book }: Movement): string => `${book.organisationId}/${book.environment}`;
 
 /** How many postings and rows a movement has. */
 function weightOf({ transaction, rows = {} }: Movement): number {
@@ -46,13 +46,13 @@ export class Journal {
   constructor(sql: Sql) {
     this.#sql = sql;
     this.#group = new GroupCommit({
-      laneOf,
-      commit: (_, movements) => counted(movements, this.#commit(movements)),
+      partitionOf,
+      commit: (_, movements) => recordMetrics(movements, this.#commit(movements)),
       entriesMax: BATCH_MAX,
       weightOf,
       weightMax: BATCH_WEIGHT_MAX,
       heavyFrom: HEAVY_FROM,
-      splitFrom: SPLIT_FROM,
+      pipelineFrom: PIPELINE_FROM,
     });
   }
 
@@ -67,7 +67,7 @@ export class Journal {
 
   /** Posts a batch. Of several movements that change one row, the first goes ahead: at most one of them can hold. */
   async #commit(movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
-    const leaders = leadersOf(movements);
+    const leaders = firstWriterOf(movements);
     const ahead = movements.filter((_, position) => leaders[position] === position);
     const results = new Map<Movement, PromiseSettledResult<PostResult>>();
     for (const [position, result] of (await this.#attempt(ahead, 0)).entries()) {
@@ -112,7 +112,7 @@ export class Journal {
         ];
       }
       const constraint = violatedUnique(error);
-      if (constraint !== null || (error as { code?: unknown }).code === OVERTAKEN) {
+      if (constraint !== null || (error as { code?: unknown }).code === STALE_VERSION) {
         return [{ status: 'fulfilled', value: { outcome: 'conflict', constraint } }];
       }
       return [{ status: 'rejected', reason: error }];
@@ -134,9 +134,13 @@ export class Journal {
 
   async #statement(movements: Movement[]): Promise<PostResult[]> {
     const { book } = movements[0] as Movement;
-    const exceptions = await this.#sql.unsafe<Exception[]>(POST.text, POST.values(book, batchColumns(movements)), {
-      prepare: true,
-    });
+    const exceptions = await this.#sql.unsafe<RejectedMovement[]>(
+      POST.text,
+      POST.values(book, batchColumns(movements)),
+      {
+        prepare: true,
+      },
+    );
     const results: PostResult[] = movements.map(() => ({ outcome: 'posted' }));
     for (const { movement, outcome, code, accountCode, detail } of exceptions) {
       results[movement - 1] =
@@ -147,7 +151,7 @@ export class Journal {
 }
 
 /** A movement that was not posted, as `ledger.post` answers it. `movement` counts from 1. */
-interface Exception {
+interface RejectedMovement {
   movement: number;
   outcome: 'duplicate' | 'duplicate_differs' | 'refused';
   code: RefusalCode;
@@ -156,7 +160,7 @@ interface Exception {
 }
 
 /** Counts what became of a batch, each outcome once for the batch. */
-async function counted(
+async function recordMetrics(
   movements: Movement[],
   committed: Promise<PromiseSettledResult<PostResult>[]>,
 ): Promise<PromiseSettledResult<PostResult>[]> {
@@ -180,7 +184,7 @@ async function counted(
 }
 
 /** For each movement, the position of the first one in the batch that changes a row which it changes too, or its own. */
-function leadersOf(movements: readonly Movement[]): number[] {
+function firstWriterOf(movements: readonly Movement[]): number[] {
   const changedBy = new Map<string, number>();
   return movements.map((movement, position) => {
     let leader = position;

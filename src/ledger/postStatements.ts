@@ -1,10 +1,10 @@
 // The call that posts a batch: its text, made once when the process starts, and the values of a batch in the order in which the
 // text numbers them.
 import type { Book } from '../money.ts';
-import { type BatchColumns, DOCUMENT_END } from './batch.ts';
+import { type BatchColumns, DOCUMENT_SEPARATOR } from './batch.ts';
 
 /** A statement, and what it is sent with for a batch. */
-interface Call {
+interface Statement {
   text: string;
   values: (book: Book, columns: BatchColumns) => string[];
 }
@@ -15,7 +15,7 @@ type Argument = [name: string, type: string, text: (columns: BatchColumns, book:
 const DOCUMENTS = 'documents';
 
 /** Posts a batch. Answers a row for each movement that was not posted. */
-export const POST: Call = call('SELECT movement, outcome, code, account_code, detail FROM ledger.post', [
+export const POST: Statement = statement('SELECT movement, outcome, code, account_code, detail FROM ledger.post', [
   ['organisation', 'uuid', (_, book) => book.organisationId],
   ['book', 'text', (_, book) => book.environment],
   ['account_codes', 'text[]', ({ accounts }) => accounts.codes],
@@ -40,7 +40,7 @@ export const POST: Call = call('SELECT movement, outcome, code, account_code, de
   ['event_ids', 'uuid[]', ({ events }) => events.ids],
   ['event_types', 'text[]', ({ events }) => events.types],
   ['event_resources', 'text[]', ({ events }) => events.resources],
-  ['event_documents', DOCUMENTS, ({ events }) => events.documents],
+  ['event_documents', DOCUMENTS, ({ events }) => events.joinDocuments],
   ['event_times', 'timestamptz[]', ({ events }) => events.times],
   ['message_movements', 'integer[]', ({ messages }) => messages.movements],
   ['message_topics', 'text[]', ({ messages }) => messages.topics],
@@ -49,15 +49,15 @@ export const POST: Call = call('SELECT movement, outcome, code, account_code, de
   ['account_changes', 'bigint[]', ({ accounts }) => accounts.changes],
 ]);
 
-function call(head: string, callArguments: readonly Argument[]): Call {
-  const passed = callArguments.map(([name, type], place) => `${name} => ${read(`$${place + 1}`, type)}`);
+function statement(head: string, callArguments: readonly Argument[]): Statement {
+  const passed = callArguments.map(([name, type], place) => `${name} => ${castOf(`$${place + 1}`, type)}`);
   return {
     text: `${head}(${passed.join(', ')})`,
     values: (book, columns) => callArguments.map(([, , text]) => text(columns, book)),
   };
 }
 
-function read(parameter: string, type: string): string {
+function castOf(parameter: string, type: string): string {
   if (type !== DOCUMENTS) return `${parameter}::${type}`;
-  return `string_to_array(${parameter}::text, chr(${DOCUMENT_END.charCodeAt(0)}), '')`;
+  return `string_to_array(${parameter}::text, chr(${DOCUMENT_SEPARATOR.charCodeAt(0)}), '')`;
 }

@@ -10,7 +10,7 @@ export interface Posting {
 }
 
 /** An amount on one account: one side of a movement before it is paired with the other. */
-export interface Share {
+export interface Leg {
   account: AccountCode;
   amount: Kobo;
 }
@@ -19,7 +19,7 @@ export interface Share {
  * The fewest postings that take `sources` to `destinations`, both in order: the first source pays the first destination
  * until one of them is used up. Throws when the two sides differ in sum. Zero shares are left out.
  */
-export function pairShares(sources: readonly Share[], destinations: readonly Share[]): Posting[] {
+export function allocate(sources: readonly Leg[], destinations: readonly Leg[]): Posting[] {
   const postings: Posting[] = [];
   const from = sources.filter((share) => share.amount > 0).map((share) => ({ ...share }));
   const to = destinations.filter((share) => share.amount > 0).map((share) => ({ ...share }));

@@ -7,14 +7,14 @@ import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 
 export type FindingKind =
-  | 'BOOK_NOT_ZERO'
-  | 'BALANCE_WRONG'
-  | 'CHAIN_BROKEN'
+  | 'BOOK_UNBALANCED'
+  | 'BALANCE_MISMATCH'
+  | 'RUNNING_BALANCE_MISMATCH'
   | 'NEGATIVE_BALANCE'
-  | 'ACCOUNT_STRAY'
-  | 'TRANSACTION_STRAY'
+  | 'ACCOUNT_OUTSIDE_BOOK'
+  | 'TRANSACTION_OUTSIDE_BOOK'
   | 'TRANSACTION_EMPTY'
-  | 'REVERSAL_STRAY'
+  | 'REVERSAL_OUTSIDE_BOOK'
   | 'REVERSED_TWICE';
 
 /** One thing that does not hold. Amounts are kobo as text: broken books may hold more than a safe integer. */
@@ -155,7 +155,7 @@ class Findings {
 }
 
 /** An account on the way along its entries: the sides of postings that name it, in the order of the postings. */
-interface Walk {
+interface AccountScan {
   id: string;
   environment: Environment;
   code: string;
@@ -166,7 +166,7 @@ interface Walk {
   /** The balance that it left. */
   before: string;
   sum: bigint;
-  broken: BrokenLink[];
+  mismatched: BrokenLink[];
 }
 
 /** An entry whose balance is not the one before it, less or plus the amount. */
@@ -202,7 +202,7 @@ class OrganisationCheck {
     await this.#eachPage('transactions', this.#pageSize, advance, (page) => this.#checkTransactions(page));
     await this.#checkReversals();
     for (const [environment, sum] of this.#bookSums) {
-      if (sum !== 0n) this.#add('BOOK_NOT_ZERO', { environment }, '0', String(sum));
+      if (sum !== 0n) this.#add('BOOK_UNBALANCED', { environment }, '0', String(sum));
     }
     return this.#bookSums.size;
   }
@@ -271,13 +271,13 @@ class OrganisationCheck {
       const account = (side: string, id: string, environment: string | null): void => {
         if (environment === place.environment) return;
         const found = environment === null ? 'no such account' : `an account of the ${environment} book`;
-        this.#add('ACCOUNT_STRAY', place, `${side} account ${id} in ${book}`, found);
+        this.#add('ACCOUNT_OUTSIDE_BOOK', place, `${side} account ${id} in ${book}`, found);
       };
       account('debit', debit, ofDebit);
       account('credit', credit, ofCredit);
       if (ofTransaction !== place.environment) {
         const found = ofTransaction === null ? 'no such transaction' : `a transaction of the ${ofTransaction} book`;
-        this.#add('TRANSACTION_STRAY', place, `a transaction of ${book}`, found);
+        this.#add('TRANSACTION_OUTSIDE_BOOK', place, `a transaction of ${book}`, found);
       }
     }
   }
@@ -287,17 +287,19 @@ class OrganisationCheck {
    * amount. Adds every account to its book.
    */
   async #checkAccounts(page: Fragment, advance: (rows: number) => void): Promise<void> {
-    const accounts = await this.#snapshot<Pick<Walk, 'id' | 'environment' | 'code' | 'balance'>[]>`
+    const accounts = await this.#snapshot<Pick<AccountScan, 'id' | 'environment' | 'code' | 'balance'>[]>`
       SELECT id::text, environment, code, balance::text FROM (${page}) a ORDER BY a.id`;
-    const walks = accounts.map((account): Walk => ({ ...account, last: '0', before: '0', sum: 0n, broken: [] }));
-    for (let walking = walks; walking.length > 0; ) walking = await this.#walkOn(walking, advance);
+    const walks = accounts.map(
+      (account): AccountScan => ({ ...account, last: '0', before: '0', sum: 0n, mismatched: [] }),
+    );
+    for (let walking = walks; walking.length > 0; ) walking = await this.#scanNext(walking, advance);
 
-    for (const { environment, code, balance, sum, broken } of walks) {
-      for (const { expected, found, ...place } of broken) {
-        this.#add('CHAIN_BROKEN', { ...place, code }, expected ?? 'no balance kept', found ?? 'no balance');
+    for (const { environment, code, balance, sum, mismatched } of walks) {
+      for (const { expected, found, ...place } of mismatched) {
+        this.#add('RUNNING_BALANCE_MISMATCH', { ...place, code }, expected ?? 'no balance kept', found ?? 'no balance');
       }
       const kept = balance === null ? sum : BigInt(balance);
-      if (kept !== sum) this.#add('BALANCE_WRONG', { environment, code }, String(sum), String(kept));
+      if (kept !== sum) this.#add('BALANCE_MISMATCH', { environment, code }, String(sum), String(kept));
       if (kept < 0n && NEVER_NEGATIVE.has(code.split(':', 1)[0] ?? '')) {
         this.#add('NEGATIVE_BALANCE', { environment, code }, '>= 0', String(kept));
       }
@@ -306,7 +308,7 @@ class OrganisationCheck {
   }
 
   /** Walks accounts along their next entries, a page of them altogether. Answers those that may have more to come. */
-  async #walkOn(walking: Walk[], advance: (rows: number) => void): Promise<Walk[]> {
+  async #scanNext(walking: AccountScan[], advance: (rows: number) => void): Promise<AccountScan[]> {
     const snapshot = this.#snapshot;
     const each = Math.ceil(this.#pageSize / walking.length);
     const entries = (side: 'debit' | 'credit', change: Fragment) => snapshot`
@@ -347,7 +349,7 @@ class OrganisationCheck {
       walk.before = on.before ?? '0';
       walk.sum += BigInt(on.sum);
       // One more than can be listed is enough to say that there are more.
-      walk.broken.push(...(on.broken ?? []).slice(0, FINDINGS_MAX + 1 - walk.broken.length));
+      walk.mismatched.push(...(on.broken ?? []).slice(0, FINDINGS_MAX + 1 - walk.mismatched.length));
       return on.entries === each;
     });
   }
@@ -370,7 +372,7 @@ class OrganisationCheck {
       if (empty) this.#add('TRANSACTION_EMPTY', place, '1', '0');
       if (reverses !== null && reversedEnvironment !== place.environment) {
         const found = reversedEnvironment === null ? 'no such transaction' : `one of the ${reversedEnvironment} book`;
-        this.#add('REVERSAL_STRAY', place, `${publicId('transaction', reverses)} in the same book`, found);
+        this.#add('REVERSAL_OUTSIDE_BOOK', place, `${publicId('transaction', reverses)} in the same book`, found);
       }
     }
   }

@@ -19,10 +19,16 @@ import { startWithdrawal } from '../resources/withdrawals/flow.ts';
 import { findWithdrawal } from '../resources/withdrawals/queries.ts';
 import { findDelivery } from '../webhooks/deliveries.ts';
 import { webhookDeliveryFlow } from '../webhooks/flow.ts';
-import { bookOf, type FlowOutboxMessage, startAgain, toOutbox } from '../workflows/flows.ts';
+import { bookOf, type FlowOutboxMessage, restarted, toOutbox } from '../workflows/flows.ts';
 import { type CreditReceived, unplacedCredits } from '../workflows/payment/messages.ts';
-import { isNews } from '../workflows/payout/decide.ts';
-import { isOnItsWay, listOpenResources, type OpenKind, type OpenPosition, type OpenResource } from './openResources.ts';
+import { hasUnreportedChange } from '../workflows/payout/decide.ts';
+import {
+  hasPendingMessage,
+  listOpenResources,
+  type OpenKind,
+  type OpenPosition,
+  type OpenResource,
+} from './openResources.ts';
 
 /** A resource that has not ended and that no flow looks after. */
 export interface MissingFlow {
@@ -79,7 +85,7 @@ export async function* findMissingFlows(
 /** Starts it, unless somebody else has meanwhile: the relay takes an open flow as started. */
 export async function restartFlow(journal: Journal, { resource, start }: MissingFlow): Promise<void> {
   const { organisationId, environment } = resource;
-  await journal.post({ book: { organisationId, environment }, outbox: [startAgain(start)] });
+  await journal.post({ book: { organisationId, environment }, outbox: [restarted(start)] });
 }
 
 async function missingOf(sql: Sql, client: Client, kind: OpenKind, page: OpenResource[]): Promise<MissingFlow[]> {
@@ -113,7 +119,7 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
   const { message } = start;
   const flow = await lookUp(client, message.id);
   const lacks = flow === 'closed' || (flow === 'waits' && !(await hasHeard(client, message)));
-  if (!lacks || (await isOnItsWay(sql, resource, message.id))) return null;
+  if (!lacks || (await hasPendingMessage(sql, resource, message.id))) return null;
   // The flow may have ended because the resource did, after the page was read.
   const fresh = await read();
   return fresh === null ? null : { resource, start: fresh };
@@ -185,11 +191,13 @@ async function startOf(sql: Sql, kind: OpenKind, resource: OpenResource): Promis
     }
     case 'payoutReturn': {
       const counted = await countPayout(sql, book, id);
-      return counted !== null && isNews(counted.payout, counted) ? startPayout(book, counted.payout) : null;
+      return counted !== null && hasUnreportedChange(counted.payout, counted)
+        ? startPayout(book, counted.payout)
+        : null;
     }
     case 'reviewCase': {
       const row = await findReviewCase(sql, book, id);
-      const isOpen = row?.status === 'open' || row?.status === 'sending';
+      const isOpen = row?.status === 'open' || row?.status === 'returning';
       return isOpen ? startReviewCase(book, row) : null;
     }
     case 'webhookDelivery': {

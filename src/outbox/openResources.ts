@@ -60,12 +60,14 @@ export async function listOpenResources(
           SELECT p.* FROM payouts p
           JOIN (SELECT DISTINCT organisation_id, payout_id FROM payout_items WHERE returned_at IS NOT NULL) r
             ON r.organisation_id = p.organisation_id AND r.payout_id = p.id
-          WHERE p.status <> 'processing' AND p.failures_told <> (
+          WHERE p.status <> 'processing' AND p.failures_reported <> (
             SELECT count(*) FROM payout_items i
             WHERE i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status = 'failed')
         ) untold WHERE true ${rest}`;
     case 'reviewCase':
-      return await sql<OpenResource[]>`SELECT ${columns} FROM review_cases WHERE status IN ('open', 'sending') ${rest}`;
+      return await sql<
+        OpenResource[]
+      >`SELECT ${columns} FROM review_cases WHERE status IN ('open', 'returning') ${rest}`;
     case 'webhookDelivery':
       return await sql<OpenResource[]>`
         SELECT organisation_id, environment, event_id AS id, endpoint_id, created_at FROM webhook_deliveries
@@ -76,7 +78,7 @@ export async function listOpenResources(
 }
 
 /** Whether the relay still has a message that starts or wakes this flow, or that makes the delivery's first attempt. */
-export async function isOnItsWay(sql: Sql, resource: OpenResource, flowId: string): Promise<boolean> {
+export async function hasPendingMessage(sql: Sql, resource: OpenResource, flowId: string): Promise<boolean> {
   const rows = await sql`
     SELECT FROM outbox
     WHERE organisation_id = ${resource.organisationId}

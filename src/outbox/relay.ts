@@ -2,7 +2,7 @@
 // row is leased, handled and deleted; when its handling fails it comes back later, so nothing that was accepted is lost.
 import type { Client } from '@temporalio/client';
 import { GroupCommit } from '../concurrency/groupCommit.ts';
-import { LeaseLoop } from '../concurrency/pollingLoop.ts';
+import { PollingLoop } from '../concurrency/pollingLoop.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book, Environment } from '../money.ts';
@@ -32,7 +32,7 @@ interface OutboxRow {
 
 export interface RelayDependencies {
   /** Leases and deletions need not survive a crash: a message may be handled twice. */
-  volatileSql: Sql;
+  asyncCommitSql: Sql;
   client: Client;
   taskQueue: string;
   dispatcher: Dispatcher;
@@ -41,10 +41,10 @@ export interface RelayDependencies {
 
 /** The loops of one process; start them with the worker and stop them before the pools are closed. */
 export function createRelay(dependencies: RelayDependencies): { start: () => void; stop: () => Promise<void> } {
-  const { volatileSql: sql, client, taskQueue, log, dispatcher } = dependencies;
+  const { asyncCommitSql: sql, client, taskQueue, log, dispatcher } = dependencies;
 
   const done = new GroupCommit<OutboxRow, void>({
-    laneOf: (row) => row.organisationId,
+    partitionOf: (row) => row.organisationId,
     commit: async (organisationId, rows) => {
       await sql`
         DELETE FROM outbox WHERE organisation_id = ${organisationId} AND id = ANY (${rows.map((row) => row.id)}::bigint[])`;
@@ -53,9 +53,13 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     entriesMax: DONE_BATCH_MAX,
   });
 
-  const loop = (topic: string, slots: number, handle: (row: OutboxRow) => Promise<void>): LeaseLoop<OutboxRow> =>
-    new LeaseLoop<OutboxRow>({
-      slots,
+  const loop = (
+    topic: string,
+    concurrency: number,
+    handle: (row: OutboxRow) => Promise<void>,
+  ): PollingLoop<OutboxRow> =>
+    new PollingLoop<OutboxRow>({
+      concurrency,
       // MATERIALIZED: chosen once. A plan made while the outbox was empty would choose anew for each of its rows.
       claim: (max) => sql<OutboxRow[]>`
         WITH due AS MATERIALIZED (
@@ -71,7 +75,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
           await traced(topic, row, () => handle(row));
         } catch (error) {
           outboxMessages.inc({ topic, outcome: 'failed' });
-          await putBack(sql, row, error);
+          await reschedule(sql, row, error);
           const ids = idsOf(row.message);
           log.warn({ err: error, topic, ...ids, attempts: row.attempts }, 'an outbox message could not be handled yet');
           return;
@@ -137,7 +141,7 @@ function eventOf(message: Record<string, unknown>): Omit<EventMessage, 'book'> {
   };
 }
 
-async function putBack(sql: Sql, row: OutboxRow, error: unknown): Promise<void> {
+async function reschedule(sql: Sql, row: OutboxRow, error: unknown): Promise<void> {
   const gap = Math.min(RETRY_GAP_MAX_SECONDS, 2 ** (row.attempts - 1));
   await sql`
     UPDATE outbox SET available_at = now() + make_interval(secs => ${gap}), last_error = ${String(error).slice(0, 500)}

@@ -15,7 +15,7 @@ import { flowAttributes } from '../workflows/searchAttributes.ts';
  * for a signal, and then decides by the state in the database, which knows that it ended; or when the message says so.
  */
 export async function startFlow(client: Client, taskQueue: string, message: FlowMessage): Promise<void> {
-  const { workflow, id, input, summary, signal, again, queue } = message;
+  const { workflow, id, input, summary, signal, allowRestart, queue } = message;
   const options = {
     taskQueue: taskQueueOf(taskQueue, queue),
     workflowId: id,
@@ -35,7 +35,9 @@ export async function startFlow(client: Client, taskQueue: string, message: Flow
   try {
     await client.workflow.start(workflow, {
       ...options,
-      workflowIdReusePolicy: again ? WorkflowIdReusePolicy.ALLOW_DUPLICATE : WorkflowIdReusePolicy.REJECT_DUPLICATE,
+      workflowIdReusePolicy: allowRestart
+        ? WorkflowIdReusePolicy.ALLOW_DUPLICATE
+        : WorkflowIdReusePolicy.REJECT_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
   } catch (error) {

@@ -1,7 +1,7 @@
 // The time limit of one call of a rail. It is enforced here for every adapter: a call that passes it is aborted, and whether the
 // rail acted is unknown. A call also ends with the attempt that it belongs to.
 import { currentAttempt } from '../concurrency/attempt.ts';
-import { RailUnavailable } from './port.ts';
+import { RailUnavailableError } from './port.ts';
 
 /** Makes the call, and gives it up after the limit, at the end of the attempt in hand, or when `given` is aborted. */
 export async function withinLimit<Answer>(
@@ -14,7 +14,7 @@ export async function withinLimit<Answer>(
   const giveUp = (reason: unknown): void => limit.abort(reason);
   const allowedMs = Math.min(limitMs, attempt === undefined ? limitMs : attempt.endsAt - performance.now());
   const timedOut = (): void =>
-    giveUp(new RailUnavailable(`the rail did not answer within ${Math.round(allowedMs)} ms`, { timedOut: true }));
+    giveUp(new RailUnavailableError(`the rail did not answer within ${Math.round(allowedMs)} ms`, { timedOut: true }));
   // Listeners and the timer are removed by hand: an attempt's signal outlives the many calls that are made within it.
   const endings = [given, attempt?.signal].flatMap((signal) =>
     signal === undefined ? [] : [{ signal, end: (): void => giveUp(signal.reason) }],

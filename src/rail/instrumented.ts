@@ -5,10 +5,10 @@ import { RAIL_CALL_MAX_MS } from '../concurrency/timeLimits.ts';
 import { railCallbacks, railSeconds } from '../telemetry/metrics.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import { withinLimit } from './callLimit.ts';
-import { waitForRail } from './pendingCalls.ts';
-import { type BankRail, RailRefused, RailUnavailable } from './port.ts';
+import { countPendingCall } from './pendingCalls.ts';
+import { type BankRail, RailRefusedError, RailUnavailableError } from './port.ts';
 
-export function measuredRail(rail: BankRail): BankRail {
+export function instrumentedRail(rail: BankRail): BankRail {
   const { name } = rail;
   const callLimitMs = Math.min(rail.callLimitMs, RAIL_CALL_MAX_MS);
   for (const outcome of ['accepted', 'invalid']) railCallbacks.inc({ rail: name, outcome }, 0);
@@ -22,7 +22,7 @@ export function measuredRail(rail: BankRail): BankRail {
     let outcome = 'ok';
     try {
       return await inSpan(`rail ${operation}`, { kind: 'client', attributes: { 'manilla.rail': name } }, () =>
-        waitForRail(() => withinLimit(callLimitMs, given, call)),
+        countPendingCall(() => withinLimit(callLimitMs, given, call)),
       );
     } catch (error) {
       outcome = outcomeOf(error);
@@ -68,6 +68,6 @@ export function measuredRail(rail: BankRail): BankRail {
 }
 
 function outcomeOf(error: unknown): string {
-  if (error instanceof RailUnavailable) return error.timedOut ? 'timed_out' : 'unavailable';
-  return error instanceof RailRefused ? 'refused' : 'error';
+  if (error instanceof RailUnavailableError) return error.timedOut ? 'timed_out' : 'unavailable';
+  return error instanceof RailRefusedError ? 'refused' : 'error';
 }

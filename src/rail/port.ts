@@ -145,7 +145,7 @@ export interface BankRail {
 }
 
 /** The rail did not answer, or not in time. Whether it acted is unknown. */
-export class RailUnavailable extends Error {
+export class RailUnavailableError extends Error {
   override readonly name = 'RailUnavailable';
   readonly timedOut: boolean;
 
@@ -156,11 +156,11 @@ export class RailUnavailable extends Error {
 }
 
 /** The rail answered no. It did not act and will not. */
-export class RailRefused extends Error {
+export class RailRefusedError extends Error {
   override readonly name = 'RailRefused';
 }
 
 /** A callback that no rail signed, or that was signed too long ago. */
-export class RailCallbackInvalid extends Error {
+export class RailCallbackInvalidError extends Error {
   override readonly name = 'RailCallbackInvalid';
 }

@@ -3,35 +3,35 @@
 import type { Break } from './match.ts';
 
 /** A break told from others that are alike in all the rest. */
-export interface CountedBreak extends Break {
-  copy: number;
+export interface NumberedBreak extends Break {
+  occurrence: number;
 }
 
 /** What the comparison needs to know of a break that is kept. */
-type Kept = Pick<CountedBreak, 'kind' | 'line' | 'reference' | 'at' | 'copy'> & { goneAt: Date | null };
+type Kept = Pick<NumberedBreak, 'kind' | 'line' | 'reference' | 'at' | 'occurrence'> & { clearedAt: Date | null };
 
 /** `kept`: all breaks that are kept of the period that the run looked at. */
 export function compareBreaks<One extends Kept>(
   found: readonly Break[],
   kept: readonly One[],
-): { fresh: CountedBreak[]; gone: One[]; back: One[] } {
-  const seen = new Map<string, CountedBreak>();
-  const copies = new Map<string, number>();
+): { opened: NumberedBreak[]; cleared: One[]; reopened: One[] } {
+  const seen = new Map<string, NumberedBreak>();
+  const occurrences = new Map<string, number>();
   for (const one of found) {
     const line = lineOf(one);
-    const copy = (copies.get(line) ?? 0) + 1;
-    copies.set(line, copy);
-    seen.set(`${line} ${copy}`, { ...one, copy });
+    const occurrence = (occurrences.get(line) ?? 0) + 1;
+    occurrences.set(line, occurrence);
+    seen.set(`${line} ${occurrence}`, { ...one, occurrence });
   }
   const known = new Set(kept.map(keyOf));
   return {
-    fresh: [...seen].filter(([key]) => !known.has(key)).map(([, one]) => one),
-    gone: kept.filter((one) => one.goneAt === null && !seen.has(keyOf(one))),
-    back: kept.filter((one) => one.goneAt !== null && seen.has(keyOf(one))),
+    opened: [...seen].filter(([key]) => !known.has(key)).map(([, one]) => one),
+    cleared: kept.filter((one) => one.clearedAt === null && !seen.has(keyOf(one))),
+    reopened: kept.filter((one) => one.clearedAt !== null && seen.has(keyOf(one))),
   };
 }
 
 const lineOf = ({ kind, line, reference, at }: Pick<Break, 'kind' | 'line' | 'reference' | 'at'>): string =>
   `${kind} ${line} ${at.toISOString()} ${reference}`;
 
-const keyOf = (one: Kept): string => `${lineOf(one)} ${one.copy}`;
+const keyOf = (one: Kept): string => `${lineOf(one)} ${one.occurrence}`;

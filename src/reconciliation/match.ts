@@ -15,36 +15,38 @@ export interface Line {
 }
 
 /**
- * `missing`: ours, and not on the statement. `extra`: on the statement, and we know of no such thing. `status`: on the
+ * `missing`: ledger, and not on the statement. `extra`: on the statement, and we know of no such thing. `status`: on the
  * statement, and our resource stands otherwise. `amount`: both, by different amounts. `duplicate`: once more than it may be.
  */
-export type BreakKind = 'missing' | 'extra' | 'amount' | 'duplicate' | 'status';
+export type BreakKind = 'unmatched_ledger' | 'unmatched_statement' | 'amount' | 'duplicate' | 'status';
 
 export interface Break {
   kind: BreakKind;
   line: LineKind;
   reference: string;
   /** What each side says, in kobo; null where it says nothing. */
-  ours: Kobo | null;
-  theirs: Kobo | null;
+  ledgerAmount: Kobo | null;
+  statementAmount: Kobo | null;
   at: Date;
 }
 
-/** `known`: whether a reference belongs to a resource of ours, posted or not. */
+/** `known`: whether a reference belongs to a resource of ledger, posted or not. */
 export function matchStatement(
-  theirs: readonly Line[],
-  ours: readonly Line[],
+  statement: readonly Line[],
+  ledger: readonly Line[],
   known: (kind: LineKind, reference: string) => boolean,
 ): Break[] {
-  const posted = Map.groupBy(ours, keyOf);
-  const stated = Map.groupBy(theirs, keyOf);
+  const posted = Map.groupBy(ledger, matchKey);
+  const stated = Map.groupBy(statement, matchKey);
   const breaks: Break[] = [];
   for (const [key, lines] of stated) {
     const mine = posted.get(key) ?? [];
     const [first] = lines as [Line];
     if (mine.length === 0) {
-      if (!cameBackBeforePosting(first, posted, stated)) {
-        breaks.push(breakOf(known(first.kind, first.reference) ? 'status' : 'extra', first, null, first.amount));
+      if (!wasReturnedBeforePosting(first, posted, stated)) {
+        breaks.push(
+          breakOf(known(first.kind, first.reference) ? 'status' : 'unmatched_statement', first, null, first.amount),
+        );
       }
     } else if (mine[0]?.amount !== first.amount) {
       breaks.push(breakOf('amount', first, mine[0]?.amount ?? null, first.amount));
@@ -53,25 +55,25 @@ export function matchStatement(
   }
   for (const [key, lines] of posted) {
     const [first] = lines as [Line];
-    if (!stated.has(key)) breaks.push(breakOf('missing', first, first.amount, null));
+    if (!stated.has(key)) breaks.push(breakOf('unmatched_ledger', first, first.amount, null));
     for (const again of lines.slice(1)) breaks.push(breakOf('duplicate', again, again.amount, null));
   }
   return breaks;
 }
 
-const keyOf = ({ kind, reference }: Pick<Line, 'kind' | 'reference'>): string => `${kind} ${reference}`;
+const matchKey = ({ kind, reference }: Pick<Line, 'kind' | 'reference'>): string => `${kind} ${reference}`;
 
 /** A transfer that left and came back before we heard that it had left: neither was posted through the rail's account. */
-function cameBackBeforePosting(
+function wasReturnedBeforePosting(
   { kind, reference, amount }: Line,
   posted: ReadonlyMap<string, Line[]>,
   stated: ReadonlyMap<string, Line[]>,
 ): boolean {
   if (kind === 'credit') return false;
-  const other = keyOf({ kind: kind === 'sent' ? 'returned' : 'sent', reference });
+  const other = matchKey({ kind: kind === 'sent' ? 'returned' : 'sent', reference });
   return !posted.has(other) && stated.get(other)?.[0]?.amount === amount;
 }
 
-function breakOf(kind: BreakKind, line: Line, ours: Kobo | null, theirs: Kobo | null): Break {
-  return { kind, line: line.kind, reference: line.reference, ours, theirs, at: line.at };
+function breakOf(kind: BreakKind, line: Line, ledgerAmount: Kobo | null, statementAmount: Kobo | null): Break {
+  return { kind, line: line.kind, reference: line.reference, ledgerAmount, statementAmount, at: line.at };
 }

@@ -5,7 +5,7 @@ import { type IdKind, parseId, type Uuid } from '../ids.ts';
 import { clearingAccount } from '../ledger/chart.ts';
 import type { Book, Environment } from '../money.ts';
 import { caseOfReference, type ReviewCase } from '../resources/reviewCases/queries.ts';
-import type { CountedBreak } from './compare.ts';
+import type { NumberedBreak } from './compare.ts';
 import type { Break, Line, LineKind } from './match.ts';
 
 /** A time: from inclusive, to exclusive. */
@@ -118,25 +118,30 @@ export async function listReports(sql: Sql, max: number): Promise<{ reports: Rec
 }
 
 /** A break as it is kept: one row, however many runs find it. Its id is that of its review case. */
-export interface KeptBreak extends CountedBreak {
+export interface StoredBreak extends NumberedBreak {
   id: Uuid;
   /** Counts the changes; a change names the version it saw. */
   version: number;
   rail: string;
   /** Since when runs over its time do not find it any more. */
-  goneAt: Date | null;
+  clearedAt: Date | null;
   createdAt: Date;
 }
 
 /** A break with the status of its case. */
-export type JudgedBreak = KeptBreak & { status: ReviewCase['status'] };
+export type BreakWithCase = StoredBreak & { status: ReviewCase['status'] };
 
 const breakColumns = (sql: Sql) => sql`
-  b.id, b.version, b.rail, b.kind, b.line, b.reference, b.at, b.copy, b.ours, b.theirs, b.gone_at, b.created_at`;
+  b.id, b.version, b.rail, b.kind, b.line, b.reference, b.at, b.occurrence, b.ledger_amount, b.statement_amount, b.cleared_at, b.created_at`;
 
 /** The breaks of a rail that are kept of a period. */
-export async function listKeptBreaks(sql: Sql, book: Book, rail: string, { from, to }: Period): Promise<JudgedBreak[]> {
-  return await sql<JudgedBreak[]>`
+export async function listStoredBreaks(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  { from, to }: Period,
+): Promise<BreakWithCase[]> {
+  return await sql<BreakWithCase[]>`
     SELECT ${breakColumns(sql)}, c.status FROM reconciliation_breaks b
     JOIN review_cases c ON c.organisation_id = b.organisation_id AND c.id = b.id
     WHERE b.organisation_id = ${book.organisationId} AND b.environment = ${book.environment} AND b.rail = ${rail}
@@ -144,8 +149,8 @@ export async function listKeptBreaks(sql: Sql, book: Book, rail: string, { from,
 }
 
 /** The break behind a review case; null when it is about money. */
-export async function findBreak(sql: Sql, organisationId: Uuid, caseId: Uuid): Promise<KeptBreak | null> {
-  const [row] = await sql<KeptBreak[]>`
+export async function findBreak(sql: Sql, organisationId: Uuid, caseId: Uuid): Promise<StoredBreak | null> {
+  const [row] = await sql<StoredBreak[]>`
     SELECT ${breakColumns(sql)} FROM reconciliation_breaks b WHERE b.organisation_id = ${organisationId} AND b.id = ${caseId}`;
   return row ?? null;
 }

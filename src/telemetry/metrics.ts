@@ -127,8 +127,8 @@ export const webhookAttemptSeconds = new Histogram({
 
 export const webhookDeliveries = outcomeCounter(
   'manilla_webhook_deliveries_total',
-  'Deliveries that came to their end: delivered, or failed and why (retries_spent, endpoint_disabled, endpoint_deleted).',
-  ['delivered', 'retries_spent', 'endpoint_disabled', 'endpoint_deleted'],
+  'Deliveries that came to their end: delivered, or failed and why (retries_exhausted, endpoint_disabled, endpoint_deleted).',
+  ['delivered', 'retries_exhausted', 'endpoint_disabled', 'endpoint_deleted'],
 );
 
 export const ledgerVerifications = outcomeCounter(
@@ -137,8 +137,8 @@ export const ledgerVerifications = outcomeCounter(
   ['whole', 'broken'],
 );
 
-export const flowsStartedAgain = new Counter({
-  name: 'manilla_flows_started_again_total',
+export const flowsRestarted = new Counter({
+  name: 'manilla_flows_restarted_total',
   help: 'Accepted resources that the sweep found without a flow, and whose flow it started.',
   registers,
 });
@@ -150,56 +150,61 @@ export const sweeps = new Counter({
 });
 
 /** How things stand, asked of the database and of Temporal when somebody looks (src/worker/backlogGauges.ts). */
-const standing = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Gauge<Label> =>
-  new Gauge({ name, help, labelNames, registers });
+const backlogRegistry = <Label extends string>(
+  name: string,
+  help: string,
+  labelNames: readonly Label[],
+): Gauge<Label> => new Gauge({ name, help, labelNames, registers });
 
-export const standingReadable = standing(
-  'manilla_standing_readable',
+export const gaugeSourceUp = backlogRegistry(
+  'manilla_gauge_source_up',
   '1 when the gauges of this source could be read at the last look, 0 when not; then they are absent.',
   ['source'],
 );
-export const outboxDepth = standing('manilla_outbox_messages', 'Outbox messages not handled yet.', ['topic']);
-export const outboxLag = standing(
+export const outboxDepth = backlogRegistry('manilla_outbox_messages', 'Outbox messages not handled yet.', ['topic']);
+export const outboxLag = backlogRegistry(
   'manilla_outbox_lag_seconds',
   'Age of the oldest outbox message that is not handled yet; 0 when there is none.',
   ['topic'],
 );
-export const undeliveredAge = standing(
+export const undeliveredAge = backlogRegistry(
   'manilla_webhook_oldest_undelivered_age_seconds',
   'Age of the oldest event whose delivery to an endpoint is not over; 0 when there is none.',
   ['environment'],
 );
-export const unattemptedAge = standing(
+export const unattemptedAge = backlogRegistry(
   'manilla_webhook_oldest_unattempted_age_seconds',
   'Age of the oldest event that no delivery was ever attempted for though one is due; 0 when there is none.',
   ['environment'],
 );
-export const suspenseBalance = standing(
+export const suspenseBalance = backlogRegistry(
   'manilla_suspense_balance_kobo',
   'Money received that has not found its place: the sum of all suspense accounts.',
   ['environment'],
 );
-export const openReviewCases = standing('manilla_review_cases_open', 'Review cases that are not resolved.', [
+export const openReviewCases = backlogRegistry('manilla_review_cases_open', 'Review cases that are not resolved.', [
   'environment',
 ]);
-export const reviewCaseAge = standing(
+export const reviewCaseAge = backlogRegistry(
   'manilla_review_case_oldest_age_seconds',
   'Age of the oldest open review case; 0 when there is none.',
   ['environment'],
 );
-export const railPaused = standing(
+export const railPaused = backlogRegistry(
   'manilla_rail_paused',
   '1 while operations have paused the rail, 0 while it sends.',
   ['environment'],
 );
-export const databaseConnections = standing(
+export const databaseConnections = backlogRegistry(
   'manilla_database_connections',
   'Connections that all processes of the service hold to this database.',
   [],
 );
 databaseConnections.remove(); // no value until somebody looked
-export const parkedFlows = standing('manilla_flows_parked', 'Flows that wait for a person, by cause.', ['cause']);
-export const parkedFlowAge = standing(
+export const parkedFlows = backlogRegistry('manilla_flows_parked', 'Flows that wait for a person, by cause.', [
+  'cause',
+]);
+export const parkedFlowAge = backlogRegistry(
   'manilla_flow_parked_oldest_age_seconds',
   'How long the longest parked flow has waited for a person, by cause; 0 when there is none.',
   ['cause'],

@@ -3,21 +3,21 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Log } from './log.ts';
-import { registry, standingReadable, watchProcess } from './metrics.ts';
+import { gaugeSourceUp, registry, watchProcess } from './metrics.ts';
 
 /** Gauges that somebody else has to be asked for. */
-export interface Source {
+export interface Collector {
   name: string;
   /** Asks, and resolves with what sets the gauges; it is not called when the answer came too late. */
-  look: () => Promise<() => void>;
+  collect: () => Promise<() => void>;
   /** Takes the gauges away: a stale value would look like a true one. */
-  forget: () => void;
+  reset: () => void;
 }
 
 export interface MetricsServer {
   port: number;
   /** Adds gauges that are looked up from now on, when somebody scrapes. */
-  add: (source: Source) => void;
+  add: (source: Collector) => void;
   close: () => Promise<void>;
 }
 
@@ -26,39 +26,39 @@ export interface MetricsServerOptions {
   bindAddress: string;
   log: Log;
   /** However many scrape, a source is asked no more often than this. */
-  freshForMs?: number;
+  cacheMs?: number;
   /** A scrape waits for its sources no longer than this; Prometheus itself gives up after 10 s. */
   waitMs?: number;
 }
 
-const FRESH_FOR_MS = 10_000;
+const CACHE_MS = 10_000;
 const WAIT_MS = 3_000;
 const PATH = '/metrics';
 
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  const { log, freshForMs = FRESH_FOR_MS, waitMs = WAIT_MS } = options;
+  const { log, cacheMs = CACHE_MS, waitMs = WAIT_MS } = options;
   watchProcess();
   const looks: (() => Promise<void>)[] = [];
 
-  const add = (source: Source): void => {
+  const add = (source: Collector): void => {
     let lookedAt = Number.NEGATIVE_INFINITY;
     let looking: Promise<void> | null = null;
     const look = async (): Promise<void> => {
       try {
-        const show = await withinTime(source.look(), waitMs);
-        source.forget(); // what is no more
+        const show = await withinTime(source.collect(), waitMs);
+        source.reset(); // what is no more
         show();
-        standingReadable.set({ source: source.name }, 1);
+        gaugeSourceUp.set({ source: source.name }, 1);
       } catch (error) {
         log.warn({ err: error, source: source.name }, 'gauges could not be read');
-        source.forget();
-        standingReadable.set({ source: source.name }, 0);
+        source.reset();
+        gaugeSourceUp.set({ source: source.name }, 0);
       }
       lookedAt = Date.now();
       looking = null;
     };
     looks.push(async () => {
-      if (Date.now() - lookedAt < freshForMs) return;
+      if (Date.now() - lookedAt < cacheMs) return;
       looking ??= look();
       await looking;
     });

@@ -32,12 +32,12 @@ export function addressLiteral(hostname: string): string | null {
 }
 
 /** The host resolved to an address that webhooks may not reach. */
-export class AddressForbidden extends Error {
+export class ForbiddenAddressError extends Error {
   override readonly name = 'AddressForbidden';
 }
 
 /** The name has no address, or its name server did not tell one in time. */
-export class NameNotResolved extends Error {
+export class NameNotResolvedError extends Error {
   override readonly name = 'NameNotResolved';
 }
 
@@ -66,11 +66,11 @@ const addressesOf = (found: PromiseSettledResult<string[]>, family: 4 | 6): Look
 export function guardedLookup(policy: AddressPolicy, resolve: Resolve): LookupFunction {
   const find = async (hostname: string): Promise<[LookupAddress, ...LookupAddress[]]> => {
     const [first, ...others] = await resolve(hostname).catch((error: unknown) => {
-      throw new NameNotResolved(`${hostname} could not be resolved`, { cause: error });
+      throw new NameNotResolvedError(`${hostname} could not be resolved`, { cause: error });
     });
-    if (first === undefined) throw new NameNotResolved(`${hostname} has no address`);
+    if (first === undefined) throw new NameNotResolvedError(`${hostname} has no address`);
     for (const { address } of [first, ...others]) {
-      if (!isReachable(address, policy)) throw new AddressForbidden(`${hostname} resolves to a forbidden address`);
+      if (!isReachable(address, policy)) throw new ForbiddenAddressError(`${hostname} resolves to a forbidden address`);
     }
     return [first, ...others];
   };

@@ -8,13 +8,19 @@ import type { Book, Environment } from '../money.ts';
 import type { Log } from '../telemetry/log.ts';
 import { webhookAttemptSeconds, webhookAttempts, webhookDeliveries } from '../telemetry/metrics.ts';
 import type { DeliveryFailure } from '../workflows/webhookDelivery/messages.ts';
-import { type AttemptResult, type AttemptVerdict, endDelivery, type Parcel, recordAttempt } from './deliveries.ts';
+import {
+  type AttemptResult,
+  type AttemptVerdict,
+  endDelivery,
+  type PendingDelivery,
+  recordAttempt,
+} from './deliveries.ts';
 import { destinationRules } from './destination.ts';
 import { nextGapMs } from './retrySchedule.ts';
 import { createSender, describeAttempt, type Send, wasDelivered } from './sender.ts';
 import { signatureHeaders } from './signature.ts';
 
-export interface CourierDependencies {
+export interface DeliveryDependencies {
   sql: Sql;
   keyring: Keyring;
   config: Pick<Config, 'webhooks'>;
@@ -22,18 +28,22 @@ export interface CourierDependencies {
 }
 
 /** Where a delivery stands after an attempt. `answer` says what the endpoint did, in two words. */
-export type Carried =
+export type AttemptOutcome =
   | { status: 'delivered'; answer: string }
   | { status: 'pending'; answer: string; attempts: number; nextAttemptAt: Date }
   | { status: 'failed'; reason: DeliveryFailure; answer: string | null };
 
-export type Carry = (book: Book, parcel: Parcel, options?: { extra: boolean }) => Promise<Carried>;
+export type AttemptDelivery = (
+  book: Book,
+  parcel: PendingDelivery,
+  options?: { extra: boolean },
+) => Promise<AttemptOutcome>;
 
 /**
  * A courier of this process. Call it for a pending delivery. An `extra` attempt is none of the schedule's: when it fails,
  * the delivery waits for its next attempt as before. Throws only when the database or the keyring does.
  */
-export function createCourier({ sql, keyring, config, log }: CourierDependencies): Carry {
+export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDependencies): AttemptDelivery {
   const senders: Record<Environment, Send> = {
     test: createSender({ rules: destinationRules('test', config.webhooks) }),
     live: createSender({ rules: destinationRules('live', config.webhooks) }),
@@ -77,20 +87,22 @@ function outcomeOf(result: AttemptResult): string {
   return `answered_${Math.floor(result.responseStatus / 100)}xx`;
 }
 
-function verdictOfFailure(parcel: Parcel, extra: boolean, gapsMs: readonly number[]): AttemptVerdict {
+function verdictOfFailure(parcel: PendingDelivery, extra: boolean, gapsMs: readonly number[]): AttemptVerdict {
   if (extra) return { kind: 'extra' };
   const gap = nextGapMs(parcel.attempts + 1, gapsMs);
-  return gap === null ? { kind: 'failed', reason: 'retries_spent' } : { kind: 'again', at: new Date(Date.now() + gap) };
+  return gap === null
+    ? { kind: 'failed', reason: 'retries_exhausted' }
+    : { kind: 'again', at: new Date(Date.now() + gap) };
 }
 
 /** The envelope of contract section 6. The payload goes in as its stored text, so that each attempt sends the same bytes. */
-function eventBody({ eventId, type, createdAt, data }: Parcel): string {
+function eventBody({ eventId, type, createdAt, data }: PendingDelivery): string {
   const head = JSON.stringify({ id: publicId('event', eventId), type, createdAt: createdAt.toISOString() });
   return `${head.slice(0, -1)},"data":${data}}`;
 }
 
 /** The secrets that sign: the newest first, and during a rotation the one before it. */
-function secretsOf(keyring: Keyring, { endpointId, sealedSecret, sealedPreviousSecret }: Parcel): string[] {
+function secretsOf(keyring: Keyring, { endpointId, sealedSecret, sealedPreviousSecret }: PendingDelivery): string[] {
   return [sealedSecret, sealedPreviousSecret]
     .filter((sealed) => sealed !== null)
     .map((sealed) => keyring.open('webhook-secret', endpointId, sealed));

@@ -29,7 +29,7 @@ export interface AttemptResult {
 }
 
 /** Everything that an attempt needs to know. */
-export interface Parcel {
+export interface PendingDelivery {
   eventId: Uuid;
   endpointId: Uuid;
   type: string;
@@ -49,7 +49,7 @@ export interface Parcel {
 }
 
 /** A delivery that has just been opened has no row yet in the eyes of the statement that opens it: hence the defaults. */
-const parcelColumns = (sql: Sql) => sql`
+const pendingDeliveryColumns = (sql: Sql) => sql`
   e.id AS event_id, w.id AS endpoint_id, e.type, e.created_at, e.data::text AS data,
   coalesce(d.status, 'pending') AS status, d.failure_reason, coalesce(d.attempts, 0) AS attempts, d.next_attempt_at,
   w.url, CASE WHEN w.deleted_at IS NULL THEN w.status ELSE 'deleted' END AS endpoint_status, w.sealed_secret,
@@ -74,32 +74,47 @@ const wantsIt = (sql: Sql) => sql`
  * Opens the deliveries of a new event, to every endpoint that wants its type or to the one that is named, and returns
  * them all. Safe to repeat: a delivery that is there already is returned as it is.
  */
-export async function openDeliveries(sql: Sql, book: Book, eventId: Uuid, endpointId?: Uuid): Promise<Parcel[]> {
+export async function openDeliveries(
+  sql: Sql,
+  book: Book,
+  eventId: Uuid,
+  endpointId?: Uuid,
+): Promise<PendingDelivery[]> {
   const receiver = endpointId === undefined ? wantsIt(sql) : sql`w.id = ${endpointId}`;
-  return await sql<Parcel[]>`
+  return await sql<PendingDelivery[]>`
     WITH opened AS (
       INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
       SELECT e.organisation_id, e.environment, e.id, w.id, 'pending'
       FROM events e JOIN ${joinEndpoint(sql)} WHERE ${isEvent(sql, book, eventId)} AND ${receiver}
       ON CONFLICT DO NOTHING
     )
-    SELECT ${parcelColumns(sql)}
+    SELECT ${pendingDeliveryColumns(sql)}
     FROM events e JOIN ${joinEndpoint(sql)} LEFT JOIN ${joinDelivery(sql)}
     WHERE ${isEvent(sql, book, eventId)} AND ${receiver}`;
 }
 
 /** The deliveries of an event, of all endpoints or of one, whatever became of them. */
-export async function listParcels(sql: Sql, book: Book, eventId: Uuid, endpointId?: Uuid): Promise<Parcel[]> {
-  return await sql<Parcel[]>`
-    SELECT ${parcelColumns(sql)}
+export async function listPendingDeliveries(
+  sql: Sql,
+  book: Book,
+  eventId: Uuid,
+  endpointId?: Uuid,
+): Promise<PendingDelivery[]> {
+  return await sql<PendingDelivery[]>`
+    SELECT ${pendingDeliveryColumns(sql)}
     FROM events e JOIN ${joinEndpoint(sql)} JOIN ${joinDelivery(sql)}
     WHERE ${isEvent(sql, book, eventId)} ${endpointId === undefined ? sql`` : sql`AND w.id = ${endpointId}`}`;
 }
 
 /** One delivery; null when it was never opened. */
-export async function findDelivery(sql: Sql, book: Book, eventId: Uuid, endpointId: Uuid): Promise<Parcel | null> {
-  const [parcel] = await sql<Parcel[]>`
-    SELECT ${parcelColumns(sql)}
+export async function findDelivery(
+  sql: Sql,
+  book: Book,
+  eventId: Uuid,
+  endpointId: Uuid,
+): Promise<PendingDelivery | null> {
+  const [parcel] = await sql<PendingDelivery[]>`
+    SELECT ${pendingDeliveryColumns(sql)}
     FROM events e JOIN ${joinEndpoint(sql)} JOIN ${joinDelivery(sql)}
     WHERE ${isEvent(sql, book, eventId)} AND w.id = ${endpointId}`;
   return parcel ?? null;
@@ -148,7 +163,7 @@ export type AttemptVerdict =
 export async function recordAttempt(
   sql: Sql,
   book: Book,
-  parcel: Pick<Parcel, 'eventId' | 'endpointId' | 'attempts'>,
+  parcel: Pick<PendingDelivery, 'eventId' | 'endpointId' | 'attempts'>,
   result: AttemptResult,
   verdict: AttemptVerdict,
 ): Promise<void> {
@@ -176,7 +191,7 @@ export async function recordAttempt(
 export async function reopenDelivery(
   sql: Sql,
   book: Book,
-  { eventId, endpointId }: Pick<Parcel, 'eventId' | 'endpointId'>,
+  { eventId, endpointId }: Pick<PendingDelivery, 'eventId' | 'endpointId'>,
 ): Promise<void> {
   await sql`
     UPDATE webhook_deliveries SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = now()
@@ -188,7 +203,7 @@ export async function reopenDelivery(
 export async function endDelivery(
   sql: Sql,
   book: Book,
-  { eventId, endpointId }: Pick<Parcel, 'eventId' | 'endpointId'>,
+  { eventId, endpointId }: Pick<PendingDelivery, 'eventId' | 'endpointId'>,
   reason: DeliveryFailure,
 ): Promise<void> {
   await sql`

@@ -3,9 +3,9 @@
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { WebhookDeliveryInput } from '../workflows/webhookDelivery/messages.ts';
-import { type CourierDependencies, createCourier } from './attempt.ts';
-import { listParcels, openDeliveries, type Parcel } from './deliveries.ts';
-import { EndpointTraffic } from './endpointTraffic.ts';
+import { createAttemptDelivery, type DeliveryDependencies } from './attempt.ts';
+import { listPendingDeliveries, openDeliveries, type PendingDelivery } from './deliveries.ts';
+import { EndpointLimiter } from './endpointLimiter.ts';
 
 /**
  * How many direct attempts an endpoint gets at a time from one process. A new or troubled one holds a small part of the
@@ -13,7 +13,7 @@ import { EndpointTraffic } from './endpointTraffic.ts';
  */
 const IN_FLIGHT = { perEndpointMin: 10, perEndpointMax: 40, totalMax: Number.POSITIVE_INFINITY };
 
-export interface DispatcherDependencies extends CourierDependencies {
+export interface DispatcherDependencies extends DeliveryDependencies {
   /** Starts the flow of a delivery, or finds that it runs; with news it wakes it then. Rejects when Temporal is away. */
   startDelivery: (input: WebhookDeliveryInput, news?: 'news') => Promise<void>;
   /** Wakes the flow of a delivery if it runs: it may wait for hours, or for an operator. Rejects when Temporal is away. */
@@ -42,16 +42,16 @@ export interface Dispatcher {
 
 export function createDispatcher(dependencies: DispatcherDependencies): Dispatcher {
   const { sql, startDelivery, wakeDelivery } = dependencies;
-  const carry = createCourier(dependencies);
-  const traffic = new EndpointTraffic(IN_FLIGHT);
+  const carry = createAttemptDelivery(dependencies);
+  const traffic = new EndpointLimiter(IN_FLIGHT);
 
   /** Makes an attempt, unless others would have to wait for it. Where the delivery stands then. */
-  async function attempt(book: Book, parcel: Parcel, redelivery: boolean): Promise<Parcel['status']> {
+  async function attempt(book: Book, parcel: PendingDelivery, redelivery: boolean): Promise<PendingDelivery['status']> {
     if (parcel.status !== 'pending') return parcel.status;
     // After the first attempt the schedule is the flow's; whoever asked for a redelivery gets one attempt more.
     const isFirst = parcel.attempts === 0;
     const isWanted = redelivery || (isFirst && !traffic.isStruggling(parcel.endpointId));
-    const leave = isWanted ? traffic.enter(parcel.endpointId) : null;
+    const leave = isWanted ? traffic.acquire(parcel.endpointId) : null;
     if (leave === null) return parcel.status;
     let outcome: 'answered' | 'failed' = 'failed';
     try {
@@ -64,7 +64,11 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
   }
 
   /** What is left to do after the first attempt is the flow's; one that runs already is told what changed. */
-  async function dispatch(book: Book, parcel: Parcel, { redelivery, endpointClosed }: EventMessage): Promise<void> {
+  async function dispatch(
+    book: Book,
+    parcel: PendingDelivery,
+    { redelivery, endpointClosed }: EventMessage,
+  ): Promise<void> {
     const input = {
       ...book,
       eventId: publicId('event', parcel.eventId),
@@ -80,7 +84,7 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
   return {
     async dispatchEvent(message) {
       const { book, eventId, endpointId, redelivery, endpointClosed } = message;
-      const read = redelivery || endpointClosed ? listParcels : openDeliveries;
+      const read = redelivery || endpointClosed ? listPendingDeliveries : openDeliveries;
       const parcels = await read(sql, book, eventId, endpointId);
       const dispatched = await Promise.allSettled(parcels.map((parcel) => dispatch(book, parcel, message)));
       const failed = dispatched.find((outcome) => outcome.status === 'rejected');

@@ -79,7 +79,7 @@ const tellParked = (sql: Sql, book: Book) => sql`
          jsonb_build_object('eventId', d.event_id, 'endpointId', d.endpoint_id, 'endpointClosed', true)
   FROM closed c JOIN webhook_deliveries d ON d.endpoint_id = c.id
   WHERE d.organisation_id = ${book.organisationId} AND d.environment = ${book.environment}
-    AND d.failure_reason = 'retries_spent'`;
+    AND d.failure_reason = 'retries_exhausted'`;
 
 /** Changes the given fields and leaves the others as they are; null when there is no such endpoint. */
 export async function updateWebhookEndpoint(

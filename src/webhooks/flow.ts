@@ -16,7 +16,7 @@ export function webhookDeliveryFlow(input: WebhookDeliveryInput, news?: 'news'):
     summary: `${input.eventType} ${input.eventId} to ${input.endpointId}`,
     state: 'retrying',
     input,
-    again: true, // after a redelivery was asked for
+    allowRestart: true, // after a redelivery was asked for
     ...(news && { signal: { name: deliveryChanged.name, payload: null } }),
   };
 }

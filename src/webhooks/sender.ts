@@ -2,7 +2,13 @@
 // address, and no more of the reply than its log line needs.
 import type { Readable } from 'node:stream';
 import { Agent, errors, request } from 'undici';
-import { AddressForbidden, createResolve, guardedLookup, NameNotResolved, type Resolve } from './addressGuard.ts';
+import {
+  createResolve,
+  ForbiddenAddressError,
+  guardedLookup,
+  NameNotResolvedError,
+  type Resolve,
+} from './addressGuard.ts';
 import type { AttemptError, AttemptResult } from './deliveries.ts';
 import { type DestinationRules, destinationProblem } from './destination.ts';
 
@@ -103,8 +109,8 @@ async function readStart(body: Readable): Promise<string> {
 }
 
 function reasonOf(error: unknown): AttemptError {
-  if (error instanceof AddressForbidden) return 'address_forbidden';
-  if (error instanceof NameNotResolved) return 'name_not_resolved';
+  if (error instanceof ForbiddenAddressError) return 'address_forbidden';
+  if (error instanceof NameNotResolvedError) return 'name_not_resolved';
   const code = codeOf(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'timeout';
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/.test(code)) return 'connection_failed';

@@ -2,7 +2,7 @@
 // SDK cancelled it or the process is about to end.
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { untilGivenUp, withinAttempt } from '../concurrency/attempt.ts';
+import { untilAborted, withinAttempt } from '../concurrency/attempt.ts';
 import { ATTEMPT_RESERVE_MS } from '../concurrency/timeLimits.ts';
 
 /**
@@ -16,9 +16,9 @@ export const attemptOfActivity =
       execute: (input, next) => {
         const endsAt = performance.now() + info.startToCloseTimeoutMs - ATTEMPT_RESERVE_MS;
         const attempt = { endsAt, signal: cancellationSignal, closing };
-        // Those that heartbeat are upkeep: they may run for hours, and wait for a lock.
+        // Those that heartbeat are maintenance: they may run for hours, and wait for a lock.
         const isLong = (info.heartbeatTimeoutMs ?? 0) > 0;
-        return isLong ? untilGivenUp(attempt, () => next(input)) : withinAttempt(attempt, () => next(input));
+        return isLong ? untilAborted(attempt, () => next(input)) : withinAttempt(attempt, () => next(input));
       },
     },
   });

@@ -15,7 +15,7 @@ import {
   unattemptedAge,
   undeliveredAge,
 } from '../telemetry/metrics.ts';
-import type { Source } from '../telemetry/metricsServer.ts';
+import type { Collector } from '../telemetry/metricsServer.ts';
 import { CHOICES } from '../workflows/attention/decide.ts';
 import type { AttentionCause } from '../workflows/attention/messages.ts';
 import { FLOW_TOPIC } from '../workflows/flows.ts';
@@ -41,15 +41,15 @@ const BY_ENVIRONMENT = {
 type GaugeName = keyof typeof BY_TOPIC | keyof typeof BY_ENVIRONMENT | 'databaseConnections';
 
 /** What the database knows, in one statement. Close it before the process ends. */
-export function databaseStanding(databaseUrl: string): Source & { close: () => Promise<void> } {
+export function databaseStanding(databaseUrl: string): Collector & { close: () => Promise<void> } {
   const sql = connect(databaseUrl, {
     connectionsMax: 1,
-    temper: 'restless',
+    closeWhenStalled: true,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
   return {
     name: 'database',
-    look: async () => {
+    collect: async () => {
       // Suspense accounts are found by their book's index: no code that starts like that lies outside the bounds,
       // whatever the collation thinks of a colon.
       const rows = await sql<{ gauge: GaugeName; label: string; value: number }[]>`
@@ -85,10 +85,10 @@ export function databaseStanding(databaseUrl: string): Source & { close: () => P
             WHERE p.organisation_id = s.organisation_id AND p.debit_account_id = s.id), 0) ELSE 0 END)::float8
           FROM suspense s GROUP BY s.environment
           UNION ALL
-          SELECT 'openReviewCases', environment, count(*)::float8 FROM review_cases WHERE status IN ('open', 'sending') GROUP BY environment
+          SELECT 'openReviewCases', environment, count(*)::float8 FROM review_cases WHERE status IN ('open', 'returning') GROUP BY environment
           UNION ALL
           SELECT 'reviewCaseAge', environment, extract(epoch FROM now() - min(created_at))::float8
-          FROM review_cases WHERE status IN ('open', 'sending') GROUP BY environment
+          FROM review_cases WHERE status IN ('open', 'returning') GROUP BY environment
           UNION ALL
           SELECT 'railPaused', environment, 1 FROM rail_pauses
           UNION ALL
@@ -98,7 +98,7 @@ export function databaseStanding(databaseUrl: string): Source & { close: () => P
         SELECT gauge, label, value FROM found`;
       return () => show(rows);
     },
-    forget: () => {
+    reset: () => {
       for (const gauge of [...Object.values(BY_TOPIC), ...Object.values(BY_ENVIRONMENT)]) gauge.reset();
       databaseConnections.remove();
     },
@@ -128,15 +128,15 @@ const BY_THE_THOUSAND: readonly AttentionCause[] = [
   'rail_paused',
   'rail_unreachable',
   'credit_unconfirmed',
-  'webhook_retries_spent',
+  'webhook_retries_exhausted',
 ];
 const MANY = BY_THE_THOUSAND.map((cause) => `'${cause}'`).join(', ');
 
 /** The flows that wait for a person, as Temporal's visibility lists them. */
-export function parkedStanding(client: Client): Source {
+export function parkedStanding(client: Client): Collector {
   return {
     name: 'temporal',
-    look: async () => {
+    collect: async () => {
       const found = new Map<string, { count: number; since: number }>();
       // Those that come by the thousand are looked at apart from the others, which they would hide behind the maximum.
       await Promise.all(
@@ -162,7 +162,7 @@ export function parkedStanding(client: Client): Source {
         }
       };
     },
-    forget: () => {
+    reset: () => {
       parkedFlows.reset();
       parkedFlowAge.reset();
     },

@@ -1,7 +1,7 @@
 // The worker process.
 import { Runtime } from '@temporalio/worker';
 import { readConfig } from '../config.ts';
-import { createFoundation, onShutdown } from '../runtime.ts';
+import { createRuntime, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
 import { temporalLog } from '../temporal/sdkLog.ts';
@@ -18,13 +18,13 @@ Runtime.install({
   ...(temporalAddress !== '' && { telemetryOptions: { metrics: { prometheus: { bindAddress: temporalAddress } } } }),
 });
 const stopTracing = await startTracing(config, 'worker');
-const foundation = createFoundation(config, log);
-const worker = await startWorker(foundation);
+const runtime = createRuntime(config, log);
+const worker = await startWorker(runtime);
 log.info({ taskQueue: config.temporal.taskQueue }, 'working');
 
 onShutdown(log, async () => {
   await worker.stop();
-  await foundation.close();
+  await runtime.close();
   await stopTracing();
 });
 await worker.stopped;

@@ -25,29 +25,29 @@ const CATCH_UP = '1 minute';
 /** A call that a hung server does not answer must not keep the worker from stopping for long. */
 const CALL_TIMEOUT_MS = 5_000;
 
-function clockworks({ upkeep }: Pick<Config, 'upkeep'>): Clockwork[] {
+function clockworks({ maintenance }: Pick<Config, 'maintenance'>): Clockwork[] {
   return [
     {
       workflow: 'sweep',
-      everyMs: upkeep.sweepEveryMs,
+      everyMs: maintenance.sweepEveryMs,
       offsetMs: 0,
       summary: 'Starts the flows of accepted resources that have none',
     },
     {
       workflow: 'housekeeping',
-      everyMs: upkeep.housekeepingEveryMs,
+      everyMs: maintenance.housekeepingEveryMs,
       offsetMs: 0,
       summary: 'Forgets old idempotency keys and webhook attempts',
     },
     {
       workflow: 'ledgerVerification',
-      everyMs: upkeep.ledgerVerificationEveryMs,
+      everyMs: maintenance.ledgerVerificationEveryMs,
       offsetMs: 2 * HOUR_MS,
       summary: 'Proves that the books are whole',
     },
     {
       workflow: 'reconciliation',
-      everyMs: upkeep.reconciliationEveryMs,
+      everyMs: maintenance.reconciliationEveryMs,
       offsetMs: 3 * HOUR_MS,
       summary: 'Compares the rails’ statements with the books',
     },
@@ -76,7 +76,7 @@ export function restoreSchedules(client: Client, config: Settings, log: Log): { 
   let wake = (): void => {};
   const pause = () =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, config.upkeep.schedulesEveryMs);
+      const timer = setTimeout(resolve, config.maintenance.schedulesEveryMs);
       wake = () => {
         clearTimeout(timer);
         resolve();
@@ -116,7 +116,7 @@ async function createMissing(client: Client, wanted: Wanted): Promise<boolean> {
   }
 }
 
-type Settings = Pick<Config, 'temporal' | 'upkeep'>;
+type Settings = Pick<Config, 'temporal' | 'maintenance'>;
 type Wanted = ReturnType<typeof schedulesOf>[number];
 
 function schedulesOf(config: Settings) {

@@ -16,7 +16,7 @@ import { createWithdrawalActivities } from '../activities/withdrawals.ts';
 import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../concurrency/timeLimits.ts';
 import { createRelay } from '../outbox/relay.ts';
 import { startFlow, wakeFlow } from '../outbox/startFlow.ts';
-import type { Foundation } from '../runtime.ts';
+import type { ServiceRuntime } from '../runtime.ts';
 import { startMetricsServer } from '../telemetry/metricsServer.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';
@@ -43,13 +43,13 @@ const CONNECT_PAUSE_MS = 500;
 
 /** Connects (waiting for Temporal as long as it takes) and starts, with the workflows as they are here or in a bundle of theirs. */
 export async function startWorker(
-  foundation: Omit<Foundation, 'close'>,
+  runtime: Omit<ServiceRuntime, 'close'>,
   workflowBundle?: WorkerOptions['workflowBundle'],
 ): Promise<RunningWorker> {
-  const { config, log, sql, volatileSql } = foundation;
-  const upkeep = { ...foundation, sql: foundation.patientSql };
+  const { config, log, sql, asyncCommitSql } = runtime;
+  const maintenance = { ...runtime, sql: runtime.maintenanceSql };
   const { address, namespace, taskQueue } = config.temporal;
-  const metrics = await startMetrics(foundation); // first, so that it can be watched how the rest waits
+  const metrics = await startMetrics(runtime); // first, so that it can be watched how the rest waits
   const connection = await connectPatiently(address, (error) =>
     log.warn({ err: error, address }, 'Temporal does not answer; trying again'),
   );
@@ -84,16 +84,16 @@ export async function startWorker(
     ...common,
     taskQueue,
     activities: {
-      ...createAttentionActivities(foundation),
-      ...createPaymentActivities(foundation),
-      ...createInboundCreditActivities(foundation),
-      ...createWithdrawalActivities(foundation),
-      ...createRefundActivities(foundation),
-      ...createReviewCaseActivities(foundation),
-      ...createSweepActivities({ ...foundation, client }),
-      ...createLedgerVerificationActivities(upkeep),
-      ...createHousekeepingActivities(upkeep),
-      ...createReconciliationActivities(upkeep),
+      ...createAttentionActivities(runtime),
+      ...createPaymentActivities(runtime),
+      ...createInboundCreditActivities(runtime),
+      ...createWithdrawalActivities(runtime),
+      ...createRefundActivities(runtime),
+      ...createReviewCaseActivities(runtime),
+      ...createSweepActivities({ ...runtime, client }),
+      ...createLedgerVerificationActivities(maintenance),
+      ...createHousekeepingActivities(maintenance),
+      ...createReconciliationActivities(maintenance),
       ...createWebhookActivities({ sql, keyring: config.keyring, config, log }),
     },
     ...FLOWS_CAPACITY,
@@ -101,13 +101,13 @@ export async function startWorker(
   const payoutWorker = await Worker.create({
     ...common,
     taskQueue: taskQueueOf(taskQueue, 'payouts'),
-    activities: { ...createAttentionActivities(foundation), ...createPayoutActivities(foundation) },
+    activities: { ...createAttentionActivities(runtime), ...createPayoutActivities(runtime) },
     ...PAYOUTS_CAPACITY,
   });
-  const relay = createRelay({ volatileSql, client, taskQueue, dispatcher, log });
-  const bank = foundation.sandboxBank.clock();
-  if (config.upkeep.schedules) await keepSchedules(client, config);
-  const schedules = config.upkeep.schedules ? restoreSchedules(client, config, log) : null;
+  const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log });
+  const bank = runtime.sandboxBank.clock();
+  if (config.maintenance.schedules) await keepSchedules(client, config);
+  const schedules = config.maintenance.schedules ? restoreSchedules(client, config, log) : null;
   relay.start();
   bank.start();
   const stopLoops = async (): Promise<void> => {
@@ -135,7 +135,7 @@ export async function startWorker(
 }
 
 /** The listener that is scraped, where one is configured, with what the database knows of waiting work. */
-async function startMetrics({ config, log }: Pick<Foundation, 'config' | 'log'>) {
+async function startMetrics({ config, log }: Pick<ServiceRuntime, 'config' | 'log'>) {
   const { ports, bindAddress } = config.metrics;
   if (ports.worker === null) return null;
   const server = await startMetricsServer({ port: ports.worker, bindAddress, log });

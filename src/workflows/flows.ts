@@ -26,7 +26,7 @@ export interface FlowMessage {
   input: FlowScope;
   signal?: { name: string; payload: unknown };
   /** A flow that ended is started anew: its work was opened again, or it was ended before its work was done. */
-  again?: true;
+  allowRestart?: true;
   /** The queue that it runs on, where that is not the common one. */
   queue?: FlowQueue;
 }
@@ -51,4 +51,5 @@ export interface FlowOutboxMessage {
 export const toOutbox = (message: FlowMessage): FlowOutboxMessage => ({ topic: FLOW_TOPIC, message });
 
 /** The same, started again though an earlier run of the flow has ended. */
-export const startAgain = ({ message }: FlowOutboxMessage): FlowOutboxMessage => toOutbox({ ...message, again: true });
+export const restarted = ({ message }: FlowOutboxMessage): FlowOutboxMessage =>
+  toOutbox({ ...message, allowRestart: true });

@@ -1,7 +1,7 @@
 // GET /banks and GET /bank-accounts/resolve: the rail's own answers, and what is said when the rail does not give any.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '../../src/api/route.ts';
-import { type BankRail, RailUnavailable } from '../../src/rail/port.ts';
+import { type BankRail, RailUnavailableError } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
@@ -107,7 +107,7 @@ describe('when the rail does not help', () => {
     [502, 'BANK_RAIL_ERROR', false],
     [504, 'BANK_RAIL_TIMEOUT', true],
   ])('%i %s, and the caller may try again', async (wanted, code, timedOut) => {
-    const fail = () => Promise.reject(new RailUnavailable('away', { timedOut }));
+    const fail = () => Promise.reject(new RailUnavailableError('away', { timedOut }));
     const details = { retryable: true, service: 'bank_rail' };
     await withRail({ resolveAccount: fail }, async (broken) => {
       const { status, error } = await broken.test.get(`${RESOLVE}?accountNumber=0123456789&bankCode=058`);

@@ -4,17 +4,17 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startPostgres } from '../../dev/postgres.ts';
-import { Parts } from '../../dev/supervisor.ts';
+import { Supervisor } from '../../dev/supervisor.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { administer } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 /** Making the files of a database takes seconds on a slow disk. */
 const LIMIT_MS = 180_000;
 
-let parts: Parts;
+let parts: Supervisor;
 let api: TestApi;
 /** Ends Postgres as a failing machine would, and starts it again on the same port. */
 let crash: () => Promise<void>;
@@ -22,7 +22,7 @@ let crash: () => Promise<void>;
 beforeAll(async () => {
   const folder = path.join(temporaryFolder(), 'postgres');
   let pid = 0;
-  parts = new Parts({
+  parts = new Supervisor({
     logFolder: path.join(path.dirname(folder), 'logs'),
     say: () => {},
     onChange: (running) => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   api = await startTestApi({ databaseUrl: server.url });
   crash = async () => {
     process.kill(pid, 'SIGKILL');
-    await until('the server to be gone', () => pid === 0);
+    await waitFor('the server to be gone', () => pid === 0);
     if ((await start(server.port)).port !== server.port) throw new Error('its port was taken in the meantime');
   };
 }, LIMIT_MS);
@@ -58,7 +58,7 @@ test(
     const told = await send();
     await crash();
     expect([told.status, told.error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
-    await until('the API to reach its database', async () => (await api.test.get('/wallets')).status === 200);
+    await waitFor('the API to reach its database', async () => (await api.test.get('/wallets')).status === 200);
     await api.fund(api.organisation.organisationId, source, 1_000);
     const again = await send();
     expect([again.status, again.headers.get('idempotent-replayed'), again.error]).toEqual([422, 'true', told.error]);

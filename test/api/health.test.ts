@@ -7,7 +7,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { checkFlowsCanStart } from '../../src/temporal/health.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { testStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/api/main.ts', import.meta.url));
 
@@ -56,7 +56,7 @@ async function healthOfProcess(settings: Record<string, string>): Promise<Record
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   try {
-    const answer = await until('the API to answer', () =>
+    const answer = await waitFor('the API to answer', () =>
       fetch(`http://127.0.0.1:${port}/v1/health`).then(
         async (response) => (await response.json()) as { data: Record<string, unknown> },
         () => null,
@@ -101,18 +101,18 @@ test.each([
     VALUES (${api.organisation.organisationId}, 'test', ${topic}, '{}', now() + ${dueIn}::interval, now() - ${age}::interval)`;
   try {
     // An answer that was found before the message was there may be a second old.
-    await until(`health to be ${status}`, async () => {
+    await waitFor(`health to be ${status}`, async () => {
       const health = await healthOf();
       return health.status === status && health.checks.flows === (status === 'ok' ? 'ok' : 'delayed');
     });
   } finally {
     await api.sql`DELETE FROM outbox`;
-    await until('health to be ok again', async () => (await healthOf()).status === 'ok');
+    await waitFor('health to be ok again', async () => (await healthOf()).status === 'ok');
   }
 });
 
 test('all who ask at the same time share one look, in both environments, and it is not kept for long', async () => {
-  await until('a look that is not fresh any more', async () => {
+  await waitFor('a look that is not fresh any more', async () => {
     const before = temporalAsked;
     await healthOf();
     return temporalAsked > before;
@@ -124,7 +124,7 @@ test('all who ask at the same time share one look, in both environments, and it 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(['ok']));
   // A hundred looks without it; more than one only where the answers take longer than a look is fresh.
   expect(temporalAsked - before).toBeLessThan(50);
-  await until('another look', async () => {
+  await waitFor('another look', async () => {
     await healthOf();
     return temporalAsked > before;
   });

@@ -40,9 +40,9 @@ const lasting = ({ status, text, requestId }: Answer) => [status, text.replace(r
 const isReplay = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
 /** What the keys of an API process are made with. */
-const storesOf = ({ services: { volatileSql, sql } }: TestApi) => ({ volatileSql, sql, keptDays: 7 });
+const storesOf = ({ services: { asyncCommitSql, sql } }: TestApi) => ({ asyncCommitSql, sql, keptDays: 7 });
 
-const cases = routeCases(({ money }) => money !== undefined);
+const cases = routeCases(({ idempotency }) => idempotency !== undefined);
 
 describe.each(cases)('$name', ({ name, route }) => {
   test('without a key is 400 IDEMPOTENCY_KEY_MISSING', async () => {
@@ -338,18 +338,18 @@ describe('a new key', () => {
   test('is held by one request of a process until that is answered', () => {
     const { here } = held();
     const key = randomUUID();
-    const first = here.hold(book, key, print);
-    expect(codeOf(() => here.hold(book, key, print))).toBe('IDEMPOTENCY_IN_PROGRESS');
-    expect(codeOf(() => here.hold(book, key, other))).toBe('IDEMPOTENCY_KEY_REUSED');
-    expect(codeOf(() => here.hold({ ...book, environment: 'live' }, key, print))).toBe('none');
-    here.letGo(first);
-    expect(codeOf(() => here.hold(book, key, print))).toBe('none');
+    const first = here.reserve(book, key, print);
+    expect(codeOf(() => here.reserve(book, key, print))).toBe('IDEMPOTENCY_IN_PROGRESS');
+    expect(codeOf(() => here.reserve(book, key, other))).toBe('IDEMPOTENCY_KEY_REUSED');
+    expect(codeOf(() => here.reserve({ ...book, environment: 'live' }, key, print))).toBe('none');
+    here.unreserve(first);
+    expect(codeOf(() => here.reserve(book, key, print))).toBe('none');
   });
 
   test('that two processes hold goes to the one that commits first, and the other one writes nothing', async () => {
     const { here, there } = held();
     const key = randomUUID();
-    const [first, late] = [here.hold(book, key, print), there.hold(book, key, other)];
+    const [first, late] = [here.reserve(book, key, print), there.reserve(book, key, other)];
     const event = () => ({ id: newUuid(), type: 'test.happened', resource: 'none', data: {}, createdAt: new Date() });
     const post = (claim: Claim) =>
       api.services.journal.post({ book, events: [event()], outcome: outcomeOf(claim, outcome) });
@@ -364,7 +364,7 @@ describe('a new key', () => {
 
   test('whose request is refused is kept with the refusal, and one that is let go of leaves nothing', async () => {
     const { here } = held();
-    const [refused, failed] = [here.hold(book, randomUUID(), print), here.hold(book, randomUUID(), print)];
+    const [refused, failed] = [here.reserve(book, randomUUID(), print), here.reserve(book, randomUUID(), print)];
     expect(await here.settle(refused, outcome)).toBe(true);
     await here.release(failed);
     expect(await here.claim(book, refused.key, print)).toEqual(outcome);
@@ -380,7 +380,7 @@ test('a look at a key that is taken fails nobody who claimed another key with it
         ? Promise.reject(new Error('the look failed'))
         : Reflect.apply(target as never, self, [words, ...values]),
   });
-  const keys = new IdempotencyKeys({ volatileSql: noLook, sql: books.sql, keptDays: 7 });
+  const keys = new IdempotencyKeys({ asyncCommitSql: noLook, sql: books.sql, keptDays: 7 });
   const claim = (key: string) => keys.claim(books.book, key, 'AAAA');
   const taken = claim('taken'); // the two behind it are gathered
   const [repeat, other] = await Promise.allSettled([claim('taken'), claim('other')]);

@@ -1,12 +1,12 @@
 // The database going away under the API: an answer within seconds, nothing half done, and the same request again works.
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from '@jest/globals';
-import { measuredRail } from '../../src/rail/instrumented.ts';
+import { instrumentedRail } from '../../src/rail/instrumented.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { type Answer, startTestApi, type TestApi, type TestApiOptions } from '../support/api.ts';
 import { createDatabase } from '../support/stack.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 /** What the statement that moves a transfer's money contains, and no other: its business key. */
 const MOVEMENT = '_trf/transfer';
@@ -32,7 +32,7 @@ async function open(options: TestApiOptions = {}): Promise<Outage> {
   const api = await startTestApi({ databaseUrl: database.url, databaseUrlOfApi: proxy.url, ...options });
   opened.push(async () => {
     proxy.heal();
-    await until('the API to reach its database', async () => (await api.test.get('/health')).status === 200);
+    await waitFor('the API to reach its database', async () => (await api.test.get('/health')).status === 200);
     await api.close();
     await proxy.close();
     await database.drop();
@@ -71,7 +71,7 @@ const health = (api: TestApi) => api.client(null).get('/health');
 
 /** Health with this status: on a busy machine a check may be late, and health says then what it could find out. */
 const healthThat = (api: TestApi, wanted: string): Promise<Answer> =>
-  until(`health to be ${wanted}`, async () => {
+  waitFor(`health to be ${wanted}`, async () => {
     const answer = await health(api);
     return answer.status === 200 && answer.data.status === wanted && answer;
   });
@@ -84,7 +84,7 @@ test.concurrent('health: 200 ok, with the state of each part', async () => {
     environment: 'test',
     checks: { database: 'ok', temporal: 'ok', flows: 'ok', rail: 'sandbox' },
   });
-  const live = await until('health of the live host', async () => {
+  const live = await waitFor('health of the live host', async () => {
     const answer = await api.client(null, 'live').get('/health');
     return answer.status === 200 && answer;
   });
@@ -126,7 +126,7 @@ test.concurrent.each(GONE)(
     expect([result.status, result.error]).toEqual([503, expect.objectContaining(SERVICE_UNAVAILABLE)]);
     expect(await api.balanceOf(attempt.source)).toBe(500);
     proxy.heal();
-    const again = await until('the money to move', async () => {
+    const again = await waitFor('the money to move', async () => {
       const answer = await attempt.send();
       return answer.status === 201 && answer;
     });
@@ -150,10 +150,10 @@ test.concurrent('a database that hung: and takes new connections again: the old 
   const hung = await Promise.all([post(), ...Array.from({ length: 20 }, read)]);
   expect(new Set(hung.map(({ status }) => status))).toEqual(new Set([503]));
   proxy.healForNew();
-  expect((await until('the money to move', async () => (await post()).status === 201 && post())).status).toBe(201);
+  expect((await waitFor('the money to move', async () => (await post()).status === 201 && post())).status).toBe(201);
   await expectOneTransfer(attempt);
   // On every connection of the pool: each of the old ones is given up when it has been silent for its time.
-  await until('every connection to answer', async () =>
+  await waitFor('every connection to answer', async () =>
     (await Promise.all(Array.from({ length: 40 }, read))).every(({ status }) => status === 200),
   );
 });
@@ -210,7 +210,7 @@ function hangingRails(rails: Rails): Rails {
     banks: never,
     resolveAccount: never,
   });
-  return new Rails({ test: measuredRail(hanging) });
+  return new Rails({ test: instrumentedRail(hanging) });
 }
 
 test.concurrent('a connection lost around the statement that moves the money, after the commit, before the answer: 201, and once', async () => {
@@ -245,7 +245,7 @@ test.concurrent('a connection lost around the statement that moves the money, th
   expect([answer.status, answer.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
   await expectOneTransfer(attempt);
   proxy.heal();
-  const again = await until('the outcome', async () => {
+  const again = await waitFor('the outcome', async () => {
     const replay = await attempt.send();
     return replay.status !== 503 && replay;
   });
@@ -281,7 +281,7 @@ test.concurrent('a connection lost around the statement that moves the money, th
     await holder`BEGIN`;
     await holder`SELECT FROM ledger.accounts WHERE code = ${`wallet:${attempt.source}`} FOR UPDATE`;
     const sending = attempt.send();
-    const ended = await until('the statement to wait', async () => {
+    const ended = await waitFor('the statement to wait', async () => {
       const [row] = await api.sql<{ ended: boolean }[]>`
         SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ledger.post%'`;

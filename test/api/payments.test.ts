@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { type BankRail, RailRefused, RailUnavailable } from '../../src/rail/port.ts';
+import { type BankRail, RailRefusedError, RailUnavailableError } from '../../src/rail/port.ts';
 import type { Rails } from '../../src/rail/rails.ts';
 import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
 import { added, written } from '../support/moneyRequests.ts';
@@ -207,9 +207,9 @@ describe('POST /payments, refused', () => {
 
 describe('a rail that does not open an account', () => {
   const faults: [string, () => Error, number, string][] = [
-    ['refuses', () => new RailRefused('no'), 502, 'BANK_RAIL_ERROR'],
-    ['is away', () => new RailUnavailable('away'), 502, 'BANK_RAIL_ERROR'],
-    ['does not answer', () => new RailUnavailable('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
+    ['refuses', () => new RailRefusedError('no'), 502, 'BANK_RAIL_ERROR'],
+    ['is away', () => new RailUnavailableError('away'), 502, 'BANK_RAIL_ERROR'],
+    ['does not answer', () => new RailUnavailableError('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
   ];
 
   test.each(faults)('%s: the payment is kept as failed, and its key is free', async (_how, fault, status, code) => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { payoutReserveAccount, walletAccount } from '../../src/ledger/chart.ts';
-import { RailUnavailable } from '../../src/rail/port.ts';
+import { RailUnavailableError } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { findPayoutWallets, listPayouts } from '../../src/resources/payouts/queries.ts';
 import { type Answer, type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
     rails: (rails) => {
       const sandbox = rails.of('test');
       if (sandbox === null) throw new Error('there is no sandbox bank');
-      const away = () => Promise.reject(new RailUnavailable('away', { timedOut: true }));
+      const away = () => Promise.reject(new RailUnavailableError('away', { timedOut: true }));
       return new Rails({
         test: {
           ...sandbox,

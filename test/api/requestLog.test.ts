@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newApiKey } from '../../src/api/admission/apiKeys.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { type Answer, KYC, startTestApi, type TestApi } from '../support/api.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let api: TestApi;
 let walletId: string;
@@ -24,7 +24,7 @@ afterAll(() => api.close());
 
 /** The one line about a request; it is written when the answer has gone out. */
 const lineOf = ({ requestId }: Answer): Promise<Record<string, unknown>> =>
-  until('the line of the request', () =>
+  waitFor('the line of the request', () =>
     api.logged.map((line) => JSON.parse(line)).find((line) => line.requestId === requestId && line.msg === 'request'),
   );
 

@@ -67,7 +67,7 @@ test('every route has the scope that the contract gives it, and none is missing'
 
 test('the six money POSTs, and only they, take an Idempotency-Key', () => {
   expect(
-    routeCases(({ money }) => money !== undefined)
+    routeCases(({ idempotency }) => idempotency !== undefined)
       .map(({ name }) => name)
       .toSorted(),
   ).toEqual([

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let api: TestApi;
 let clock: ReturnType<TestApi['services']['sandboxBank']['clock']>;
@@ -39,7 +39,7 @@ async function send(accountNumber: string, reference = publicId('withdrawal', ne
 }
 
 const untilTransfer = (reference: string, status: string) =>
-  until(`${reference} to be ${status}`, async () => {
+  waitFor(`${reference} to be ${status}`, async () => {
     const { data } = await api.test.get(`/simulations/bank-transfers/${reference}`);
     return data.status === status && data;
   });
@@ -147,7 +147,7 @@ describe('POST /simulations/bank-transfers/:reference/resolve', () => {
     const reference = publicId('withdrawal', newUuid());
     const { id, key } = await api.createKey(api.organisation.organisationId);
     const early = resolve(reference, 'complete', api.client(key));
-    await until('the request to be let in', async () => {
+    await waitFor('the request to be let in', async () => {
       const [counter] = await api.sql`SELECT FROM rate_counters WHERE api_key_id = ${id}`;
       return counter !== undefined;
     });

@@ -1,7 +1,7 @@
 // Wallets: contract section 4.4, and the rulings for it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
-import { RailRefused, RailUnavailable } from '../../src/rail/port.ts';
+import { RailRefusedError, RailUnavailableError } from '../../src/rail/port.ts';
 import { type Answer, type Client, KYC, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 
@@ -366,9 +366,9 @@ describe('GET /wallets/:id/deposit-account', () => {
   });
 
   test.each([
-    ['does not answer', new RailUnavailable('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
-    ['is away', new RailUnavailable('away'), 502, 'BANK_RAIL_ERROR'],
-    ['refuses', new RailRefused('no'), 502, 'BANK_RAIL_ERROR'],
+    ['does not answer', new RailUnavailableError('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
+    ['is away', new RailUnavailableError('away'), 502, 'BANK_RAIL_ERROR'],
+    ['refuses', new RailRefusedError('no'), 502, 'BANK_RAIL_ERROR'],
   ])('when the rail %s, KYC passes and the account is opened at a later read', async (_how, fault, status, code) => {
     let broken = true;
     const flaky = await startTestApi({

@@ -1,6 +1,6 @@
 // What the benchmark tells of the machine that it ran on.
 import { expect, test } from '@jest/globals';
-import { parseProcessorTime, tellStolen } from '../../bench/machine.ts';
+import { parseProcessorTime, reportStealTime } from '../../bench/machine.ts';
 
 const STAT = 'cpu  100 5 20 800 10 3 2 60 7 0\ncpu0 50 2 10 400 5 1 1 30 3 0\nintr 12345\n';
 
@@ -24,5 +24,5 @@ test.each([
   [null, { all: 1_000, stolen: 60 }, null],
   [{ all: 1_000, stolen: 60 }, null, null],
 ])('from %j to %j: %s', (before, after, told) => {
-  expect(tellStolen(before, after)).toBe(told);
+  expect(reportStealTime(before, after)).toBe(told);
 });

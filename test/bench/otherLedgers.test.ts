@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { WALLETS } from '../../bench/book.ts';
 import { runLoad } from '../../bench/load.ts';
-import { measureInTurns } from '../../bench/measure.ts';
+import { measureInterleaved } from '../../bench/measure.ts';
 import { blnkTransfer, judgeBlnk } from '../../bench/others/blnk.ts';
 import { formanceTransfer, judgeFormance } from '../../bench/others/formance.ts';
 import { FUNDS, findWrongMoney, HOT_FUNDS, type Standing, type Verdict } from '../../bench/others/otherBook.ts';
@@ -210,8 +210,8 @@ describe('series that take turns', () => {
 
   test('go on without one that may be left out', async () => {
     const lines: string[] = [];
-    const measured = await measureInTurns(
-      [steady('one'), { ...failing(), leaveOut: ({ message }) => lines.push(message) }, steady('two')],
+    const measured = await measureInterleaved(
+      [steady('one'), { ...failing(), optional: ({ message }) => lines.push(message) }, steady('two')],
       3,
       () => {},
     );
@@ -223,6 +223,6 @@ describe('series that take turns', () => {
   });
 
   test('end with any other that fails', async () => {
-    await expect(measureInTurns([steady('one'), failing()], 3, () => {})).rejects.toThrow('gone at 3');
+    await expect(measureInterleaved([steady('one'), failing()], 3, () => {})).rejects.toThrow('gone at 3');
   });
 });

@@ -148,8 +148,8 @@ test('ledger verify ends with 0 while the books are whole, and with 1 and the fi
     1,
     expect.objectContaining({
       findings: [
-        expect.objectContaining({ kind: 'BALANCE_WRONG', account: wallet, expected: '999', found: '998' }),
-        expect.objectContaining({ kind: 'BOOK_NOT_ZERO', found: '-1' }),
+        expect.objectContaining({ kind: 'BALANCE_MISMATCH', account: wallet, expected: '999', found: '998' }),
+        expect.objectContaining({ kind: 'BOOK_UNBALANCED', found: '-1' }),
       ],
     }),
   ]);

@@ -70,7 +70,7 @@ test.each([
   [['--reason', 'reconciliation_break'], BREAKS],
   [['--environment', 'live'], BREAKS],
   [['--environment', 'test', '--reason', 'reconciliation_break'], 0],
-  [['--status', 'kept'], 0],
+  [['--status', 'unclaimed'], 0],
 ])('review cases narrowed by %j are shown in full', async (words, count) => {
   const { shown, says } = await list('reviews', 'list', ...words);
   expect([shown.length, says]).toEqual([count, '']);

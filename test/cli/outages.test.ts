@@ -56,7 +56,7 @@ const WITH_TEMPORAL: string[][] = [
   ['attention', 'retry', id('withdrawal'), ...REASON],
   ['attention', 'retry', '--query', 'AmountKobo > 0', ...REASON],
   ['attention', 'resolve', id('withdrawal'), '--action', 'retry', ...REASON],
-  ['reviews', 'resolve', id('reviewCase'), '--action', 'keep', ...REASON],
+  ['reviews', 'resolve', id('reviewCase'), '--action', 'move_to_unclaimed', ...REASON],
 ];
 
 const WITH_DATABASE: string[][] = [

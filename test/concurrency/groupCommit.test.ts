@@ -1,7 +1,7 @@
 // How calls are gathered into batches, with a commit that is answered when the test says so.
 import { expect, test } from '@jest/globals';
 import { GroupCommit } from '../../src/concurrency/groupCommit.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 interface Batch {
   entries: string[];
@@ -13,7 +13,7 @@ interface Batch {
 function gathering(options: { entriesMax?: number; splitFrom?: number; weightMax?: number; heavyFrom?: number } = {}) {
   const batches: Batch[] = [];
   const group = new GroupCommit<string, string>({
-    laneOf: (entry) => entry.split(':')[0] as string,
+    partitionOf: (entry) => entry.split(':')[0] as string,
     weightOf: (entry) => Number(entry.split(':')[2] ?? 1),
     commit: (_, entries) =>
       new Promise((resolve, reject) => {
@@ -46,7 +46,7 @@ test('those who come meanwhile share the next batch, in order, and each hears of
   expect(sizes()).toEqual([1]);
   batch(0).answer();
   expect(await first).toBe('A:1');
-  await until('the second batch', () => sizes().length === 2);
+  await waitFor('the second batch', () => sizes().length === 2);
   expect(batch(1).entries).toEqual(['a:2', 'a:3']);
   batch(1).answer();
   expect(await Promise.all(others)).toEqual(['A:2', 'A:3']);
@@ -61,7 +61,7 @@ test('whoever was answered and calls again at once is in the next batch with tho
   void add('a:2');
   batch(0).answer();
   await Promise.all(again);
-  await until('the second batch', () => sizes().length === 2);
+  await waitFor('the second batch', () => sizes().length === 2);
   expect(batch(1).entries.toSorted()).toEqual(['a:2', 'a:3']);
 });
 
@@ -69,7 +69,7 @@ test('no batch is larger than entriesMax', async () => {
   const { add, batch, sizes } = gathering({ entriesMax: 3 });
   void add(...many(8));
   for (const [position, size] of [1, 3, 3, 1].entries()) {
-    await until('a batch', () => sizes().length > position);
+    await waitFor('a batch', () => sizes().length > position);
     expect(batch(position).entries).toHaveLength(size);
     batch(position).answer();
   }
@@ -80,7 +80,7 @@ test('no batch is heavier than weightMax, but for an entry that is so by itself'
   void add('a:first', 'a:1:4', 'a:2:6', 'a:3:1', 'a:4:25', 'a:5:10', 'a:6:3');
   const expected = [['a:first'], ['a:1:4', 'a:2:6'], ['a:3:1'], ['a:4:25'], ['a:5:10'], ['a:6:3']];
   for (const [position, entries] of expected.entries()) {
-    await until('a batch', () => sizes().length > position);
+    await waitFor('a batch', () => sizes().length > position);
     expect(batch(position).entries).toEqual(entries);
     batch(position).answer();
   }
@@ -96,7 +96,7 @@ test('light entries do not wait for the heavy ones of their lane, which go one b
   batch(1).answer();
   expect(await light).toBe('A:LIGHT');
   batch(0).answer();
-  await until('the next heavy one', () => sizes().length === 3);
+  await waitFor('the next heavy one', () => sizes().length === 3);
   expect(batch(2).entries).toEqual(['a:h1:9']);
   void add('a:again');
   expect(batch(3).entries).toEqual(['a:again']);
@@ -107,7 +107,7 @@ test('from splitFrom on there are two batches under way, of half of everybody ea
   void add(...many(21));
   expect(sizes()).toEqual([1, 5]); // the lone first, then half of ten as soon as there are ten
   batch(0).answer();
-  await until('the next', () => sizes().length === 3);
+  await waitFor('the next', () => sizes().length === 3);
   expect(sizes()).toEqual([1, 5, 10]);
   void add(...many(4));
   batch(1).answer();
@@ -130,7 +130,7 @@ test('a batch that fails fails its own entries only, and the lane goes on', asyn
   const [second] = add('a:2');
   batch(0).fail();
   await expect(first).rejects.toThrow('no database');
-  await until('the next batch', () => sizes().length === 2);
+  await waitFor('the next batch', () => sizes().length === 2);
   batch(1).answer();
   expect(await second).toBe('A:2');
 });

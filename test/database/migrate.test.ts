@@ -10,7 +10,7 @@ import { migrate } from '../../src/database/migrate.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { administer, createDatabase, databaseUrl, OWNER, type TestDatabase, testStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const FILES = (await readdir(new URL('../../src/database/migrations/', import.meta.url))).toSorted();
 const FUNCTIONS = (await readdir(new URL('../../src/ledger/sql/', import.meta.url))).toSorted();
@@ -111,7 +111,7 @@ describe('a later migration', () => {
     await held`BEGIN`;
     await held`SELECT FROM wallets`;
     const migrated = migrate(database.url, { folder, log: (line) => lines.push(line) });
-    await until('it to give way', () => lines.includes(`${name} waits for a table that is locked; trying again`));
+    await waitFor('it to give way', () => lines.includes(`${name} waits for a table that is locked; trying again`));
     expect(await other`SELECT FROM wallets`).toHaveLength(0); // a read does not queue behind it for longer than its limit
     await held`COMMIT`;
     held.release();
@@ -142,7 +142,7 @@ describe('a later migration', () => {
     await held`BEGIN`;
     await insert(held);
     const runs = Promise.all(Array.from({ length: 5 }, () => migrate(database.url, { folder })));
-    await until('the build to wait for who wrote before it', async () => {
+    await waitFor('the build to wait for who wrote before it', async () => {
       const waiting = `SELECT FROM pg_stat_activity WHERE query ~ '^(CREATE|DROP) INDEX CONCURRENTLY' AND wait_event_type = 'Lock'`;
       return (await owned(database.url, waiting)).length === 1;
     });

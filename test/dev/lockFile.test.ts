@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { identify, isRunning, readLock, takeTurn, tryLock } from '../../dev/lockFile.mjs';
+import { acquireLock, identify, isRunning, readLock, tryLock } from '../../dev/lockFile.mjs';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 const TURNS = new URL('../../dev/lockFile.mjs', import.meta.url).href;
@@ -75,9 +75,9 @@ test('of many processes that find a stale lock at once, one at a time gets it', 
 
 test('who waits for a turn is told whose it is, once', async () => {
   const file = path.join(temporaryFolder(), 'lock');
-  const giveBack = await takeTurn(file);
+  const giveBack = await acquireLock(file);
   const told: number[] = [];
-  const next = takeTurn(file, (holder) => told.push(holder.pid));
+  const next = acquireLock(file, (holder) => told.push(holder.pid));
   await new Promise((resolve) => setImmediate(resolve));
   expect(told).toEqual([process.pid]);
   giveBack();

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { freePort } from '../../dev/freePort.ts';
 import { choosePorts, startOnPorts, type WantedPorts } from '../../dev/ports.ts';
-import { Parts } from '../../dev/supervisor.ts';
+import { Supervisor } from '../../dev/supervisor.ts';
 import { checkTemporal, DEFAULT_NAMESPACE, startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
@@ -22,8 +22,8 @@ async function occupy(port: number): Promise<void> {
   ends.push(() => new Promise((resolve) => server.close(resolve)));
 }
 
-function openParts(): Parts {
-  const parts = new Parts({ logFolder: path.join(temporaryFolder(), 'logs'), say: () => {} });
+function openParts(): Supervisor {
+  const parts = new Supervisor({ logFolder: path.join(temporaryFolder(), 'logs'), say: () => {} });
   ends.push(() => parts.stop());
   return parts;
 }

@@ -4,13 +4,13 @@ import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import postgres from 'postgres';
 import { removePostgresFolder, startPostgres } from '../../dev/postgres.ts';
-import { Parts } from '../../dev/supervisor.ts';
+import { Supervisor } from '../../dev/supervisor.ts';
 import { databaseUrl, OWNER, testStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 const isRoot = process.getuid?.() === 0;
-const started: Parts[] = [];
+const started: Supervisor[] = [];
 
 /** Making the files takes seconds on a slow disk, so most tests share these. */
 const shared = path.join(temporaryFolder(), 'postgres');
@@ -22,7 +22,7 @@ afterEach(async () => {
 /** A server with its files in that folder. `kill` ends it as a crash would. */
 async function start(folder: string, password = 'secret') {
   let pid = 0;
-  const parts = new Parts({
+  const parts = new Supervisor({
     logFolder: path.join(path.dirname(folder), 'logs'),
     say: () => {},
     onChange: (running) => {
@@ -33,7 +33,7 @@ async function start(folder: string, password = 'secret') {
   const server = await startPostgres(parts, { folder, password, durability: 'durable' });
   const kill = async () => {
     process.kill(pid, 'SIGKILL');
-    await until('the server is gone', async () => pid === 0);
+    await waitFor('the server is gone', async () => pid === 0);
   };
   return { ...server, parts, kill };
 }

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import postgres from 'postgres';
 import { freePort } from '../../dev/freePort.ts';
 import { isRunning } from '../../dev/lockFile.mjs';
-import type { Occupant, Quickstart } from '../../dev/stateFolder.ts';
-import { until } from '../support/until.ts';
+import type { LockHolder, Quickstart } from '../../dev/stateFolder.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 // A first start makes database files and keys, on a machine that runs other tests beside this one.
@@ -57,13 +57,13 @@ async function start(): Promise<Command> {
   void command.ended.then(() => {
     ended = true;
   });
-  await until('the service is running', () => ended || command.output().includes('Manilla is running'), START_MS);
+  await waitFor('the service is running', () => ended || command.output().includes('Manilla is running'), START_MS);
   if (ended) throw new Error(`the start ended:\n${command.output()}`);
   return command;
 }
 
 const readJson = <Content>(name: string): Content => JSON.parse(readFileSync(path.join(home, name), 'utf8'));
-const runningParts = () => readJson<Occupant>('running.json').parts;
+const runningParts = () => readJson<LockHolder>('running.json').parts;
 
 async function call(method: string, route: string, body?: object) {
   const { sandboxBaseUrl, testApiKey } = readJson<Quickstart>('quickstart.json');
@@ -158,7 +158,7 @@ test('reset refuses while it runs', async () => {
 test('a part that is killed is said to be, and comes back', async () => {
   const api = runningParts().find(({ name }) => name === 'api');
   process.kill(api?.pid ?? 0, 'SIGKILL');
-  await until('the API is back', () => stack.output().includes('api is back'), START_MS);
+  await waitFor('the API is back', () => stack.output().includes('api is back'), START_MS);
   expect(stack.output()).toContain('api ended by SIGKILL; starting it again in 1 s');
   expect((await call('GET', `/wallets/${walletId}`)).statusCode).toBe(200);
 });
@@ -170,14 +170,14 @@ test('a Temporal that lives but answers nothing is said to be stuck and is start
   const order = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: first.settlementWalletId };
   const accepted = await call('POST', '/payments', order);
   expect(accepted.statusCode).toBe(201);
-  await until('Temporal is back', () => stack.output().includes('temporal is back'), START_MS);
+  await waitFor('Temporal is back', () => stack.output().includes('temporal is back'), START_MS);
   expect(stack.output()).toMatch(
     /Temporal runs but starts no flow; .* Starting Temporal again; its data and its ports stay\./,
   );
   expect(temporal()?.pid).not.toBe(stuck?.pid);
   const sql = postgres(first.databaseUrl, { max: 1 });
   try {
-    await until('the flow of the payment is started', async () => {
+    await waitFor('the flow of the payment is started', async () => {
       const waiting = await sql`SELECT FROM outbox WHERE message ->> 'id' = ${accepted.data.id}`;
       return waiting.length === 0;
     });
@@ -206,7 +206,7 @@ test('the next start has the same keys and the same data', async () => {
 test('when the start itself is killed with -9, its parts end all the same', async () => {
   const parts = runningParts();
   stack.child.kill('SIGKILL');
-  await until('the parts are gone', () => !parts.some(isRunning), START_MS);
+  await waitFor('the parts are gone', () => !parts.some(isRunning), START_MS);
   expect(parts).toHaveLength(4);
 });
 
@@ -221,9 +221,9 @@ test('a port that is taken after it was chosen is replaced by another, and it is
   const snatcher = createServer();
   try {
     // The ports of the API are chosen by then, and it is not started before the organisation is made.
-    await until('the ports to be chosen', () => racing.output().includes('Making the demo organisation'), START_MS);
+    await waitFor('the ports to be chosen', () => racing.output().includes('Making the demo organisation'), START_MS);
     await new Promise<void>((resolve) => snatcher.listen(Number(ports.SANDBOX_PORT), '127.0.0.1', resolve));
-    await until('the service is running', () => racing.output().includes('Manilla is running'), START_MS);
+    await waitFor('the service is running', () => racing.output().includes('Manilla is running'), START_MS);
     const { sandboxBaseUrl } = readJson<Quickstart>('quickstart.json');
     expect(racing.output()).toContain(`SANDBOX_PORT=${ports.SANDBOX_PORT} is taken: the sandbox API is on`);
     expect(sandboxBaseUrl).not.toContain(`:${ports.SANDBOX_PORT}/`);

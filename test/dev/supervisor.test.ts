@@ -4,14 +4,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { isRunning, type ProcessIdentity } from '../../dev/lockFile.mjs';
-import { type Part, Parts } from '../../dev/supervisor.ts';
-import { until } from '../support/until.ts';
+import { type ManagedProcess, Supervisor } from '../../dev/supervisor.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 type Running = ProcessIdentity & { name: string };
 
 interface Stage {
-  parts: Parts;
+  parts: Supervisor;
   folder: string;
   said: string[];
   gaveUp: string[];
@@ -30,7 +30,7 @@ function stage(): Stage {
   const said: string[] = [];
   const gaveUp: string[] = [];
   let running: Running[] = [];
-  const parts = new Parts({
+  const parts = new Supervisor({
     logFolder: path.join(folder, 'logs'),
     say: (line) => said.push(line),
     onChange: (now) => {
@@ -46,7 +46,7 @@ function stage(): Stage {
 }
 
 /** A part that runs the JavaScript given, and is ready when it has written `ready` into its log. */
-function part(on: Stage, name: string, script: string, more: Partial<Part> = {}): Part {
+function part(on: Stage, name: string, script: string, more: Partial<ManagedProcess> = {}): ManagedProcess {
   return {
     name,
     kind: 'application',
@@ -78,7 +78,7 @@ test('a part that was killed is said to be, and is started again', async () => {
   await on.parts.start(part(on, 'worker', STAYS));
   const first = on.pidOf('worker');
   process.kill(first, 'SIGKILL');
-  await until('the worker is back', () => on.said.includes('worker is back.'));
+  await waitFor('the worker is back', () => on.said.includes('worker is back.'));
   expect(on.said[0]).toMatch(/^worker ended by SIGKILL; starting it again in /);
   expect(on.pidOf('worker')).not.toBe(first);
   expect(on.gaveUp).toEqual([]);
@@ -96,7 +96,7 @@ test('a part that crashes five times within a minute is given up, with the end o
     }, 10)`;
   await on.parts.start(part(on, 'api', crashes));
   writeFileSync(fate, '');
-  await until('it gives up', () => on.gaveUp.length > 0);
+  await waitFor('it gives up', () => on.gaveUp.length > 0);
   expect(on.gaveUp[0]).toContain('api ended with code 9, 5 times within a minute');
   expect(on.gaveUp[0]).toContain('out of luck');
   expect(on.said.filter((line) => line.includes('starting it again'))).toHaveLength(4);
@@ -146,7 +146,7 @@ test('the log of the run before is kept beside the new one', async () => {
   const on = stage();
   await on.parts.start(part(on, 'api', `console.log("the first run"); ${STAYS}`));
   await on.parts.stop();
-  const again = new Parts({ logFolder: path.join(on.folder, 'logs'), say: () => {} });
+  const again = new Supervisor({ logFolder: path.join(on.folder, 'logs'), say: () => {} });
   await again.start(part(on, 'api', STAYS));
   await again.stop();
   expect(readFileSync(path.join(on.folder, 'logs/api.previous.log'), 'utf8')).toContain('the first run');
@@ -175,5 +175,5 @@ test('when the starting process is killed with -9, its parts end and its tempora
   const [api] = JSON.parse(line) as Running[];
   expect(api && isRunning(api)).toBe(true);
   starter.kill('SIGKILL');
-  await until('all is tidied up', () => api !== undefined && !isRunning(api) && !existsSync(scratch));
+  await waitFor('all is tidied up', () => api !== undefined && !isRunning(api) && !existsSync(scratch));
 });

@@ -7,7 +7,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { checkTemporal, DEFAULT_NAMESPACE, SEARCH_ATTRIBUTES, workerPolls } from '../../dev/temporal.ts';
 import * as used from '../../src/workflows/searchAttributes.ts';
 import { testStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 test('every search attribute that flows set is registered, with its type', () => {
   const registered: Record<string, string> = SEARCH_ATTRIBUTES;
@@ -26,7 +26,7 @@ test('a namespace without our search attributes gets them, as one of the user’
       workflowExecutionRetentionPeriod: msToTs('1 day'),
     });
     // The server takes some seconds to know a new namespace everywhere.
-    await until('the namespace is usable', () =>
+    await waitFor('the namespace is usable', () =>
       checkTemporal(address, namespace).then(
         () => true,
         () => false,

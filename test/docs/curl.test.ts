@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const run = promisify(execFile);
 
@@ -74,7 +74,7 @@ describe.each(PAGES)('docs/%s', (name) => {
 
   test.each(blocks)('$title', async ({ status, expectations, script }) => {
     const fields = expectations.filter(([left]) => !isName(left));
-    const answer = await until(`the answer ${status} with ${JSON.stringify(fields)}`, async () => {
+    const answer = await waitFor(`the answer ${status} with ${JSON.stringify(fields)}`, async () => {
       const { stdout } = await run('bash', ['-c', script.replace('curl -s', "curl -s -w '\\n%{http_code}'")], {
         env: { ...process.env, ...remembered },
       });

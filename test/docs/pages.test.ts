@@ -6,13 +6,13 @@ import { CHARGED_MOVEMENTS } from '../../src/ledger/fees.ts';
 import { EVENT_TYPES } from '../../src/resources/events.ts';
 import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
-import { actionsPage, costs } from '../../tools/actionsPage.ts';
-import { errorsPage } from '../../tools/errorsPage.ts';
+import { actionsPage, costs } from '../../tools/generateActionsDoc.ts';
+import { errorsPage } from '../../tools/generateErrorsDoc.ts';
 import { routeCases } from '../support/routes.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
-test('docs/errors.md is what tools/errorsPage.ts makes of the catalog', () => {
+test('docs/errors.md is what tools/generateErrorsDoc.ts makes of the catalog', () => {
   expect(read('docs/errors.md')).toBe(errorsPage());
 });
 
@@ -54,7 +54,7 @@ test('docs/contract.md lists every route that a key can call, in its table of sc
   expect(names.filter((path) => !table.includes(path))).toEqual([]);
 });
 
-test('docs/performance/actions.md is what tools/actionsPage.ts makes of the recorded histories', () => {
+test('docs/performance/actions.md is what tools/generateActionsDoc.ts makes of the recorded histories', () => {
   expect(read('docs/performance/actions.md')).toBe(actionsPage());
 });
 

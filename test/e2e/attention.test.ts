@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const run = promisify(execFile);
@@ -55,7 +55,7 @@ async function withdraw(behaviour = 'unavailable') {
 }
 
 const untilParked = (id: string, cause: string) =>
-  until(`${id} to be parked`, async () => {
+  waitFor(`${id} to be parked`, async () => {
     for await (const found of flows.temporal.workflow.list({
       query: `Attention = '${cause}' AND WorkflowId = '${id}'`,
     })) {
@@ -93,7 +93,7 @@ describe('a rail that stays away', () => {
         () => 'accepted',
         (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
       );
-    expect(await refused({ ...retryRequest, action: 'keep' })).toMatch(/one of retry, complete, fail/);
+    expect(await refused({ ...retryRequest, action: 'dismiss' })).toMatch(/one of retry, complete, fail/);
     expect(await refused({ ...retryRequest, reason: '' })).toMatch(/reason/);
     await setBehaviour('complete');
     await flow.signal('retry', { reason: 'all at once', operator: 'ngozi' });
@@ -168,14 +168,14 @@ describe('the command line', () => {
     await setBehaviour('complete');
     expect(await cli('retry', ...byWallet, '--reason', 'the bank is back')).toEqual([{ id }]);
     await flows.untilStatus(path, 'completed');
-    await until('the list to be empty', async () => ((await cli('list', ...byWallet)) as unknown[]).length === 0);
+    await waitFor('the list to be empty', async () => ((await cli('list', ...byWallet)) as unknown[]).length === 0);
   });
 
   test.concurrent('resolves one, and tells a refusal in one line', async () => {
     const { id, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const resolution = ['resolve', id, '--reason', 'confirmed by letter'];
-    await expect(cli(...resolution, '--action', 'keep', '--operator', 'ngozi')).rejects.toThrow(
+    await expect(cli(...resolution, '--action', 'dismiss', '--operator', 'ngozi')).rejects.toThrow(
       /retry, complete, fail/,
     );
     expect(await cli(...resolution, '--action', 'fail', '--operator', 'ngozi')).toMatchObject({ outcome: 'proposed' });
@@ -186,13 +186,13 @@ describe('the command line', () => {
 
 test.concurrent('a flow that is not parked says so when it is asked to be resolved', async () => {
   const { id, flow } = await withdraw('hold');
-  await until('the flow to be there', () => flow.describe().catch(() => null));
+  await waitFor('the flow to be there', () => flow.describe().catch(() => null));
   const refusal = await flow.executeUpdate('resolve', { args: [retryRequest] }).then(
     () => 'accepted',
     (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
   );
   expect(refusal).toMatch(/not parked/);
-  await until('the bank to have it', async () => {
+  await waitFor('the bank to have it', async () => {
     const { status } = await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
     return status === 200;
   });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
 
@@ -19,7 +19,7 @@ const PAYABLE = BASE + 1_000;
 
 /** The list once it has so many credits, none of which is still being confirmed. */
 const untilPlaced = (path: string, count: number): Promise<Resource[]> =>
-  until(`${count} credits at ${path}`, async () => {
+  waitFor(`${count} credits at ${path}`, async () => {
     const { items } = await flows.test.get(path);
     return items.length === count && items.every(({ status }) => status !== 'received') && items;
   });
@@ -106,10 +106,10 @@ test.concurrent('a case that was decided says where the credit went', async () =
   expect(waiting).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'wallet_frozen' });
   await setStatus(walletId, 'active');
   const decision = { action: 'credit', reason: 'the freeze is over', operator: 'ngozi' };
-  await until('the case to be decided', () =>
+  await waitFor('the case to be decided', () =>
     flows.temporal.workflow
       .getHandle(reviewCaseId)
-      .executeUpdate('decide', { args: [decision] })
+      .executeUpdate('resolveCase', { args: [decision] })
       .then(
         () => true,
         () => false,

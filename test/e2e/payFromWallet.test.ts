@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
 
@@ -25,7 +25,7 @@ test('paying ends the flow at once, without an activity', async () => {
   const [payer, target] = [await flows.createWallet(flows.test, { balance: 400 }), await flows.createWallet()];
   const paymentId = await bill(target);
   const flow = flows.temporal.workflow.getHandle(paymentId);
-  await until('the flow to wait', () => flow.describe().catch(() => null));
+  await waitFor('the flow to wait', () => flow.describe().catch(() => null));
   expect((await pay(payer, paymentId)).status).toBe(200);
   expect(await flow.result()).toEqual({ status: 'settled' });
   const { events } = await flow.fetchHistory();
@@ -40,7 +40,7 @@ test('a payment that was paid while no worker ran ends as soon as one runs', asy
   expect((await pay(payer, paymentId)).status).toBe(200);
   await flows.startWorkerAgain();
   const flow = flows.temporal.workflow.getHandle(paymentId);
-  await until('the flow to start', () => flow.describe().catch(() => null));
+  await waitFor('the flow to start', () => flow.describe().catch(() => null));
   expect(await flow.result()).toEqual({ status: 'settled' });
 });
 

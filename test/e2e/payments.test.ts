@@ -14,7 +14,7 @@ import { findPayment } from '../../src/resources/payments/queries.ts';
 import type { PaymentActivities } from '../../src/workflows/payment/messages.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
 let walletId: string;
@@ -41,7 +41,7 @@ const pay = (payment: PaymentResource, amount: number, more: object = {}) =>
 
 /** The status of an inbound credit once it is in the books. */
 const untilPlaced = (sessionId: string): Promise<string> =>
-  until(`the credit ${sessionId} to be placed`, async () => {
+  waitFor(`the credit ${sessionId} to be placed`, async () => {
     const [row] = await flows.sql<
       { status: string }[]
     >`SELECT status FROM inbound_credits WHERE session_id = ${sessionId}`;
@@ -109,14 +109,14 @@ describe('a payment by bank transfer', () => {
     const wallet = await flows.createWallet();
     const payment = await flows.createPayment(wallet, 200_000);
     await pay(payment, 50_000);
-    await until(
+    await waitFor(
       'the first part',
       async () => (await flows.test.get(`/payments/${payment.id}`)).data.amountReceived === 50_000,
     );
     expect((await flows.test.get(`/wallets/${wallet}/balance`)).data.balance).toBe(0);
     expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(50_000);
     await pay(payment, 52_000);
-    await until(
+    await waitFor(
       'the second part',
       async () => (await flows.test.get(`/payments/${payment.id}`)).data.amountReceived === 102_000,
     );
@@ -139,7 +139,7 @@ describe('a payment by bank transfer', () => {
     const payment = await flows.createPayment(walletId, 100_000);
     await Promise.all(Array.from({ length: 5 }, () => pay(payment, 101_000, { sessionId: 'repeated-session' })));
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    await until('all callbacks to be answered', async () => {
+    await waitFor('all callbacks to be answered', async () => {
       const [row] = await flows.sql`SELECT count(*)::int AS waiting FROM sandbox_bank.callbacks`;
       return row?.waiting === 0;
     });
@@ -261,7 +261,7 @@ describe('a payment by bank transfer', () => {
     await pay(payment, payment.payableAmount, { sessionId: 'overtaken' });
     const clock = flows.services.sandboxBank.clock();
     clock.start();
-    const credit = await until('the credit to be told', async () => {
+    const credit = await waitFor('the credit to be told', async () => {
       const [row] = await flows.sql<{ id: Uuid }[]>`SELECT id FROM inbound_credits WHERE session_id = 'overtaken'`;
       return row;
     });
@@ -343,7 +343,7 @@ test('payment.settled reaches the integrator, signed, and the signature is good'
   const endpoint = await flows.test.post('/webhook-endpoints', { url: receiver.url });
   const payment = await flows.createPayment(walletId, 100_000);
   await pay(payment, payment.payableAmount);
-  const delivery = await until('the webhook', () =>
+  const delivery = await waitFor('the webhook', () =>
     receiver.deliveries.find(({ body }) => body.includes(payment.id) && body.includes('"settled"')),
   );
   const event = new Webhook(String(endpoint.data.secret)).verify(delivery.body, delivery.headers) as { type: string };

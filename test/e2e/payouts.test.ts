@@ -7,7 +7,7 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
 
@@ -48,7 +48,7 @@ const items = (payout: Resource) => payout.items as (Resource & { failureReason:
 const itemOf = async (path: string, place: number) => items((await flows.test.get(path)).data)[place];
 
 const untilItem = (path: string, place: number, status: string) =>
-  until(`item ${place} of ${path} to be ${status}`, async () => (await itemOf(path, place))?.status === status);
+  waitFor(`item ${place} of ${path} to be ${status}`, async () => (await itemOf(path, place))?.status === status);
 
 const bankEnds = (itemId: string, outcome: string) =>
   flows.test.post(`/simulations/bank-transfers/${itemId}/resolve`, { outcome });
@@ -68,7 +68,7 @@ describe('ends', () => {
     const done = await flows.untilStatus(path, 'completed');
     expect(done).toMatchObject({ successCount: 2, failureCount: 0, totalAmount: 2 * AMOUNT, totalFee: 2 * FEE });
     expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS - 2 * COST);
-    await until('the money to arrive', async () => (await flows.balanceOf(destination)) === AMOUNT);
+    await waitFor('the money to arrive', async () => (await flows.balanceOf(destination)) === AMOUNT);
     expect(await eventTypes(destination)).toEqual(['wallet.credited']);
     expect(await eventTypes(payout.id)).toEqual(['payout.completed']);
     expect(await timesPaid(itemIds)).toEqual([1, 1]);
@@ -129,7 +129,7 @@ test.concurrent('counts move as items end, and an item that the bank holds keeps
   await Promise.all([untilItem(path, 0, 'completed'), untilItem(path, 1, 'processing'), untilItem(path, 2, 'failed')]);
   expect((await flows.test.get(path)).data).toMatchObject({ status: 'processing', successCount: 1, failureCount: 1 });
   const held = itemIds[1] ?? '';
-  await until('the bank to have it', async () => (await bankEnds(held, 'complete')).status === 200);
+  await waitFor('the bank to have it', async () => (await bankEnds(held, 'complete')).status === 200);
   expect(await flows.untilStatus(path, 'partially_completed')).toMatchObject({ successCount: 2, failureCount: 1 });
 });
 
@@ -154,7 +154,7 @@ test('a destination that was frozen meanwhile: the item is paid, and what arrive
     UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${walletAccount(requireUuid('wallet', destination))}`;
   await flows.startWorkerAgain();
   await flows.untilStatus(path, 'completed');
-  await until('the review case', async () =>
+  await waitFor('the review case', async () =>
     (await flows.reviewCases()).some(({ reason, amount }) => reason === 'wallet_frozen' && amount === AMOUNT),
   );
   expect(await flows.balanceOf(destination)).toBe(0);

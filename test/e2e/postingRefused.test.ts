@@ -9,7 +9,7 @@ import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
 
@@ -55,7 +55,7 @@ const credit = async ({ test: client }: TestOrganisation, accountNumber: string,
 
 /** The details of a flow that is parked because of a refused posting. */
 const untilParked = (id: string): Promise<string> =>
-  until(`${id} to be parked`, async () => {
+  waitFor(`${id} to be parked`, async () => {
     const flow = flows.temporal.workflow.getHandle(id);
     const described = await flow.describe().catch(() => null); // not started yet
     if (described?.typedSearchAttributes.get(ATTENTION) !== 'posting_refused') return undefined;
@@ -95,7 +95,7 @@ const CASES: Case[] = [
       const hold = { accountNumber: '9999999003', bankCode: '058' };
       const { id } = await accepted(organisation, `/wallets/${wallet}/withdraw`, { amount: 100_000, ...hold });
       await freeze();
-      await until('the bank to have it', async () => {
+      await waitFor('the bank to have it', async () => {
         const path = `/simulations/bank-transfers/${id}/resolve`;
         return (await organisation.test.post(path, { outcome: 'complete' })).status === 200;
       });
@@ -117,7 +117,7 @@ const CASES: Case[] = [
       const body = { destination: 'bank', bankAccount: { accountNumber: '9999999003', bankCode: '058' } };
       const { id } = await accepted(organisation, `/payments/${payment.id}/refund`, body);
       await freeze();
-      await until('the bank to have it', async () => {
+      await waitFor('the bank to have it', async () => {
         const path = `/simulations/bank-transfers/${id}/resolve`;
         return (await organisation.test.post(path, { outcome: 'reject' })).status === 200;
       });
@@ -164,7 +164,7 @@ describe('a posting that is refused', () => {
     expect(await postedAbout(id)).toEqual([]);
     await setStatus(frozen, 'active');
     await retry(id);
-    await until(`${path} to be ${ends}`, async () => (await organisation.test.get(path)).data.status === ends);
+    await waitFor(`${path} to be ${ends}`, async () => (await organisation.test.get(path)).data.status === ends);
     expect(await postedAbout(id)).toEqual([posts]);
     const acts = await flows.sql`SELECT operator, action FROM audit_log WHERE subject = ${id}`;
     expect([...acts]).toEqual([{ operator: 'ngozi', action: 'resolve:retry' }]);
@@ -174,7 +174,7 @@ describe('a posting that is refused', () => {
     const { organisation, setStatus } = await newBook();
     await setStatus('suspense:unmatched', 'frozen');
     await credit(organisation, '1234567890', 5_000);
-    const id = await until('the credit to be taken in', async () => {
+    const id = await waitFor('the credit to be taken in', async () => {
       const [row] = await flows.sql<{ id: string }[]>`
         SELECT id FROM inbound_credits WHERE organisation_id = ${organisation.organisationId}`;
       return row && publicId('inboundCredit', row.id);
@@ -190,20 +190,20 @@ describe('a posting that is refused', () => {
     const sender = { senderAccountNumber: '9999999003', senderBankCode: '058' };
     const money = { accountNumber: '1234567890', amount: 5_000, ...sender };
     await organisation.test.post('/simulations/inbound-credits', money);
-    const id = await until('a review case', async () => {
+    const id = await waitFor('a review case', async () => {
       const [row] = await flows.sql<{ id: string }[]>`
         SELECT id FROM review_cases WHERE organisation_id = ${organisation.organisationId}`;
       return row && publicId('reviewCase', row.id);
     });
     const flow = flows.temporal.workflow.getHandle(id);
-    await until('the case to be open', async () => {
+    await waitFor('the case to be open', async () => {
       const described = await flow.describe().catch(() => null);
       return described?.typedSearchAttributes.get(ATTENTION) === 'review';
     });
     const decision = { action: 'send_back', reason: 'sent by mistake', operator: 'ada' };
     expect(await flow.executeUpdate('decide', { args: [decision] })).toMatchObject({ outcome: 'done' });
     await setStatus('in_transit:returns', 'frozen');
-    await until('the bank to have it', async () => {
+    await waitFor('the bank to have it', async () => {
       const { items } = {
         items: await flows.sql<{ reference: string }[]>`
         SELECT reference FROM sandbox_bank.transfers WHERE organisation_id = ${organisation.organisationId}`,
@@ -225,7 +225,7 @@ test('a transaction whose row does not know of it parks the flow instead of bein
   const wallet = await flows.createWallet(organisation.test, { balance: 103_000 });
   const order = { amount: 100_000, ...REJECTS };
   const { id } = await accepted(organisation, `/wallets/${wallet}/withdraw`, order);
-  await until(
+  await waitFor(
     'it to have failed',
     async () => (await organisation.test.get(`/withdrawals/${id}`)).data.status === 'failed',
   );
@@ -262,5 +262,5 @@ test('the sweeper leaves a parked payment alone: it is not told again and again 
   expect(missing).not.toContain(id);
   await setStatus('income:fees', 'active');
   await retry(id);
-  await until('it to be settled', async () => (await organisation.test.get(path)).data.status === 'settled');
+  await waitFor('it to be settled', async () => (await organisation.test.get(path)).data.status === 'settled');
 });

@@ -10,7 +10,7 @@ import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const run = promisify(execFile);
@@ -66,7 +66,7 @@ async function withdraw(accountNumber: string): Promise<Resource & { walletId: s
 
 /** What the flow says of itself once it shows this cause. */
 const untilShown = (id: string, cause: string): Promise<string> =>
-  until(`${id} to show ${cause}`, async () => {
+  waitFor(`${id} to show ${cause}`, async () => {
     const flow = flows.temporal.workflow.getHandle(id);
     const described = await flow.describe().catch(() => null); // not started yet
     if (described?.typedSearchAttributes.get(ATTENTION) !== cause) return undefined;
@@ -83,7 +83,7 @@ async function sendsOf(...references: string[]): Promise<number> {
 
 /** The attempt that a flow's step is at: it has been repeated so often, for so long. */
 const untilRepeated = (id: string, attempt: number) =>
-  until(`the step of ${id} to be repeated`, async () => {
+  waitFor(`the step of ${id} to be repeated`, async () => {
     const { raw } = await flows.temporal.workflow.getHandle(id).describe();
     return raw.pendingActivities?.some((one) => (one.attempt ?? 0) >= attempt);
   });
@@ -130,7 +130,7 @@ describe('while the rail is paused', () => {
     await flows.untilStatus(`/refunds/${refund.id}`, 'completed');
     await flows.untilStatus(`/payouts/${payout.id}`, 'completed');
     expect(await sendsOf(...references)).toBe(references.length);
-    await until('nothing to be shown any more', async () => {
+    await waitFor('nothing to be shown any more', async () => {
       const flow = await flows.temporal.workflow.getHandle(withdrawal.id).describe();
       return flow.typedSearchAttributes.get(ATTENTION) === undefined;
     });
@@ -148,7 +148,7 @@ describe('while the rail is paused', () => {
   test('money in review that is sent back is accepted and waits; then it goes, once', async () => {
     await flows.credit('1234567890', 5_000, { senderAccountNumber: TAKES, senderBankCode: '058' });
     const untilCase = (is: (one: { reason: string; status: string }) => boolean) =>
-      until('the review case', async () => (await flows.reviewCases()).some(is));
+      waitFor('the review case', async () => (await flows.reviewCases()).some(is));
     await untilCase(({ reason }) => reason === 'unknown_account');
     const listed = (await cli('reviews', 'list')) as { id: string; reason: string }[];
     const id = listed.find(({ reason }) => reason === 'unknown_account')?.id ?? '';
@@ -174,7 +174,7 @@ describe('while the rail is paused', () => {
   test('the bank is still asked: a transfer that it had before the pause ends', async () => {
     const accountNumber = '9999999003'; // holds what it gets
     const { id } = await withdraw(accountNumber);
-    await until('the bank to have it', async () => (await sendsOf(id)) > 0);
+    await waitFor('the bank to have it', async () => (await sendsOf(id)) > 0);
     await pause();
     await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
     await flows.untilStatus(`/withdrawals/${id}`, 'completed');
@@ -198,7 +198,7 @@ test('a flow that parked before the pause is freed by a batch retry after it', a
   await pause();
   await flows.test.call('PUT', `/simulations/bank-accounts/${UNAVAILABLE}`, { body: { behaviour: 'complete' } });
   const retry = ['attention', 'retry', '--query', "Attention = 'rail_unreachable'", '--reason', 'the bank is back'];
-  await until('the parked flow to be found', async () => JSON.stringify(await cli(...retry)).includes(id));
+  await waitFor('the parked flow to be found', async () => JSON.stringify(await cli(...retry)).includes(id));
   await untilShown(id, 'rail_paused');
   await resume();
   await flows.untilStatus(`/withdrawals/${id}`, 'completed');

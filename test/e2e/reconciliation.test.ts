@@ -8,20 +8,20 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { openTheatre, type Stage } from '../support/stage.ts';
-import { STORY_SETTINGS } from '../support/stories.ts';
-import { until } from '../support/until.ts';
+import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
+import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const run = promisify(execFile);
 const HOUR_MS = 3_600_000;
 
 let flows: TestFlows;
-let stage: Stage;
+let stage: ScenarioContext;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: STORY_SETTINGS });
-  stage = await (await openTheatre(flows))();
+  flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
+  stage = await (await openScenarios(flows))();
 });
 
 afterAll(async () => {
@@ -68,7 +68,7 @@ const detailsOf = async (id: string): Promise<string> =>
 
 const decideOn = async (id: string, decision: object): Promise<string> =>
   await flowOf(id)
-    .executeUpdate<{ outcome: string; message: string }, [object]>('decide', {
+    .executeUpdate<{ outcome: string; message: string }, [object]>('resolveCase', {
       args: [{ operator: 'ngozi', reason: 'the bank answered', ...decision }],
     })
     .then(
@@ -139,13 +139,13 @@ test('whole stories agree line by line; every seeded break is told; no money mov
 test('each break has one review case, however many runs find it, also at the same time', async () => {
   const cases = await casesOfBreaks();
   expect(cases.map(({ kind, status }) => `${kind} ${status}`)).toEqual(
-    ['amount', 'duplicate', 'extra', 'missing', 'status'].map((kind) => `${kind} open`),
+    ['amount', 'duplicate', 'unmatched_statement', 'unmatched_ledger', 'status'].map((kind) => `${kind} open`),
   );
-  expect(cases.find(({ kind }) => kind === 'extra')?.amount).toBe(5_000);
+  expect(cases.find(({ kind }) => kind === 'unmatched_statement')?.amount).toBe(5_000);
   const results = await Promise.all([reconcile(), reconcile(), reconcile()]);
   expect(results).toEqual(results.map(() => expect.objectContaining({ breaks: 5, opened: 0 })));
   expect(await casesOfBreaks()).toEqual(cases);
-  await until('each to be found by Attention', async () => {
+  await waitFor('each to be found by Attention', async () => {
     const organisation = publicId('organisation', stage.organisationId);
     const query = `Attention = 'reconciliation_break' AND WorkflowType = 'reviewCase' AND OrganisationId = '${organisation}'`;
     return (await flows.temporal.workflow.count(query)).count === cases.length;
@@ -165,22 +165,22 @@ test('two runs that find a new break at the same time open one case', async () =
 test('a break holds no money: it cannot be credited, sent back or kept, by nobody and by no code', async () => {
   const { id, uuid } = await caseOf('status');
   const before = await postings();
-  for (const action of ['credit', 'send_back', 'keep']) {
+  for (const action of ['credit', 'return_to_sender', 'move_to_unclaimed']) {
     expect(await decideOn(id, { action, evidence: 'ticket 7' })).toMatch(/must be settled.*holds no money/);
-    const status = { credit: 'credited', send_back: 'sending', keep: 'kept' }[action] ?? '';
+    const status = { credit: 'credited', return_to_sender: 'returning', keep: 'unclaimed' }[action] ?? '';
     await expect(
       flows.sql`UPDATE review_cases SET status = ${status}, version = version + 1 WHERE id = ${uuid}`,
-    ).rejects.toMatchObject({ constraint_name: 'break_holds_no_money' });
+    ).rejects.toMatchObject({ constraint_name: 'review_case_money' });
   }
   await expect(
     flows.sql`UPDATE review_cases SET account_code = 'suspense:unmatched' WHERE id = ${uuid}`,
-  ).rejects.toMatchObject({ constraint_name: 'break_holds_no_money' });
+  ).rejects.toMatchObject({ constraint_name: 'review_case_money' });
   expect(await postings()).toEqual(before);
   expect((await caseOf('status')).status).toBe('open');
 });
 
 test('a break that is gone is said to be, and its case waits for a person all the same', async () => {
-  const { id } = await caseOf('extra');
+  const { id } = await caseOf('unmatched_statement');
   expect(await detailsOf(id)).toMatch(/the rail’s statement says \| 5000 kobo/);
   expect(await detailsOf(id)).toMatch(/seen \| by the last run/);
   // The bank takes the line off its statement, and later puts it on again.
@@ -189,26 +189,26 @@ test('a break that is gone is said to be, and its case waits for a person all th
     WHERE reference = ${from}`;
   await rename('nobodys_reference', 'off');
   expect(await reconcile()).toMatchObject({ breaks: 4 });
-  await until('the case to say so', async () => /no longer, since the run of/.test(await detailsOf(id)));
-  expect((await caseOf('extra')).status).toBe('open');
+  await waitFor('the case to say so', async () => /no longer, since the run of/.test(await detailsOf(id)));
+  expect((await caseOf('unmatched_statement')).status).toBe('open');
 
   await rename('off', 'nobodys_reference');
   expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
-  await until('the case to say that it is back', async () => /seen \| by the last run/.test(await detailsOf(id)));
+  await waitFor('the case to say that it is back', async () => /seen \| by the last run/.test(await detailsOf(id)));
 });
 
 test('a person settles it with evidence: nothing is posted, it is audited, and no later run opens it again', async () => {
   const { id } = await caseOf('duplicate');
   const [before, eventsBefore] = [await postings(), await eventCount()];
-  expect(await decideOn(id, { action: 'settled' })).toMatch(/evidence must say/);
-  expect(await decideOn(id, { action: 'settled', evidence: 'ticket 7' })).toBe('done: The case is settled.');
-  expect(await flowOf(id).result()).toEqual({ status: 'settled' });
+  expect(await decideOn(id, { action: 'close' })).toMatch(/evidence must say/);
+  expect(await decideOn(id, { action: 'close', evidence: 'ticket 7' })).toBe('done: The case is closed.');
+  expect(await flowOf(id).result()).toEqual({ status: 'closed' });
   expect([await postings(), await eventCount()]).toEqual([before, eventsBefore]);
   expect([
     ...(await flows.sql`SELECT operator, action, reason FROM audit_log WHERE subject = ${id} ORDER BY id`),
   ]).toEqual([{ operator: 'ngozi', action: 'review:settled', reason: 'the bank answered (ticket 7)' }]);
   expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 }); // the report goes on telling what is there
-  expect((await caseOf('duplicate')).status).toBe('settled');
+  expect((await caseOf('duplicate')).status).toBe('closed');
 });
 
 test('is run and read from the command line, and found by Attention when there are breaks', async () => {
@@ -225,18 +225,25 @@ test('is run and read from the command line, and found by Attention when there a
   const reports = JSON.parse((await cli('show', '--json')).stdout) as { breakCount: number; rail: string }[];
   expect(reports[0]).toMatchObject({ rail: 'sandbox', breakCount: 5 });
   expect((await cli('show')).stdout).toContain('nobodys_reference');
-  const { id } = await caseOf('extra');
+  const { id } = await caseOf('unmatched_statement');
   const organisation = ['--organisation', publicId('organisation', stage.organisationId)];
   expect(await reviews('show', id, ...organisation)).toMatchObject({
     flow: 'reviewCase',
     attention: 'reconciliation_break',
     amount: 5_000,
     account: null,
-    break: { kind: 'extra', line: 'sent', reference: 'nobodys_reference', ours: null, theirs: 5_000, goneAt: null },
+    break: {
+      kind: 'unmatched_statement',
+      line: 'sent',
+      reference: 'nobodys_reference',
+      ledgerAmount: null,
+      statementAmount: 5_000,
+      clearedAt: null,
+    },
   });
   const why = ['--reason', 'the bank booked it back', '--evidence', 'ticket 8'];
-  expect(await reviews('resolve', id, '--action', 'settled', ...why)).toMatchObject({ status: 'settled' });
-  await until('the run to be found', async () => {
+  expect(await reviews('resolve', id, '--action', 'close', ...why)).toMatchObject({ status: 'closed' });
+  await waitFor('the run to be found', async () => {
     const { count } = await flows.temporal.workflow.count(`Attention = 'reconciliation_breaks'`);
     return count > 0;
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
 
@@ -125,7 +125,10 @@ async function paidBy(senders: [accountNumber: string | null, amount: number, ba
       senderBankCode,
     });
     received += amount;
-    await until('the credit to be counted', async () => (await flows.test.get(path)).data.amountReceived === received);
+    await waitFor(
+      'the credit to be counted',
+      async () => (await flows.test.get(path)).data.amountReceived === received,
+    );
   }
   await flows.untilStatus(path, 'settled');
   return { walletId, path, paymentId: payment.id };
@@ -251,7 +254,7 @@ describe('is refused', () => {
       new Set(['422 REFUND_AMOUNT_EXCEEDED']),
     );
     expect(refused[0]?.error.details).toMatchObject({ refundableAmount: 20_000, attemptedAmount: 45_000 });
-    await until('the refunds to be completed', async () => {
+    await waitFor('the refunds to be completed', async () => {
       const { items } = await flows.test.get(`${path}/refunds`);
       return items.length === 4 && items.every(({ status }) => status === 'completed');
     });

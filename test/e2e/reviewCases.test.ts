@@ -9,7 +9,7 @@ import { publicId, requireUuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const run = promisify(execFile);
@@ -42,12 +42,12 @@ async function openCase(senderAccountNumber = '0123456789'): Promise<string> {
 
 /** The public id of the case that a credit opened, once its flow waits. */
 async function untilCaseOf(sessionId: string): Promise<string> {
-  const id = await until('the case', async () => {
+  const id = await waitFor('the case', async () => {
     const [row] = await flows.sql<{ id: string }[]>`
       SELECT r.id FROM review_cases r JOIN inbound_credits c ON c.id = r.inbound_credit_id WHERE c.session_id = ${sessionId}`;
     return row !== undefined && publicId('reviewCase', row.id);
   });
-  await until('its flow', () =>
+  await waitFor('its flow', () =>
     flows.temporal.workflow
       .getHandle(id)
       .describe()
@@ -59,20 +59,20 @@ async function untilCaseOf(sessionId: string): Promise<string> {
 const decide = (id: string, decision: object) =>
   flows.temporal.workflow
     .getHandle(id)
-    .executeUpdate<{ outcome: string; message: string; status: string }, [object]>('decide', {
+    .executeUpdate<{ outcome: string; message: string; status: string }, [object]>('resolveCase', {
       args: [{ reason: 'the customer called', operator: 'ngozi', ...decision }],
     });
 
 /** Decides as soon as the flow takes decisions again. */
 const decideWhenOpen = (id: string, decision: object) =>
-  until('the flow to take a decision', async () => {
+  waitFor('the flow to take a decision', async () => {
     const answer = await decide(id, decision).catch(() => null);
     return answer !== null && answer.outcome === 'done' && answer;
   });
 
 /** It was opened so many times. */
 const untilOpenAgain = (id: string, times: number) =>
-  until('the case to be open again', async () => {
+  waitFor('the case to be open again', async () => {
     const opened = (await statusOf(id)).filter(([, status]) => status === 'open').length === times;
     return opened && (await detailsOf(id)).includes('Send the update');
   });
@@ -129,7 +129,7 @@ const audited = async (id: string) => [
 const statusOf = async (id: string) => (await flows.eventsOf(id)).map(({ type, data }) => [type, data.status]);
 
 const untilCase = (id: string, status: string) =>
-  until(`${id} to be ${status}`, async () => (await statusOf(id)).at(-1)?.[1] === status);
+  waitFor(`${id} to be ${status}`, async () => (await statusOf(id)).at(-1)?.[1] === status);
 
 describe('an operator', () => {
   test('credits the money to a wallet', async () => {
@@ -152,11 +152,11 @@ describe('an operator', () => {
     const { data } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
     await flows.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${walletId}`}`;
     await flows.credit(String(data.accountNumber), AMOUNT, { sessionId: 'for-frozen' });
-    const id = await until('the case', async () => {
+    const id = await waitFor('the case', async () => {
       const [row] = await flows.sql<{ id: string }[]>`SELECT id FROM review_cases WHERE reason = 'wallet_frozen'`;
       return row !== undefined && publicId('reviewCase', row.id);
     });
-    await until('its flow', () =>
+    await waitFor('its flow', () =>
       flows.temporal.workflow
         .getHandle(id)
         .describe()
@@ -175,7 +175,7 @@ describe('an operator', () => {
     const walletId = await flows.createWallet();
     const payment = await flows.createPayment(walletId, AMOUNT);
     await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
-    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    await flows.untilStatus(`/payments/${payment.id}`, 'closed');
     await flows.credit(payment.virtualAccount.accountNumber, AMOUNT, { sessionId: 'after-settlement' });
     const id = await untilCaseOf('after-settlement');
     expect((await flows.eventsOf(id)).at(-1)?.data).toMatchObject({ paymentId: payment.id, walletId });
@@ -186,30 +186,30 @@ describe('an operator', () => {
   test('keeps it as unclaimed money', async () => {
     const id = await openCase();
     const before = await flows.accountBalance('unclaimed:credits');
-    expect(await decide(id, { action: 'keep' })).toMatchObject({ status: 'kept' });
+    expect(await decide(id, { action: 'move_to_unclaimed' })).toMatchObject({ status: 'unclaimed' });
     expect((await flows.accountBalance('unclaimed:credits')) - before).toBe(AMOUNT);
   });
 
   test('sends it back to the account that it came from', async () => {
     const id = await openCase('0123456781');
-    expect(await decide(id, { action: 'send_back' })).toMatchObject({ status: 'sending' });
-    await untilCase(id, 'sent_back');
+    expect(await decide(id, { action: 'return_to_sender' })).toMatchObject({ status: 'returning' });
+    await untilCase(id, 'returned_to_sender');
     const transfers =
       await flows.sql`SELECT account_number, amount FROM sandbox_bank.transfers WHERE reference = ${id}`;
     expect([...transfers]).toEqual([{ accountNumber: '0123456781', amount: AMOUNT }]);
-    expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'sent_back' });
+    expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'returned_to_sender' });
   });
 
   test('decides anew when the bank does not take it back', async () => {
     const id = await openCase('9999999001');
-    await decide(id, { action: 'send_back' });
-    await until(
+    await decide(id, { action: 'return_to_sender' });
+    await waitFor(
       'the case to be open again',
       async () => (await statusOf(id)).filter(([, status]) => status === 'open').length === 2,
     );
-    await until(
+    await waitFor(
       'the flow to take a decision',
-      async () => (await decide(id, { action: 'keep' }).catch(() => null))?.status === 'kept',
+      async () => (await decide(id, { action: 'move_to_unclaimed' }).catch(() => null))?.status === 'unclaimed',
     );
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
@@ -218,7 +218,7 @@ describe('an operator', () => {
     const account = '0123456783';
     const id = await openCase(account);
     await answers(account, 'reject');
-    await decide(id, { action: 'send_back' });
+    await decide(id, { action: 'return_to_sender' });
     await untilOpenAgain(id, 2);
     expect(await detailsOf(id)).toContain(`Attempt 1 to send it back (reference ${id}) failed: the bank refused it`);
     expect(await cli('show', id)).toMatchObject({
@@ -229,13 +229,13 @@ describe('an operator', () => {
       failureReason: 'The receiving bank rejected the transfer',
     });
     await answers(account, 'complete');
-    await decideWhenOpen(id, { action: 'send_back' });
-    await untilCase(id, 'sent_back');
+    await decideWhenOpen(id, { action: 'return_to_sender' });
+    await untilCase(id, 'returned_to_sender');
     expect(await bankHas(id)).toEqual([
       { reference: id, status: 'failed', paid: 0 },
       { reference: `${id}_2`, status: 'completed', paid: 1 },
     ]);
-    expect(await rowOf(id)).toEqual({ status: 'sent_back', attempts: 2, failure: null, failureReason: null });
+    expect(await rowOf(id)).toEqual({ status: 'returned_to_sender', attempts: 2, failure: null, failureReason: null });
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
@@ -243,12 +243,12 @@ describe('an operator', () => {
     const account = '0123456784';
     const id = await openCase(account);
     await answers(account, 'timeout_lost');
-    await decide(id, { action: 'send_back' });
+    await decide(id, { action: 'return_to_sender' });
     await untilOpenAgain(id, 2);
     expect(await rowOf(id)).toMatchObject({ attempts: 1, failure: 'never_received' });
     await answers(account, 'complete');
-    await decideWhenOpen(id, { action: 'send_back' });
-    await untilCase(id, 'sent_back');
+    await decideWhenOpen(id, { action: 'return_to_sender' });
+    await untilCase(id, 'returned_to_sender');
     expect(await bankHas(id)).toEqual([{ reference: id, status: 'completed', paid: 1 }]);
   });
 
@@ -256,11 +256,11 @@ describe('an operator', () => {
     const account = '0123456785';
     const id = await openCase(account);
     await answers(account, 'hold');
-    await decide(id, { action: 'send_back' });
-    await until('the bank to have it', async () => (await bankHas(id)).length === 1);
+    await decide(id, { action: 'return_to_sender' });
+    await waitFor('the bank to have it', async () => (await bankHas(id)).length === 1);
     await answers(account, 'unavailable');
     for (const operator of ['ada', 'ngozi']) {
-      await until('the flow to be parked', () =>
+      await waitFor('the flow to be parked', () =>
         flows.temporal.workflow
           .getHandle(id)
           .executeUpdate('resolve', { args: [{ action: 'fail', operator, reason: 'the bank said so in writing' }] })
@@ -273,27 +273,27 @@ describe('an operator', () => {
     await untilOpenAgain(id, 2);
     expect(await rowOf(id)).toMatchObject({ failure: 'decided', failureReason: expect.stringContaining('ngozi') });
     await answers(account, 'complete'); // ends what it holds, and tells us
-    await until('the details to say so', async () => (await detailsOf(id)).includes(`it paid ${id} after all`));
+    await waitFor('the details to say so', async () => (await detailsOf(id)).includes(`it paid ${id} after all`));
     const walletId = await flows.createWallet();
-    for (const decision of [{ action: 'credit', walletId }, { action: 'keep' }]) {
+    for (const decision of [{ action: 'credit', walletId }, { action: 'move_to_unclaimed' }]) {
       expect(await decide(id, decision)).toMatchObject({ outcome: 'refused', message: expect.stringContaining(id) });
     }
-    expect(await decide(id, { action: 'send_back' })).toMatchObject({ status: 'sending' });
-    await untilCase(id, 'sent_back');
+    expect(await decide(id, { action: 'return_to_sender' })).toMatchObject({ status: 'returning' });
+    await untilCase(id, 'returned_to_sender');
     expect(await bankHas(id)).toEqual([{ reference: id, status: 'completed', paid: 1 }]);
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
   test('decides anew when the bank returns it after it was sent back', async () => {
     const id = await openCase('0123456782');
-    await decide(id, { action: 'send_back' });
-    await untilCase(id, 'sent_back');
+    await decide(id, { action: 'return_to_sender' });
+    await untilCase(id, 'returned_to_sender');
     await flows.temporal.workflow.getHandle(id).result();
     await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'return' });
     await untilCase(id, 'open');
     expect(await rowOf(id)).toMatchObject({ attempts: 1, failure: 'returned' });
-    await decideWhenOpen(id, { action: 'send_back' });
-    await until('it to be sent back again', async () => (await statusOf(id)).at(-1)?.[1] === 'sent_back');
+    await decideWhenOpen(id, { action: 'return_to_sender' });
+    await waitFor('it to be sent back again', async () => (await statusOf(id)).at(-1)?.[1] === 'returned_to_sender');
     expect(await bankHas(id)).toEqual([
       { reference: id, status: 'returned', paid: 1 },
       { reference: `${id}_2`, status: 'completed', paid: 1 },
@@ -315,13 +315,13 @@ test('a decision that makes no sense is refused in words, and the case stays ope
       ({ outcome, message }) => `${outcome}: ${message}`,
       (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
     );
-  expect(await refusal({ action: 'burn' })).toMatch(/credit, send_back, keep/);
-  expect(await refusal({ action: 'keep', reason: '' })).toMatch(/reason/);
-  expect(await refusal({ action: 'keep', walletId: 'x' })).toMatch(/walletId/);
+  expect(await refusal({ action: 'burn' })).toMatch(/credit, return_to_sender, keep/);
+  expect(await refusal({ action: 'move_to_unclaimed', reason: '' })).toMatch(/reason/);
+  expect(await refusal({ action: 'move_to_unclaimed', walletId: 'x' })).toMatch(/walletId/);
   expect(await refusal({ action: 'credit' })).toMatch(/name one as walletId/);
   expect(await refusal({ action: 'credit', walletId: 'svc_nobody_wlt' })).toMatch(/no wallet/);
   expect(await statusOf(id)).toEqual([['review_case.opened', 'open']]);
-  await decide(id, { action: 'keep' });
+  await decide(id, { action: 'move_to_unclaimed' });
 });
 
 test('the command line lists the open cases and resolves one', async () => {
@@ -329,6 +329,8 @@ test('the command line lists the open cases and resolves one', async () => {
   expect(await cli('list')).toContainEqual(
     expect.objectContaining({ id, flow: 'reviewCase', attention: 'review', amount: AMOUNT, reason: 'unknown_account' }),
   );
-  expect(await cli('resolve', id, '--action', 'keep', '--reason', 'nobody asked')).toMatchObject({ status: 'kept' });
-  expect(await cli('show', id)).toMatchObject({ id, status: 'kept', attention: null });
+  expect(await cli('resolve', id, '--action', 'move_to_unclaimed', '--reason', 'nobody asked')).toMatchObject({
+    status: 'unclaimed',
+  });
+  expect(await cli('show', id)).toMatchObject({ id, status: 'unclaimed', attention: null });
 });

@@ -7,8 +7,8 @@ import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
 import { choicesOf } from '../../src/workflows/reviewCase/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { openTheatre, type Stage } from '../support/stage.ts';
-import { STORY_SETTINGS } from '../support/stories.ts';
+import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
+import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 
 /** All play at the same time. */
 const LIMIT_MS = 200_000;
@@ -32,13 +32,13 @@ const KINDS = {
     return 40_000;
   },
   credit_after_settlement: async (stage) => {
-    const { account } = await payment(stage, 'settled', [202_000]);
+    const { account } = await payment(stage, 'closed', [202_000]);
     await stage.credit(account, 7_000);
     return 7_000;
   },
   surplus_over_limit: async (stage) => {
     // Room for the base amount, and for nothing more.
-    await payment(stage, 'settled', [202_000 + 9_000], BALANCE_MAX - 200_000);
+    await payment(stage, 'closed', [202_000 + 9_000], BALANCE_MAX - 200_000);
     return 9_000;
   },
   over_limit: async (stage) => {
@@ -57,12 +57,17 @@ const KINDS = {
     await deposit(stage, 6_000, 0, 'unverified');
     return 6_000;
   },
-} satisfies Record<string, (stage: Stage) => Promise<number>>;
+} satisfies Record<string, (stage: ScenarioContext) => Promise<number>>;
 
 type Kind = keyof typeof KINDS;
 
 /** A payment that ends like this after these credits. Its account number. */
-async function payment(stage: Stage, status: string, credits: number[], balance = 0): Promise<{ account: string }> {
+async function payment(
+  stage: ScenarioContext,
+  status: string,
+  credits: number[],
+  balance = 0,
+): Promise<{ account: string }> {
   if (status === 'expired') await stage.shortenWindows(credits.length > 0 ? 5_000 : 0);
   const { id, virtualAccount } = await stage.payment(await ownerHolding(stage, balance), 'bank_transfer');
   for (const amount of credits) await stage.credit(virtualAccount.accountNumber, amount);
@@ -71,11 +76,11 @@ async function payment(stage: Stage, status: string, credits: number[], balance 
 }
 
 /** A wallet with this balance; funding it with nothing is no posting. */
-const ownerHolding = (stage: Stage, balance: number) =>
+const ownerHolding = (stage: ScenarioContext, balance: number) =>
   balance === 0 ? stage.wallet('owner') : stage.wallet('owner', balance);
 
 /** Money to the deposit account of a wallet that cannot take it. */
-async function deposit(stage: Stage, amount: number, balance: number, becomes?: string): Promise<void> {
+async function deposit(stage: ScenarioContext, amount: number, balance: number, becomes?: string): Promise<void> {
   const wallet = await ownerHolding(stage, balance);
   const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
   const change = becomes === 'unverified' ? flows.sql`verified = false` : flows.sql`status = ${becomes ?? 'active'}`;
@@ -102,7 +107,7 @@ const ALL = (Object.keys(KINDS) as Kind[]).flatMap((kind) => ACTIONS.map((action
 let flows: TestFlows;
 const told = new Map<string, Promise<Told>>();
 
-async function tell(stage: Stage, kind: Kind, action: ReviewAction): Promise<Told> {
+async function tell(stage: ScenarioContext, kind: Kind, action: ReviewAction): Promise<Told> {
   const { sql } = flows;
   const { organisationId } = stage;
   const amount = await KINDS[kind](stage);
@@ -144,8 +149,8 @@ async function tell(stage: Stage, kind: Kind, action: ReviewAction): Promise<Tol
 }
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: STORY_SETTINGS });
-  const openStage = await openTheatre(flows);
+  flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
+  const openStage = await openScenarios(flows);
   for (const { kind, action } of ALL) {
     const stage = await openStage();
     told.set(`${kind} ${action}`, tell(stage, kind, action));
@@ -159,12 +164,16 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-const STATUS_AFTER = { credit: 'credited', send_back: 'sent_back', keep: 'kept' };
+const STATUS_AFTER = { credit: 'credited', return_to_sender: 'returned_to_sender', move_to_unclaimed: 'unclaimed' };
 
 test.each(ALL)('$kind, $action', async ({ kind, action }) => {
   const one = (await told.get(`${kind} ${action}`)) as Told;
   const status = STATUS_AFTER[action as keyof typeof STATUS_AFTER];
-  const to = { credit: `wallet:${one.walletId}`, send_back: 'clearing:sandbox', keep: 'unclaimed:credits' };
+  const to = {
+    credit: `wallet:${one.walletId}`,
+    return_to_sender: 'clearing:sandbox',
+    move_to_unclaimed: 'unclaimed:credits',
+  };
   const from = kind === 'partial_expired' ? 'suspense:payment' : 'suspense:unmatched';
   expect(one).toMatchObject({ reason: kind, answer: 'decided', status, audited: [`review:${action}`] });
   expect(Object.entries(one.moved).toSorted(([, a], [, b]) => a - b)).toEqual([
@@ -177,7 +186,7 @@ test.each(ALL)('$kind, $action', async ({ kind, action }) => {
   ]);
   expect(one.events.at(-1)?.walletId === one.walletId).toBe(action === 'credit');
   expect(one.bank).toEqual(
-    action === 'send_back' ? [{ accountNumber: SENDER, amount: one.amount, status: 'completed' }] : [],
+    action === 'return_to_sender' ? [{ accountNumber: SENDER, amount: one.amount, status: 'completed' }] : [],
   );
 });
 

@@ -6,7 +6,7 @@ import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
 import { SlowBank } from '../support/slowBank.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 /** A bank that takes a send for longer than a call may take, and knows of it within a time that the test never reaches. */
 const bank = new SlowBank({ callLimitMs: 250, unknownIsFinalAfterMs: 3_600_000 });
@@ -43,7 +43,7 @@ async function release(reference: string): Promise<void> {
 
 /** Once the bank has been asked about each of these so often after its send, while it answers no send. */
 const untilAsked = (references: readonly string[]) =>
-  until(
+  waitFor(
     'every transfer to be sent, and to be asked about again and again',
     () => references.every((reference) => bank.sendsOf(reference) > 0 && bank.asksSinceSend(reference) >= ASKS),
     LIMIT_MS,

@@ -8,7 +8,7 @@ import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { keepSchedules, scheduleId } from '../../src/worker/schedules.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -44,10 +44,10 @@ const runOf = async (id: string) => {
   const { status, runId } = await flowOf(id).describe();
   return status.name === 'RUNNING' && runId;
 };
-const untilRuns = (id: string) => until(`${id} to run`, () => runOf(id).catch(() => false as const));
+const untilRuns = (id: string) => waitFor(`${id} to run`, () => runOf(id).catch(() => false as const));
 const eventTypes = async (id: string) => (await flows.eventsOf(id)).map(({ type }) => type);
 const untilBankHas = (reference: string) =>
-  until(
+  waitFor(
     `the bank to have ${reference}`,
     async () => (await flows.sql`SELECT FROM sandbox_bank.transfers WHERE reference = ${reference}`).length > 0,
   );
@@ -80,7 +80,7 @@ const EACH = Object.keys(ENDINGS) as Ending[];
 async function endAndAwait(id: string, ending: Ending): Promise<void> {
   const before = await untilRuns(id);
   await ENDINGS[ending](id);
-  await until(`${id} to be started again`, async () => {
+  await waitFor(`${id} to be started again`, async () => {
     const now = await runOf(id).catch(() => false as const);
     return now !== false && now !== before;
   });
@@ -162,7 +162,7 @@ test.concurrent('a delivery that waits for its next attempt is back too', async 
   expect(created.status).toBe(201);
   const endpoint = created.data;
   expect((await owner.post(`/webhook-endpoints/${endpoint.id}/test`)).status).toBeLessThan(300);
-  const [delivery] = await until('the delivery to be open', async () => {
+  const [delivery] = await waitFor('the delivery to be open', async () => {
     const rows = await flows.sql<{ eventId: string }[]>`
       SELECT event_id FROM webhook_deliveries WHERE endpoint_id = ${requireUuid('webhookEndpoint', endpoint.id)}`;
     return rows.length > 0 && rows;
@@ -170,7 +170,7 @@ test.concurrent('a delivery that waits for its next attempt is back too', async 
   const id = `${publicId('event', delivery?.eventId ?? '')}/${endpoint.id}`;
   const before = await untilRuns(id);
   await flowOf(id).terminate('by mistake');
-  await until(`${id} to be started again`, async () => {
+  await waitFor(`${id} to be started again`, async () => {
     const now = await runOf(id);
     return now !== false && now !== before;
   });
@@ -180,7 +180,7 @@ test.concurrent('a delivery that waits for its next attempt is back too', async 
 describe('with the sweep paused', () => {
   beforeAll(async () => {
     await scheduleOf('sweep').pause('looked at by hand');
-    await until('no sweep to be under way', async () => {
+    await waitFor('no sweep to be under way', async () => {
       const { info } = await scheduleOf('sweep').describe();
       return info.runningActions.length === 0;
     });
@@ -197,7 +197,7 @@ describe('with the sweep paused', () => {
     const payment = await flows.createPayment(await flows.createWallet(), 200_000);
     await untilRuns(payment.id);
     await flowOf(payment.id).terminate('by mistake');
-    await until('it to be named', async () => (await missing()).some(({ id }) => id === payment.id));
+    await waitFor('it to be named', async () => (await missing()).some(({ id }) => id === payment.id));
     expect((await missing('--start')).find(({ id }) => id === payment.id)).toMatchObject({
       flow: 'payment',
       amount: 200_000,
@@ -221,7 +221,7 @@ describe('with the sweep paused', () => {
                                    owner_kind, owner_id, status, received_at)
       VALUES (${organisationId}, 'test', ${newUuid()}, 1, 'sandbox', ${`lost-${id}`}, ${virtualAccount.accountNumber},
               ${payableAmount}, 'payment', ${requireUuid('payment', id)}, 'received', now())`;
-    await until('it to be told', async () => (await missing('--start')).some((one) => one.id === id));
+    await waitFor('it to be told', async () => (await missing('--start')).some((one) => one.id === id));
     await flows.untilStatus(`/payments/${id}`, 'settled');
     expect(await flows.balanceOf(walletId)).toBe(200_000);
   });
@@ -238,7 +238,7 @@ describe('with the sweep paused', () => {
     expect((await missing()).filter(({ id }) => id === data.id)).toEqual([]);
     // As if the flow of the item had been ended between the return and the roll-up.
     await flows.sql`
-      UPDATE payouts SET status = 'completed', failures_told = 0, version = version + 1
+      UPDATE payouts SET status = 'completed', failures_reported = 0, version = version + 1
       WHERE id = ${requireUuid('payout', data.id)}`;
     expect((await missing('--start')).find(({ id }) => id === data.id)).toMatchObject({
       flow: 'payout',

@@ -4,24 +4,24 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { freePort } from '../../dev/freePort.ts';
-import { Parts } from '../../dev/supervisor.ts';
+import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
 import { scheduleId } from '../../src/worker/schedules.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const logFolder = path.join(temporaryFolder(), 'logs');
 
 let temporalPort: number;
-let parts: Parts;
+let parts: Supervisor;
 let connection: Connection;
 let flows: TestFlows;
 
 /** A server without a database file forgets everything when it ends. */
-async function startForgetfulTemporal(): Promise<Parts> {
-  const started = new Parts({ logFolder, say: () => {} });
+async function startForgetfulTemporal(): Promise<Supervisor> {
+  const started = new Supervisor({ logFolder, say: () => {} });
   const program = await findTemporal({ say: () => {} });
   const { address } = await startTemporal(started, { program, portPreferred: temporalPort });
   expect(address).toBe(`127.0.0.1:${temporalPort}`);
@@ -64,7 +64,7 @@ const runs = (id: string) =>
 test('a Schedule that is paused stays paused while the workers look after the others, which come back', async () => {
   await scheduleOf('reconciliation').pause('at the bank’s wish');
   await scheduleOf('housekeeping').delete();
-  await until('the housekeeping Schedule to be back', () =>
+  await waitFor('the housekeeping Schedule to be back', () =>
     scheduleOf('housekeeping')
       .describe()
       .then(
@@ -81,12 +81,12 @@ test('a Schedule that is paused stays paused while the workers look after the ot
 test('a server that comes back empty has its Schedules and its flows again, and no worker was started anew', async () => {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, 200_000);
-  await until('the flow to run', () => runs(payment.id));
+  await waitFor('the flow to run', () => runs(payment.id));
 
   await parts.stop();
   parts = await startForgetfulTemporal();
 
-  await until('the flow to run again', () => runs(payment.id));
+  await waitFor('the flow to run again', () => runs(payment.id));
   await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
   await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   expect(await flows.balanceOf(walletId)).toBe(200_000);

@@ -9,12 +9,12 @@ import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
 import { startTestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { openTheatre, type Stage } from '../support/stage.ts';
+import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { UnsureRail } from '../support/unsureRail.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
-let openStage: () => Promise<Stage>;
+let openStage: () => Promise<ScenarioContext>;
 const rail = new UnsureRail();
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
     settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', ATTENTION_CREDIT_UNCONFIRMED_SECONDS: '1' },
     rails: (rails) => rail.within(rails),
   });
-  openStage = await openTheatre(flows);
+  openStage = await openScenarios(flows);
 });
 
 afterAll(async () => {
@@ -36,7 +36,7 @@ const flowOf = (id: string) => flows.temporal.workflow.getHandle(id);
 
 /** What a flow says of itself while it asks for an operator for this cause. */
 const untilParked = (id: string, cause: string): Promise<string> =>
-  until(`${id} to be parked because of ${cause}`, async () => {
+  waitFor(`${id} to be parked because of ${cause}`, async () => {
     const described = await flowOf(id)
       .describe()
       .catch(() => null); // not started yet
@@ -45,7 +45,7 @@ const untilParked = (id: string, cause: string): Promise<string> =>
   });
 
 const untilFree = (id: string) =>
-  until(`${id} to ask for nobody any more`, async () => {
+  waitFor(`${id} to ask for nobody any more`, async () => {
     const { typedSearchAttributes } = await flowOf(id).describe();
     return typedSearchAttributes.get(ATTENTION) === undefined;
   });
@@ -64,7 +64,7 @@ const resolved = (id: string, action: string): Promise<string> => {
 const decided = (id: string, decision: object): Promise<string> => {
   const args: [object] = [{ reason: 'the bank was asked', operator: 'ngozi', ...decision }];
   return flowOf(id)
-    .executeUpdate<{ outcome: string; message: string }, [object]>('decide', { args })
+    .executeUpdate<{ outcome: string; message: string }, [object]>('resolveCase', { args })
     .then(
       ({ outcome, message }) => `${outcome}: ${message}`,
       (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
@@ -72,14 +72,19 @@ const decided = (id: string, decision: object): Promise<string> => {
 };
 
 /** A credit about which the rail says this when it is asked. Its session id. */
-async function reported(stage: Stage, accountNumber: string, amount: number, word: 'denied' | 'less' | 'away') {
+async function reported(
+  stage: ScenarioContext,
+  accountNumber: string,
+  amount: number,
+  word: 'denied' | 'less' | 'away',
+) {
   const sessionId = randomUUID();
   rail.say(sessionId, word);
   await credit(stage, accountNumber, amount, sessionId);
   return sessionId;
 }
 
-async function credit(stage: Stage, accountNumber: string, amount: number, sessionId: string = randomUUID()) {
+async function credit(stage: ScenarioContext, accountNumber: string, amount: number, sessionId: string = randomUUID()) {
   const body = { accountNumber, amount, sessionId };
   expect((await stage.organisation.test.post('/simulations/inbound-credits', body)).status).toBe(201);
 }
@@ -91,18 +96,18 @@ async function rowOf(sessionId: string) {
 }
 
 const untilCredit = (sessionId: string, ...statuses: string[]): Promise<string> =>
-  until(`the credit to be ${statuses.join(' or ')}`, async () => {
+  waitFor(`the credit to be ${statuses.join(' or ')}`, async () => {
     const row = await rowOf(sessionId);
     return row !== undefined && statuses.includes(row.status) && publicId('inboundCredit', row.id);
   });
 
 const untilAsked = (sessionId: string, times = 1) =>
-  until('the rail to be asked', () => rail.asksOf(sessionId) >= times);
+  waitFor('the rail to be asked', () => rail.asksOf(sessionId) >= times);
 
 const transactionsOf = async (sessionId: string): Promise<number> =>
   (await flows.sql`SELECT FROM ledger.transactions WHERE key = ${`credit/sandbox/${sessionId}`}`).length;
 
-const casesOf = async ({ organisationId }: Stage): Promise<string[]> =>
+const casesOf = async ({ organisationId }: ScenarioContext): Promise<string[]> =>
   (
     await flows.sql<{ reason: string; status: string; amount: number; accountCode: string | null }[]>`
       SELECT reason, status, amount, account_code FROM review_cases
@@ -110,14 +115,14 @@ const casesOf = async ({ organisationId }: Stage): Promise<string[]> =>
       ORDER BY created_at, id`
   ).map(({ reason, status, amount, accountCode }) => `${reason} ${status} ${amount} ${accountCode ?? 'nothing'}`);
 
-const caseIdOf = ({ organisationId }: Stage, reason: string): Promise<string> =>
-  until(`a review case ${reason}`, async () => {
+const caseIdOf = ({ organisationId }: ScenarioContext, reason: string): Promise<string> =>
+  waitFor(`a review case ${reason}`, async () => {
     const [row] = await flows.sql<{ id: Uuid }[]>`
       SELECT id FROM review_cases WHERE organisation_id = ${organisationId} AND reason = ${reason}`;
     return row && publicId('reviewCase', row.id);
   });
 
-const eventsOf = async ({ organisationId }: Stage): Promise<string[]> =>
+const eventsOf = async ({ organisationId }: ScenarioContext): Promise<string[]> =>
   (
     await flows.sql<{ type: string; data: { status?: string } }[]>`
       SELECT type, data FROM events WHERE organisation_id = ${organisationId} ORDER BY created_at, id`
@@ -125,7 +130,7 @@ const eventsOf = async ({ organisationId }: Stage): Promise<string[]> =>
 
 /** A payment of ₦2,000 on a stage of its own; payable are 202,000 kobo. */
 async function begin(): Promise<{
-  stage: Stage;
+  stage: ScenarioContext;
   wallet: string;
   payment: PaymentResource;
   account: string;
@@ -173,7 +178,7 @@ describe('a payment one of whose credits the rail does not confirm', () => {
     const differs = await reported(stage, account, 60_000, 'less');
     await untilParked(payment.id, 'credit_unconfirmed');
     const ids = await Promise.all([untilCredit(denied, 'received'), untilCredit(differs, 'received')]);
-    const details = await until('both to be named', async () => {
+    const details = await waitFor('both to be named', async () => {
       const text = await untilParked(payment.id, 'credit_unconfirmed');
       return ids.every((id) => text.includes(id)) && text;
     });
@@ -235,15 +240,15 @@ describe('a credit that is set aside', () => {
     const id = await caseIdOf(stage, 'credit_unconfirmed');
     await untilParked(id, 'review');
     expect(await decided(id, { action: 'retry' })).toMatch(/refused: The rail still does not confirm/);
-    expect(await decided(id, { action: 'keep' })).toMatch(/one of retry, settled.*holds no money/);
+    expect(await decided(id, { action: 'move_to_unclaimed' })).toMatch(/one of retry, close.*holds no money/);
     rail.say(denied, 'away');
     expect(await decided(id, { action: 'retry' })).toMatch(/refused: The rail does not answer/);
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['set_aside', 0]);
 
     rail.say(denied, 'known');
-    expect(await decided(id, { action: 'retry' })).toBe('done: The case is settled.');
+    expect(await decided(id, { action: 'retry' })).toBe('done: The case is closed.');
     await stage.untilStatus(path, 'settled');
-    expect(await flowOf(id).result()).toEqual({ status: 'settled' });
+    expect(await flowOf(id).result()).toEqual({ status: 'closed' });
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['posted', 1]);
     expect(await flows.balanceOf(wallet)).toBe(200_000);
@@ -283,8 +288,8 @@ describe('a credit that is set aside', () => {
     await untilCredit(denied, 'set_aside');
     const id = await caseIdOf(stage, 'credit_unconfirmed');
     await untilParked(id, 'review');
-    expect(await decided(id, { action: 'settled' })).toMatch(/evidence must say/);
-    expect(await decided(id, { action: 'settled', evidence: 'ticket 7' })).toBe('done: The case is settled.');
+    expect(await decided(id, { action: 'close' })).toMatch(/evidence must say/);
+    expect(await decided(id, { action: 'close', evidence: 'ticket 7' })).toBe('done: The case is closed.');
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['set_aside', 0]);
 
     const now = Date.now();
@@ -308,7 +313,7 @@ describe('a credit that is set aside', () => {
     for (const change of [`account_code = 'suspense:unmatched'`, `status = 'credited'`]) {
       const update = `UPDATE review_cases SET ${change} WHERE organisation_id = $1`;
       await expect(flows.sql.unsafe(update, [stage.organisationId])).rejects.toMatchObject({
-        constraint_name: 'break_holds_no_money',
+        constraint_name: 'review_case_money',
       });
     }
   });
@@ -392,7 +397,7 @@ describe('a rail that is away', () => {
     await stage.untilStatus(path, 'settled');
     await untilParked(payment.id, 'rail_unreachable');
     expect(await resolved(payment.id, 'set_aside')).toMatch(/one of retry, keep/);
-    expect(await resolved(payment.id, 'keep')).toBe('accepted');
+    expect(await resolved(payment.id, 'dismiss')).toBe('accepted');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
     rail.canClose(account, true);
     await credit(stage, account, 7_000);
@@ -418,7 +423,7 @@ describe('a flow that waits for an unconfirmed credit', () => {
     expect(await missing(payment.id)).toBeNull();
 
     await flowOf(payment.id).terminate('by mistake');
-    const found = await until('the sweep to find it', () => missing(payment.id));
+    const found = await waitFor('the sweep to find it', () => missing(payment.id));
     await restartFlow(flows.services.journal, found);
     await untilParked(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');

@@ -6,7 +6,7 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
 
@@ -100,7 +100,7 @@ describe('ends', () => {
     'after a hold, as the bank decides: %s',
     async (outcome) => {
       const { walletId, answer, path } = await withdraw('9999999003');
-      await until('the bank to have it', async () => (await transfersMade(answer.data.id)) === 1);
+      await waitFor('the bank to have it', async () => (await transfersMade(answer.data.id)) === 1);
       await resolve(answer.data, outcome);
       await flows.untilStatus(path, { complete: 'completed', reject: 'failed', return: 'returned' }[outcome]);
       expect(await flows.balanceOf(walletId)).toBe(outcome === 'complete' ? FUNDS - AMOUNT - FEE : FUNDS);
@@ -128,7 +128,7 @@ describe('ends', () => {
     await flows.untilStatus(path, 'completed');
     await Promise.all([resolve(answer.data, 'return'), resolve(answer.data, 'return')]);
     await flows.untilStatus(path, 'returned');
-    await until('all callbacks to be answered', async () => {
+    await waitFor('all callbacks to be answered', async () => {
       const [row] = await flows.sql`SELECT count(*)::int AS waiting FROM sandbox_bank.callbacks`;
       return row?.waiting === 0;
     });
@@ -153,7 +153,7 @@ describe('ends', () => {
   test.concurrent('waits while the rail is away, and completes when it is back', async () => {
     const { walletId, answer, path } = await withdraw('9999999008');
     const flow = flows.temporal.workflow.getHandle(answer.data.id);
-    await until('the flow to have tried', async () => {
+    await waitFor('the flow to have tried', async () => {
       const described = await flow.describe().catch(() => null); // not started yet
       return described !== null && described.historyLength > FIRST_TRY_EVENTS;
     });

@@ -9,13 +9,13 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { freePort } from '../../dev/freePort.ts';
-import { Parts } from '../../dev/supervisor.ts';
+import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
 
@@ -75,7 +75,7 @@ async function createPayment(walletId: string) {
 }
 
 const untilSettled = (paymentId: string) =>
-  until(
+  waitFor(
     `${paymentId} to be settled`,
     async () => (await api.test.get(`/payments/${paymentId}`)).data.status === 'settled',
     120_000,
@@ -101,7 +101,7 @@ test('a worker killed while it posts a credit: the flow goes on with another, an
     accountNumber: payment.virtualAccount.accountNumber,
     amount: payment.payableAmount,
   });
-  await until('the worker to be inside ledger.post', async () => {
+  await waitFor('the worker to be inside ledger.post', async () => {
     const [row] = await owner<{ waiting: number }[]>`
       SELECT count(*)::int AS waiting FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ledger.post%'`;
@@ -146,7 +146,7 @@ test('Temporal down at POST /payments: 201, and the flow starts when it is back'
   expect((await api.test.get(`/payments/${payment.id}`)).data.status).toBe('pending');
 
   const folder = await mkdtemp(path.join(tmpdir(), 'manilla-temporal-'));
-  const parts = new Parts({ logFolder: folder, say: () => {} });
+  const parts = new Supervisor({ logFolder: folder, say: () => {} });
   try {
     await startTemporal(parts, { program: await findTemporal({ say: () => {} }), portPreferred: port });
     await untilSettled(payment.id);

@@ -5,7 +5,7 @@ import type { RowTable } from '../../src/ledger/movement.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const TABLES: Record<RowTable, true> = {
   payments: true,
@@ -58,16 +58,16 @@ test('a process of this release writes every table of the next one, whose new co
   await flows.untilStatus(`/withdrawals/${withdrawal.data.id}`, 'completed');
   await flows.untilStatus(`/payouts/${payout.data.id}`, 'completed');
   await flows.credit('1234567890', 5_000);
-  await until('a review case', async () => (await flows.reviewCases()).length === 1);
+  await waitFor('a review case', async () => (await flows.reviewCases()).length === 1);
   const book = { organisationId: flows.organisation.organisationId, environment: 'test' } as const;
   const found = {
-    kind: 'extra',
+    kind: 'unmatched_statement',
     line: 'sent',
     reference: 'x',
-    ours: null,
-    theirs: 1,
+    ledgerAmount: null,
+    statementAmount: 1,
     at: new Date(),
-    copy: 1,
+    occurrence: 1,
   } as const;
   expect(await flows.services.journal.post(openBreak(book, 'sandbox', found))).toEqual({ outcome: 'posted' });
 

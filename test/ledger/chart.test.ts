@@ -22,17 +22,17 @@ const id = newUuid();
 const ACCOUNTS = [
   // code, how its balance is known
   [walletAccount(id), 'wallet'],
-  [paymentSuspenseAccount(id), 'kept'],
-  [payoutReserveAccount(id), 'kept'],
-  [clearingAccount('sandbox'), 'shared'],
-  [IN_TRANSIT_WITHDRAWALS, 'shared'],
-  [IN_TRANSIT_REFUNDS, 'shared'],
-  [IN_TRANSIT_PAYOUTS, 'shared'],
-  [IN_TRANSIT_RETURNS, 'shared'],
-  [UNCLAIMED, 'shared'],
-  [UNMATCHED, 'shared'],
-  [FEE_INCOME, 'shared'],
-  ['expense:rail', 'shared'],
+  [paymentSuspenseAccount(id), 'stored_balance'],
+  [payoutReserveAccount(id), 'stored_balance'],
+  [clearingAccount('sandbox'), 'derived_balance'],
+  [IN_TRANSIT_WITHDRAWALS, 'derived_balance'],
+  [IN_TRANSIT_REFUNDS, 'derived_balance'],
+  [IN_TRANSIT_PAYOUTS, 'derived_balance'],
+  [IN_TRANSIT_RETURNS, 'derived_balance'],
+  [UNCLAIMED, 'derived_balance'],
+  [UNMATCHED, 'derived_balance'],
+  [FEE_INCOME, 'derived_balance'],
+  ['expense:rail', 'derived_balance'],
 ] as const;
 
 test.each(ACCOUNTS)('%s is a %s account', (code, kind) => {

@@ -12,7 +12,7 @@ import type { Movement, PostResult } from '../../src/ledger/movement.ts';
 import { POST } from '../../src/ledger/postStatements.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { startTcpProxy } from '../support/tcpProxy.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import {
   type Books,
   balanceOf,
@@ -531,12 +531,12 @@ describe('what a wrong version of the service sends', () => {
     ];
     const columns = batchColumns([move(books.book, payer, one, 1_000)]);
     const wrong = batchColumns([move(books.book, payer, two, 1_000)]);
-    wrong.accounts.kinds = wrong.accounts.kinds.replaceAll('wallet', 'shared');
+    wrong.accounts.kinds = wrong.accounts.kinds.replaceAll('wallet', 'derived_balance');
     const first = await books.sql.reserve();
     await first`BEGIN`;
     await first.unsafe(POST.text, POST.values(books.book, columns), { prepare: true });
     const second = send(wrong);
-    await until('the second to wait', async () => (await waitingBackends()).length === 1);
+    await waitFor('the second to wait', async () => (await waitingBackends()).length === 1);
     await first`COMMIT`;
     first.release();
     expect(await second).toMatchObject([{ movement: 1, outcome: 'refused', code: 'WALLET_INSUFFICIENT_FUNDS' }]);
@@ -687,9 +687,9 @@ describe('many at once', () => {
       const held = await holdAccount(meeting);
       // In the order of the request, the second would take the other account first, and the first would then wait for it.
       const there = sides[0].journal.post(move(books.book, meeting, other, 1));
-      await until('the first to wait', async () => (await waitingBackends()).length === 1);
+      await waitFor('the first to wait', async () => (await waitingBackends()).length === 1);
       const back = sides[1].journal.post(move(books.book, other, meeting, 1));
-      await until('both to wait', async () => (await waitingBackends()).length === 2);
+      await waitFor('both to wait', async () => (await waitingBackends()).length === 2);
       await held.release();
       expect(outcomes(await Promise.all([there, back]))).toEqual(['posted', 'posted']);
       expect(sides.map(({ deadlocks }) => deadlocks())).toEqual([0, 0]);
@@ -721,7 +721,7 @@ describe('many at once', () => {
           { debit: middle, credit: newest, amount: 1 },
         ]),
       });
-      await until('the posting to wait', async () => {
+      await waitFor('the posting to wait', async () => {
         const [row] = await few.owner<{ waiting: number }[]>`
           SELECT count(*) AS waiting FROM pg_stat_activity
           WHERE datname = current_database() AND query LIKE '%ledger.post%' AND wait_event_type = 'Lock'`;
@@ -919,17 +919,21 @@ describe('a posting is for ever', () => {
 
 describe('when a row stays locked', () => {
   test.each([
-    ['restless', '9s'],
-    ['patient', '0'],
-  ] as const)('a statement of a %s pool may take: %s', async (temper, limit) => {
-    const pool = connect(books.url, { connectionsMax: 1, temper });
+    [true, '9s'],
+    [false, '0'],
+  ] as const)('with closeWhenStalled: %s, a statement may take: %s', async (closeWhenStalled, limit) => {
+    const pool = connect(books.url, { connectionsMax: 1, closeWhenStalled });
     expect(await pool`SHOW statement_timeout`).toMatchObject([{ statementTimeout: limit }]);
     await pool.end();
   });
 
   test('callers hear of an outage, no backend goes on waiting, and afterwards each movement is posted once', async () => {
     const CONNECTIONS_MAX = 3;
-    const pool = connect(books.url, { connectionsMax: CONNECTIONS_MAX, temper: 'restless', statementTimeoutMs: 200 });
+    const pool = connect(books.url, {
+      connectionsMax: CONNECTIONS_MAX,
+      closeWhenStalled: true,
+      statementTimeoutMs: 200,
+    });
     const journal = new Journal(pool);
     const [wallet, other] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
     const held = await holdAccount(wallet);
@@ -947,7 +951,7 @@ describe('when a row stays locked', () => {
         }
       }),
     );
-    await until('no backend to wait', async () => (await waitingBackends()).length === 0);
+    await waitFor('no backend to wait', async () => (await waitingBackends()).length === 0);
     calling = false;
     await watcher;
     expect(errors).toHaveLength(4 * 64);
@@ -985,13 +989,13 @@ describe('when the backend dies', () => {
     // A pool of its own: the driver fails the first query after a killed connection, whatever it is.
     const result = books.anotherJournal().post(full.movement);
 
-    const [first] = await until('a posting that waits', async () => {
+    const [first] = await waitFor('a posting that waits', async () => {
       const found = await waitingBackends();
       return found.length > 0 && found;
     });
     await kill(first?.pid ?? 0);
     // It comes back with a new connection, and dies a second time.
-    const [second] = await until('the retry that waits', async () => {
+    const [second] = await waitFor('the retry that waits', async () => {
       const found = (await waitingBackends()).filter(({ pid }) => pid !== first?.pid);
       return found.length > 0 && found;
     });

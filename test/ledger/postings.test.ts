@@ -1,7 +1,7 @@
 // Postings as data: pairing what leaves with what arrives, and undoing it.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Posting, pairShares, reversePostings, type Share } from '../../src/ledger/postings.ts';
+import { allocate, type Leg, type Posting, reversePostings } from '../../src/ledger/postings.ts';
 import './seed.ts';
 
 /** What a list of postings does to each account: credits less debits. */
@@ -22,7 +22,7 @@ describe('pairShares', () => {
       { account: 'wallet:w', amount: 200_500 },
       { account: 'income:fees', amount: 2_000 },
     ];
-    expect(pairShares(received, owed)).toEqual([
+    expect(allocate(received, owed)).toEqual([
       { debit: 'clearing:sandbox', credit: 'wallet:w', amount: 200_500 },
       { debit: 'clearing:sandbox', credit: 'income:fees', amount: 2_000 },
     ]);
@@ -37,7 +37,7 @@ describe('pairShares', () => {
       { account: 'wallet:w', amount: 50 },
       { account: 'income:fees', amount: 50 },
     ];
-    expect(pairShares(sources, destinations)).toEqual([
+    expect(allocate(sources, destinations)).toEqual([
       { debit: 'suspense:payment:p', credit: 'wallet:w', amount: 30 },
       { debit: 'clearing:sandbox', credit: 'wallet:w', amount: 20 },
       { debit: 'clearing:sandbox', credit: 'income:fees', amount: 50 },
@@ -46,17 +46,17 @@ describe('pairShares', () => {
 
   test('sides of different sums are refused, whichever is short', () => {
     const one = [{ account: 'wallet:a', amount: 1 }];
-    expect(() => pairShares(one, [])).toThrow(RangeError);
-    expect(() => pairShares([], one)).toThrow(RangeError);
-    expect(() => pairShares(one, [{ account: 'wallet:b', amount: 2 }])).toThrow(RangeError);
-    expect(pairShares([], [])).toEqual([]);
+    expect(() => allocate(one, [])).toThrow(RangeError);
+    expect(() => allocate([], one)).toThrow(RangeError);
+    expect(() => allocate(one, [{ account: 'wallet:b', amount: 2 }])).toThrow(RangeError);
+    expect(allocate([], [])).toEqual([]);
   });
 
   /** Two sides of the same sum, zero shares among them: cuts of one total. */
   const sides = fc
     .tuple(fc.integer({ min: 0, max: 1_000_000_000_000 }), fc.array(fc.nat()), fc.array(fc.nat()))
     .map(([total, cutsLeft, cutsRight]) => {
-      const cut = (side: string, cuts: number[]): Share[] => {
+      const cut = (side: string, cuts: number[]): Leg[] => {
         const marks = [0, ...cuts.map((mark) => mark % (total + 1)), total].toSorted((a, b) => a - b);
         return marks
           .slice(1)
@@ -68,7 +68,7 @@ describe('pairShares', () => {
   test('each account gives and gets exactly its share, in postings above zero, and no more of them than shares', () => {
     fc.assert(
       fc.property(sides, ({ sources, destinations }) => {
-        const postings = pairShares(sources, destinations);
+        const postings = allocate(sources, destinations);
         const effect = effectOf(postings);
         for (const { account, amount } of sources) expect(effect.get(account) ?? 0n).toBe(-BigInt(amount));
         for (const { account, amount } of destinations) expect(effect.get(account) ?? 0n).toBe(BigInt(amount));
@@ -81,7 +81,7 @@ describe('pairShares', () => {
 
   test('it leaves what it was given as it was', () => {
     const sources = Object.freeze([Object.freeze({ account: 'wallet:a', amount: 5 })]);
-    pairShares(sources, [{ account: 'wallet:b', amount: 5 }]);
+    allocate(sources, [{ account: 'wallet:b', amount: 5 }]);
     expect(sources).toEqual([{ account: 'wallet:a', amount: 5 }]);
   });
 });

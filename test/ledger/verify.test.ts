@@ -28,7 +28,11 @@ async function smallLedger(): Promise<SmallLedger> {
   return { books, a, b, ids: movements.map(({ transaction: { id } = { id: '' } }) => id) as SmallLedger['ids'] };
 }
 
-const OF_A_POSTING: ReadonlySet<string> = new Set(['CHAIN_BROKEN', 'ACCOUNT_STRAY', 'TRANSACTION_STRAY']);
+const OF_A_POSTING: ReadonlySet<string> = new Set([
+  'RUNNING_BALANCE_MISMATCH',
+  'ACCOUNT_OUTSIDE_BOOK',
+  'TRANSACTION_OUTSIDE_BOOK',
+]);
 
 /** Findings without what is the same in all of a ledger. */
 const short = (findings: Finding[], books: Books) =>
@@ -121,8 +125,8 @@ describe('a corruption is found and named', () => {
         (sql) =>
           sql`UPDATE ledger.accounts SET balance = balance + 5 WHERE code = ${a}`,
       findings: ({ a }) => [
-        { kind: 'BALANCE_WRONG', account: a, transaction: null, expected: '600', found: '605' },
-        { kind: 'BOOK_NOT_ZERO', account: null, transaction: null, expected: '0', found: '5' },
+        { kind: 'BALANCE_MISMATCH', account: a, transaction: null, expected: '600', found: '605' },
+        { kind: 'BOOK_UNBALANCED', account: null, transaction: null, expected: '0', found: '5' },
       ],
     },
     {
@@ -132,10 +136,10 @@ describe('a corruption is found and named', () => {
         (sql) =>
           sql`UPDATE ledger.postings SET amount = 301 WHERE transaction_id = ${ids[1]}`,
       findings: ({ a, b, ids }) => [
-        { kind: 'CHAIN_BROKEN', account: a, transaction: txn(ids[1]), expected: '699', found: '700' },
-        { kind: 'BALANCE_WRONG', account: a, transaction: null, expected: '599', found: '600' },
-        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[1]), expected: '301', found: '300' },
-        { kind: 'BALANCE_WRONG', account: b, transaction: null, expected: '381', found: '380' },
+        { kind: 'RUNNING_BALANCE_MISMATCH', account: a, transaction: txn(ids[1]), expected: '699', found: '700' },
+        { kind: 'BALANCE_MISMATCH', account: a, transaction: null, expected: '599', found: '600' },
+        { kind: 'RUNNING_BALANCE_MISMATCH', account: b, transaction: txn(ids[1]), expected: '301', found: '300' },
+        { kind: 'BALANCE_MISMATCH', account: b, transaction: null, expected: '381', found: '380' },
       ],
     },
     {
@@ -145,8 +149,8 @@ describe('a corruption is found and named', () => {
         (sql) =>
           sql`UPDATE ledger.postings SET credit_balance_after = 299 WHERE transaction_id = ${ids[1]}`,
       findings: ({ b, ids }) => [
-        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[1]), expected: '300', found: '299' },
-        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[2]), expected: '279', found: '280' },
+        { kind: 'RUNNING_BALANCE_MISMATCH', account: b, transaction: txn(ids[1]), expected: '300', found: '299' },
+        { kind: 'RUNNING_BALANCE_MISMATCH', account: b, transaction: txn(ids[2]), expected: '279', found: '280' },
       ],
     },
     {
@@ -156,7 +160,13 @@ describe('a corruption is found and named', () => {
         (sql) =>
           sql`UPDATE ledger.postings SET credit_balance_after = NULL WHERE transaction_id = ${ids[3]}`,
       findings: ({ b, ids }) => [
-        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[3]), expected: '380', found: 'no balance' },
+        {
+          kind: 'RUNNING_BALANCE_MISMATCH',
+          account: b,
+          transaction: txn(ids[3]),
+          expected: '380',
+          found: 'no balance',
+        },
       ],
     },
     {
@@ -166,10 +176,10 @@ describe('a corruption is found and named', () => {
         (sql) =>
           sql`DELETE FROM ledger.postings WHERE transaction_id = ${ids[1]}`,
       findings: ({ a, b, ids }) => [
-        { kind: 'CHAIN_BROKEN', account: a, transaction: txn(ids[3]), expected: '900', found: '600' },
-        { kind: 'BALANCE_WRONG', account: a, transaction: null, expected: '900', found: '600' },
-        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[2]), expected: '-20', found: '280' },
-        { kind: 'BALANCE_WRONG', account: b, transaction: null, expected: '80', found: '380' },
+        { kind: 'RUNNING_BALANCE_MISMATCH', account: a, transaction: txn(ids[3]), expected: '900', found: '600' },
+        { kind: 'BALANCE_MISMATCH', account: a, transaction: null, expected: '900', found: '600' },
+        { kind: 'RUNNING_BALANCE_MISMATCH', account: b, transaction: txn(ids[2]), expected: '-20', found: '280' },
+        { kind: 'BALANCE_MISMATCH', account: b, transaction: null, expected: '80', found: '380' },
         { kind: 'TRANSACTION_EMPTY', account: null, transaction: txn(ids[1]), expected: '1', found: '0' },
       ],
     },
@@ -180,8 +190,8 @@ describe('a corruption is found and named', () => {
         (sql) =>
           sql`DELETE FROM ledger.postings WHERE transaction_id = ${ids[3]}`,
       findings: ({ a, b, ids }) => [
-        { kind: 'BALANCE_WRONG', account: a, transaction: null, expected: '700', found: '600' },
-        { kind: 'BALANCE_WRONG', account: b, transaction: null, expected: '280', found: '380' },
+        { kind: 'BALANCE_MISMATCH', account: a, transaction: null, expected: '700', found: '600' },
+        { kind: 'BALANCE_MISMATCH', account: b, transaction: null, expected: '280', found: '380' },
         { kind: 'TRANSACTION_EMPTY', account: null, transaction: txn(ids[3]), expected: '1', found: '0' },
       ],
     },
@@ -194,10 +204,10 @@ describe('a corruption is found and named', () => {
         UPDATE ledger.postings SET debit_account_id = credit_account_id, credit_account_id = debit_account_id,
           debit_balance_after = NULL, credit_balance_after = 320 WHERE transaction_id = ${ids[2]}`,
       findings: ({ b, ids }) => [
-        { kind: 'CHAIN_BROKEN', account: b, transaction: txn(ids[3]), expected: '420', found: '380' },
-        { kind: 'BALANCE_WRONG', account: b, transaction: null, expected: '420', found: '380' },
+        { kind: 'RUNNING_BALANCE_MISMATCH', account: b, transaction: txn(ids[3]), expected: '420', found: '380' },
+        { kind: 'BALANCE_MISMATCH', account: b, transaction: null, expected: '420', found: '380' },
         { kind: 'NEGATIVE_BALANCE', account: 'income:fees', transaction: null, expected: '>= 0', found: '-20' },
-        { kind: 'BOOK_NOT_ZERO', account: null, transaction: null, expected: '0', found: '-40' },
+        { kind: 'BOOK_UNBALANCED', account: null, transaction: null, expected: '0', found: '-40' },
       ],
     },
     {
@@ -222,13 +232,13 @@ describe('a corruption is found and named', () => {
           sql`UPDATE ledger.postings SET credit_account_id = 999999 WHERE transaction_id = ${ids[2]}`,
       findings: ({ ids }) => [
         {
-          kind: 'ACCOUNT_STRAY',
+          kind: 'ACCOUNT_OUTSIDE_BOOK',
           account: null,
           transaction: txn(ids[2]),
           expected: 'credit account 999999 in the test book',
           found: 'no such account',
         },
-        { kind: 'BOOK_NOT_ZERO', account: null, transaction: null, expected: '0', found: '-20' },
+        { kind: 'BOOK_UNBALANCED', account: null, transaction: null, expected: '0', found: '-20' },
       ],
     },
     {
@@ -239,7 +249,7 @@ describe('a corruption is found and named', () => {
           sql`DELETE FROM ledger.transactions WHERE id = ${ids[2]}`,
       findings: ({ ids }) => [
         {
-          kind: 'TRANSACTION_STRAY',
+          kind: 'TRANSACTION_OUTSIDE_BOOK',
           account: null,
           transaction: txn(ids[2]),
           expected: 'a transaction of the test book',
@@ -255,7 +265,7 @@ describe('a corruption is found and named', () => {
           sql`UPDATE ledger.transactions SET reverses = ${NOBODY} WHERE id = ${ids[3]}`,
       findings: ({ ids }) => [
         {
-          kind: 'REVERSAL_STRAY',
+          kind: 'REVERSAL_OUTSIDE_BOOK',
           account: null,
           transaction: txn(ids[3]),
           expected: `${txn(NOBODY)} in the same book`,
@@ -300,9 +310,9 @@ describe('a corruption is found and named', () => {
     });
     const { findings } = await verifyLedger(books.owner);
     expect(findings.map(({ kind, environment, found }) => [kind, environment, found])).toEqual([
-      ['ACCOUNT_STRAY', 'test', 'an account of the live book'],
-      ['BOOK_NOT_ZERO', 'test', '-20'],
-      ['BOOK_NOT_ZERO', 'live', '20'],
+      ['ACCOUNT_OUTSIDE_BOOK', 'test', 'an account of the live book'],
+      ['BOOK_UNBALANCED', 'test', '-20'],
+      ['BOOK_UNBALANCED', 'live', '20'],
     ]);
     await books.close();
   });

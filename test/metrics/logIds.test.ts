@@ -4,7 +4,7 @@ import { createLog, withLogIds } from '../../src/telemetry/log.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const lines: Record<string, unknown>[] = [];
@@ -31,7 +31,7 @@ test('a line of an activity carries the ids of its workflow, its run, and its ow
   const wallet = await flows.createWallet();
   const { data } = await flows.test.get(`/wallets/${wallet}/deposit-account`);
   await flows.credit(String(data.accountNumber), 70_000);
-  const line = await until('a failed attempt of the flow', () =>
+  const line = await waitFor('a failed attempt of the flow', () =>
     lines.find((one) => one.msg === 'a webhook was not delivered' && one.attempts === 2),
   );
   expect(line).toMatchObject({
@@ -47,7 +47,7 @@ test('a line of an activity carries the ids of its workflow, its run, and its ow
 });
 
 test('a line of the relay, which works for no flow, carries none', async () => {
-  const line = await until('a first attempt', () =>
+  const line = await waitFor('a first attempt', () =>
     lines.find((one) => one.msg === 'a webhook was not delivered' && one.attempts === 1),
   );
   expect(line).not.toHaveProperty('workflowId');
@@ -84,7 +84,7 @@ test('what one line says stays in that line', () => {
 
 test('the line of a request carries its id and that of the resource it answered with', async () => {
   const answer = await flows.test.post('/wallets', { email: 'ada@test.example', fullName: 'Ada Obi' });
-  const line = await until('the line of the request', () =>
+  const line = await waitFor('the line of the request', () =>
     flows.logged.map((text) => JSON.parse(text)).find((one) => one.requestId === answer.requestId),
   );
   expect(line).toMatchObject({ route: 'POST /wallets', resource: answer.data.id, status: 201 });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { freePort } from '../../dev/freePort.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { type Exposition, scrape } from './exposition.ts';
 
@@ -64,7 +64,7 @@ async function liveThroughADay(): Promise<void> {
   expect(tooMuch.status).toBe(422);
 
   await flows.credit('1234567890', TO_NOBODY);
-  await until('a review case', async () => (await flows.reviewCases()).length === 1);
+  await waitFor('a review case', async () => (await flows.reviewCases()).length === 1);
   expect((await flows.client(null).call('POST', '/rails/sandbox/callbacks', { body: {} })).status).toBe(401);
   expect((await flows.client(null).get(`/${randomUUID()}`)).status).toBe(404);
   await hurry();
@@ -75,11 +75,11 @@ async function liveThroughADay(): Promise<void> {
   });
   expect(live.status).toBe(503); // there is no live rail here
 
-  await until('the withdrawal to park', async () => {
+  await waitFor('the withdrawal to park', async () => {
     const parked = `Attention = 'rail_unreachable' AND WorkflowId = '${withdrawal.data.id}'`;
     return (await flows.temporal.workflow.count(parked)).count === 1;
   });
-  await until('an undelivered event', async () => {
+  await waitFor('an undelivered event', async () => {
     const [row] = await flows.sql<{ count: number }[]>`
       SELECT count(*) AS count FROM webhook_deliveries WHERE status = 'pending' AND attempts = 2`;
     return (row?.count ?? 0) > 0;
@@ -179,7 +179,7 @@ describe('the numbers', () => {
   test('parked flows with their age, by cause', () => {
     expect(seen.value('manilla_flows_parked', { cause: 'rail_unreachable' })).toBeGreaterThanOrEqual(1);
     expect(seen.value('manilla_flow_parked_oldest_age_seconds', { cause: 'rail_unreachable' })).toBeGreaterThan(0);
-    expect(seen.value('manilla_standing_readable', { source: 'temporal' })).toBe(1);
+    expect(seen.value('manilla_gauge_source_up', { source: 'temporal' })).toBe(1);
   });
 
   test('money that found no place, and its review case', () => {

@@ -5,9 +5,9 @@ import { pino } from 'pino';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { parkedFlows } from '../../src/telemetry/metrics.ts';
 import {
+  type Collector,
   type MetricsServer,
   type MetricsServerOptions,
-  type Source,
   startMetricsServer,
 } from '../../src/telemetry/metricsServer.ts';
 import { databaseStanding } from '../../src/worker/backlogGauges.ts';
@@ -40,22 +40,22 @@ const start = async (options: Partial<MetricsServerOptions> = {}): Promise<Metri
 };
 
 /** A source whose looks are answered by the test. */
-function source(look: () => Promise<number>): Source & { looks: number } {
+function source(look: () => Promise<number>): Collector & { looks: number } {
   const made = {
     name: 'test',
     looks: 0,
-    look: async () => {
+    collect: async () => {
       made.looks += 1;
       const count = await look();
       return () => parkedFlows.set({ cause: 'test' }, count);
     },
-    forget: () => parkedFlows.reset(),
+    reset: () => parkedFlows.reset(),
   };
   return made;
 }
 
 const PARKED = ['manilla_flows_parked', { cause: 'test' }] as const;
-const READABLE = ['manilla_standing_readable', { source: 'test' }] as const;
+const READABLE = ['manilla_gauge_source_up', { source: 'test' }] as const;
 
 test('however many scrape, a source is asked once in its while', async () => {
   const { port, add } = await start();
@@ -68,7 +68,7 @@ test('however many scrape, a source is asked once in its while', async () => {
 });
 
 test('a source that fails takes its gauges away, says so, and brings them back', async () => {
-  const { port, add } = await start({ freshForMs: 0 });
+  const { port, add } = await start({ cacheMs: 0 });
   let isUp = true;
   add(source(() => (isUp ? Promise.resolve(5) : Promise.reject(new Error('away')))));
   expect((await scrape(port)).value(...PARKED)).toBe(5);
@@ -98,7 +98,7 @@ test('a scrape does not wait for a source that hangs, and a late answer is not s
 });
 
 test('a database that is busy with itself is let alone after two seconds, by its own clock', async () => {
-  const { port, add } = await start({ freshForMs: 0 });
+  const { port, add } = await start({ cacheMs: 0 });
   const standing = databaseStanding(database.url);
   add(standing);
   try {
@@ -108,7 +108,7 @@ test('a database that is busy with itself is let alone after two seconds, by its
       await held`BEGIN`;
       await held`LOCK TABLE outbox IN ACCESS EXCLUSIVE MODE`;
       const blind = await scrape(port);
-      expect(blind.value('manilla_standing_readable', { source: 'database' })).toBe(0);
+      expect(blind.value('manilla_gauge_source_up', { source: 'database' })).toBe(0);
       expect(blind.value('manilla_outbox_messages')).toBeNull();
       expect(blind.value('manilla_database_connections')).toBeNull();
       const [{ waiting } = { waiting: -1 }] = await sql<{ waiting: number }[]>`
@@ -118,14 +118,14 @@ test('a database that is busy with itself is let alone after two seconds, by its
       await held`ROLLBACK`;
       held.release();
     }
-    expect((await scrape(port)).value('manilla_standing_readable', { source: 'database' })).toBe(1);
+    expect((await scrape(port)).value('manilla_gauge_source_up', { source: 'database' })).toBe(1);
   } finally {
     await standing.close();
   }
 });
 
 test('what waits is told by its age, in its own environment', async () => {
-  const { port, add } = await start({ freshForMs: 0 });
+  const { port, add } = await start({ cacheMs: 0 });
   const standing = databaseStanding(database.url);
   add(standing);
   const organisation = '018f0000-0000-7000-8000-000000000001';

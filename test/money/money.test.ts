@@ -6,12 +6,12 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import '../ledger/seed.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { openTheatre, type Stage } from '../support/stage.ts';
-import { STORY_SETTINGS } from '../support/stories.ts';
-import { day } from './commands.ts';
+import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
+import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 import { prepareInvariants, violations } from './invariants.ts';
-import { type Postman, startPostman } from './postman.ts';
-import { World } from './world.ts';
+import { Simulation } from './simulation.ts';
+import { startUnreliableCallbacks, type UnreliableCallbacks } from './unreliableCallbacks.ts';
+import { workload } from './workload.ts';
 
 /** Days to live; more of them for a long night: `MONEY_DAYS=200 npm test -- test/money`. */
 const DAYS = Number(process.env.MONEY_DAYS ?? 3);
@@ -19,14 +19,14 @@ const DAYS = Number(process.env.MONEY_DAYS ?? 3);
 const DAY_LIMIT_MS = 900_000;
 
 let flows: TestFlows;
-let postman: Postman;
-let openStage: () => Promise<Stage>;
+let postman: UnreliableCallbacks;
+let openStage: () => Promise<ScenarioContext>;
 
 beforeAll(async () => {
-  postman = await startPostman();
-  flows = await startTestFlows({ settings: { ...STORY_SETTINGS, SANDBOX_RAIL_CALLBACK_URL: postman.url } });
+  postman = await startUnreliableCallbacks();
+  flows = await startTestFlows({ settings: { ...SCENARIO_SETTINGS, SANDBOX_RAIL_CALLBACK_URL: postman.url } });
   postman.serve(`${flows.urls.test}/rails/sandbox/callbacks`);
-  openStage = await openTheatre(flows);
+  openStage = await openScenarios(flows);
   await prepareInvariants(flows.sql);
 });
 
@@ -36,13 +36,13 @@ afterAll(async () => {
 });
 
 // The days go by at the same time, each in an organisation of its own: all of them wait much and work little.
-test.concurrent.each(fc.sample(day, DAYS).map((one, number) => ({ number: number + 1, one })))(
+test.concurrent.each(fc.sample(workload, DAYS).map((one, number) => ({ number: number + 1, one })))(
   'every kobo is in exactly one place after day $number',
   async ({ one }) => {
     const stage = await openStage();
-    const world = new World(stage, postman);
+    const world = new Simulation(stage, postman);
     try {
-      await world.live(one, stage);
+      await world.run(one, stage);
       expect(world.faults).toEqual([]);
       expect(postman.refused).toEqual([]);
       expect(await violations(flows.sql, stage.organisationId)).toEqual([]);

@@ -1,7 +1,7 @@
 // The time limit of a rail's calls: whatever the adapter does, a call ends at its limit or with the attempt that it belongs to, and
 // no send begins that may not run its whole time.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { AttemptOver, withinAttempt } from '../../src/concurrency/attempt.ts';
+import { AttemptOverError, withinAttempt } from '../../src/concurrency/attempt.ts';
 import {
   RAIL_CALL_MAX_MS,
   REQUEST_MAX_MS,
@@ -9,8 +9,8 @@ import {
   STEP_MAX_MS,
 } from '../../src/concurrency/timeLimits.ts';
 import { newUuid } from '../../src/ids.ts';
-import { measuredRail } from '../../src/rail/instrumented.ts';
-import { type BankRail, RailUnavailable } from '../../src/rail/port.ts';
+import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { type BankRail, RailUnavailableError } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { instruct, startSandbox, type TestSandbox } from './sandbox.ts';
@@ -39,7 +39,7 @@ function hanging(limits: Partial<BankRail> = {}) {
     return new Promise<never>(() => {});
   };
   const adapter = { ...sandbox.rail, callLimitMs: LIMIT_MS, ...limits, sendTransfer: hang, transferStatus: hang };
-  return { rail: measuredRail(adapter), signals };
+  return { rail: instrumentedRail(adapter), signals };
 }
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -52,7 +52,7 @@ describe('a call that is not answered', () => {
   test('ends at its limit as a rail that timed out, and its request is aborted', async () => {
     const { rail, signals } = hanging();
     const failure = await failureOf(rail.transferStatus(status));
-    expect(failure).toBeInstanceOf(RailUnavailable);
+    expect(failure).toBeInstanceOf(RailUnavailableError);
     expect(failure).toMatchObject({ timedOut: true, message: 'the rail did not answer within 20 ms' });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
@@ -87,13 +87,13 @@ describe('a call that is not answered', () => {
   });
 
   test('never runs longer than the limit for all rails', () => {
-    expect(measuredRail({ ...sandbox.rail, callLimitMs: LONG_MS }).callLimitMs).toBe(RAIL_CALL_MAX_MS);
+    expect(instrumentedRail({ ...sandbox.rail, callLimitMs: LONG_MS }).callLimitMs).toBe(RAIL_CALL_MAX_MS);
   });
 });
 
 describe('an adapter that reports an aborted request in words of its own', () => {
   test('is heard as a rail that timed out', async () => {
-    const rail = measuredRail({
+    const rail = instrumentedRail({
       ...sandbox.rail,
       callLimitMs: LIMIT_MS,
       transferStatus: (_request, signal) =>
@@ -114,7 +114,9 @@ describe('a send', () => {
   ])('does not begin in an attempt that %s', async (_which, { endsAt, ...attempt }, callLimitMs) => {
     const { rail, signals } = hanging({ callLimitMs });
     const within = { ...attempt, endsAt: performance.now() + endsAt };
-    expect(await failureOf(withinAttempt(within, () => rail.sendTransfer(instruction)))).toBeInstanceOf(AttemptOver);
+    expect(await failureOf(withinAttempt(within, () => rail.sendTransfer(instruction)))).toBeInstanceOf(
+      AttemptOverError,
+    );
     expect(signals).toEqual([]);
   });
 
@@ -146,7 +148,7 @@ describe('a request', () => {
       rails: (rails) => {
         const adapter = { ...(rails.of('test') as BankRail), callLimitMs: LIMIT_MS };
         const never = () => new Promise<never>(() => {});
-        return new Rails({ test: measuredRail({ ...adapter, openVirtualAccount: never }) });
+        return new Rails({ test: instrumentedRail({ ...adapter, openVirtualAccount: never }) });
       },
     });
   });

@@ -10,7 +10,7 @@ import type { BankRail, RailCallback, TransferInstruction, TransferReport } from
 import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SandboxBank } from '../../src/rail/sandbox/bank.ts';
 import { createDatabase } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 export const KEYRING: Keyring = parseKeyring(`new:${Buffer.alloc(32, 1).toString('base64url')}`);
 export const UNKNOWN_IS_FINAL_AFTER_MS = 1_234;
@@ -100,7 +100,7 @@ export async function startSandbox(options: { clock?: 'stopped' } = {}): Promise
     newsOf: (reference) =>
       callbacks.filter((callback) => callback.kind === 'transfer_update' && callback.reference === reference).length,
     untilStatus: (reference, status) =>
-      until(`${reference} to be ${status}`, async () => {
+      waitFor(`${reference} to be ${status}`, async () => {
         const report = await rail.transferStatus({ organisationId, reference });
         return report?.status === status && report;
       }),

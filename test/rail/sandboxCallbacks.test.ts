@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { connect } from '../../src/database/pool.ts';
 import { newUuid } from '../../src/ids.ts';
 import { parseKeyring } from '../../src/keyring.ts';
-import { RailCallbackInvalid, RailUnavailable } from '../../src/rail/port.ts';
+import { RailCallbackInvalidError, RailUnavailableError } from '../../src/rail/port.ts';
 import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SandboxBank } from '../../src/rail/sandbox/bank.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
@@ -89,12 +89,12 @@ describe('a callback is refused', () => {
     ['cut short', text.slice(0, -1), signCallback(KEYRING, text, new Date())],
     ['with one byte more', `${text} `, signCallback(KEYRING, text, new Date())],
   ])('%s', (_name, body, header) => {
-    expect(() => parse(body, header)).toThrow(RailCallbackInvalid);
+    expect(() => parse(body, header)).toThrow(RailCallbackInvalidError);
   });
 
   test('with a signature that was moved to a later time', () => {
     const [, signature] = signCallback(KEYRING, text, secondsAgo(310)).split(',');
-    expect(() => parse(text, `t=${Math.floor(Date.now() / 1_000)},${signature}`)).toThrow(RailCallbackInvalid);
+    expect(() => parse(text, `t=${Math.floor(Date.now() / 1_000)},${signature}`)).toThrow(RailCallbackInvalidError);
   });
 
   test.each([
@@ -104,7 +104,7 @@ describe('a callback is refused', () => {
     ['about an amount that is no whole number', { ...CREDIT, amount: 10.5 }],
     ['about an amount in words', { ...CREDIT, amount: '5000' }],
   ])('%s, signed or not', (_name, body) => {
-    expect(() => parse(body)).toThrow(RailCallbackInvalid);
+    expect(() => parse(body)).toThrow(RailCallbackInvalidError);
   });
 
   function signedAs(purpose: 'cursor', signed: string): string {
@@ -124,5 +124,5 @@ test.each([
   ['sendTransfer', () => rail.sendTransfer(instruct(organisationId))],
   ['transferStatus', () => rail.transferStatus({ organisationId, reference: newReference() })],
 ])('%s says RailUnavailable while the bank cannot be reached: unknown, never refused', async (_name, ask) => {
-  await expect(ask()).rejects.toBeInstanceOf(RailUnavailable);
+  await expect(ask()).rejects.toBeInstanceOf(RailUnavailableError);
 });

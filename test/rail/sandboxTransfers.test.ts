@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid } from '../../src/ids.ts';
-import { type InboundCreditReport, RailRefused } from '../../src/rail/port.ts';
+import { type InboundCreditReport, RailRefusedError } from '../../src/rail/port.ts';
 import { BANKS } from '../../src/rail/sandbox/banks.ts';
 import { BEHAVIOURS, type Behaviour, OUTCOMES, type Outcome } from '../../src/rail/sandbox/destinations.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { instruct, newReference, startSandbox, type TestSandbox, UNKNOWN_IS_FINAL_AFTER_MS } from './sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -36,7 +36,7 @@ const behave = (accountNumber: string, behaviour: Behaviour, more: { bankCode?: 
     { name: more.name ?? null, behaviour },
   );
 const untilTold = (reference: string, times = 1) =>
-  until(`${times} callbacks about ${reference}`, () => sandbox.newsOf(reference) >= times);
+  waitFor(`${times} callbacks about ${reference}`, () => sandbox.newsOf(reference) >= times);
 
 /** An account number that no other test uses. */
 let lastAccountNumber = 1_000_000_000;
@@ -158,7 +158,7 @@ describe('a transfer ends as its account says', () => {
   test('a bank that nobody knows: no name, and a transfer is refused for good', async () => {
     expect(await resolveName('0123456789', '998')).toBeNull();
     const instruction = to('0123456789', { bankCode: '998' });
-    await expect(sandbox.rail.sendTransfer(instruction)).rejects.toBeInstanceOf(RailRefused);
+    await expect(sandbox.rail.sendTransfer(instruction)).rejects.toBeInstanceOf(RailRefusedError);
     expect(await statusOf(instruction.reference)).toBeNull();
   });
 });
@@ -235,7 +235,7 @@ describe('an account behaves as its customer chose', () => {
     await sandbox.rail.sendTransfer(ours);
     await sandbox.rail.sendTransfer(theirs);
     await sandbox.untilStatus(ours.reference, 'failed');
-    await until('their transfer to complete', async () => {
+    await waitFor('their transfer to complete', async () => {
       const report = await sandbox.rail.transferStatus(theirs);
       return report?.status === 'completed';
     });
@@ -279,7 +279,7 @@ describe('a reference is one transfer', () => {
       // Each has its connection by now, so that they all look at the same moment.
       await Promise.all(branches.map((branch) => branch.transfers.find(organisationId, references[0] ?? '')));
       for (const clock of clocks) clock.start();
-      await until('every transfer to be told', () => references.every((reference) => asleep.newsOf(reference) > 0));
+      await waitFor('every transfer to be told', () => references.every((reference) => asleep.newsOf(reference) > 0));
       for (const reference of references) {
         expect(await asleep.bank.transfers.find(organisationId, reference)).toMatchObject({ timesPaid: 1 });
         expect(asleep.newsOf(reference)).toBe(1);
@@ -405,7 +405,7 @@ describe('a transfer is resolved', () => {
         SELECT FROM sandbox_bank.transfers
         WHERE organisation_id = ${organisationId} AND reference = ${reference} FOR UPDATE`;
       ending = Promise.all(Array.from({ length: 5 }, () => end(reference, 'complete')));
-      await until('all five to wait for the row', async () => {
+      await waitFor('all five to wait for the row', async () => {
         const [waiting] = await sql<{ count: number }[]>`
           SELECT count(*)::int AS count FROM pg_locks JOIN pg_stat_activity USING (pid)
           WHERE datname = current_database() AND NOT granted`;
@@ -442,7 +442,7 @@ describe('a transfer to an account of the sandbox bank itself', () => {
     const instruction = to(accountNumber, { bankCode });
     const { sessionId } = await sandbox.rail.sendTransfer(instruction);
     await untilTold(instruction.reference);
-    const [arrival] = await until('the arrival', () => {
+    const [arrival] = await waitFor('the arrival', () => {
       const arrivals = arrivalsAt(accountNumber);
       return arrivals.length > 0 && arrivals;
     });

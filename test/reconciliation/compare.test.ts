@@ -1,37 +1,37 @@
-// What a run finds against what earlier runs found: a break is new once, gone when a run over its time misses it, and the
+// What a run finds against what earlier runs found: a break is new once, cleared when a run over its time misses it, and the
 // same line three times is two breaks.
 import { expect, test } from '@jest/globals';
-import { type CountedBreak, compareBreaks } from '../../src/reconciliation/compare.ts';
+import { compareBreaks, type NumberedBreak } from '../../src/reconciliation/compare.ts';
 import type { Break } from '../../src/reconciliation/match.ts';
 
 const AT = new Date('2026-01-01T12:00:00Z');
 const LATER = new Date('2026-01-03T12:00:00Z');
 
 const found = (reference: string, more: Partial<Break> = {}): Break => ({
-  kind: 'extra',
+  kind: 'unmatched_statement',
   line: 'sent',
   reference,
-  ours: null,
-  theirs: 1_000,
+  ledgerAmount: null,
+  statementAmount: 1_000,
   at: AT,
   ...more,
 });
-const kept = (reference: string, more: Partial<CountedBreak & { goneAt: Date | null }> = {}) => ({
+const kept = (reference: string, more: Partial<NumberedBreak & { clearedAt: Date | null }> = {}) => ({
   ...found(reference),
-  copy: 1,
-  goneAt: null,
+  occurrence: 1,
+  clearedAt: null,
   ...more,
 });
 
-const names = ({ fresh, gone, back }: ReturnType<typeof compareBreaks>) => ({
-  fresh: fresh.map(({ reference, copy }) => `${reference} ${copy}`),
-  gone: gone.map(({ reference, copy }) => `${reference} ${copy}`),
-  back: back.map(({ reference, copy }) => `${reference} ${copy}`),
+const names = ({ opened, cleared, reopened }: ReturnType<typeof compareBreaks>) => ({
+  opened: opened.map(({ reference, occurrence }) => `${reference} ${occurrence}`),
+  cleared: cleared.map(({ reference, occurrence }) => `${reference} ${occurrence}`),
+  reopened: reopened.map(({ reference, occurrence }) => `${reference} ${occurrence}`),
 });
-const NOTHING = { fresh: [], gone: [], back: [] };
+const NOTHING = { opened: [], cleared: [], reopened: [] };
 
 test('a break is new to the first run that finds it, and to no other', () => {
-  expect(names(compareBreaks([found('a')], []))).toEqual({ ...NOTHING, fresh: ['a 1'] });
+  expect(names(compareBreaks([found('a')], []))).toEqual({ ...NOTHING, opened: ['a 1'] });
   expect(names(compareBreaks([found('a')], [kept('a')]))).toEqual(NOTHING);
 });
 
@@ -42,27 +42,30 @@ test('a break is another one when its kind, its line, its reference or its time 
     found('b'),
     found('a', { at: LATER }),
   ];
-  expect(names(compareBreaks(others, [kept('a')])).fresh).toHaveLength(others.length);
+  expect(names(compareBreaks(others, [kept('a')])).opened).toHaveLength(others.length);
 });
 
 test('a break is the same one whatever the amounts are by now', () => {
-  expect(names(compareBreaks([found('a', { theirs: 900 })], [kept('a')]))).toEqual(NOTHING);
+  expect(names(compareBreaks([found('a', { statementAmount: 900 })], [kept('a')]))).toEqual(NOTHING);
 });
 
 test('the same line three times is two breaks, and a fourth is one more', () => {
   const twice = [found('a', { kind: 'duplicate' }), found('a', { kind: 'duplicate' })];
   const first = compareBreaks(twice, []);
-  expect(names(first)).toEqual({ ...NOTHING, fresh: ['a 1', 'a 2'] });
-  const keeps = first.fresh.map((one) => ({ ...one, goneAt: null }));
+  expect(names(first)).toEqual({ ...NOTHING, opened: ['a 1', 'a 2'] });
+  const keeps = first.opened.map((one) => ({ ...one, clearedAt: null }));
   expect(names(compareBreaks(twice, keeps))).toEqual(NOTHING);
   expect(names(compareBreaks([...twice, found('a', { kind: 'duplicate' })], keeps))).toEqual({
     ...NOTHING,
-    fresh: ['a 3'],
+    opened: ['a 3'],
   });
 });
 
-test('a break that a run over its time does not find is gone, once, and may be there again', () => {
-  expect(names(compareBreaks([], [kept('a')]))).toEqual({ ...NOTHING, gone: ['a 1'] });
-  expect(names(compareBreaks([], [kept('a', { goneAt: LATER })]))).toEqual(NOTHING);
-  expect(names(compareBreaks([found('a')], [kept('a', { goneAt: LATER })]))).toEqual({ ...NOTHING, back: ['a 1'] });
+test('a break that a run over its time does not find is cleared, once, and may be there again', () => {
+  expect(names(compareBreaks([], [kept('a')]))).toEqual({ ...NOTHING, cleared: ['a 1'] });
+  expect(names(compareBreaks([], [kept('a', { clearedAt: LATER })]))).toEqual(NOTHING);
+  expect(names(compareBreaks([found('a')], [kept('a', { clearedAt: LATER })]))).toEqual({
+    ...NOTHING,
+    reopened: ['a 1'],
+  });
 });

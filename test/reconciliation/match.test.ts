@@ -7,7 +7,7 @@ const AT = new Date('2026-01-01T12:00:00Z');
 const line = (kind: LineKind, reference: string, amount = 1_000): Line => ({ kind, reference, amount, at: AT });
 const short = (breaks: Break[]) => breaks.map((one) => `${one.kind} ${one.line} ${one.reference}`).toSorted();
 
-const SEEDS = ['none', 'missing', 'extra', 'amount', 'duplicate', 'status', 'cameBack'] as const;
+const SEEDS = ['none', 'unmatched_ledger', 'unmatched_statement', 'amount', 'duplicate', 'status', 'cameBack'] as const;
 
 /** What both sides hold of one movement, with this seeded into it, and the break that is to be found. */
 function seeded(seed: (typeof SEEDS)[number], kind: LineKind, reference: string, amount: number) {
@@ -15,20 +15,20 @@ function seeded(seed: (typeof SEEDS)[number], kind: LineKind, reference: string,
   const found = (breakKind: string) => [`${breakKind} ${kind} ${reference}`];
   switch (seed) {
     case 'none':
-      return { theirs: [one], ours: [one], found: [] };
-    case 'missing':
-      return { theirs: [], ours: [one], found: found('missing') };
-    case 'extra':
+      return { statement: [one], ledger: [one], found: [] };
+    case 'unmatched_ledger':
+      return { statement: [], ledger: [one], found: found('unmatched_ledger') };
+    case 'unmatched_statement':
     case 'status':
-      return { theirs: [one], ours: [], found: found(seed) };
+      return { statement: [one], ledger: [], found: found(seed) };
     case 'amount':
-      return { theirs: [{ ...one, amount: amount + 1 }], ours: [one], found: found('amount') };
+      return { statement: [{ ...one, amount: amount + 1 }], ledger: [one], found: found('amount') };
     case 'duplicate':
-      return { theirs: [one, one], ours: [one], found: found('duplicate') };
+      return { statement: [one, one], ledger: [one], found: found('duplicate') };
     case 'cameBack':
       return {
-        theirs: [line('sent', reference, amount), line('returned', reference, amount)],
-        ours: [],
+        statement: [line('sent', reference, amount), line('returned', reference, amount)],
+        ledger: [],
         found: [],
       };
   }
@@ -46,11 +46,13 @@ function expectExactly(movements: { seed: (typeof SEEDS)[number]; kind: LineKind
     seed,
     ...seeded(seed, kind, `ref${position}`, amount),
   }));
-  const known = new Set(all.flatMap(({ seed }, position) => (seed === 'extra' ? [] : [`ref${position}`])));
+  const known = new Set(
+    all.flatMap(({ seed }, position) => (seed === 'unmatched_statement' ? [] : [`ref${position}`])),
+  );
   const breaks = matchStatement(
     // The two sides need not tell in the same order.
-    all.flatMap(({ theirs }) => theirs).toReversed(),
-    all.flatMap(({ ours }) => ours),
+    all.flatMap(({ statement }) => statement).toReversed(),
+    all.flatMap(({ ledger }) => ledger),
     (_kind, reference) => known.has(reference),
   );
   const wanted = all.flatMap(({ found }) => found).toSorted();
@@ -73,7 +75,7 @@ test('finds every seeded break and no false one among 10,000 lines', () => {
 
 test('tells what each side says', () => {
   expect(matchStatement([line('sent', 'a', 900)], [line('sent', 'a', 1_000)], () => true)).toEqual([
-    { kind: 'amount', line: 'sent', reference: 'a', ours: 1_000, theirs: 900, at: AT },
+    { kind: 'amount', line: 'sent', reference: 'a', ledgerAmount: 1_000, statementAmount: 900, at: AT },
   ]);
 });
 

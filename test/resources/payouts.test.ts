@@ -19,8 +19,8 @@ import {
   completeItem,
   holdItem,
   type ItemFailure,
-  putBackItem,
   reservePayout,
+  returnItemFunds,
   rollUpMovement,
 } from '../../src/resources/payouts/movements.ts';
 import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
@@ -60,7 +60,7 @@ function batchOf(amounts: readonly number[]): { payout: Payout; items: PayoutIte
     totalFee: items.reduce((sum, { fee }) => sum + fee, 0),
     itemCount: items.length,
     status: 'processing',
-    failuresTold: 0,
+    failuresReported: 0,
     createdAt: new Date(),
   };
   return { payout, items };
@@ -94,7 +94,7 @@ const oneItem = () => {
 
 const wallet = walletAccount(sourceWalletId);
 const putBack = (item: PayoutItem, failure = FAILURE, walletIsClosed = false) =>
-  putBackItem(book, { item, sourceWalletId }, failure, walletIsClosed);
+  returnItemFunds(book, { item, sourceWalletId }, failure, walletIsClosed);
 
 test('the reserve is one posting an item, and one for all fees, so that a limit sees each amount', () => {
   const { payout, items } = batchOf([100_000, 50_000, 1]);
@@ -226,7 +226,7 @@ test.each([
   const { payout } = batchOf([100_000, 50_000, 20_000]);
   const movement = rollUpMovement(book, payout, counts);
   expect(movement.transaction).toBeUndefined();
-  expect(movement.rows?.payouts).toEqual([{ ...payout, version: 2, status, failuresTold: counts.failed }]);
+  expect(movement.rows?.payouts).toEqual([{ ...payout, version: 2, status, failuresReported: counts.failed }]);
   expect(movement.events).toEqual([
     expect.objectContaining({
       type,

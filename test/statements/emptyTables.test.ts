@@ -2,7 +2,7 @@
 // gathered statistics: it finds by index what a batch names, and reads nothing else.
 import { expect, test } from '@jest/globals';
 import { IdempotencyKeys } from '../../src/api/admission/idempotency.ts';
-import { Admission } from '../../src/api/admission/rateLimit.ts';
+import { RateLimiter } from '../../src/api/admission/rateLimit.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid } from '../../src/ids.ts';
 import { openBooks } from '../ledger/books.ts';
@@ -30,15 +30,15 @@ test.each([['never had a row'], ['was emptied']])(
     const books = await openBooks();
     const { organisationId, environment } = books.book;
     if (past === 'was emptied') await books.owner`ANALYZE idempotency_keys`; // nothing is known of the one that never had a row
-    const sql = connect(books.url, { connectionsMax: 1, durability: 'volatile' });
-    const keys = new IdempotencyKeys({ volatileSql: sql, sql: books.sql, keptDays: 7 });
-    const admission = new Admission(sql, ROWS);
+    const sql = connect(books.url, { connectionsMax: 1, synchronousCommit: 'off' });
+    const keys = new IdempotencyKeys({ asyncCommitSql: sql, sql: books.sql, keptDays: 7 });
+    const admission = new RateLimiter(sql, ROWS);
     const caller = { keyId: newUuid(), scopes: [], book: books.book };
     const claimTwice = async () => {
       const key = newUuid();
-      expect(await admission.admit(caller, key)).toMatchObject({ keyIsKnown: false });
+      expect(await admission.check(caller, key)).toMatchObject({ keyIsKnown: false });
       await keys.claim(books.book, key, 'AAAA');
-      expect(await admission.admit(caller, key)).toMatchObject({ keyIsKnown: true });
+      expect(await admission.check(caller, key)).toMatchObject({ keyIsKnown: true });
       await expect(keys.claim(books.book, key, 'AAAA')).rejects.toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' });
     };
     for (let run = 0; run < RUNS; run += 1) await claimTwice();

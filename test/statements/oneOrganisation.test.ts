@@ -4,16 +4,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Uuid } from '../../src/ids.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { createDatabase, type TestDatabase } from '../support/stack.ts';
-import { openTheatre } from '../support/stage.ts';
 import {
   type PlanNode,
+  type QueryRecorder,
   type RunPlan,
-  type StatementTap,
-  startStatementTap,
+  startQueryRecorder,
   tellPlans,
-} from '../support/statementTap.ts';
-import { SIDE_STORIES, STORIES, STORY_SETTINGS } from '../support/stories.ts';
+} from '../support/queryRecorder.ts';
+import { openScenarios } from '../support/scenarioContext.ts';
+import { SCENARIO_SETTINGS, SCENARIOS, SIDE_SCENARIOS } from '../support/scenarios.ts';
+import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { goodRequests } from './requests.ts';
 
 /** The slowest story waits for three lost sends. */
@@ -22,7 +22,7 @@ const LIMIT_MS = 300_000;
 const AT_ONCE = 12;
 
 let database: TestDatabase;
-let tap: StatementTap;
+let tap: QueryRecorder;
 let flows: TestFlows;
 let plans: RunPlan[];
 /** The tables that belong to organisations. The sandbox bank is not ours. */
@@ -31,20 +31,20 @@ let organisations: Uuid[];
 
 beforeAll(async () => {
   database = await createDatabase();
-  tap = await startStatementTap(database.url);
+  tap = await startQueryRecorder(database.url);
   await tellPlans(database.url);
-  flows = await startTestFlows({ databaseUrl: database.url, databaseUrlOfApi: tap.url, settings: STORY_SETTINGS });
+  flows = await startTestFlows({ databaseUrl: database.url, databaseUrlOfApi: tap.url, settings: SCENARIO_SETTINGS });
   const tables = await flows.sql<{ name: string }[]>`
     SELECT n.nspname || '.' || c.relname AS name
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE a.attname = 'organisation_id' AND c.relkind IN ('r', 'p') AND n.nspname <> 'sandbox_bank'`;
   scoped = new Set(tables.map(({ name }) => name));
-  const openStage = await openTheatre(flows);
-  const stories = [...STORIES, ...SIDE_STORIES];
+  const openStage = await openScenarios(flows);
+  const stories = [...SCENARIOS, ...SIDE_SCENARIOS];
   const play = async (): Promise<void> => {
     for (let story = stories.pop(); story !== undefined; story = stories.pop()) {
       const stage = await openStage();
-      const { workflowId } = await story.play(stage);
+      const { workflowId } = await story.run(stage);
       await stage.untilQuiet(workflowId);
     }
   };

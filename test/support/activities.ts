@@ -12,7 +12,7 @@ import { createRefundActivities } from '../../src/activities/refunds.ts';
 import { createReviewCaseActivities } from '../../src/activities/reviewCases.ts';
 import { createWebhookActivities } from '../../src/activities/webhooks.ts';
 import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
-import type { Services } from '../../src/api/dependencies.ts';
+import type { ApiDependencies } from '../../src/api/dependencies.ts';
 import type { Uuid } from '../../src/ids.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
 import { startFlow, wakeFlow } from '../../src/outbox/startFlow.ts';
@@ -23,7 +23,7 @@ import { deliveryChanged } from '../../src/workflows/webhookDelivery/messages.ts
 import { testStack } from './stack.ts';
 
 /** How one call of an activity is run. `run` is the real activity, `attempt` counts from 1. */
-export type Conduct = (run: () => Promise<unknown>, attempt: number) => Promise<unknown>;
+export type FaultMode = (run: () => Promise<unknown>, attempt: number) => Promise<unknown>;
 
 /** Fails, to be tried again at once. */
 function fault(what: string): ApplicationFailure {
@@ -34,7 +34,7 @@ function fault(what: string): ApplicationFailure {
 const AT_ONCE = 20;
 
 /** By what it does to every step of a flow. */
-export const CONDUCTS = {
+export const FAULT_MODES = {
   'fails before its effect, then loses its answer, then runs twice': async (run, attempt) => {
     if (attempt === 1) throw fault('failed before it began');
     await run();
@@ -45,13 +45,13 @@ export const CONDUCTS = {
     const answers = await Promise.all(Array.from({ length: AT_ONCE }, run));
     return answers[0];
   },
-} satisfies Record<string, Conduct>;
+} satisfies Record<string, FaultMode>;
 
 /** An activity as a worker sees it: the first argument of every one is the input of its flow. */
 type Activity = (input: FlowScope, ...rest: unknown[]) => Promise<unknown>;
 
 /** All activities on money, by name. */
-export function moneyActivities(services: Services): Record<string, Activity> {
+export function moneyActivities(services: ApiDependencies): Record<string, Activity> {
   return {
     ...createPaymentActivities(services),
     ...createInboundCreditActivities(services),
@@ -64,21 +64,21 @@ export function moneyActivities(services: Services): Record<string, Activity> {
 }
 
 /** All activities that a flow of an organisation takes, by name. */
-export function flowActivities(services: Services): Record<string, Activity> {
+export function flowActivities(services: ApiDependencies): Record<string, Activity> {
   return { ...moneyActivities(services), ...(createWebhookActivities(courierOf(services)) as object) };
 }
 
-const courierOf = ({ sql, log, config }: Services) => ({ sql, log, config, keyring: config.keyring });
+const courierOf = ({ sql, log, config }: ApiDependencies) => ({ sql, log, config, keyring: config.keyring });
 
 /**
  * Runs the flows of these services. `conductOf` chooses how an activity is run, by its name and the organisation whose
  * flow it belongs to.
  */
-export async function startConductedWorker(
-  services: Services,
-  conductOf: (organisationId: Uuid, name: string) => Conduct,
+export async function startFaultInjectingWorker(
+  services: ApiDependencies,
+  conductOf: (organisationId: Uuid, name: string) => FaultMode,
 ): Promise<{ stop: () => Promise<void> }> {
-  const { config, log, volatileSql, sandboxBank } = services;
+  const { config, log, asyncCommitSql, sandboxBank } = services;
   const { taskQueue } = config.temporal;
   const activities = Object.fromEntries(
     Object.entries(flowActivities(services)).map(([name, activity]) => [
@@ -98,7 +98,7 @@ export async function startConductedWorker(
     startDelivery: (input, news) => startFlow(client, taskQueue, webhookDeliveryFlow(input, news)),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
-  const loops = [createRelay({ volatileSql, client, taskQueue, dispatcher, log }), sandboxBank.clock()];
+  const loops = [createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log }), sandboxBank.clock()];
   for (const loop of loops) loop.start();
   const runs = workers.map((worker) => worker.run());
   return {

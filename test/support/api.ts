@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
 import { hashApiKey, newApiKey } from '../../src/api/admission/apiKeys.ts';
-import type { Services } from '../../src/api/dependencies.ts';
+import type { ApiDependencies } from '../../src/api/dependencies.ts';
 import { CATALOG, type ErrorCode, typeOf } from '../../src/api/errors.ts';
 import { SCOPES, type Scope } from '../../src/api/route.ts';
 import { startApi } from '../../src/api/server.ts';
@@ -15,10 +15,10 @@ import type { Environment, Kobo } from '../../src/money.ts';
 import type { Rails } from '../../src/rail/rails.ts';
 import { insertApiKey } from '../../src/resources/apiKeys.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
-import { createFoundation, type Foundation } from '../../src/runtime.ts';
+import { createRuntime, type ServiceRuntime } from '../../src/runtime.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createDatabase, testStack } from './stack.ts';
-import { until } from './until.ts';
+import { waitFor } from './waitFor.ts';
 
 /** Whatever a view holds; tests compare the fields they are about. */
 export interface Resource {
@@ -80,7 +80,7 @@ export interface TestApi {
   databaseUrl: string;
   /** Base addresses, ending in `/v1`. */
   urls: Record<Environment, string>;
-  services: Services & Pick<Foundation, 'patientSql'>;
+  services: ApiDependencies & Pick<ServiceRuntime, 'maintenanceSql'>;
   /** The database owner's connection, for looking at rows and preparing them. */
   sql: Sql;
   /** Every line that the process logged, as JSON text. */
@@ -137,7 +137,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       : { url: options.databaseUrl, drop: () => Promise.resolve() };
   const logged: string[] = [];
   const log = createLog('test', 'info', { write: (line: string) => void logged.push(line) });
-  const { foundation, services, running } = await retryWhenTaken(async () => {
+  const { runtime, services, running } = await retryWhenTaken(async () => {
     const port = await freePort();
     const config = readConfig({
       DATABASE_URL: options.databaseUrlOfApi ?? database.url,
@@ -155,14 +155,14 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       SCHEDULES: 'off',
       ...options.settings,
     });
-    const foundation = createFoundation(config, log);
+    const runtime = createRuntime(config, log);
     const services = {
-      ...foundation,
+      ...runtime,
       keyring: config.keyring,
-      rails: options.rails?.(foundation.rails) ?? foundation.rails,
+      rails: options.rails?.(runtime.rails) ?? runtime.rails,
       temporalIsUp: options.temporalIsUp ?? (() => Promise.resolve(true)),
     };
-    return { foundation, services, running: await startApi(services) };
+    return { runtime, services, running: await startApi(services) };
   });
   const sql = connect(database.url, { connectionsMax: 2, role: 'owner' });
   const urls = {
@@ -215,7 +215,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     const [row] = await sql<{ environment: Environment }[]>`SELECT environment FROM wallets WHERE id = ${uuid}`;
     if (row === undefined) throw new Error(`no wallet ${walletId}`);
     const id = newUuid();
-    const { outcome } = await foundation.journal.post({
+    const { outcome } = await runtime.journal.post({
       book: { organisationId, environment: row.environment },
       transaction: {
         id,
@@ -236,7 +236,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     const { data } = await caller.post('/wallets', { email: 'ada@test.example', fullName: 'Ada Obi' });
     // Repeated where a machine that is busy with something else answers 503 or 504: the details are the same each time.
     const isTier1 = async () => (await caller.post(`/wallets/${data.id}/kyc`, KYC)).status === 200;
-    if (wanted.tier1 !== false) await until(`${data.id} to be tier1`, isTier1);
+    if (wanted.tier1 !== false) await waitFor(`${data.id} to be tier1`, isTier1);
     if (wanted.balance !== undefined) {
       const uuid = requireUuid('wallet', data.id);
       const [row] = await sql<{ organisationId: Uuid }[]>`SELECT organisation_id FROM wallets WHERE id = ${uuid}`;
@@ -267,7 +267,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     },
     close: async () => {
       await running.close();
-      await Promise.all([foundation.close(), sql.end()]);
+      await Promise.all([runtime.close(), sql.end()]);
       await database.drop();
     },
   };
@@ -293,7 +293,7 @@ export function createClient(base: string, key: string | null, environment: Envi
     return readAnswer(response.status, response.headers, await response.text());
   };
   const call: Client['call'] = (method, path, options) =>
-    until(`an answer to ${method} ${path}`, async () => {
+    waitFor(`an answer to ${method} ${path}`, async () => {
       const answer = await send(method, path, options);
       return retries && isPastDeadline(answer) ? null : answer;
     });

@@ -6,7 +6,7 @@ import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/w
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { type Answer, type Resource, startTestApi, type TestApi, type TestApiOptions } from './api.ts';
 import { testStack } from './stack.ts';
-import { until } from './until.ts';
+import { waitFor } from './waitFor.ts';
 
 Runtime.install({
   shutdownSignals: [],
@@ -71,7 +71,7 @@ export async function startTestFlows({ worker: works = true, ...options }: TestF
     credit: (accountNumber, amount, more = {}) =>
       api.test.post('/simulations/inbound-credits', { accountNumber, amount, sessionId: randomUUID(), ...more }),
     untilStatus: (path, ...statuses) =>
-      until(`${path} to be ${statuses.join(' or ')}`, async () => {
+      waitFor(`${path} to be ${statuses.join(' or ')}`, async () => {
         const { data } = await api.test.get(path);
         return statuses.includes(data.status) && data;
       }),

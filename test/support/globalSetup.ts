@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
 import { startPostgres } from '../../dev/postgres.ts';
-import { Parts } from '../../dev/supervisor.ts';
+import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -21,10 +21,10 @@ export default async function globalSetup(): Promise<void> {
   // Postgres may run as another account, which must get to its files below.
   await chmod(folder, 0o711);
   // Without onGiveUp nothing is started again: a server that dies in the middle must fail the tests, not be papered over.
-  const parts = new Parts({ logFolder: path.join(folder, 'logs'), say });
+  const parts = new Supervisor({ logFolder: path.join(folder, 'logs'), say });
   parts.removeAtEnd(folder);
   keepForTeardown(parts);
-  spareTheProcessor(folder);
+  tuneRuntimes(folder);
 
   const [adminDatabaseUrl, temporalAddress, workflowBundlePath] = await Promise.all([
     startDatabase(parts, folder),
@@ -36,7 +36,7 @@ export default async function globalSetup(): Promise<void> {
 }
 
 /** Settings of the programs below us that save a fifth of the Temporal server's work and half a second of each command's. */
-function spareTheProcessor(folder: string): void {
+function tuneRuntimes(folder: string): void {
   // Go's: collects garbage seldom, for which there is room.
   process.env.GOGC ??= '800';
   process.env.GOMEMLIMIT ??= '2GiB';
@@ -44,7 +44,7 @@ function spareTheProcessor(folder: string): void {
   process.env.NODE_COMPILE_CACHE ??= path.join(folder, 'compiled');
 }
 
-async function startDatabase(parts: Parts, folder: string): Promise<string> {
+async function startDatabase(parts: Supervisor, folder: string): Promise<string> {
   const { adminUrl } = await startPostgres(parts, {
     folder: path.join(folder, 'postgres'),
     password: randomBytes(12).toString('hex'),
@@ -55,7 +55,7 @@ async function startDatabase(parts: Parts, folder: string): Promise<string> {
   return adminUrl;
 }
 
-async function startTemporalServer(parts: Parts): Promise<string> {
+async function startTemporalServer(parts: Supervisor): Promise<string> {
   const program = await findTemporal({ say });
   const { address } = await startTemporal(parts, { program });
   return address;

@@ -1,10 +1,10 @@
 // Runs once after all test files: ends what globalSetup started, with its files. Jest skips this on Ctrl-C and kill; then
 // the caretaker of the parts does the same.
-import type { Parts } from '../../dev/supervisor.ts';
+import type { Supervisor } from '../../dev/supervisor.ts';
 
-let started: Parts | undefined;
+let started: Supervisor | undefined;
 
-export function keepForTeardown(parts: Parts): void {
+export function keepForTeardown(parts: Supervisor): void {
   started = parts;
 }
 

@@ -9,16 +9,16 @@ type Tests = Parameters<InstanceType<typeof Sequencer>['sort']>[0];
 
 /** What waits for many stories, longest first. An order is all that this is: a file that is not here comes later. */
 const LONGEST = [
-  'e2e/endings',
+  'e2e/terminatedFlows',
   'workflows/steps',
-  'e2e/resets',
+  'e2e/workflowResets',
   'e2e/railPause',
   'money/money',
   'dev/start',
   'e2e/reviewCases',
   'e2e/slowBank',
   'e2e/payouts',
-  'faults/twoOfEach',
+  'faults/multiProcess',
   'e2e/sweep',
   'e2e/refunds',
   'statements/oneOrganisation',
@@ -27,7 +27,7 @@ const LONGEST = [
   'e2e/unconfirmedCredits',
   'worker/shutdown',
   'workflows/replayCommand',
-  'workflows/bankTransferWords',
+  'workflows/railStatusOrdering',
   'faults/flows',
 ];
 

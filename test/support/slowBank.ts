@@ -1,6 +1,6 @@
 // A bank that is slow to answer: it holds each send until the test lets it go, whether or not its customer still waits, and
 // knows nothing of a transfer before that. For all else it is the sandbox bank.
-import { measuredRail } from '../../src/rail/instrumented.ts';
+import { instrumentedRail } from '../../src/rail/instrumented.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 
@@ -56,7 +56,7 @@ export class SlowBank {
         return Promise.resolve(this.#taken.get(reference) ?? null);
       },
     };
-    return new Rails({ test: measuredRail(slow) });
+    return new Rails({ test: instrumentedRail(slow) });
   }
 
   async #take(reference: string): Promise<TransferReport> {

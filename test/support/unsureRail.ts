@@ -1,6 +1,6 @@
 // A rail that does not confirm some credits, and cannot be reached about others or to close an account, as a test tells it. For all
 // else it is the sandbox bank.
-import { type BankRail, RailUnavailable } from '../../src/rail/port.ts';
+import { type BankRail, RailUnavailableError } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 
 /** What the rail says when it is asked about a credit. `less`: another amount than its callback told. */
@@ -37,12 +37,12 @@ export class UnsureRail {
           const { sessionId } = request;
           this.#asked.set(sessionId, this.asksOf(sessionId) + 1);
           const word = this.#words.get(sessionId) ?? 'known';
-          if (word === 'away') throw new RailUnavailable('the bank does not answer');
+          if (word === 'away') throw new RailUnavailableError('the bank does not answer');
           const report = word === 'denied' ? null : await sandbox.findInboundCredit(request, signal);
           return report && { ...report, amount: word === 'less' ? report.amount - 1 : report.amount };
         },
         closeVirtualAccount: async (request, signal) => {
-          if (this.#cannotClose.has(request.accountNumber)) throw new RailUnavailable('the bank does not answer');
+          if (this.#cannotClose.has(request.accountNumber)) throw new RailUnavailableError('the bank does not answer');
           await sandbox.closeVirtualAccount(request, signal);
         },
       },

@@ -10,7 +10,7 @@ import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { bundleWorkflows } from '../../src/worker/workflowBundle.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { findWords, personalWords, recordedHistories, replay, replayEverything } from '../support/histories.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { type CollectedSpan, type Collector, startCollector } from './collector.ts';
 
@@ -50,7 +50,7 @@ describe('one payment and its callback', () => {
     await flows.untilStatus(`/payments/${paymentId}`, 'settled');
     await flows.temporal.workflow.getHandle(paymentId).result();
     // A message leaves the outbox after its span has ended, so every span that is looked for below exists from here on.
-    await until('the outbox to be empty', async () => (await flows.sql`SELECT FROM outbox LIMIT 1`).length === 0);
+    await waitFor('the outbox to be empty', async () => (await flows.sql`SELECT FROM outbox LIMIT 1`).length === 0);
     words = [...(await personalWords(flows.sql)), 'Chidi Eze', receiver.url];
 
     await worker.stop();

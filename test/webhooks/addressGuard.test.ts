@@ -4,12 +4,12 @@ import type { LookupAddress } from 'node:dns';
 import { hostname } from 'node:os';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import {
-  AddressForbidden,
   addressLiteral,
   createResolve,
+  ForbiddenAddressError,
   guardedLookup,
   isReachable,
-  NameNotResolved,
+  NameNotResolvedError,
 } from '../../src/webhooks/addressGuard.ts';
 import { destinationProblem, destinationRules } from '../../src/webhooks/destination.ts';
 import { type NameServer, startNameServer, type Tells } from './nameServer.ts';
@@ -195,13 +195,13 @@ describe('the lookup of a connection', () => {
     [['2606:4700::1', '::ffff:169.254.169.254']],
     [['64:ff9b::a00:1']],
   ])('refuses a name with a forbidden address among its own: %j', async (answers) => {
-    await expect(look(answers, true)).rejects.toBeInstanceOf(AddressForbidden);
-    await expect(look(answers, false)).rejects.toBeInstanceOf(AddressForbidden);
+    await expect(look(answers, true)).rejects.toBeInstanceOf(ForbiddenAddressError);
+    await expect(look(answers, false)).rejects.toBeInstanceOf(ForbiddenAddressError);
   });
 
   test('says when a name has no address, or no server tells it', async () => {
-    await expect(look([], true)).rejects.toBeInstanceOf(NameNotResolved);
-    await expect(look(new Error('SERVFAIL'), true)).rejects.toBeInstanceOf(NameNotResolved);
+    await expect(look([], true)).rejects.toBeInstanceOf(NameNotResolvedError);
+    await expect(look(new Error('SERVFAIL'), true)).rejects.toBeInstanceOf(NameNotResolvedError);
   });
 });
 
@@ -243,14 +243,14 @@ describe('names outside a laptop are asked of DNS itself', () => {
       return [count === 1 ? '8.8.8.8' : '127.0.0.1'];
     });
     expect(await look('rebind.example')).toEqual([{ address: '8.8.8.8', family: 4 }]);
-    await expect(look('rebind.example')).rejects.toBeInstanceOf(AddressForbidden);
+    await expect(look('rebind.example')).rejects.toBeInstanceOf(ForbiddenAddressError);
   });
 
   test('a private address of the other kind is not hidden behind a public one', async () => {
     const look = await lookupOver((_name, type) =>
       type === 'A' ? ['8.8.8.8'] : ['0000:0000:0000:0000:0000:ffff:0a00:0001'],
     );
-    await expect(look('mixed.example')).rejects.toBeInstanceOf(AddressForbidden);
+    await expect(look('mixed.example')).rejects.toBeInstanceOf(ForbiddenAddressError);
   });
 
   test('this machine’s own names mean nothing, and a name without an address is told as that', async () => {
@@ -260,13 +260,13 @@ describe('names outside a laptop are asked of DNS itself', () => {
       return [];
     });
     for (const name of ['nowhere.example', hostname()]) {
-      await expect(look(name)).rejects.toBeInstanceOf(NameNotResolved);
+      await expect(look(name)).rejects.toBeInstanceOf(NameNotResolvedError);
     }
     expect(new Set(asked)).toEqual(new Set(['nowhere.example', hostname()]));
   });
 
   test('a name server that says nothing is not waited for without end', async () => {
     const look = await lookupOver(() => 'silence');
-    await expect(look('silent.example')).rejects.toBeInstanceOf(NameNotResolved);
+    await expect(look('silent.example')).rejects.toBeInstanceOf(NameNotResolvedError);
   });
 });

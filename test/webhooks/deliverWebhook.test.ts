@@ -9,9 +9,9 @@ import type { Book } from '../../src/money.ts';
 import { endDelivery, openDeliveries, reopenDelivery } from '../../src/webhooks/deliveries.ts';
 import { updateWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { WebhookActivities, WebhookDeliveryResult } from '../../src/workflows/webhookDelivery/messages.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { answerStatus } from './receiver.ts';
-import { startWorkbench, type TestEndpoint, type Workbench } from './workbench.ts';
+import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
 
 let workbench: Workbench;
 let book: Book;
@@ -76,7 +76,7 @@ test('each failure names the gap before the next attempt, and the last one ends 
     expect(failure.nextRetryDelay).toBeLessThanOrEqual(gap * 1.1);
     await setNextAttempt(0);
   }
-  const spent = { status: 'failed', reason: 'retries_spent', answer: 'answered 500' };
+  const spent = { status: 'failed', reason: 'retries_exhausted', answer: 'answered 500' };
   expect(await deliver(eventId, target)).toEqual(spent);
   expect((await workbench.deliveries(book, eventId)).get(target.id)).toMatchObject({
     status: 'failed',
@@ -160,7 +160,7 @@ test('one endpoint holds no more than eight of the worker at a time; the others 
     status: 'pending',
     attempts: [],
   });
-  await until('eight requests', () => release.length === 8);
+  await waitFor('eight requests', () => release.length === 8);
   for (const each of release) each();
   await Promise.all(held);
 });
@@ -185,10 +185,12 @@ test('a delivery whose attempts were in vain says so once its endpoint is closed
     reason: 'endpoint_disabled',
     answer: 'answered 500',
   });
-  expect((await workbench.deliveries(book, eventId)).get(target.id)).toMatchObject({ failureReason: 'retries_spent' });
+  expect((await workbench.deliveries(book, eventId)).get(target.id)).toMatchObject({
+    failureReason: 'retries_exhausted',
+  });
   expect(await deliver(eventId, target)).toMatchObject({ reason: 'endpoint_disabled' });
   await setStatus('enabled');
-  expect(await deliver(eventId, target)).toMatchObject({ reason: 'retries_spent' });
+  expect(await deliver(eventId, target)).toMatchObject({ reason: 'retries_exhausted' });
 
   target.answerWith(answerStatus(500));
   await reopenDelivery(workbench.sql, book, row);

@@ -14,9 +14,9 @@ import {
 } from '../../src/webhooks/endpoints.ts';
 import { newWebhookSecret } from '../../src/webhooks/signature.ts';
 import type { WebhookDeliveryInput } from '../../src/workflows/webhookDelivery/messages.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { type Answering, answerStatus } from './receiver.ts';
-import { startWorkbench, type TestEndpoint, type Workbench } from './workbench.ts';
+import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
 
 let workbench: Workbench;
 let book: Book;
@@ -244,7 +244,7 @@ describe('a slow endpoint', () => {
     await quick.untilReceived(30);
     await slow.untilReceived(10);
     // What found ten before it has a flow, and is done with while the ten are still unanswered.
-    await until('ten flows', () => flows.length === 10);
+    await waitFor('ten flows', () => flows.length === 10);
     const endpointId = publicId('webhookEndpoint', slow.id);
     expect(new Set(flows.map((flow) => flow.endpointId))).toEqual(new Set([endpointId]));
 
@@ -379,7 +379,7 @@ describe('closing an endpoint', () => {
       const [spent, pending] = [await event(), await event()];
       for (const eventId of [spent, pending]) await dispatcher.dispatchEvent({ book, eventId });
       await workbench.sql`
-        UPDATE webhook_deliveries SET status = 'failed', failure_reason = 'retries_spent'
+        UPDATE webhook_deliveries SET status = 'failed', failure_reason = 'retries_exhausted'
         WHERE event_id = ${spent} AND endpoint_id = ${target.id}`;
       await updateWebhookEndpoint(workbench.sql, book, target.id, { description: 'still open' });
       expect(await messages()).toEqual([]);

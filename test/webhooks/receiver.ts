@@ -1,7 +1,7 @@
 // A webhook receiver on loopback: keeps what it was sent and answers as a test says.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 export interface Received {
   method: string;
@@ -58,7 +58,7 @@ export async function startReceiver(answering: Answering = answerStatus(200)): P
     answerWith: (next) => {
       answer = next;
     },
-    untilReceived: (count) => until(`${count} requests at the receiver`, () => received.length >= count && received),
+    untilReceived: (count) => waitFor(`${count} requests at the receiver`, () => received.length >= count && received),
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

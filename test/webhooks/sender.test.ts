@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Resolve } from '../../src/webhooks/addressGuard.ts';
 import type { DestinationRules } from '../../src/webhooks/destination.ts';
 import { createSender, describeAttempt, wasDelivered } from '../../src/webhooks/sender.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, type Receiver, startReceiver } from './receiver.ts';
 
 const LAPTOP: DestinationRules = { httpsOnly: false, addresses: 'private_too' };
@@ -110,7 +110,7 @@ describe('a reply', () => {
     });
     const result = await send(target.url, {}, '{}');
     expect(result).toMatchObject({ responseStatus: 200, responseBody: 'y'.repeat(1_000) });
-    await until('the connection to be closed', () => closed);
+    await waitFor('the connection to be closed', () => closed);
     expect(written).toBeLessThan(20_000_000); // what the system's buffers took in, not a second's worth
   });
 

@@ -10,7 +10,7 @@ import { ATTENTION, FLOW_STATE } from '../../src/workflows/searchAttributes.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { type Answering, answerStatus, type Receiver, startReceiver } from './receiver.ts';
 
 let flows: TestFlows;
@@ -48,7 +48,7 @@ async function emit(type = 'payment.settled', data: Record<string, unknown> = { 
 
 /** The delivery of an event to this test's endpoint once it has this status. */
 const untilDelivery = (eventId: string, status: string): Promise<Resource & { attempts: Record<string, unknown>[] }> =>
-  until(`the delivery of ${eventId} to be ${status}`, async () => {
+  waitFor(`the delivery of ${eventId} to be ${status}`, async () => {
     const { items } = await flows.test.get(`/events/${eventId}/deliveries`);
     const found = items.find((item) => item.endpointId === endpoint.id && item.status === status);
     return found as (Resource & { attempts: Record<string, unknown>[] }) | undefined;
@@ -56,11 +56,11 @@ const untilDelivery = (eventId: string, status: string): Promise<Resource & { at
 
 /** What a flow says that waits for an operator because its attempts were in vain. */
 const untilParked = (eventId: string): Promise<string> =>
-  until(`the delivery of ${eventId} to be parked`, async () => {
+  waitFor(`the delivery of ${eventId} to be parked`, async () => {
     const described = await flowOf(eventId)
       .describe()
       .catch(() => null); // not started yet
-    if (described?.typedSearchAttributes.get(ATTENTION) !== 'webhook_retries_spent') return undefined;
+    if (described?.typedSearchAttributes.get(ATTENTION) !== 'webhook_retries_exhausted') return undefined;
     const metadata = await flowOf(eventId).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
     // A flow that was woken shows its cause for a moment more.
     return metadata.currentDetails?.includes('Needs attention') && metadata.currentDetails;
@@ -109,7 +109,7 @@ describe('a delivery', () => {
     const details = await untilParked(eventId);
     expect(details).toMatch(/endpoint’s last words: answered 503/);
     const failed = await untilDelivery(eventId, 'failed');
-    expect(failed).toMatchObject({ failureReason: 'retries_spent', nextAttemptAt: null, deliveredAt: null });
+    expect(failed).toMatchObject({ failureReason: 'retries_exhausted', nextAttemptAt: null, deliveredAt: null });
     expect(failed.attempts).toHaveLength(4);
 
     await flowOf(eventId).signal('retry', { reason: 'they say it is mended', operator: 'ngozi' });
@@ -119,7 +119,7 @@ describe('a delivery', () => {
 
     const keep = { action: 'keep', reason: 'the integrator is gone', operator: 'ngozi' };
     await flowOf(eventId).executeUpdate('resolve', { args: [keep] });
-    expect(await resultOf(eventId)).toEqual({ status: 'failed', reason: 'retries_spent', answer: 'answered 503' });
+    expect(await resultOf(eventId)).toEqual({ status: 'failed', reason: 'retries_exhausted', answer: 'answered 503' });
     expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
     const acts = await flows.sql`
       SELECT action FROM audit_log WHERE subject = ${`${eventId}/${endpoint.id}`} ORDER BY id`;
@@ -241,7 +241,7 @@ test('an endpoint that never answers delays nobody: ten others get every event m
   for (let count = 0; count < 15; count += 1) eventIds.push(await emit('wallet.credited'));
 
   await Promise.all(others.map((other) => other.untilReceived(15)));
-  await until('requests that the slow one holds', () => held.length >= 10);
+  await waitFor('requests that the slow one holds', () => held.length >= 10);
   for (const eventId of eventIds) {
     const { items } = await flows.test.get(`/events/${eventId}/deliveries`);
     const slow = items.find((item) => item.endpointId === endpoint.id);
@@ -270,7 +270,7 @@ describe('in a long gap between two attempts', () => {
     const { data: event } = await patient.test.post(`/webhook-endpoints/${target.id}/test`);
     const flow = patient.temporal.workflow.getHandle(`${event.id}/${target.id}`);
     const untilWaiting = (attempts: number) =>
-      until(`the flow to wait after ${attempts} attempts`, async () => {
+      waitFor(`the flow to wait after ${attempts} attempts`, async () => {
         const { items } = await patient.test.get(`/events/${event.id}/deliveries`);
         const described = await flow.describe().catch(() => null); // not started yet
         const waits = described?.raw.pendingActivities?.[0]?.lastFailure?.message === 'attempt 1 of 3 failed';
@@ -297,7 +297,7 @@ describe('operations see', () => {
   test('which event goes to which endpoint, what was answered last and when the next attempt is; no URL', async () => {
     receiver.answerWith(answerStatus(503, 'CANARY'));
     const eventId = await emit();
-    const answer = await until('a pending activity that was answered', async () => {
+    const answer = await waitFor('a pending activity that was answered', async () => {
       const described = await flowOf(eventId)
         .describe()
         .catch(() => null); // not started yet

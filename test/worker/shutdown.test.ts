@@ -17,7 +17,7 @@ import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { testStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
 const SHUTDOWN = new URL('../../src/runtime.ts', import.meta.url).href;
@@ -71,7 +71,7 @@ async function whileLocked(statement: string, work: () => Promise<void>): Promis
 }
 
 const untilWaiting = (query: string) =>
-  until('the worker to wait for the lock', async () => {
+  waitFor('the worker to wait for the lock', async () => {
     const found = await api.sql`
       SELECT FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE ${query}`;
@@ -85,7 +85,7 @@ async function end(worker: ChildProcess): Promise<number | null> {
   return code;
 }
 
-test('ends while upkeep waits for a lock, and the upkeep is done by the next worker', async () => {
+test('ends while maintenance waits for a lock, and the maintenance is done by the next worker', async () => {
   const worker = startWorkerProcess();
   const { taskQueue } = api.services.config.temporal;
   const flow = await temporal.workflow.start('housekeeping', { taskQueue, workflowId: `housekeeping-${randomUUID()}` });
@@ -111,7 +111,7 @@ test('ends while a posting waits for a locked account, and the money is posted o
     expect(await end(worker)).not.toBeNull(); // it ended by itself, by no signal
   });
   const next = startWorkerProcess();
-  await until(
+  await waitFor(
     'the payment to be settled',
     async () => (await api.test.get(`/payments/${payment.id}`)).data.status === 'settled',
   );

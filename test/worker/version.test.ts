@@ -6,7 +6,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const NEXT = fileURLToPath(new URL('nextVersion.ts', import.meta.url));
 
@@ -29,7 +29,7 @@ afterAll(async () => {
 async function makeCurrent(buildId: string): Promise<void> {
   const { namespace, taskQueue: deploymentName } = flows.services.config.temporal;
   const { workflowService } = flows.temporal.connection;
-  await until(`version ${buildId} to be current`, async () => {
+  await waitFor(`version ${buildId} to be current`, async () => {
     await workflowService.setWorkerDeploymentCurrentVersion({ namespace, deploymentName, buildId }).catch(() => null);
     const { workerDeploymentInfo } = await workflowService
       .describeWorkerDeployment({ namespace, deploymentName })
@@ -54,7 +54,7 @@ async function wayOf(workflowId: string): Promise<{ versions: string[]; patched:
 }
 
 const untilTaken = (payment: PaymentResource) =>
-  until('a version to take the payment', async () => (await wayOf(payment.id)).versions.length > 0);
+  waitFor('a version to take the payment', async () => (await wayOf(payment.id)).versions.length > 0);
 
 async function settle(payment: PaymentResource): Promise<void> {
   await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);

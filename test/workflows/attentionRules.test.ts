@@ -5,8 +5,8 @@ import { decideAttention, decideResolution, refuseResolution } from '../../src/w
 const LIMITS = { railUnreachableMs: 3_600_000, outcomeUnknownMs: 86_400_000, creditUnconfirmedMs: 3_600_000 };
 
 test.each([
-  ['an answer within its time', { rail: 'told', unreachableForMs: 0, openForMs: 86_399_999 }, null],
-  ['no outcome within a day', { rail: 'told', unreachableForMs: 0, openForMs: 86_400_000 }, 'outcome_unknown'],
+  ['an answer within its time', { rail: 'known', unreachableForMs: 0, openForMs: 86_399_999 }, null],
+  ['no outcome within a day', { rail: 'known', unreachableForMs: 0, openForMs: 86_400_000 }, 'outcome_unknown'],
   ['a reference unknown for a day', { rail: 'unknown', unreachableForMs: 0, openForMs: 86_400_000 }, 'outcome_unknown'],
   [
     'a rail away for less than the limit',
@@ -50,7 +50,7 @@ describe('a resolution', () => {
   test.each([
     ['retry needs one person', null, asked, 'accepted'],
     ['set_aside needs one person', null, { ...asked, action: 'set_aside' }, 'accepted'],
-    ['keep needs one person', null, { ...asked, action: 'keep' }, 'accepted'],
+    ['dismiss needs one operator', null, { ...asked, action: 'dismiss' }, 'accepted'],
     ['fail by one person is a proposal', null, fail, 'proposed'],
     ['the same person twice is still a proposal', fail, fail, 'proposed'],
     ['a second person confirms', fail, { ...fail, operator: 'tunde' }, 'accepted'],

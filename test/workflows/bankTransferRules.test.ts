@@ -5,13 +5,13 @@ import {
   checkPauseMs,
   decideStep,
   decideTransfer,
-  type RailWord,
+  type RailStatus,
   SENDS_MAX,
   type TransferState,
 } from '../../src/workflows/bankTransfer/decide.ts';
 
 const STATES: TransferState[] = ['processing', 'completed', 'failed', 'returned'];
-const WORDS: RailWord[] = ['processing', 'completed', 'failed', 'returned', 'unknown'];
+const WORDS: RailStatus[] = ['processing', 'completed', 'failed', 'returned', 'unknown'];
 
 test.each([
   ['processing', 'processing', 'none'],
@@ -66,10 +66,10 @@ describe('a reference that the rail does not know', () => {
       'check',
     ],
     ['is sent again after it', { rail: 'unknown', sends: 1, sinceSendMs: 5_000 }, 'send'],
-    ['is given up after the last send', { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 5_000 }, 'give_up'],
+    ['is given up after the last send', { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 5_000 }, 'mark_unsent'],
     ['is not given up early', { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 4_999 }, 'check'],
     ['is no verdict when the rail did not answer', { rail: 'unreachable', sends: 3, sinceSendMs: 90_000_000 }, 'check'],
-    ['is no verdict when the rail has it under way', { rail: 'told', sends: 1, sinceSendMs: 90_000_000 }, 'check'],
+    ['is no verdict when the rail has it under way', { rail: 'known', sends: 1, sinceSendMs: 90_000_000 }, 'check'],
   ] as const)('%s', (_name, knowledge, expected) => {
     expect(decideStep({ ...known, ...knowledge })).toBe(expected);
   });

@@ -45,7 +45,7 @@ export async function refund(_input: InputOf<typeof flows.refund>) {
 }
 
 export async function reviewCase(_input: InputOf<typeof flows.reviewCase>) {
-  return { status: 'kept' };
+  return { status: 'unclaimed' };
 }
 
 /** Does it twice. */

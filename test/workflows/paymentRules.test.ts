@@ -2,11 +2,11 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  capacityAfterRefusal,
   decideCredit,
   decideExpiry,
   type PaymentState,
-  roomAfterRefusal,
-  type WalletRoom,
+  type WalletCapacity,
 } from '../../src/workflows/payment/decide.ts';
 
 const payment = (status: PaymentState['status'], amountReceived = 0): PaymentState => ({
@@ -17,7 +17,7 @@ const payment = (status: PaymentState['status'], amountReceived = 0): PaymentSta
 });
 
 describe('a credit', () => {
-  test.each<[string, PaymentState, number, WalletRoom, object]>([
+  test.each<[string, PaymentState, number, WalletCapacity, object]>([
     ['less than payable is held', payment('pending'), 50_000, 'all', { kind: 'hold', amountReceived: 50_000 }],
     [
       'exactly payable settles',
@@ -59,17 +59,23 @@ describe('a credit', () => {
       payment('pending'),
       202_000,
       'nothing',
-      { kind: 'divert', reason: 'wallet_refused' },
+      { kind: 'to_suspense', reason: 'wallet_refused' },
     ],
-    ['after expiry is late', payment('expired'), 202_000, 'all', { kind: 'divert', reason: 'late_credit' }],
-    ['to a payment that never opened is late', payment('failed'), 1, 'all', { kind: 'divert', reason: 'late_credit' }],
+    ['after expiry is late', payment('expired'), 202_000, 'all', { kind: 'to_suspense', reason: 'late_credit' }],
+    [
+      'to a payment that never opened is late',
+      payment('failed'),
+      1,
+      'all',
+      { kind: 'to_suspense', reason: 'late_credit' },
+    ],
     ...(['settled', 'refunded', 'partially_refunded'] as const).map(
-      (status): [string, PaymentState, number, WalletRoom, object] => [
+      (status): [string, PaymentState, number, WalletCapacity, object] => [
         `to a ${status} payment comes after settlement`,
         payment(status, 202_000),
         202_000,
         'all',
-        { kind: 'divert', reason: 'credit_after_settlement' },
+        { kind: 'to_suspense', reason: 'credit_after_settlement' },
       ],
     ),
   ])('%s', (_name, state, amount, room, expected) => {
@@ -83,7 +89,7 @@ describe('a credit', () => {
         kobo,
         fc.integer({ min: 0, max: 18_000 }),
         fc.array(kobo, { minLength: 1, maxLength: 8 }),
-        fc.constantFrom<WalletRoom>('all', 'base_only', 'nothing'),
+        fc.constantFrom<WalletCapacity>('all', 'base_only', 'nothing'),
         (baseAmount, fee, credits, room) => {
           let state: PaymentState = { status: 'pending', baseAmount, fee, amountReceived: 0 };
           let sent = 0;
@@ -93,7 +99,7 @@ describe('a credit', () => {
           for (const amount of credits) {
             sent += amount;
             const decision = decideCredit(state, amount, room);
-            if (decision.kind === 'divert') diverted += amount;
+            if (decision.kind === 'to_suspense') diverted += amount;
             else if (decision.kind === 'hold') {
               state = { ...state, status: 'partial', amountReceived: decision.amountReceived };
             } else {
@@ -120,18 +126,18 @@ describe('after the wallet refused', () => {
     ['a base amount over a limit takes nothing', 'all', exact, true, 'nothing'],
     ['a second refusal takes nothing', 'base_only', withSurplus, true, 'nothing'],
   ] as const)('%s', (_name, room, decision, overLimit, expected) => {
-    expect(roomAfterRefusal(room, decision, overLimit, 200_000)).toBe(expected);
+    expect(capacityAfterRefusal(room, decision, overLimit, 200_000)).toBe(expected);
   });
 });
 
 test.each([
   ['pending', 0, { kind: 'expire', toReview: 0 }],
   ['partial', 150_000, { kind: 'expire', toReview: 150_000 }],
-  ['settled', 202_000, { kind: 'leave' }],
-  ['expired', 0, { kind: 'leave' }],
-  ['failed', 0, { kind: 'leave' }],
-  ['refunded', 202_000, { kind: 'leave' }],
-  ['partially_refunded', 202_000, { kind: 'leave' }],
+  ['settled', 202_000, { kind: 'no_change' }],
+  ['expired', 0, { kind: 'no_change' }],
+  ['failed', 0, { kind: 'no_change' }],
+  ['refunded', 202_000, { kind: 'no_change' }],
+  ['partially_refunded', 202_000, { kind: 'no_change' }],
 ] as const)('the end of the window makes of a %s payment with %d kobo: %o', (status, received, expected) => {
   expect(decideExpiry(payment(status, received))).toEqual(expected);
 });

@@ -7,14 +7,14 @@ import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { requireUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { startFlow } from '../../src/outbox/startFlow.ts';
-import { type BankRail, RailRefused, type TransferInstruction, type TransferReport } from '../../src/rail/port.ts';
+import { type BankRail, RailRefusedError, type TransferInstruction, type TransferReport } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { wakePayoutItem } from '../../src/resources/payouts/flow.ts';
 import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
 import { type FlowMessage, taskQueueOf } from '../../src/workflows/flows.ts';
 import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { testStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 /** What the bank does with a transfer to an account. `deny`: it will never make it, and says so. */
 export type Manner = 'complete' | 'reject' | 'hold' | 'deny';
@@ -68,7 +68,7 @@ export class ObedientBank {
     const known = this.taken.get(reference);
     if (known !== undefined) return known;
     const manner = this.manners.get(accountNumber) ?? 'complete';
-    if (manner === 'deny') throw new RailRefused('Transfers to this bank are suspended');
+    if (manner === 'deny') throw new RailRefusedError('Transfers to this bank are suspended');
     const report: TransferReport = {
       reference,
       status: manner === 'hold' ? 'processing' : manner === 'complete' ? 'completed' : 'failed',
@@ -153,7 +153,7 @@ export async function startPayoutFlows(
     temporal,
     start: async (payoutId) => await startFlow(temporal, taskQueue, await messageOf(payoutId)),
     startAgain: async (payoutId) =>
-      await startFlow(temporal, taskQueue, { ...(await messageOf(payoutId)), again: true }),
+      await startFlow(temporal, taskQueue, { ...(await messageOf(payoutId)), allowRestart: true }),
     tell: async (itemId, owner = api.organisation) => {
       const book: Book = { organisationId: owner.organisationId, environment: 'test' };
       const sourced = await findPayoutItem(api.sql, book, requireUuid('payoutItem', itemId));
@@ -161,7 +161,7 @@ export async function startPayoutFlows(
       await startFlow(temporal, taskQueue, wakePayoutItem(book, sourced).message);
     },
     untilStatus: (payoutId, status, owner = api.organisation) =>
-      until(`${payoutId} to be ${status}`, async () => {
+      waitFor(`${payoutId} to be ${status}`, async () => {
         const { data } = await owner.test.get(`/payouts/${payoutId}`);
         return data.status === status && data;
       }),

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
 
 const [GOOD, REJECTED, UNKNOWN, OTHER_NAME, DENIED] = [
@@ -160,7 +160,7 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     // The status stays, and the caller is told all the same.
     flows.bank.end(first, 'returned');
     await flows.tell(first, owner);
-    await until('the second bounce to be told', async () => (await told(payout.id)).length === 3);
+    await waitFor('the second bounce to be told', async () => (await told(payout.id)).length === 3);
 
     flows.bank.end(third, 'returned');
     await flows.tell(third, owner);

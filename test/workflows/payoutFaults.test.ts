@@ -6,10 +6,10 @@ import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { RailUnavailable } from '../../src/rail/port.ts';
+import { RailUnavailableError } from '../../src/rail/port.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { Resource } from '../support/api.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
 
 const [GOOD, HELD, REJECTED] = ['1000000001', '1000000002', '1000000003'] as const;
@@ -22,7 +22,7 @@ const [SEND_LOST, SEND_DIES, ...ENQUIRY_FAILS] = [
   '3000000003',
 ] as const;
 const FUNDS = 10_000_000;
-const AWAY = new RailUnavailable('the bank does not answer');
+const AWAY = new RailUnavailableError('the bank does not answer');
 const to = (accountNumber: string, more: object = {}) => ({
   amount: 100_000,
   bankAccount: { accountNumber, bankCode: '058' },
@@ -68,7 +68,7 @@ const handle = (id: string) => flows.temporal.workflow.getHandle(id);
 const itemStatuses = async (payoutId: string): Promise<string[]> =>
   ((await flows.api.test.get(`/payouts/${payoutId}`)).data.items as Resource[]).map(({ status }) => status);
 
-const untilTaken = (itemId: string) => until(`the bank to have ${itemId}`, () => flows.bank.taken.has(itemId));
+const untilTaken = (itemId: string) => waitFor(`the bank to have ${itemId}`, () => flows.bank.taken.has(itemId));
 
 /** The bank decides a held transfer, and says so. */
 async function decide(itemId: string): Promise<void> {
@@ -81,7 +81,7 @@ const isOver = async (id: string): Promise<boolean> => (await handle(id).describ
 test.concurrent('a bank that does not answer delays an item and never fails it', async () => {
   flows.bank.sendFaults.set(SEND_LOST, AWAY);
   const { payout, itemIds } = await startPayout([to(SEND_LOST)]);
-  await until('the send whose answer was lost', () => !flows.bank.sendFaults.has(SEND_LOST));
+  await waitFor('the send whose answer was lost', () => !flows.bank.sendFaults.has(SEND_LOST));
   // It is unknown whether the bank got it. Here it had.
   const [itemId] = itemIds as [string];
   flows.bank.taken.set(itemId, { reference: itemId, status: 'completed', sessionId: 'found', reason: null });
@@ -97,7 +97,7 @@ describe('without name enquiry an item stays in the reserve and its flow parks',
     flows.bank.enquiryFaults.set(accountNumber, AWAY);
     const made = await startPayout([to(accountNumber)]);
     const [itemId] = made.itemIds as [string];
-    await until('the item to be parked', async () => {
+    await waitFor('the item to be parked', async () => {
       const { count } = await flows.temporal.workflow.count(
         `WorkflowId = '${itemId}' AND Attention = 'rail_unreachable'`,
       );
@@ -156,7 +156,7 @@ test.concurrent('an item whose flow an operator ended is taken up again by its p
   await untilTaken(held);
   await handle(held).terminate('by mistake');
   const first = (await handle(held).describe()).runId;
-  await until('another flow of the item', async () => (await handle(held).describe()).runId !== first);
+  await waitFor('another flow of the item', async () => (await handle(held).describe()).runId !== first);
   await decide(held);
   await flows.untilStatus(payout.id, 'completed');
   expect(flows.bank.sends.get(held)).toBe(1);
@@ -170,7 +170,7 @@ test.concurrent('a payout whose flow an operator ended leaves its items running,
   expect(await isOver(held)).toBe(false);
   await flows.startAgain(payout.id);
   // Its page runs already, from before: it waits, and looks again.
-  await until('the payout to wait for what runs apart from it', async () => {
+  await waitFor('the payout to wait for what runs apart from it', async () => {
     const { events } = await handle(payout.id).fetchHistory();
     return events?.some((event) => event.timerStartedEventAttributes);
   });
@@ -185,7 +185,7 @@ test.concurrent('cancelling a payout cancels no transfer', async () => {
   const [held] = itemIds as [string];
   await untilTaken(held);
   await handle(payout.id).cancel();
-  await until('the payout flow to end', () => isOver(payout.id));
+  await waitFor('the payout flow to end', () => isOver(payout.id));
   expect(await isOver(held)).toBe(false);
   await decide(held);
   await handle(held).result();
@@ -201,7 +201,7 @@ test.concurrent('a page that is cancelled starts no more items, cancels none, an
   const page = handle(`${payout.id}/1-${WINDOW + 1}`);
   const { runId } = await page.describe();
   await page.cancel();
-  await until('the page to be run again', async () => (await page.describe()).runId !== runId);
+  await waitFor('the page to be run again', async () => (await page.describe()).runId !== runId);
   await Promise.all(itemIds.map(untilTaken));
   await Promise.all(itemIds.map((itemId) => decide(itemId)));
   await flows.untilStatus(payout.id, 'completed');
@@ -211,7 +211,7 @@ test.concurrent('a page that is cancelled starts no more items, cancels none, an
 test.concurrent('items that the bank does not decide do not stand in front of the others', async () => {
   const many = Array.from({ length: WINDOW }, () => to(HELD, { amount: 1_000 }));
   const { payout, itemIds } = await startPayout([...many, to(GOOD), to(GOOD)]);
-  await until(
+  await waitFor(
     'the others to be paid',
     async () => (await itemStatuses(payout.id)).slice(WINDOW).join() === 'completed,completed',
   );

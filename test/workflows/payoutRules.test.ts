@@ -1,7 +1,7 @@
 // The rules of a payout as tables: what its items make of it, what of that is told, and how a batch is divided.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { isNews, PAGE_SIZE, pagesOf, rollUp, roundPauseMs } from '../../src/workflows/payout/decide.ts';
+import { hasUnreportedChange, PAGE_SIZE, pagesOf, rollUp, roundPauseMs } from '../../src/workflows/payout/decide.ts';
 
 test.each([
   // open, completed, failed
@@ -33,8 +33,8 @@ describe('it is told', () => {
     ['again when one more item comes back and the status stays', 'partially_completed', 1, counts(0, 1, 2), true],
     ['again when the last completed item comes back', 'partially_completed', 2, counts(0, 0, 3), true],
     ['once when all failed', 'failed', 3, counts(0, 0, 3), false],
-  ] as const)('%s', (_name, status, failuresTold, items, told) => {
-    expect(isNews({ status, failuresTold }, items)).toBe(told);
+  ] as const)('%s', (_name, status, failuresReported, items, told) => {
+    expect(hasUnreportedChange({ status, failuresReported }, items)).toBe(told);
   });
 });
 

@@ -5,7 +5,7 @@ import { verifyLedger } from '../../src/ledger/verify.ts';
 import { PAGE_SIZE, pagesOf, WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { ObedientBank } from './payoutBank.ts';
 
 /** The most that the API takes (contract, section 3.6). */
@@ -83,7 +83,7 @@ test(
     });
     // The bank answers no send, so the payout takes every place that it can get and keeps it.
     for (const page of pages(payout.id)) {
-      await until(`${page} to run as many items as it may`, async () => ((await childrenOf(page)) ?? 0) >= WINDOW);
+      await waitFor(`${page} to run as many items as it may`, async () => ((await childrenOf(page)) ?? 0) >= WINDOW);
     }
 
     const other = await flows.createOrganisation();
@@ -95,7 +95,7 @@ test(
     });
     const { accountNumber } = payment.virtualAccount as { accountNumber: string };
     await other.test.post('/simulations/inbound-credits', { accountNumber, amount: payment.payableAmount });
-    await until(
+    await waitFor(
       'the payment to settle',
       async () => (await other.test.get(`/payments/${payment.id}`)).data.status === 'settled',
     );
@@ -106,7 +106,7 @@ test(
 
     const { taskQueue } = flows.services.config.temporal;
     const [item] = payout.items as [Resource];
-    await until('the first item to have its flow', () => isThere(item.id));
+    await waitFor('the first item to have its flow', () => isThere(item.id));
     const flowsOfBoth = [payment.id, payout.id, ...pages(payout.id).slice(0, 1), item.id];
     expect((await Promise.all(flowsOfBoth.map(described))).map((flow) => flow.taskQueue)).toEqual([
       taskQueue,

@@ -5,10 +5,10 @@ import { decideNext, type PaymentAgenda } from '../../src/workflows/payment/deci
 import {
   afterDecision,
   causeOf,
+  type IncompleteWork,
   type RailWait,
   requestOf,
   retried,
-  type Undone,
   waitAfter,
 } from '../../src/workflows/railWait/decide.ts';
 import { describeWaits, requestView } from '../../src/workflows/railWait/details.ts';
@@ -18,7 +18,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 
-const DENIED: Undone = {
+const DENIED: IncompleteWork = {
   id: 'svc_a_inc',
   what: 'credit',
   rail: 'unconfirmed',
@@ -26,11 +26,11 @@ const DENIED: Undone = {
   amount: 5_000,
   limits: { railUnreachableMs: HOUR, creditUnconfirmedMs: HOUR },
 };
-const AWAY: Undone = { ...DENIED, id: 'svc_b_inc', rail: 'unreachable' };
-const ACCOUNT: Undone = { ...AWAY, id: 'svc_p_pay', what: 'account', amount: 0 };
+const AWAY: IncompleteWork = { ...DENIED, id: 'svc_b_inc', rail: 'unreachable' };
+const ACCOUNT: IncompleteWork = { ...AWAY, id: 'svc_p_pay', what: 'account', amount: 0 };
 
 /** Asked for in vain with these answers, the first one so long ago, and each time when it was due. */
-function waited(answers: readonly Undone[], since: number): RailWait {
+function waited(answers: readonly IncompleteWork[], since: number): RailWait {
   let wait: RailWait | null = null;
   for (const answer of answers) wait = waitAfter(wait, answer, wait?.nextAt ?? since);
   return wait as RailWait;
@@ -122,7 +122,7 @@ describe('of several things that wait', () => {
     [
       'an account can be left open',
       [account, away],
-      ['rail_unreachable', ['svc_p_pay', 'svc_b_inc'], ['retry', 'keep']],
+      ['rail_unreachable', ['svc_p_pay', 'svc_b_inc'], ['retry', 'dismiss']],
     ],
   ])('%s', (_what, waits, expected) => {
     expect(asked(waits)).toEqual(expected);
@@ -132,7 +132,7 @@ describe('of several things that wait', () => {
   test.each([
     ['retry', [denied, fresh], { due: ['svc_a_inc'], left: ['svc_a_inc', 'svc_c_inc'], setAside: [] }],
     ['set_aside', [denied, fresh], { due: ['svc_a_inc'], left: ['svc_a_inc', 'svc_c_inc'], setAside: ['svc_a_inc'] }],
-    ['keep', [account, away], { due: ['svc_b_inc'], left: ['svc_b_inc'], setAside: [] }],
+    ['dismiss', [account, away], { due: ['svc_b_inc'], left: ['svc_b_inc'], setAside: [] }],
   ] as const)('%s is about everything that was parked, and about nothing else', (action, waits, expected) => {
     const request = requestOf(waits, NOW + HOUR);
     const after = afterDecision(waits, { parked: request?.parked ?? [] }, action, later);
@@ -151,8 +151,8 @@ describe('of several things that wait', () => {
     );
     if (request === null) throw new Error('nothing is asked for');
     const view = requestView(request);
-    expect(view.atStake).toBe('credit svc_a_inc of 5000 kobo, credit svc_d_inc of 5000 kobo');
-    expect(view.lastWords.words).toBe(
+    expect(view.fundsAtRisk).toBe('credit svc_a_inc of 5000 kobo, credit svc_d_inc of 5000 kobo');
+    expect(view.lastResponse.words).toBe(
       'it knows no such credit; it tells another amount or account than its callback did',
     );
     expect(Object.keys(view.choices ?? {})).toEqual(['retry', 'set_aside']);

@@ -7,10 +7,10 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { POSTING_REFUSED, type Resolution, resolve } from '../../src/workflows/attention/messages.ts';
 import { creditReceived, type PaymentProgress } from '../../src/workflows/payment/messages.ts';
-import type { Undone } from '../../src/workflows/railWait/decide.ts';
+import type { IncompleteWork } from '../../src/workflows/railWait/decide.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { testStack } from '../support/stack.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const TASK_QUEUE = 'raised-decision';
 
@@ -35,12 +35,12 @@ const decision = (action: Resolution['action']): [Resolution] => [
 
 /** Sends an operator's decision, as soon as the flow takes it. */
 const decide = (flow: WorkflowHandle, action: Resolution['action']) =>
-  until(`${action} to be accepted`, () => flow.executeUpdate(resolve, { args: decision(action) }).catch(() => null));
+  waitFor(`${action} to be accepted`, () => flow.executeUpdate(resolve, { args: decision(action) }).catch(() => null));
 
 test('it is carried out and audited, though that step is refused by the ledger and parks the flow', async () => {
   const [denied, refused] = [publicId('inboundCredit', newUuid()), publicId('inboundCredit', newUuid())];
   const paymentId = publicId('payment', newUuid());
-  const undone: Undone = {
+  const incomplete: IncompleteWork = {
     id: denied,
     what: 'credit',
     rail: 'unconfirmed',
@@ -62,7 +62,7 @@ test('it is carried out and audited, though that step is refused by the ledger a
     workflowBundle: { codePath: testStack().workflowBundlePath },
     activities: {
       applyCredit: async (_: unknown, { inboundCreditId }: { inboundCreditId: string }): Promise<PaymentProgress> => {
-        if (inboundCreditId === denied) return { ...pending, undone };
+        if (inboundCreditId === denied) return { ...pending, incomplete };
         if (begun) return { status: 'settled', amountReceived: 2 };
         begun = true;
         await held;
@@ -97,12 +97,12 @@ test('it is carried out and audited, though that step is refused by the ledger a
       signal: creditReceived,
       signalArgs: [{ inboundCreditId: denied }],
     });
-    await until('the cause to be raised', async () => {
+    await waitFor('the cause to be raised', async () => {
       const { typedSearchAttributes } = await flow.describe();
       return typedSearchAttributes.get(ATTENTION) === 'credit_unconfirmed';
     });
     await flow.signal(creditReceived, { inboundCreditId: refused });
-    await until('the step of the other credit', () => begun);
+    await waitFor('the step of the other credit', () => begun);
     await decide(flow, 'set_aside');
     letGo();
     await decide(flow, 'retry'); // of the posting: set_aside is decided, so nothing else can be asked of the raised cause

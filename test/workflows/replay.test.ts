@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { KYC } from '../support/api.ts';
 import { recordedHistories, replay, textOf } from '../support/histories.ts';
-import { recordingOf, SIDE_STORIES, STORIES } from '../support/stories.ts';
+import { recordingOf, SCENARIOS, SIDE_SCENARIOS } from '../support/scenarios.ts';
 
 // Each refusal below would fill the screen.
 Runtime.install({
@@ -60,7 +60,7 @@ describe('with code that was changed without care', () => {
 
 test('every story is recorded, some of them more than once, and nothing else', () => {
   const told = new Set(names.map((name) => name.replace(/-\d+$/, '')));
-  expect([...told].toSorted()).toEqual([...STORIES, ...SIDE_STORIES].map(recordingOf).toSorted());
+  expect([...told].toSorted()).toEqual([...SCENARIOS, ...SIDE_SCENARIOS].map(recordingOf).toSorted());
 });
 
 test('every workflow of a money flow has a story', () => {

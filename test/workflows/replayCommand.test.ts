@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { HISTORIES } from '../support/histories.ts';
-import { openTheatre } from '../support/stage.ts';
-import { STORIES, STORY_SETTINGS, type Story } from '../support/stories.ts';
-import { until } from '../support/until.ts';
+import { openScenarios } from '../support/scenarioContext.ts';
+import { SCENARIO_SETTINGS, SCENARIOS, type Scenario } from '../support/scenarios.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const REPLAY = fileURLToPath(new URL('../../dev/replay/command.ts', import.meta.url));
 const ENVIRONMENT = { ...process.env, TEMPORAL_ADDRESS: '', MANILLA_HOME: tmpdir() };
@@ -47,10 +47,10 @@ describe('replays', () => {
 
   // One run for all of them: most of its time goes into building the code.
   beforeAll(async () => {
-    flows = await startTestFlows({ settings: STORY_SETTINGS });
-    const stage = await (await openTheatre(flows))();
-    const story = STORIES.find(({ flow, ending }) => flow === 'payment' && ending === 'settled') as Story;
-    ({ workflowId } = await story.play(stage));
+    flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
+    const stage = await (await openScenarios(flows))();
+    const story = SCENARIOS.find(({ flow, ending }) => flow === 'payment' && ending === 'settled') as Scenario;
+    ({ workflowId } = await story.run(stage));
     await stage.untilQuiet(workflowId);
     answer = await run(
       workflowId,
@@ -109,7 +109,7 @@ test(
     });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += String(chunk)));
-    const url = await until('the address for a debugger', () => /ws:\/\/\S+/.exec(output)?.[0], LIMIT_MS);
+    const url = await waitFor('the address for a debugger', () => /ws:\/\/\S+/.exec(output)?.[0], LIMIT_MS);
     const socket = new WebSocket(url);
     const urls = new Map<string, string>();
     const stoppedIn: string[] = [];

@@ -3,7 +3,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { attentionOf, choicesOf, decideAfterAttempt, refuseDecision } from '../../src/workflows/reviewCase/decide.ts';
 import { describeCase } from '../../src/workflows/reviewCase/details.ts';
-import type { ReviewCaseStanding } from '../../src/workflows/reviewCase/messages.ts';
+import type { ReviewCaseSnapshot } from '../../src/workflows/reviewCase/messages.ts';
 
 const SAID = { reason: 'the customer called', operator: 'ngozi' };
 const OPEN = { isOpen: true, reason: 'late_credit' };
@@ -13,34 +13,34 @@ const BREAK = { isOpen: true, reason: 'reconciliation_break' };
 test.each([
   [OPEN, { action: 'credit' }, null],
   [OPEN, { action: 'credit', walletId: 'svc_x_wlt' }, null],
-  [OPEN, { action: 'send_back' }, null],
-  [OPEN, { action: 'keep', evidence: 'ticket 7' }, null],
-  [OPEN, { action: 'settled', evidence: 'ticket 7' }, /one of credit, send_back, keep/],
-  [OPEN, { action: 'burn' }, /one of credit, send_back, keep/],
-  [OPEN, {}, /one of credit, send_back, keep/],
-  [OPEN, { action: 'keep', walletId: 'svc_x_wlt' }, /walletId/],
-  [OPEN, { action: 'keep', reason: ' ' }, /reason/],
-  [OPEN, { action: 'keep', operator: '' }, /operator/],
-  [OPEN, { action: 'keep', evidence: 7 }, /evidence/],
-  [{ ...OPEN, isOpen: false }, { action: 'keep' }, /not open/],
-  [BREAK, { action: 'settled', evidence: 'ticket 7' }, null],
-  [BREAK, { action: 'settled' }, /evidence must say/],
-  [BREAK, { action: 'settled', evidence: ' ' }, /evidence must say/],
-  [BREAK, { action: 'credit', evidence: 'ticket 7' }, /must be settled.*holds no money/],
-  [BREAK, { action: 'send_back', evidence: 'ticket 7' }, /must be settled.*holds no money/],
-  [BREAK, { action: 'keep', evidence: 'ticket 7' }, /must be settled.*holds no money/],
+  [OPEN, { action: 'return_to_sender' }, null],
+  [OPEN, { action: 'move_to_unclaimed', evidence: 'ticket 7' }, null],
+  [OPEN, { action: 'closed', evidence: 'ticket 7' }, /one of credit, return_to_sender, keep/],
+  [OPEN, { action: 'burn' }, /one of credit, return_to_sender, keep/],
+  [OPEN, {}, /one of credit, return_to_sender, keep/],
+  [OPEN, { action: 'move_to_unclaimed', walletId: 'svc_x_wlt' }, /walletId/],
+  [OPEN, { action: 'move_to_unclaimed', reason: ' ' }, /reason/],
+  [OPEN, { action: 'move_to_unclaimed', operator: '' }, /operator/],
+  [OPEN, { action: 'move_to_unclaimed', evidence: 7 }, /evidence/],
+  [{ ...OPEN, isOpen: false }, { action: 'move_to_unclaimed' }, /not open/],
+  [BREAK, { action: 'closed', evidence: 'ticket 7' }, null],
+  [BREAK, { action: 'closed' }, /evidence must say/],
+  [BREAK, { action: 'closed', evidence: ' ' }, /evidence must say/],
+  [BREAK, { action: 'credit', evidence: 'ticket 7' }, /must be close.*holds no money/],
+  [BREAK, { action: 'return_to_sender', evidence: 'ticket 7' }, /must be close.*holds no money/],
+  [BREAK, { action: 'move_to_unclaimed', evidence: 'ticket 7' }, /must be close.*holds no money/],
   [UNCONFIRMED, { action: 'retry' }, null],
-  [UNCONFIRMED, { action: 'settled', evidence: 'ticket 7' }, null],
-  [UNCONFIRMED, { action: 'settled' }, /evidence must say/],
-  [UNCONFIRMED, { action: 'credit', evidence: 'ticket 7' }, /one of retry, settled.*holds no money/],
-  [UNCONFIRMED, { action: 'send_back', evidence: 'ticket 7' }, /one of retry, settled.*holds no money/],
-  [OPEN, { action: 'retry' }, /one of credit, send_back, keep/],
+  [UNCONFIRMED, { action: 'closed', evidence: 'ticket 7' }, null],
+  [UNCONFIRMED, { action: 'closed' }, /evidence must say/],
+  [UNCONFIRMED, { action: 'credit', evidence: 'ticket 7' }, /one of retry, close.*holds no money/],
+  [UNCONFIRMED, { action: 'return_to_sender', evidence: 'ticket 7' }, /one of retry, close.*holds no money/],
+  [OPEN, { action: 'retry' }, /one of credit, return_to_sender, keep/],
 ])('%j and %j', (reviewed, decision, words) => {
   const refusal = refuseDecision(reviewed, { ...SAID, ...decision } as Parameters<typeof refuseDecision>[1]);
   expect(refusal ?? 'allowed').toMatch(words ?? /^allowed$/);
 });
 
-test.each([null, 'settled', 7])('%j is no decision', (decision) => {
+test.each([null, 'closed', 7])('%j is no decision', (decision) => {
   expect(refuseDecision(OPEN, decision as never)).not.toBeNull();
 });
 
@@ -67,7 +67,7 @@ describe('the details tell an operator', () => {
     transferId: 'svc_case_rev',
     amount: 5_000,
   };
-  const standing: ReviewCaseStanding = {
+  const standing: ReviewCaseSnapshot = {
     status: 'open',
     reference: 'svc_case_rev_2',
     attempts: 2,
@@ -78,11 +78,20 @@ describe('the details tell an operator', () => {
   test.each(['late_credit', 'reconciliation_break', 'credit_unconfirmed'])(
     'every choice about a %s, and no other',
     (reason) => {
-      const facts = { kind: 'extra', line: 'sent', rail: 'sandbox', reference: 'x', ours: null, theirs: 5_000 };
-      const about = { ...facts, at: '2026-01-01T12:00:00.000Z', goneAt: null };
+      const facts = {
+        kind: 'unmatched_statement',
+        line: 'sent',
+        rail: 'sandbox',
+        reference: 'x',
+        ledgerAmount: null,
+        statementAmount: 5_000,
+      };
+      const about = { ...facts, at: '2026-01-01T12:00:00.000Z', clearedAt: null };
       const isBreak = reason === 'reconciliation_break';
       const text = describeCase({ ...input, reason }, { ...standing, break: isBreak ? about : null }, false);
-      const listed = [...text.matchAll(/^\| (credit|send_back|keep|settled|retry) \|/gm)].map(([, action]) => action);
+      const listed = [...text.matchAll(/^\| (credit|return_to_sender|move_to_unclaimed|close|retry) \|/gm)].map(
+        ([, action]) => action,
+      );
       expect(listed).toEqual(choicesOf(reason));
     },
   );
@@ -104,14 +113,14 @@ describe('the details tell an operator', () => {
     const gone = {
       ...standing,
       break: {
-        kind: 'missing',
+        kind: 'unmatched_ledger',
         line: 'credit',
         rail: 'sandbox',
         reference: 'x',
-        ours: 5_000,
-        theirs: null,
+        ledgerAmount: 5_000,
+        statementAmount: null,
         at: '2026-01-01T12:00:00.000Z',
-        goneAt: '2026-01-02T01:00:00.000Z',
+        clearedAt: '2026-01-02T01:00:00.000Z',
       },
     };
     expect(describeCase({ ...input, reason: 'reconciliation_break' }, gone, false)).toContain(

@@ -3,40 +3,40 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Uuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { CONDUCTS, moneyActivities, startConductedWorker } from '../support/activities.ts';
+import { FAULT_MODES, moneyActivities, startFaultInjectingWorker } from '../support/activities.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { type Outcome, openTheatre } from '../support/stage.ts';
-import { STORIES, STORY_SETTINGS, type Story } from '../support/stories.ts';
+import { type Outcome, openScenarios } from '../support/scenarioContext.ts';
+import { SCENARIO_SETTINGS, SCENARIOS, type Scenario } from '../support/scenarios.ts';
 
 /** All stories play at the same time; the slowest waits for three lost sends. */
 const LIMIT_MS = 900_000;
 
-type Does = keyof typeof CONDUCTS;
+type Does = keyof typeof FAULT_MODES;
 
 let flows: TestFlows;
 let worker: { stop: () => Promise<void> };
 const told = new Map<string, Promise<Outcome>>();
 const ran = new Map<Does, Set<string>>();
 
-const nameOf = (does: Does, { flow, ending }: Story) => `${flow}: ${ending}, and each step ${does}`;
+const nameOf = (does: Does, { flow, ending }: Scenario) => `${flow}: ${ending}, and each step ${does}`;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: STORY_SETTINGS, worker: false });
-  const openStage = await openTheatre(flows);
+  flows = await startTestFlows({ settings: SCENARIO_SETTINGS, worker: false });
+  const openStage = await openScenarios(flows);
   const does = new Map<Uuid, Does>();
-  worker = await startConductedWorker(flows.services, (organisationId, name) => {
+  worker = await startFaultInjectingWorker(flows.services, (organisationId, name) => {
     const doing = does.get(organisationId) as Does;
     ran.set(doing, (ran.get(doing) ?? new Set()).add(name));
-    return CONDUCTS[doing];
+    return FAULT_MODES[doing];
   });
-  const tell = async (doing: Does, story: Story): Promise<Outcome> => {
+  const tell = async (doing: Does, story: Scenario): Promise<Outcome> => {
     const stage = await openStage();
     does.set(stage.organisationId, doing);
-    const { workflowId, path } = await story.play(stage);
+    const { workflowId, path } = await story.run(stage);
     return await stage.outcome(workflowId, path);
   };
-  for (const doing of Object.keys(CONDUCTS) as Does[]) {
-    for (const story of STORIES) told.set(nameOf(doing, story), tell(doing, story));
+  for (const doing of Object.keys(FAULT_MODES) as Does[]) {
+    for (const story of SCENARIOS) told.set(nameOf(doing, story), tell(doing, story));
   }
   await Promise.allSettled(told.values());
 }, LIMIT_MS);
@@ -48,8 +48,8 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-describe.each(Object.keys(CONDUCTS) as Does[])('each step %s', (doing) => {
-  test.each(STORIES)('$flow: $ending', async (story) => {
+describe.each(Object.keys(FAULT_MODES) as Does[])('each step %s', (doing) => {
+  test.each(SCENARIOS)('$flow: $ending', async (story) => {
     expect(await told.get(nameOf(doing, story))).toEqual(story.outcome);
   });
 

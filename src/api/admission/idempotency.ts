@@ -23,7 +23,7 @@ export interface Claim {
   fingerprint: string;
   id: Uuid;
   /** Whether other processes see it: it was marked in the database. Otherwise it is held here only. */
-  marked: boolean;
+  persisted: boolean;
 }
 
 /** What a key was answered with before. `response` is the JSON of `data` or of the error. */
@@ -50,7 +50,7 @@ export function fingerprint(method: string, path: string, body: Buffer): string 
 
 interface Options {
   /** For marks: their commits do not wait for the disk, so one that is lost in a crash blocks nothing. */
-  volatileSql: Sql;
+  asyncCommitSql: Sql;
   /** For outcomes: what a caller was told must be told again after any crash. */
   sql: Sql;
   /** A key is remembered this long; after that it is new again. */
@@ -58,18 +58,18 @@ interface Options {
 }
 
 export class IdempotencyKeys {
-  readonly #volatileSql: Sql;
+  readonly #asyncCommitSql: Sql;
   readonly #sql: Sql;
   readonly #keptDays: number;
   readonly #group: GroupCommit<Claim, ClaimResult>;
-  readonly #held = new Map<string, Claim>();
+  readonly #reserved = new Map<string, Claim>();
 
-  constructor({ volatileSql, sql, keptDays }: Options) {
-    this.#volatileSql = volatileSql;
+  constructor({ asyncCommitSql, sql, keptDays }: Options) {
+    this.#asyncCommitSql = asyncCommitSql;
     this.#sql = sql;
     this.#keptDays = keptDays;
     this.#group = new GroupCommit({
-      laneOf: ({ book }) => book.organisationId,
+      partitionOf: ({ book }) => book.organisationId,
       commit: (organisationId, claims) => this.#claim(organisationId, claims),
       entriesMax: BATCH_MAX,
     });
@@ -79,24 +79,24 @@ export class IdempotencyKeys {
    * Takes a key that nobody used before, as far as is known: in this process at once, and for all others when the outcome is
    * committed. `letGo` ends it. Throws the two 409s.
    */
-  hold(book: Book, key: string, print: string): Claim {
-    const name = heldName(book, key);
-    const held = this.#held.get(name);
+  reserve(book: Book, key: string, print: string): Claim {
+    const name = reservationKey(book, key);
+    const held = this.#reserved.get(name);
     if (held !== undefined) refuse(held.fingerprint === print ? 'in_progress' : 'reused');
-    const claim = { book, key, fingerprint: print, id: newUuid(), marked: false };
-    this.#held.set(name, claim);
+    const claim = { book, key, fingerprint: print, id: newUuid(), persisted: false };
+    this.#reserved.set(name, claim);
     idempotencyClaims.inc({ outcome: 'claimed' });
     return claim;
   }
 
   /** Ends what `hold` began, when the request was answered. */
-  letGo({ book, key, marked }: Claim): void {
-    if (!marked) this.#held.delete(heldName(book, key));
+  unreserve({ book, key, persisted }: Claim): void {
+    if (!persisted) this.#reserved.delete(reservationKey(book, key));
   }
 
   /** Claims a key before all processes, or tells what it was answered with before. Throws the two 409s. */
   async claim(book: Book, key: string, print: string): Promise<Claim | StoredOutcome> {
-    const claim = { book, key, fingerprint: print, id: newUuid(), marked: true };
+    const claim = { book, key, fingerprint: print, id: newUuid(), persisted: true };
     const result = await this.#group.add(claim);
     if (result === 'reused' || result === 'in_progress') refuse(result);
     idempotencyClaims.inc({ outcome: result === 'claimed' ? 'claimed' : 'replayed' });
@@ -119,8 +119,8 @@ export class IdempotencyKeys {
 
   /** Lets go of a mark whose request ended without an outcome, so that a retry need not wait for the claim to lapse. */
   async release(claim: Claim): Promise<void> {
-    if (!claim.marked) return;
-    await this.#volatileSql`
+    if (!claim.persisted) return;
+    await this.#asyncCommitSql`
       DELETE FROM idempotency_keys
       WHERE organisation_id = ${claim.book.organisationId} AND environment = ${claim.book.environment}
         AND key = ${claim.key} AND claim = ${claim.id} AND status_code IS NULL`;
@@ -128,7 +128,7 @@ export class IdempotencyKeys {
 
   async #claim(organisationId: Uuid, claims: Claim[]): Promise<PromiseSettledResult<ClaimResult>[]> {
     // In key order, so that two processes that claim the same keys never wait for each other in a circle.
-    const taken = await this.#volatileSql<{ claim: Uuid }[]>`
+    const taken = await this.#asyncCommitSql<{ claim: Uuid }[]>`
       INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until)
       SELECT DISTINCT ON (environment, key) ${organisationId}::uuid, environment, key,
              decode(fingerprint, 'base64'), claim, now() + make_interval(secs => ${CLAIM_SECONDS})
@@ -156,7 +156,7 @@ export class IdempotencyKeys {
   /** What the keys of these claims, which somebody claimed before, stand at: by claim. LEFT: no plan may begin with all keys. */
   async #look(organisationId: Uuid, claims: Claim[]): Promise<Map<Uuid, KnownKey>> {
     if (claims.length === 0) return new Map();
-    const rows = await this.#volatileSql<(KnownKey & { claim: Uuid })[]>`
+    const rows = await this.#asyncCommitSql<(KnownKey & { claim: Uuid })[]>`
       SELECT w.claim, i.fingerprint = decode(w.fingerprint, 'base64') AS same, i.status_code, i.response
       FROM unnest(
         ${claims.map(({ book }) => book.environment)}::text[], ${claims.map(({ key }) => key)}::text[],
@@ -168,7 +168,7 @@ export class IdempotencyKeys {
   }
 }
 
-const heldName = ({ organisationId, environment }: Book, key: string): string =>
+const reservationKey = ({ organisationId, environment }: Book, key: string): string =>
   `${organisationId}/${environment}/${key}`;
 
 /** Tells why a key is not to be had. */

@@ -16,13 +16,13 @@ export interface Rate {
 }
 
 /** A request at the door. */
-interface Arrival {
+interface IncomingRequest {
   caller: Caller;
   idempotencyKey: string | undefined;
 }
 
 /** What is known of it. */
-export interface Admitted {
+export interface CheckResult {
   rate: Rate;
   /** Whether the Idempotency-Key was claimed or answered before, be it long ago. */
   keyIsKnown: boolean;
@@ -31,27 +31,27 @@ export interface Admitted {
 const BATCH_MAX = 1_000;
 const WINDOW_MS = 60_000;
 
-export class Admission {
+export class RateLimiter {
   readonly #sql: Sql;
   readonly #perMinute: number;
-  readonly #group: GroupCommit<Arrival, Admitted>;
+  readonly #group: GroupCommit<IncomingRequest, CheckResult>;
 
-  constructor(volatileSql: Sql, perMinute: number) {
-    this.#sql = volatileSql;
+  constructor(asyncCommitSql: Sql, perMinute: number) {
+    this.#sql = asyncCommitSql;
     this.#perMinute = perMinute;
     this.#group = new GroupCommit({
-      laneOf: ({ caller }) => caller.book.organisationId,
+      partitionOf: ({ caller }) => caller.book.organisationId,
       commit: (organisationId, arrivals) => this.#admit(organisationId, arrivals),
       entriesMax: BATCH_MAX,
     });
   }
 
   /** Counts one request of this caller's key, and looks for its Idempotency-Key where it has one. */
-  admit(caller: Caller, idempotencyKey?: string): Promise<Admitted> {
+  check(caller: Caller, idempotencyKey?: string): Promise<CheckResult> {
     return this.#group.add({ caller, idempotencyKey });
   }
 
-  async #admit(organisationId: Uuid, arrivals: Arrival[]): Promise<PromiseSettledResult<Admitted>[]> {
+  async #admit(organisationId: Uuid, arrivals: IncomingRequest[]): Promise<PromiseSettledResult<CheckResult>[]> {
     const hits = new Map<Uuid, number>();
     const places = arrivals.map(({ caller: { keyId } }) => {
       const place = (hits.get(keyId) ?? 0) + 1;
@@ -80,7 +80,7 @@ export class Admission {
    * A row for each API key, and in every row the positions of the arrivals whose Idempotency-Key is there. LATERAL with
    * OFFSET, which no plan looks through: each is found by its own key.
    */
-  async #countAndLook(organisationId: Uuid, hits: [Uuid, number][], arrivals: Arrival[]) {
+  async #countAndLook(organisationId: Uuid, hits: [Uuid, number][], arrivals: IncomingRequest[]) {
     // In key order, so that two processes that count the same keys never wait for each other in a circle.
     const counts = hits.toSorted(([a], [b]) => (a < b ? -1 : 1));
     const asked = arrivals.flatMap(({ caller, idempotencyKey: key }, position) =>

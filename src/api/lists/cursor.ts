@@ -11,7 +11,7 @@ const PAGE_SIZE_MAX = 100;
 const SIGNATURE_BYTES = 32;
 
 /** The list that a cursor is bound to: its path with the parameters filled in, and its book. */
-export interface ListScope {
+export interface CursorScope {
   list: string;
   book: Book;
 }
@@ -37,7 +37,7 @@ function pageSize(limit: string | undefined): number {
  */
 export function readPaging(
   keyring: Keyring,
-  scope: ListScope,
+  scope: CursorScope,
   query: { limit?: string | undefined; cursor?: string | undefined; filters: QueryFilters },
 ): Paging {
   if (query.cursor === undefined) return { limit: pageSize(query.limit), after: null, filters: query.filters };
@@ -49,8 +49,8 @@ export function readPaging(
   const text = bytes.subarray(SIGNATURE_BYTES).toString('utf8');
   if (!keyring.verify('cursor', text, bytes.subarray(0, SIGNATURE_BYTES))) throw new ApiError('INVALID_CURSOR');
   const [place, limit, filters, createdAt, id] = JSON.parse(text) as [string, number, QueryFilters, string, string];
-  if (place !== placeOf(scope)) throw new ApiError('INVALID_CURSOR');
-  if (Object.keys(query.filters).length > 0 && spelled(query.filters) !== spelled(filters)) {
+  if (place !== scopeKey(scope)) throw new ApiError('INVALID_CURSOR');
+  if (Object.keys(query.filters).length > 0 && canonical(query.filters) !== canonical(filters)) {
     throw new ApiError('INVALID_CURSOR');
   }
   return { limit, after: { createdAt: new Date(createdAt), id }, filters };
@@ -59,7 +59,7 @@ export function readPaging(
 /** The page of `rows`, which were read with one more than the limit to learn whether another page exists. */
 export function paginate<Row>(
   keyring: Keyring,
-  scope: ListScope,
+  scope: CursorScope,
   { limit, filters }: Paging,
   rows: Row[],
   positionOf: (row: Row) => Position,
@@ -79,17 +79,17 @@ export function paginate<Row>(
 
 function writeCursor(
   keyring: Keyring,
-  scope: ListScope,
+  scope: CursorScope,
   limit: number,
   filters: QueryFilters,
   { createdAt, id }: Position,
 ): string {
-  const text = JSON.stringify([placeOf(scope), limit, filters, createdAt.toISOString(), String(id)]);
+  const text = JSON.stringify([scopeKey(scope), limit, filters, createdAt.toISOString(), String(id)]);
   return Buffer.concat([keyring.sign('cursor', text), Buffer.from(text)]).toString('base64url');
 }
 
-const placeOf = ({ list, book }: ListScope): string => `${book.environment} ${book.organisationId} ${list}`;
+const scopeKey = ({ list, book }: CursorScope): string => `${book.environment} ${book.organisationId} ${list}`;
 
 /** The same filters in another order are the same filters. */
-const spelled = (filters: QueryFilters): string =>
+const canonical = (filters: QueryFilters): string =>
   JSON.stringify(Object.entries(filters).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -6,14 +6,14 @@ import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimit
 import { isBadValue, isOutage } from '../../database/errors.ts';
 import { isPublicId, publicId } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
-import { type Waiting, watchWaiting } from '../../rail/pendingCalls.ts';
+import { type PendingCalls, trackPendingCalls } from '../../rail/pendingCalls.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { countRequest } from '../../telemetry/metrics.ts';
 import { errorEnvelope, newRequestId } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import type { Caller } from '../route.ts';
 
-export function answer(log: Log, environment: Environment) {
+export function respond(log: Log, environment: Environment) {
   return async (ctx: Context, next: Next): Promise<void> => {
     const started = performance.now();
     const requestId = newRequestId();
@@ -70,7 +70,7 @@ async function inTime(next: Next): Promise<void> {
     timer = setTimeout(() => reject(tooLate(waiting)), REQUEST_MAX_MS);
   });
   const endsAt = performance.now() + REQUEST_RAIL_MAX_MS;
-  const work = withinAttempt({ endsAt }, () => watchWaiting(waiting, next));
+  const work = withinAttempt({ endsAt }, () => trackPendingCalls(waiting, next));
   work.catch(() => {}); // heard below, unless it is late
   try {
     await Promise.race([work, late]);
@@ -79,7 +79,7 @@ async function inTime(next: Next): Promise<void> {
   }
 }
 
-const tooLate = ({ railCalls }: Waiting): ApiError =>
+const tooLate = ({ railCalls }: PendingCalls): ApiError =>
   railCalls > 0
     ? new ApiError('BANK_RAIL_TIMEOUT', { service: 'bank_rail' })
     : new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });

@@ -1,6 +1,6 @@
 // Banks and name enquiry: what a caller asks before money is sent. Both are the rail's own answers.
 import { z } from 'zod';
-import { railFault, requireRail, resolveBankAccount } from '../bankLookup.ts';
+import { requireRail, resolveBankAccount, toRailError } from '../bankLookup.ts';
 import { type Route, route } from '../route.ts';
 import { bankAccountNumber, bankCode } from '../schemas.ts';
 
@@ -10,7 +10,7 @@ const list = route({
   access: 'any',
   handle: async ({ services, caller }) => {
     const rail = requireRail(services, caller.book.environment);
-    const banks = await rail.banks().catch((error: unknown) => Promise.reject(railFault(error)));
+    const banks = await rail.banks().catch((error: unknown) => Promise.reject(toRailError(error)));
     // Always whole, on one page: it is short, and an integrator shows or searches it as a whole. So it takes no limit.
     return {
       status: 200,

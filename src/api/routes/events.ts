@@ -5,7 +5,7 @@ import type { Book } from '../../money.ts';
 import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { listDeliveries, requestRedelivery } from '../../webhooks/deliveries.ts';
 import { findWebhookEndpoint } from '../../webhooks/endpoints.ts';
-import type { Services } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
@@ -71,7 +71,7 @@ async function requireEvent({ services, caller, params }: Call<unknown, unknown>
 }
 
 /** The endpoint that a body names. Throws WEBHOOK_ENDPOINT_NOT_FOUND or WEBHOOK_ENDPOINT_DISABLED. */
-async function requireEnabled(services: Services, book: Book, endpointId: string): Promise<Uuid> {
+async function requireEnabled(services: ApiDependencies, book: Book, endpointId: string): Promise<Uuid> {
   const uuid = parseId('webhookEndpoint', endpointId);
   const endpoint = uuid === null ? null : await findWebhookEndpoint(services.sql, book, uuid);
   if (endpoint === null) throw notFound('webhook_endpoint', endpointId);

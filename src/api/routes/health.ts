@@ -2,7 +2,7 @@
 // seconds even when a dependency hangs rather than refuses.
 import { readFileSync } from 'node:fs';
 import { FLOW_TOPIC } from '../../workflows/flows.ts';
-import type { Services } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { type Route, route } from '../route.ts';
 
@@ -23,7 +23,7 @@ interface Found {
   temporal: true | undefined;
 }
 
-async function look(services: Services): Promise<Found> {
+async function look(services: ApiDependencies): Promise<Found> {
   const [undeliveredSeconds, temporal] = await Promise.all([
     inTime(oldestUndelivered(services)),
     inTime(services.temporalIsUp().then((isUp) => isUp || undefined)),
@@ -39,7 +39,7 @@ const MESSAGES_LOOKED_AT = 1_000;
  * not by when it is due: one that Temporal refuses is put back again and again, and is never due for long. The check of the
  * database as well. Bounded, and in the order of the index that the relay reads.
  */
-async function oldestUndelivered({ volatileSql: sql }: Services): Promise<number> {
+async function oldestUndelivered({ asyncCommitSql: sql }: ApiDependencies): Promise<number> {
   const [oldest] = await sql<{ seconds: number }[]>`
     SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS seconds
     FROM (
@@ -78,9 +78,9 @@ function shared<Answer>(take: () => Promise<Answer>): () => Promise<Answer> {
 }
 
 /** By process: both environments have the same database and the same Temporal. */
-const looks = new WeakMap<Services, () => Promise<Found>>();
+const looks = new WeakMap<ApiDependencies, () => Promise<Found>>();
 
-function lookOf(services: Services): () => Promise<Found> {
+function lookOf(services: ApiDependencies): () => Promise<Found> {
   let found = looks.get(services);
   if (found === undefined) {
     found = shared(() => look(services));

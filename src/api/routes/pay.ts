@@ -9,7 +9,7 @@ import { walletPaymentMovement } from '../../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
 import { ApiError, notFound } from '../errors.ts';
-import { throwRefusal } from '../postOutcome.ts';
+import { throwIfRefused } from '../postOutcome.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
 import { paymentView } from '../views.ts';
@@ -21,7 +21,7 @@ const pay = route({
   method: 'post',
   path: '/wallets/:id/pay',
   access: 'payment',
-  money: 'moves',
+  idempotency: 'with_commit',
   body: z.strictObject({ paymentId: id }),
   handle: async (call) => {
     const walletId = call.params.id ?? '';
@@ -89,7 +89,7 @@ async function post(
     outcome,
   });
   if (result.outcome === 'duplicate_differs') return false; // another wallet paid: the key is the payment's
-  throwRefusal(movement, result);
+  throwIfRefused(movement, result);
   // For the same reason a duplicate is ours only if our own transaction stands under it.
   if (result.outcome !== 'duplicate') return result.outcome === 'posted';
   const { id: ours, key } = movement.transaction;

@@ -5,14 +5,14 @@ import { newUuid, parseId, publicId } from '../../ids.ts';
 import { paymentFee } from '../../ledger/fees.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Book } from '../../money.ts';
-import { type BankRail, RailRefused, RailUnavailable, type VirtualAccount } from '../../rail/port.ts';
+import { type BankRail, RailRefusedError, RailUnavailableError, type VirtualAccount } from '../../rail/port.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import { startPayment } from '../../resources/payments/flow.ts';
 import { findPayment, listPayments, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
 import { findWallet, holderName, type Wallet } from '../../resources/wallets/queries.ts';
 import type { VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
-import { railFault, requireRail } from '../bankLookup.ts';
-import type { Services } from '../dependencies.ts';
+import { requireRail, toRailError } from '../bankLookup.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { postNew } from '../postOutcome.ts';
@@ -39,7 +39,7 @@ const create = route({
   method: 'post',
   path: '/payments',
   access: 'payment',
-  money: 'acts_first',
+  idempotency: 'claim_first',
   body: createBody,
   handle: async ({ services, caller, body, outcome }) => {
     const { book } = caller;
@@ -63,7 +63,7 @@ const create = route({
       settledAt: null,
       createdAt,
     };
-    const account = body.method === 'bank_transfer' ? await mintAccount(services, book, wallet, payment) : null;
+    const account = body.method === 'bank_transfer' ? await openAccountOnce(services, book, wallet, payment) : null;
     const result = { status: 201 as const, data: paymentView({ ...payment, account }) };
     await postNew(services.journal, { ...acceptedPayment(book, payment, account), outcome: outcome(result) });
     return result;
@@ -71,7 +71,12 @@ const create = route({
 });
 
 /** The wallet to be credited. Throws what would refuse the credit anyway, before a payer is told to pay. */
-async function requireTarget(services: Services, book: Book, walletId: string, baseAmount: number): Promise<Wallet> {
+async function requireTarget(
+  services: ApiDependencies,
+  book: Book,
+  walletId: string,
+  baseAmount: number,
+): Promise<Wallet> {
   const uuid = parseId('wallet', walletId);
   const wallet = uuid === null ? null : await findWallet(services.sql, book, uuid);
   if (wallet === null) throw notFound('wallet', walletId);
@@ -94,8 +99,8 @@ async function requireTarget(services: Services, book: Book, walletId: string, b
  * Has the rail open the payment's account number, with the payment's id as reference. When it does not, the payment is
  * kept as `failed` and the caller gets 502, or 504 when the rail did not answer in time.
  */
-async function mintAccount(
-  services: Services,
+async function openAccountOnce(
+  services: ApiDependencies,
   book: Book,
   wallet: Wallet,
   payment: Payment,
@@ -112,9 +117,9 @@ async function mintAccount(
       ...minted,
     };
   } catch (error) {
-    if (!(error instanceof RailUnavailable || error instanceof RailRefused)) throw error;
+    if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
     await services.journal.post({ book, rows: { payments: [{ ...payment, status: 'failed' }] } });
-    throw railFault(error);
+    throw toRailError(error);
   }
 }
 

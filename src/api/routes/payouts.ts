@@ -15,8 +15,8 @@ import {
   type PayoutWallet,
 } from '../../resources/payouts/queries.ts';
 import { openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
-import { railFault, requireRail } from '../bankLookup.ts';
-import type { Services } from '../dependencies.ts';
+import { requireRail, toRailError } from '../bankLookup.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError, type FieldError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { postNew } from '../postOutcome.ts';
@@ -79,17 +79,17 @@ const create = route({
   method: 'post',
   path: '/payouts',
   access: 'payout',
-  money: 'moves',
+  idempotency: 'with_commit',
   body: createBody,
   bodyBytesMax: BODY_BYTES_MAX,
   handle: async ({ services, caller, body, outcome }) => {
     const { book } = caller;
     const rail = requireRail(services, book.environment);
-    const wallets = await readWallets(services, book, body);
-    const banks = await asked(rail.banks());
+    const wallets = await loadWallets(services, book, body);
+    const banks = await fromRail(rail.banks());
     const fields = itemErrors(body.items, wallets, banks);
     if (fields.length > 0) throw new ApiError('VALIDATION_FAILED', { fields });
-    requireMovable(wallets.source);
+    assertCanPay(wallets.source);
     const accountOf = await depositAccounts(services, rail, book, wallets, banks);
 
     const payoutId = newUuid();
@@ -124,7 +124,7 @@ const create = route({
       totalFee: items.reduce((sum, item) => sum + item.fee, 0),
       itemCount: items.length,
       status: 'processing',
-      failuresTold: 0,
+      failuresReported: 0,
       createdAt: new Date(),
     };
     const result = { status: 202 as const, data: payoutView({ ...payout, items }) };
@@ -147,7 +147,7 @@ interface NamedWallets {
 }
 
 /** Reads them with one query. Throws WALLET_NOT_FOUND for the first that is not there. */
-async function readWallets(services: Services, book: Book, body: Body): Promise<NamedWallets> {
+async function loadWallets(services: ApiDependencies, book: Book, body: Body): Promise<NamedWallets> {
   const named = [body.sourceWalletId, ...body.items.map((item) => item.destinationWalletId)];
   const walletIds = [...new Set(named.filter((walletId) => walletId !== undefined))];
   const uuids = new Map(walletIds.map((walletId) => [walletId, parseId('wallet', walletId)]));
@@ -173,18 +173,18 @@ async function readWallets(services: Services, book: Book, body: Body): Promise<
 }
 
 /** The answer of the rail, or the 502 or 504 that stands for none. */
-async function asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
+async function fromRail<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
   } catch (error) {
-    throw railFault(error);
+    throw toRailError(error);
   }
 }
 
 const isVerified = (wallet: PayoutWallet): boolean => wallet.kind === 'settlement' || wallet.kycStatus === 'tier1';
 
 /** Throws what would refuse the reserve anyway. The books have the last word. */
-function requireMovable(source: PayoutWallet): void {
+function assertCanPay(source: PayoutWallet): void {
   const walletId = publicId('wallet', source.id);
   if (source.status === 'frozen') throw new ApiError('WALLET_FROZEN', { walletId });
   if (source.status === 'closed') throw new ApiError('WALLET_CLOSED', { walletId });
@@ -228,7 +228,7 @@ type DepositAccount = Pick<PayoutItem, 'accountNumber' | 'accountName' | 'bankCo
 
 /** The account number behind each destination wallet; one that has none yet gets it now. Throws what the rail throws. */
 async function depositAccounts(
-  { sql }: Services,
+  { sql }: ApiDependencies,
   rail: BankRail,
   book: Book,
   { destinations }: NamedWallets,
@@ -237,7 +237,7 @@ async function depositAccounts(
   const without = destinations.filter((wallet) => wallet.depositAccount === null);
   for (let from = 0; from < without.length; from += ACCOUNTS_OPENED_AT_ONCE) {
     const some = without.slice(from, from + ACCOUNTS_OPENED_AT_ONCE);
-    await asked(Promise.all(some.map((wallet) => openDepositAccount(sql, rail, book, wallet))));
+    await fromRail(Promise.all(some.map((wallet) => openDepositAccount(sql, rail, book, wallet))));
   }
   const openedIds = without.map((wallet) => wallet.id);
   const opened = openedIds.length === 0 ? [] : await findPayoutWallets(sql, book, openedIds);

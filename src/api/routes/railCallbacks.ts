@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { newUuid, parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { type InboundCreditReport, RailCallbackInvalid } from '../../rail/port.ts';
+import { type InboundCreditReport, RailCallbackInvalidError } from '../../rail/port.ts';
 import { startInboundCredit } from '../../resources/inboundCredits/flow.ts';
 import type { InboundCredit } from '../../resources/inboundCredits/queries.ts';
 import { findPayment } from '../../resources/payments/queries.ts';
@@ -17,7 +17,7 @@ import { findAccountByNumber } from '../../resources/wallets/virtualAccounts.ts'
 import { wakeWithdrawal } from '../../resources/withdrawals/flow.ts';
 import { findWithdrawal } from '../../resources/withdrawals/queries.ts';
 import type { FlowOutboxMessage } from '../../workflows/flows.ts';
-import type { Services } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { type Route, route } from '../route.ts';
 
@@ -40,7 +40,7 @@ const receive = route({
         await receiveNews(services, { organisationId, environment }, reference);
       }
     } catch (error) {
-      if (!(error instanceof RailCallbackInvalid)) throw error;
+      if (!(error instanceof RailCallbackInvalidError)) throw error;
       throw new ApiError('RAIL_CALLBACK_INVALID', {}, { cause: error });
     }
     return { status: 200, data: { received: true } };
@@ -48,7 +48,12 @@ const receive = route({
 });
 
 /** Stores a credit and wakes its flow, in one statement. The same session id again changes nothing. */
-async function receiveCredit(services: Services, book: Book, rail: string, report: InboundCreditReport): Promise<void> {
+async function receiveCredit(
+  services: ApiDependencies,
+  book: Book,
+  rail: string,
+  report: InboundCreditReport,
+): Promise<void> {
   const { organisationId: _contract, ...facts } = report;
   const owner = await findAccountByNumber(services.sql, book, rail, report.accountNumber);
   const credit: InboundCredit = {
@@ -69,7 +74,7 @@ async function receiveCredit(services: Services, book: Book, rail: string, repor
 }
 
 /** The flow that a credit belongs to: its payment's, or one of its own. */
-async function flowOf(services: Services, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage> {
+async function flowOf(services: ApiDependencies, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage> {
   if (credit.ownerKind !== 'payment' || credit.ownerId === null) return startInboundCredit(book, credit, null);
   const payment = await findPayment(services.sql, book, credit.ownerId);
   if (payment === null) throw new Error('a virtual account belongs to a payment that is not there');
@@ -77,13 +82,17 @@ async function flowOf(services: Services, book: Book, credit: InboundCredit): Pr
 }
 
 /** Wakes the flow of a bank transfer. News of a reference that is not ours changes nothing. */
-async function receiveNews(services: Services, book: Book, reference: string): Promise<void> {
+async function receiveNews(services: ApiDependencies, book: Book, reference: string): Promise<void> {
   const flow = await flowOfTransfer(services, book, reference);
   if (flow !== null) await services.journal.post({ book, outbox: [flow] });
 }
 
 /** The flow of the resource whose public id the rail knows a transfer by. */
-async function flowOfTransfer({ sql }: Services, book: Book, reference: string): Promise<FlowOutboxMessage | null> {
+async function flowOfTransfer(
+  { sql }: ApiDependencies,
+  book: Book,
+  reference: string,
+): Promise<FlowOutboxMessage | null> {
   const withdrawalId = parseId('withdrawal', reference);
   if (withdrawalId !== null) {
     const withdrawal = await findWithdrawal(sql, book, withdrawalId);

@@ -1,6 +1,6 @@
 // Refunds (contract, section 4.8): of a settled payment, in whole or in parts, to a bank or to the wallet that paid.
 import { z } from 'zod';
-import { Turns } from '../../concurrency/keyedMutex.ts';
+import { KeyedMutex } from '../../concurrency/keyedMutex.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -14,8 +14,8 @@ import { decideRefund, decideRefundAccount, type UnclearDestination } from '../.
 import { requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
-import { throwRefusal } from '../postOutcome.ts';
-import { type Call, type Route, route, type Single } from '../route.ts';
+import { throwIfRefused } from '../postOutcome.ts';
+import { type Call, type ItemResponse, type Route, route } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, createdFilters, optional, text } from '../schemas.ts';
 import { refundView } from '../views.ts';
 import { requirePayment } from './payments.ts';
@@ -40,18 +40,18 @@ const ROUNDS_MAX = 60;
 const PAYERS_NAMED_MAX = 100;
 
 /** Each refund changes its payment's row, so a hundred at once would overtake each other thousands of times. */
-const turns = new Turns();
+const paymentMutex = new KeyedMutex();
 
 const create = route({
   method: 'post',
   path: '/payments/:id/refund',
   access: 'payment',
-  money: 'moves',
+  idempotency: 'with_commit',
   body: createBody,
   handle: async (call) => {
     const payment = await requirePayment(call);
     const destination = await readDestination(call, payment);
-    return await turns.take(payment.id, (waited) => refund(call, waited ? null : payment, destination));
+    return await paymentMutex.run(payment.id, (waited) => refund(call, waited ? null : payment, destination));
   },
 });
 
@@ -60,15 +60,15 @@ async function refund(
   call: Call<CreateBody, unknown>,
   read: Payment | null,
   destination: Destination,
-): Promise<Single> {
+): Promise<ItemResponse> {
   const id = newUuid();
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const payment = round === 0 && read !== null ? read : await requirePayment(call);
     const drafted = draft(id, payment, call.body, destination);
-    const result: Single = { status: 201, data: refundView(drafted) };
+    const result: ItemResponse = { status: 201, data: refundView(drafted) };
     const movement = movementOf(call.caller.book, payment, drafted, destination);
     const posted = await call.services.journal.post({ ...movement, outcome: call.outcome(result) });
-    throwRefusal(movement, posted);
+    throwIfRefused(movement, posted);
     if (posted.outcome !== 'conflict') return result;
   }
   throw new Error(`a refund was overtaken ${ROUNDS_MAX} times`);

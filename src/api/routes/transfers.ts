@@ -16,7 +16,7 @@ const create = route({
   method: 'post',
   path: '/wallets/:id/transfer',
   access: 'transfer',
-  money: 'moves',
+  idempotency: 'with_commit',
   body: z.strictObject({ destinationWalletId: id, amount, description: optional(text(500)) }),
   handle: async ({ services, caller, params, body, outcome }) => {
     const transfer: Transfer = {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { violatedUnique } from '../../database/errors.ts';
 import { newUuid, parseId, publicId } from '../../ids.ts';
-import { RailRefused, RailUnavailable } from '../../rail/port.ts';
+import { RailRefusedError, RailUnavailableError } from '../../rail/port.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import {
   balanceAt,
@@ -14,8 +14,8 @@ import {
   recordKyc,
   type Wallet,
 } from '../../resources/wallets/queries.ts';
-import { findAccountOf, openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
-import { railFault, requireRail } from '../bankLookup.ts';
+import { findAccountByOwner, openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
+import { requireRail, toRailError } from '../bankLookup.ts';
 import { COUNTRY_CODES } from '../countries.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
@@ -154,7 +154,7 @@ const submitKyc = route({
         await openDepositAccount(services.sql, rail, caller.book, wallet);
       } catch (error) {
         // The wallet is tier1 all the same; its account number is asked for again when it is first read.
-        if (!(error instanceof RailUnavailable || error instanceof RailRefused)) throw error;
+        if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
       }
     }
     return { status: 200, data: walletView({ ...wallet, kycStatus: 'tier1' }) };
@@ -186,15 +186,15 @@ const readDepositAccount = route({
     const { services, caller } = call;
     const wallet = await requireWallet(call);
     requireTier1(wallet);
-    const known = await findAccountOf(services.sql, caller.book, wallet.id);
+    const known = await findAccountByOwner(services.sql, caller.book, wallet.id);
     if (known !== null) return { status: 200, data: virtualAccountView(known) };
     const rail = requireRail(services, caller.book.environment);
     try {
       await openDepositAccount(services.sql, rail, caller.book, wallet);
     } catch (error) {
-      throw railFault(error);
+      throw toRailError(error);
     }
-    const opened = await findAccountOf(services.sql, caller.book, wallet.id);
+    const opened = await findAccountByOwner(services.sql, caller.book, wallet.id);
     if (opened === null) throw new Error('a deposit account was opened and is not there');
     return { status: 200, data: virtualAccountView(opened) };
   },

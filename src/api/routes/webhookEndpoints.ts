@@ -15,7 +15,7 @@ import {
   type WebhookEndpoint,
 } from '../../webhooks/endpoints.ts';
 import { newWebhookSecret, ROTATION_OVERLAP_MS } from '../../webhooks/signature.ts';
-import type { Services } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { type Call, type Route, route } from '../route.ts';
@@ -144,13 +144,13 @@ const sendTest = route({
 });
 
 /** Throws WEBHOOK_URL_FORBIDDEN. */
-function requireDestination({ config }: Services, book: Book, target: string): void {
+function requireDestination({ config }: ApiDependencies, book: Book, target: string): void {
   const reason = destinationProblem(new URL(target), destinationRules(book.environment, config.webhooks));
   if (reason !== null) throw new ApiError('WEBHOOK_URL_FORBIDDEN', { reason });
 }
 
 /** A new secret, for its owner and for our table. */
-function newSecret({ keyring }: Services, endpointId: Uuid): { secret: string; sealed: string } {
+function newSecret({ keyring }: ApiDependencies, endpointId: Uuid): { secret: string; sealed: string } {
   const secret = newWebhookSecret();
   return { secret, sealed: keyring.seal('webhook-secret', endpointId, secret) };
 }

@@ -27,7 +27,7 @@ const create = route({
   method: 'post',
   path: '/wallets/:id/withdraw',
   access: 'wallet',
-  money: 'moves',
+  idempotency: 'with_commit',
   body: createBody,
   handle: async (call) => {
     const { services, caller, body, outcome } = call;

@@ -151,12 +151,12 @@ CREATE TABLE payouts (
   total_fee        bigint NOT NULL CHECK (total_fee >= 0),
   item_count       integer NOT NULL CHECK (item_count > 0),
   status           text NOT NULL CHECK (status IN ('processing', 'completed', 'partially_completed', 'failed')),
-  failures_told    integer NOT NULL CHECK (failures_told >= 0),
+  failures_reported    integer NOT NULL CHECK (failures_reported >= 0),
   created_at       timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, id)
 );
 COMMENT ON TABLE payouts IS 'Many disbursements in one call. How many succeeded and failed is counted in payout_items, so items that end at the same time never queue on this row.';
-COMMENT ON COLUMN payouts.failures_told IS 'How many failed items the last event told of: a bank may return an item after the payout has ended, and that is told too.';
+COMMENT ON COLUMN payouts.failures_reported IS 'How many failed items the last event told of: a bank may return an item after the payout has ended, and that is told too.';
 CREATE INDEX payouts_newest ON payouts (organisation_id, environment, created_at, id);
 CREATE INDEX payouts_by_source ON payouts (organisation_id, environment, source_wallet_id, created_at, id);
 
@@ -217,7 +217,7 @@ CREATE TABLE review_cases (
   id                uuid NOT NULL,
   version           integer NOT NULL,
   reason            text NOT NULL,
-  status            text NOT NULL CHECK (status IN ('open', 'sending', 'credited', 'sent_back', 'kept', 'settled')),
+  status            text NOT NULL CHECK (status IN ('open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed')),
   amount            bigint NOT NULL CHECK (amount >= 0),
   account_code      text,
   inbound_credit_id uuid,
@@ -231,9 +231,9 @@ CREATE TABLE review_cases (
   resolved_at       timestamptz(3),
   PRIMARY KEY (organisation_id, id),
   -- Some hold no money: there is nothing of them to credit, send back or keep, whatever the code above thinks.
-  CONSTRAINT break_holds_no_money CHECK (
-    CASE WHEN reason IN ('reconciliation_break', 'credit_unconfirmed') THEN account_code IS NULL AND status IN ('open', 'settled')
-         ELSE account_code IS NOT NULL AND amount > 0 AND status <> 'settled' END)
+  CONSTRAINT review_case_money CHECK (
+    CASE WHEN reason IN ('reconciliation_break', 'credit_unconfirmed') THEN account_code IS NULL AND status IN ('open', 'closed')
+         ELSE account_code IS NOT NULL AND amount > 0 AND status <> 'closed' END)
 );
 CREATE INDEX review_cases_newest ON review_cases (organisation_id, environment, created_at, id);
 -- Where a credit that did not stay where it came to has gone: by its own case, or by that of the payment that held it when it expired.
@@ -275,23 +275,23 @@ CREATE TABLE reconciliation_breaks (
   id              uuid NOT NULL,
   version         integer NOT NULL,
   rail            text NOT NULL,
-  kind            text NOT NULL CHECK (kind IN ('missing', 'extra', 'amount', 'duplicate', 'status')),
+  kind            text NOT NULL CHECK (kind IN ('unmatched_ledger', 'unmatched_statement', 'amount', 'duplicate', 'status')),
   line            text NOT NULL CHECK (line IN ('credit', 'sent', 'returned')),
   reference       text NOT NULL,
   at              timestamptz(3) NOT NULL,
-  copy            integer NOT NULL CHECK (copy > 0),
-  ours            bigint,
-  theirs          bigint,
-  gone_at         timestamptz(3),
+  occurrence      integer NOT NULL CHECK (occurrence > 0),
+  ledger_amount   bigint,
+  statement_amount bigint,
+  cleared_at         timestamptz(3),
   created_at      timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, id),
-  CONSTRAINT reconciliation_break_unique UNIQUE (organisation_id, environment, rail, reference, kind, line, at, copy)
+  CONSTRAINT reconciliation_break_unique UNIQUE (organisation_id, environment, rail, reference, kind, line, at, occurrence)
 );
 CREATE INDEX reconciliation_breaks_by_time ON reconciliation_breaks (organisation_id, environment, rail, at);
 COMMENT ON TABLE reconciliation_breaks IS 'What the rail''s statement and the books do not agree on; each has a review case of the same id.';
 COMMENT ON COLUMN reconciliation_breaks.at IS 'When the line happened, by the side that has it.';
-COMMENT ON COLUMN reconciliation_breaks.copy IS 'Counts breaks that are alike in all the rest: the same line three times on a statement is two of them.';
-COMMENT ON COLUMN reconciliation_breaks.gone_at IS 'Since when runs over its time do not find it any more.';
+COMMENT ON COLUMN reconciliation_breaks.occurrence IS 'Counts breaks that are alike in all the rest: the same line three times on a statement is two of them.';
+COMMENT ON COLUMN reconciliation_breaks.cleared_at IS 'Since when runs over its time do not find it any more.';
 
 GRANT SELECT ON reconciliation_breaks TO manilla_app;
 
@@ -303,7 +303,7 @@ CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'proce
 -- A bank may return an item after its payout has ended; that is told by a roll-up of its own.
 CREATE INDEX payout_items_returned ON payout_items (organisation_id, payout_id) WHERE returned_at IS NOT NULL;
 CREATE INDEX inbound_credits_open ON inbound_credits (organisation_id, id) WHERE status = 'received';
-CREATE INDEX review_cases_open ON review_cases (organisation_id, id) WHERE status IN ('open', 'sending');
+CREATE INDEX review_cases_open ON review_cases (organisation_id, id) WHERE status IN ('open', 'returning');
 
 -- Money resources are written by ledger.post alone; the application reads them.
 GRANT SELECT ON payments, transfers, withdrawals, refunds, payouts, payout_items, inbound_credits, review_cases TO manilla_app;

@@ -100,7 +100,7 @@ CREATE TABLE webhook_deliveries (
   attempts        integer NOT NULL DEFAULT 0,
   next_attempt_at timestamptz(3),
   delivered_at    timestamptz(3),
-  failure_reason  text CHECK (failure_reason IN ('retries_spent', 'endpoint_disabled', 'endpoint_deleted')),
+  failure_reason  text CHECK (failure_reason IN ('retries_exhausted', 'endpoint_disabled', 'endpoint_deleted')),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, event_id, endpoint_id),
   CONSTRAINT failed_has_reason CHECK ((status = 'failed') = (failure_reason IS NOT NULL))
@@ -158,7 +158,7 @@ CREATE INDEX webhook_deliveries_open ON webhook_deliveries (organisation_id, eve
 -- Housekeeping's.
 CREATE INDEX webhook_attempts_oldest ON webhook_attempts (attempted_at);
 -- Closing an endpoint ends the flows that wait for an operator because all attempts at it were in vain.
-CREATE INDEX webhook_deliveries_spent ON webhook_deliveries (organisation_id, endpoint_id) WHERE failure_reason = 'retries_spent';
+CREATE INDEX webhook_deliveries_spent ON webhook_deliveries (organisation_id, endpoint_id) WHERE failure_reason = 'retries_exhausted';
 -- The age of the oldest delivery is asked every few seconds, most of all when an endpoint is down and millions wait.
 CREATE INDEX webhook_deliveries_oldest
   ON webhook_deliveries (environment, (attempts = 0 AND next_attempt_at IS NULL), created_at) WHERE status = 'pending';

@@ -7,8 +7,8 @@
 -- A batch is of one book: every table that is read or written here is met by its organisation, so that a distributed database
 -- can run the whole of it where the organisation lives. It comes as columns: arrays of one length, one slot each, positions
 -- counting from 1 (src/ledger/batch.ts makes them).
---   accounts     what the postings name, by code, in the order in which everybody locks them; `account_kinds` ('wallet', 'kept',
---                'shared') is read only for an account that does not exist yet: whether an existing one keeps a balance, and is
+--   accounts     what the postings name, by code, in the order in which everybody locks them; `account_kinds` ('wallet', 'stored_balance',
+--                'derived_balance') is read only for an account that does not exist yet: whether an existing one keeps a balance, and is
 --                locked, says its row. `account_changes` is what the batch adds up to for each (credits less debits); it saves the
 --                addition here, and is compared with what the postings come to
 --   movements    the transaction of each (null where it has none) and its claim to an Idempotency-Key (the same). One of the
@@ -194,9 +194,9 @@ BEGIN
       EXIT passes WHEN posting_count = 0;
 
       -- 2. Platform accounts come into being with their first posting; a wallet's account is opened with the wallet.
-      IF 'kept' = ANY (account_kinds) OR 'shared' = ANY (account_kinds) THEN
+      IF 'stored_balance' = ANY (account_kinds) OR 'derived_balance' = ANY (account_kinds) THEN
         INSERT INTO ledger.accounts (organisation_id, environment, code, balance)
-        SELECT organisation, book, a.code, CASE a.kind WHEN 'kept' THEN 0 END
+        SELECT organisation, book, a.code, CASE a.kind WHEN 'stored_balance' THEN 0 END
         FROM (SELECT unnest(account_codes) AS code, unnest(account_kinds) AS kind) a
         WHERE a.kind <> 'wallet'
           AND NOT EXISTS (SELECT FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.environment = book AND x.code = a.code COLLATE "C")

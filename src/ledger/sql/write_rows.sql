@@ -84,14 +84,14 @@ DECLARE written integer;
 BEGIN
   INSERT INTO payouts (
     organisation_id, environment, id, version, source_wallet_id, total_amount, total_fee, item_count, status,
-    failures_told, created_at
+    failures_reported, created_at
   )
   SELECT
     organisation_id, environment, id, version, source_wallet_id, total_amount, total_fee, item_count, status,
-    failures_told, created_at
+    failures_reported, created_at
   FROM jsonb_populate_recordset(NULL::payouts, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-    failures_told = excluded.failures_told
+    failures_reported = excluded.failures_reported
   WHERE payouts.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
@@ -171,14 +171,14 @@ CREATE OR REPLACE FUNCTION ledger.write_reconciliation_breaks(table_rows jsonb) 
 DECLARE written integer;
 BEGIN
   INSERT INTO reconciliation_breaks (
-    organisation_id, environment, id, version, rail, kind, line, reference, at, copy, ours, theirs, gone_at,
+    organisation_id, environment, id, version, rail, kind, line, reference, at, occurrence, ledger_amount, statement_amount, cleared_at,
     created_at
   )
   SELECT
-    organisation_id, environment, id, version, rail, kind, line, reference, at, copy, ours, theirs, gone_at,
+    organisation_id, environment, id, version, rail, kind, line, reference, at, occurrence, ledger_amount, statement_amount, cleared_at,
     created_at
   FROM jsonb_populate_recordset(NULL::reconciliation_breaks, table_rows)
-  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, gone_at = excluded.gone_at
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, cleared_at = excluded.cleared_at
   WHERE reconciliation_breaks.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;

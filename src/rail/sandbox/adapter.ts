@@ -5,9 +5,9 @@ import { isOutage } from '../../database/errors.ts';
 import type { Keyring } from '../../keyring.ts';
 import {
   type BankRail,
-  RailCallbackInvalid,
-  RailRefused,
-  RailUnavailable,
+  RailCallbackInvalidError,
+  RailRefusedError,
+  RailUnavailableError,
   type TransferReport,
   type VirtualAccount,
 } from '../port.ts';
@@ -64,7 +64,7 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
     },
 
     async sendTransfer(instruction, signal) {
-      if (!isBankCode(instruction.bankCode)) throw new RailRefused('There is no bank with this code');
+      if (!isBankCode(instruction.bankCode)) throw new RailRefusedError('There is no bank with this code');
       const report = reportOf(await ask(signal, () => bank.transfers.send(instruction)));
       if (report === null) throw new Error('the sandbox bank does not know what it was just sent');
       return report;
@@ -82,7 +82,7 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
       const text = body.toString('utf8');
       checkSignature(keyring, headers[SIGNATURE_HEADER], text);
       const parsed = callbackBody.safeParse(JSON.parse(text));
-      if (!parsed.success) throw new RailCallbackInvalid('not a callback that this version knows');
+      if (!parsed.success) throw new RailCallbackInvalidError('not a callback that this version knows');
       const { contract: organisationId, ...told } = parsed.data;
       if (told.type === 'transfer_update') return { kind: told.type, organisationId, reference: told.reference };
       const { type, ...credit } = told;
@@ -101,21 +101,21 @@ function reportOf(answer: SandboxAnswer): TransferReport | null {
     case 'unknown':
       return null;
     case 'timed_out':
-      throw new RailUnavailable('the sandbox bank did not answer in time', { timedOut: true });
+      throw new RailUnavailableError('the sandbox bank did not answer in time', { timedOut: true });
     case 'unavailable':
-      throw new RailUnavailable('the sandbox bank does not answer about this account');
+      throw new RailUnavailableError('the sandbox bank does not answer about this account');
   }
 }
 
 function checkSignature(keyring: Keyring, header: string | string[] | undefined, body: string): void {
   const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(String(header));
-  if (match === null) throw new RailCallbackInvalid('no usable signature');
+  if (match === null) throw new RailCallbackInvalidError('no usable signature');
   const [, t, signature] = match as unknown as [string, string, string];
   if (Math.abs(Date.now() / 1000 - Number(t)) > CALLBACK_AGE_MAX_SECONDS) {
-    throw new RailCallbackInvalid('signed too long ago');
+    throw new RailCallbackInvalidError('signed too long ago');
   }
   if (!keyring.verify('sandbox-rail-callback', `${t}.${body}`, Buffer.from(signature, 'hex'))) {
-    throw new RailCallbackInvalid('the signature does not fit the body');
+    throw new RailCallbackInvalidError('the signature does not fit the body');
   }
 }
 
@@ -128,7 +128,7 @@ async function ask<Answer>(signal: AbortSignal | undefined, call: () => Promise<
   try {
     return await call();
   } catch (error) {
-    if (isOutage(error)) throw new RailUnavailable('the sandbox bank cannot be reached', { cause: error });
+    if (isOutage(error)) throw new RailUnavailableError('the sandbox bank cannot be reached', { cause: error });
     throw error;
   }
 }

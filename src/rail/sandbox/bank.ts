@@ -1,7 +1,7 @@
 // The sandbox bank: keeps its own books in its own schema, answers late, and reports by signed callbacks. It stands in
 // for a real bank, so it knows nothing of wallets or payments.
 
-import type { LeaseLoop } from '../../concurrency/pollingLoop.ts';
+import type { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { StatementLine, StatementPage } from '../port.ts';
@@ -129,7 +129,7 @@ export class SandboxBank {
   }
 
   /** What the bank does by itself: it ends transfers that are due and sends callbacks. Any number of processes may run it. */
-  clock(): Pick<LeaseLoop<unknown>, 'start' | 'stop'> {
+  clock(): Pick<PollingLoop<unknown>, 'start' | 'stop'> {
     const loops = [this.transfers.dueLoop(), createCallbackLoop(this.#options)];
     return {
       start: () => {

@@ -1,7 +1,7 @@
 // How the sandbox bank tells its customer what happened: rows that are written in the statement that makes it happen,
 // and a loop that sends them, signed, until the customer answers 2xx.
 
-import { LeaseLoop } from '../../concurrency/pollingLoop.ts';
+import { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
@@ -48,10 +48,10 @@ interface Callback {
 }
 
 /** The loop that sends callbacks. Any number of processes may run it. */
-export function createCallbackLoop(options: CallbackOptions): LeaseLoop<Callback> {
+export function createCallbackLoop(options: CallbackOptions): PollingLoop<Callback> {
   const { sql, log } = options;
-  return new LeaseLoop<Callback>({
-    slots: CALLBACKS_AT_ONCE,
+  return new PollingLoop<Callback>({
+    concurrency: CALLBACKS_AT_ONCE,
     // MATERIALIZED: as in src/outbox/relay.ts.
     claim: (max) => sql<Callback[]>`
       WITH due AS MATERIALIZED (

@@ -2,7 +2,7 @@
 // where they stand. Each step is one statement, with the callback about it, so that it happens once or not at all.
 import { randomInt } from 'node:crypto';
 import type postgres from 'postgres';
-import { LeaseLoop } from '../../concurrency/pollingLoop.ts';
+import { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
@@ -205,10 +205,10 @@ export class SandboxTransfers {
   }
 
   /** The loop that ends transfers which are due. The statement that takes one also ends it, so nothing is left to handle. */
-  dueLoop(): LeaseLoop<{ reference: string }> {
+  dueLoop(): PollingLoop<{ reference: string }> {
     const { sql, log } = this.#options;
-    return new LeaseLoop({
-      slots: ENDED_AT_ONCE,
+    return new PollingLoop({
+      concurrency: ENDED_AT_ONCE,
       claim: (max) =>
         this.#end(sql`
           SELECT organisation_id, reference, status, outcome FROM sandbox_bank.transfers

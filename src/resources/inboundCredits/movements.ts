@@ -3,7 +3,7 @@
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
-import { type Posting, pairShares } from '../../ledger/postings.ts';
+import { allocate, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewReason } from '../reviewCases/queries.ts';
@@ -28,14 +28,19 @@ export function creditTransaction(
 }
 
 /** The whole credit into suspense, with an open review case. `walletId`: the wallet that it came for, where that is known. */
-export function divertCredit(book: Book, credit: InboundCredit, reason: ReviewReason, walletId: Uuid | null): Movement {
+export function creditToSuspense(
+  book: Book,
+  credit: InboundCredit,
+  reason: ReviewReason,
+  walletId: Uuid | null,
+): Movement {
   return withCaseFlows({
     book,
     transaction: creditTransaction(
       credit,
       'credit_to_suspense',
       publicId('inboundCredit', credit.id),
-      pairShares(
+      allocate(
         [{ account: clearingAccount(credit.rail), amount: credit.amount }],
         [{ account: UNMATCHED, amount: credit.amount }],
       ),
@@ -107,7 +112,7 @@ export function depositMovement(book: Book, credit: InboundCredit, walletId: str
       credit,
       'deposit',
       publicId('inboundCredit', credit.id),
-      pairShares(
+      allocate(
         [{ account: clearingAccount(credit.rail), amount: credit.amount }],
         [{ account: walletAccount(walletId), amount: credit.amount }],
       ),

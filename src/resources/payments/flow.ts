@@ -6,8 +6,8 @@ import {
   type CreditReceived,
   creditReceived,
   type PaymentInput,
-  type PaymentPaid,
-  paid,
+  type PaymentSettledByWallet,
+  paymentSettledByWallet,
 } from '../../workflows/payment/messages.ts';
 import type { Payment } from './queries.ts';
 
@@ -49,6 +49,6 @@ export function endPaidPayment(
   book: Book,
   payment: PaymentOfFlow & Pick<Payment, 'amountReceived'>,
 ): FlowOutboxMessage {
-  const payload: PaymentPaid = { amountReceived: payment.amountReceived };
-  return toOutbox({ ...paymentFlow(book, payment), signal: { name: paid.name, payload } });
+  const payload: PaymentSettledByWallet = { amountReceived: payment.amountReceived };
+  return toOutbox({ ...paymentFlow(book, payment), signal: { name: paymentSettledByWallet.name, payload } });
 }

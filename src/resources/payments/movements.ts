@@ -2,7 +2,7 @@
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
-import { pairShares } from '../../ledger/postings.ts';
+import { allocate } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { CreditDecision } from '../../workflows/payment/decide.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
@@ -12,7 +12,7 @@ import type { Payment, PaymentWithAccount } from './queries.ts';
 
 /** A payment as a decision leaves it. */
 export function paymentAfter(payment: Payment, decision: CreditDecision): Payment {
-  if (decision.kind === 'divert') return payment;
+  if (decision.kind === 'to_suspense') return payment;
   const { amountReceived } = decision;
   const version = payment.version + 1;
   return decision.kind === 'hold'
@@ -33,19 +33,16 @@ export function creditMovement(
   payment: Payment,
   next: Payment,
   credit: InboundCredit,
-  decision: Exclude<CreditDecision, { kind: 'divert' }>,
+  decision: Exclude<CreditDecision, { kind: 'to_suspense' }>,
 ): Movement {
   const clearing = clearingAccount(credit.rail);
   const suspense = paymentSuspenseAccount(payment.id);
   const settles = decision.kind === 'settle';
-  const hold = pairShares(
-    [{ account: clearing, amount: credit.amount }],
-    [{ account: suspense, amount: credit.amount }],
-  );
+  const hold = allocate([{ account: clearing, amount: credit.amount }], [{ account: suspense, amount: credit.amount }]);
   // With earlier credits all money is gathered first, so that the wallet is credited once and its limit sees the whole.
   const gathers = settles && decision.heldBefore > 0;
   const settlement = settles
-    ? pairShares(
+    ? allocate(
         [{ account: gathers ? suspense : clearing, amount: decision.heldBefore + credit.amount }],
         [
           { account: walletAccount(payment.targetWalletId), amount: decision.toWallet },
@@ -126,7 +123,7 @@ export function walletPaymentMovement(
       resource: publicId('payment', settled.id),
       effectiveAt: settled.settledAt ?? new Date(),
       rules: 'enforced',
-      postings: pairShares(
+      postings: allocate(
         [{ account: walletAccount(settled.payerWalletId), amount: settled.amountReceived }],
         [
           { account: walletAccount(settled.targetWalletId), amount: settled.amountCredited },

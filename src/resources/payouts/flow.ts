@@ -1,11 +1,11 @@
 // How the flows of a payout and of its items are started and woken. They run on the payouts' own queue.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { railReported } from '../../workflows/bankTransfer/messages.ts';
+import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { PayoutInput } from '../../workflows/payout/messages.ts';
 import { type PayoutItemInput, payoutItemSummary } from '../../workflows/payoutItem/messages.ts';
-import type { Payout, SourcedItem } from './queries.ts';
+import type { ItemWithWallet, Payout } from './queries.ts';
 
 export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
   const input: PayoutInput = {
@@ -29,7 +29,7 @@ export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
  * The rail reported something about an item: wakes its flow, or starts one that follows up on an item that ended. The first flow of
  * an item is a child of its payout's.
  */
-export function wakePayoutItem(book: Book, { item, sourceWalletId }: SourcedItem): FlowOutboxMessage {
+export function wakePayoutItem(book: Book, { item, sourceWalletId }: ItemWithWallet): FlowOutboxMessage {
   const input: PayoutItemInput = {
     ...book,
     payoutId: publicId('payout', item.payoutId),
@@ -44,6 +44,6 @@ export function wakePayoutItem(book: Book, { item, sourceWalletId }: SourcedItem
     state: 'processing',
     queue: 'payouts',
     input,
-    signal: { name: railReported.name, payload: null },
+    signal: { name: transferUpdated.name, payload: null },
   });
 }

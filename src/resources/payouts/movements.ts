@@ -10,12 +10,12 @@ import {
   walletAccount,
 } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
-import { pairShares, type Share } from '../../ledger/postings.ts';
+import { allocate, type Leg } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type ItemCounts, type PayoutState, rollUp } from '../../workflows/payout/decide.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
-import type { Payout, PayoutItem, SourcedItem } from './queries.ts';
+import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
 
 /** The transaction that takes all amounts and fees out of the wallet. Its refusals are the caller's. */
 export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Transaction {
@@ -37,7 +37,7 @@ export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Tra
 
 const total = (item: PayoutItem) => item.amount + item.fee;
 
-function itemTransaction(item: PayoutItem, step: 'hold' | 'completion', sources: Share[], to: Share[]): Transaction {
+function itemTransaction(item: PayoutItem, step: 'hold' | 'completion', sources: Leg[], to: Leg[]): Transaction {
   return {
     id: newUuid(),
     key: `${publicId('payoutItem', item.id)}/${step}`,
@@ -45,7 +45,7 @@ function itemTransaction(item: PayoutItem, step: 'hold' | 'completion', sources:
     resource: publicId('payoutItem', item.id),
     effectiveAt: new Date(),
     rules: 'enforced',
-    postings: pairShares(sources, to),
+    postings: allocate(sources, to),
   };
 }
 
@@ -75,7 +75,7 @@ export function completeItem(book: Book, item: PayoutItem, report: TransferRepor
   const next: PayoutItem = { ...item, version: item.version + 1, status: 'completed', sessionId: report.sessionId };
   return {
     book,
-    transaction: itemTransaction(item, 'completion', standsIn(item), [
+    transaction: itemTransaction(item, 'completion', currentLegs(item), [
       { account: clearingAccount(item.rail), amount: item.amount },
       { account: FEE_INCOME, amount: item.fee },
     ]),
@@ -95,9 +95,9 @@ export interface ItemFailure {
  * while the rail has it, and where the completion had put them when the bank returns it late. A wallet that was closed
  * meanwhile takes nothing; then the money waits for a person.
  */
-export function putBackItem(
+export function returnItemFunds(
   book: Book,
-  { item, sourceWalletId }: SourcedItem,
+  { item, sourceWalletId }: ItemWithWallet,
   failure: ItemFailure,
   walletIsClosed: boolean,
 ): Movement {
@@ -112,7 +112,7 @@ export function putBackItem(
       effectiveAt: new Date(),
       rules: 'credit_exempt',
       ...(item.status !== 'pending' && { reverses: item.id }),
-      postings: pairShares(standsIn(item), [{ account: destination, amount: total(item) }]),
+      postings: allocate(currentLegs(item), [{ account: destination, amount: total(item) }]),
     },
     rows: {
       payout_items: [
@@ -131,7 +131,7 @@ export function putBackItem(
 }
 
 /** Where the money of an item stands. An operator may decide one that never left the reserve. */
-function standsIn(item: PayoutItem): Share[] {
+function currentLegs(item: PayoutItem): Leg[] {
   switch (item.status) {
     case 'pending':
       return [{ account: payoutReserveAccount(item.payoutId), amount: total(item) }];
@@ -160,7 +160,7 @@ const closedWalletCase = (item: PayoutItem, walletId: Uuid) =>
 /** What the items have become is told: the status, and an event with their counts. */
 export function rollUpMovement(book: Book, payout: Payout, counts: ItemCounts): Movement {
   const status = rollUp(counts);
-  const next: Payout = { ...payout, version: payout.version + 1, status, failuresTold: counts.failed };
+  const next: Payout = { ...payout, version: payout.version + 1, status, failuresReported: counts.failed };
   return { book, rows: { payouts: [next] }, events: [payoutEvent(next, counts)] };
 }
 

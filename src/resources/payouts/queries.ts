@@ -18,7 +18,7 @@ export interface Payout {
   itemCount: number;
   status: PayoutStatus;
   /** How many failed items the last event told of. */
-  failuresTold: number;
+  failuresReported: number;
   createdAt: Date;
 }
 
@@ -54,13 +54,13 @@ export interface PayoutWithItems extends Payout {
 }
 
 /** An item with the wallet that its money came from. */
-export interface SourcedItem {
+export interface ItemWithWallet {
   item: PayoutItem;
   sourceWalletId: Uuid;
 }
 
 const payoutColumns = (sql: Sql) => sql`
-  id, version, source_wallet_id, total_amount, total_fee, item_count, status, failures_told, created_at`;
+  id, version, source_wallet_id, total_amount, total_fee, item_count, status, failures_reported, created_at`;
 
 const itemColumns = (sql: Sql) => sql`
   i.id, i.version, i.payout_id, i.position, i.amount, i.fee, i.status, i.destination_wallet_id, i.account_number,
@@ -110,7 +110,7 @@ export async function listPayouts(
   return await withItems(sql, book, [...rows]);
 }
 
-export async function findPayoutItem(sql: Sql, book: Book, id: Uuid): Promise<SourcedItem | null> {
+export async function findPayoutItem(sql: Sql, book: Book, id: Uuid): Promise<ItemWithWallet | null> {
   const [row] = await sql<(PayoutItem & { sourceWalletId: Uuid })[]>`
     SELECT ${itemColumns(sql)}, p.source_wallet_id
     FROM payout_items i JOIN payouts p ON p.organisation_id = i.organisation_id AND p.id = i.payout_id

@@ -1,7 +1,7 @@
 // How the flow of a refund to a bank is started and woken. A refund to a wallet is done at once and needs no flow.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { railReported } from '../../workflows/bankTransfer/messages.ts';
+import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { RefundInput } from '../../workflows/refund/messages.ts';
 import type { Refund } from './queries.ts';
@@ -26,4 +26,4 @@ export const startRefund = (book: Book, refund: Refund): FlowOutboxMessage => to
 
 /** The rail reported something: wakes a flow that runs, or starts one that follows up on a refund that ended. */
 export const wakeRefund = (book: Book, refund: Refund): FlowOutboxMessage =>
-  toOutbox({ ...refundFlow(book, refund), signal: { name: railReported.name, payload: null } });
+  toOutbox({ ...refundFlow(book, refund), signal: { name: transferUpdated.name, payload: null } });

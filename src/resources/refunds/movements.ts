@@ -57,7 +57,7 @@ export function completeRefund(book: Book, payment: Payment, refund: Refund, rep
  * The money goes back to the wallet, once: from transit, or, when the rail had confirmed it before, from where it had
  * left. A wallet that was closed meanwhile takes nothing; then the money waits for a person.
  */
-export function putBackRefund(
+export function returnRefundFunds(
   book: Book,
   payment: Payment,
   refund: Refund,

@@ -1,7 +1,7 @@
 // How the flow of a review case is started and woken.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { railReported } from '../../workflows/bankTransfer/messages.ts';
+import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { ReviewCaseInput } from '../../workflows/reviewCase/messages.ts';
 import type { ReviewCase } from './queries.ts';
@@ -31,4 +31,4 @@ export const startReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxM
 
 /** Its transfer or its break has changed: wakes a flow that waits, or starts one. */
 export const wakeReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxMessage =>
-  toOutbox({ ...reviewCaseFlow(book, reviewCase), signal: { name: railReported.name, payload: null } });
+  toOutbox({ ...reviewCaseFlow(book, reviewCase), signal: { name: transferUpdated.name, payload: null } });

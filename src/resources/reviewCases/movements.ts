@@ -5,7 +5,7 @@ import { type AccountCode, clearingAccount, IN_TRANSIT_RETURNS, UNCLAIMED, walle
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
-import { type FlowOutboxMessage, startAgain } from '../../workflows/flows.ts';
+import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { startReviewCase } from './flow.ts';
 import { type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
@@ -50,8 +50,8 @@ export function creditCase(book: Book, open: ReviewCase, walletId: Uuid): Moveme
 }
 
 /** Nobody can say whose it is: it is kept as unclaimed money. */
-export function keepCase(book: Book, open: ReviewCase): Movement {
-  const next = resolved(open, 'kept');
+export function moveCaseToUnclaimed(book: Book, open: ReviewCase): Movement {
+  const next = resolved(open, 'unclaimed');
   return {
     book,
     transaction: move(open, `${caseId(open)}/keep`, suspenseOf(open), UNCLAIMED),
@@ -65,7 +65,7 @@ export function keepCase(book: Book, open: ReviewCase): Movement {
  * caller has made sure that the rail is done with the last before it takes a fresh one.
  */
 export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts: number): Movement {
-  const next: ReviewCase = { ...open, version: open.version + 1, status: 'sending', rail, attempts };
+  const next: ReviewCase = { ...open, version: open.version + 1, status: 'returning', rail, attempts };
   return {
     book,
     transaction: move(open, `${caseId(open)}/hold/${open.version}`, suspenseOf(open), IN_TRANSIT_RETURNS),
@@ -75,7 +75,7 @@ export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts:
 
 /** The rail paid it out to where it came from. */
 export function completeReturn(book: Book, sending: ReviewCase): Movement {
-  const next: ReviewCase = { ...resolved(sending, 'sent_back'), failure: null, failureReason: null };
+  const next: ReviewCase = { ...resolved(sending, 'returned_to_sender'), failure: null, failureReason: null };
   const key = `${returnReference(sending)}/completion`;
   return {
     book,
@@ -86,8 +86,13 @@ export function completeReturn(book: Book, sending: ReviewCase): Movement {
 }
 
 /** It could not be sent, or came back: it is in suspense again, and the case is open and says why. */
-export function putBackReturn(book: Book, row: ReviewCase, failure: ReturnFailure, report: TransferReport): Movement {
-  const from = row.status === 'sent_back' ? clearingAccount(railOf(row)) : IN_TRANSIT_RETURNS;
+export function returnToSuspense(
+  book: Book,
+  row: ReviewCase,
+  failure: ReturnFailure,
+  report: TransferReport,
+): Movement {
+  const from = row.status === 'returned_to_sender' ? clearingAccount(railOf(row)) : IN_TRANSIT_RETURNS;
   const next: ReviewCase = {
     ...row,
     version: row.version + 1,
@@ -108,8 +113,8 @@ export function putBackReturn(book: Book, row: ReviewCase, failure: ReturnFailur
  * Nothing is open any more about a case that holds no money. Of a break no integrator is told, because it was never about theirs;
  * of a credit that was not confirmed they were told.
  */
-export function settleCase(book: Book, open: ReviewCase): Movement {
-  const next = resolved(open, 'settled');
+export function closeCase(book: Book, open: ReviewCase): Movement {
+  const next = resolved(open, 'closed');
   const events = open.reason === 'reconciliation_break' ? [] : [caseEvent('review_case.resolved', next)];
   return { book, rows: { review_cases: [next] }, events };
 }
@@ -121,11 +126,11 @@ export function receiveAfterAll(
   credit: InboundCredit,
   flow: FlowOutboxMessage,
 ): Movement {
-  const settled = settleCase(book, open);
+  const settled = closeCase(book, open);
   return {
     ...settled,
     rows: { ...settled.rows, inbound_credits: [{ ...credit, version: credit.version + 1, status: 'received' }] },
-    outbox: [startAgain(flow)],
+    outbox: [restarted(flow)],
   };
 }
 
@@ -141,7 +146,7 @@ function railOf(row: ReviewCase): string {
   return row.rail;
 }
 
-function resolved(row: ReviewCase, status: 'credited' | 'kept' | 'sent_back' | 'settled'): ReviewCase {
+function resolved(row: ReviewCase, status: 'credited' | 'unclaimed' | 'returned_to_sender' | 'closed'): ReviewCase {
   return { ...row, version: row.version + 1, status, resolvedAt: new Date() };
 }
 

@@ -33,8 +33,8 @@ export interface ReviewCase {
   /** Counts the changes; a change names the version it saw. */
   version: number;
   reason: ReviewReason;
-  /** `sending`: its money is on the way back to where it came from. `settled`: nothing is open any more about a break or an unconfirmed credit. */
-  status: 'open' | 'sending' | 'credited' | 'sent_back' | 'kept' | 'settled';
+  /** `sending`: its money is on the way back to where it came from. `close`: nothing is open any more about a break or an unconfirmed credit. */
+  status: 'open' | 'returning' | 'credited' | 'returned_to_sender' | 'unclaimed' | 'closed';
   /** What is in suspense; for a break or an unconfirmed credit, what is in question. */
   amount: Kobo;
   /** The suspense account that holds the money while the case is open; null where the case holds none. */
@@ -95,7 +95,7 @@ export async function listReviewCases(
   const found = sql`
     FROM review_cases
     WHERE organisation_id = ${organisationId}
-      AND ${status === undefined ? sql`status IN ('open', 'sending')` : sql`status = ${status}`}
+      AND ${status === undefined ? sql`status IN ('open', 'returning')` : sql`status = ${status}`}
       ${reason === undefined ? sql`` : sql`AND reason = ${reason}`}
       ${environment === undefined ? sql`` : sql`AND environment = ${environment}`}`;
   const cases = await sql<(ReviewCase & { environment: Environment })[]>`

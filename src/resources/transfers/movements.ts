@@ -3,7 +3,7 @@ import { newUuid, publicId } from '../../ids.ts';
 import { FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
 import { isoTime } from '../../ledger/isoTime.ts';
 import type { EventRow, Movement } from '../../ledger/movement.ts';
-import { pairShares } from '../../ledger/postings.ts';
+import { allocate } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import type { Transfer } from './queries.ts';
 
@@ -19,7 +19,7 @@ export function transferMovement(book: Book, transfer: Transfer): Movement {
       resource: id,
       effectiveAt: transfer.createdAt,
       rules: 'enforced',
-      postings: pairShares(
+      postings: allocate(
         [{ account: walletAccount(transfer.sourceWalletId), amount: transfer.amount + transfer.fee }],
         [
           { account: walletAccount(transfer.destinationWalletId), amount: transfer.amount },

@@ -20,7 +20,7 @@ const columns = (sql: Sql) =>
   sql`rail, account_number, owner_kind, owner_id, bank_name, account_name, expires_at, created_at`;
 
 /** The account number of a payment or wallet; null when it has none. */
-export async function findAccountOf(sql: Sql, book: Book, ownerId: Uuid): Promise<VirtualAccountRow | null> {
+export async function findAccountByOwner(sql: Sql, book: Book, ownerId: Uuid): Promise<VirtualAccountRow | null> {
   const [row] = await sql<VirtualAccountRow[]>`
     SELECT ${columns(sql)} FROM virtual_accounts
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND owner_id = ${ownerId}`;

@@ -1,7 +1,7 @@
 // How the flow of a withdrawal is started and woken.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { railReported } from '../../workflows/bankTransfer/messages.ts';
+import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { WithdrawalInput } from '../../workflows/withdrawal/messages.ts';
 import type { Withdrawal } from './queries.ts';
@@ -27,4 +27,4 @@ export const startWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxM
 
 /** The rail reported something: wakes a flow that runs, or starts one that follows up on a withdrawal that ended. */
 export const wakeWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
-  toOutbox({ ...withdrawalFlow(book, withdrawal), signal: { name: railReported.name, payload: null } });
+  toOutbox({ ...withdrawalFlow(book, withdrawal), signal: { name: transferUpdated.name, payload: null } });

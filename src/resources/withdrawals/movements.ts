@@ -2,7 +2,7 @@
 import { newUuid, publicId } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, IN_TRANSIT_WITHDRAWALS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
-import { pairShares } from '../../ledger/postings.ts';
+import { allocate } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -48,7 +48,7 @@ export function completeWithdrawal(book: Book, row: Withdrawal, report: Transfer
       resource: publicId('withdrawal', row.id),
       effectiveAt: now,
       rules: 'enforced',
-      postings: pairShares(
+      postings: allocate(
         [{ account: IN_TRANSIT_WITHDRAWALS, amount: row.amount + row.fee }],
         [
           { account: clearingAccount(row.rail), amount: row.amount },
@@ -65,7 +65,7 @@ export function completeWithdrawal(book: Book, row: Withdrawal, report: Transfer
  * Amount and fee go back to the wallet, once: from transit, or, when the rail had confirmed it before, from where the
  * completion had put them. A wallet that was closed meanwhile takes nothing; then the money waits for a person.
  */
-export function putBackWithdrawal(
+export function returnWithdrawalFunds(
   book: Book,
   row: Withdrawal,
   change: 'fail' | 'return',
@@ -101,7 +101,7 @@ export function putBackWithdrawal(
       effectiveAt: now,
       rules: 'credit_exempt',
       reverses: row.id,
-      postings: pairShares(sources, [{ account: destination, amount: total }]),
+      postings: allocate(sources, [{ account: destination, amount: total }]),
     },
     rows: {
       withdrawals: [next],

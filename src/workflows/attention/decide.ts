@@ -9,7 +9,7 @@ export interface AttentionLimits {
 }
 
 export interface Waiting {
-  rail: 'told' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
+  rail: 'known' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
   /** How long the rail has not answered, without a break. */
   unreachableForMs: number;
   /** How long the outcome has been open. */
@@ -44,7 +44,7 @@ export const CHOICES: Record<AttentionCause, Choices> = {
   outcome_unknown: WITHOUT_THE_RAIL,
   rail_contradiction: {
     retry: 'ask the rail again and go on',
-    keep: 'leave the books as they are; the difference is settled with the bank by hand',
+    dismiss: 'leave the books as they are; the difference is settled with the bank by hand',
   },
   rail_paused: {},
   credit_unconfirmed: {
@@ -53,9 +53,9 @@ export const CHOICES: Record<AttentionCause, Choices> = {
       'post nothing, and open a review case for each credit: it can be taken in from there when the rail confirms it',
   },
   posting_refused: { retry: 'do the step again: everything is read anew, and nothing is posted twice' },
-  webhook_retries_spent: {
+  webhook_retries_exhausted: {
     retry: 'start the schedule of attempts anew',
-    keep: 'give up: the delivery stays failed, and the integrator can still have it sent again',
+    dismiss: 'give up: the delivery stays failed, and the integrator can still have it sent again',
   },
 };
 

@@ -18,13 +18,13 @@ export type AttentionCause =
   /** The ledger refused a posting that it has no reason to refuse. */
   | 'posting_refused'
   /** An endpoint has not taken its event in all attempts of the schedule. */
-  | 'webhook_retries_spent';
+  | 'webhook_retries_exhausted';
 
 /**
  * `retry`: go on as before. `complete`, `fail`: decide the outcome against, or without, the rail's word; a second person
- * must ask for the same. `keep`: leave things as they are. `set_aside`: take a credit out of the flow without posting it.
+ * must ask for the same. `dismiss`: leave things as they are. `set_aside`: take a credit out of the flow without posting it.
  */
-export type ResolveAction = 'retry' | 'complete' | 'fail' | 'keep' | 'set_aside';
+export type ResolveAction = 'retry' | 'complete' | 'fail' | 'dismiss' | 'set_aside';
 
 export interface Resolution {
   action: ResolveAction;

@@ -17,18 +17,18 @@ import {
 /** What an operator reads about a parked flow. */
 export interface ParkedView {
   /** What happened, one sentence. */
-  happened: string;
+  summary: string;
   /** Whose answer was the last, for example `rail`, and what it was. */
-  lastWords: { of: string; words: string };
+  lastResponse: { of: string; words: string };
   /** What is at stake, and where it stands. */
-  atStake: string;
+  fundsAtRisk: string;
   /** What can be asked of the flow, where that is not the same for every flow with this cause. */
   choices?: Choices;
 }
 
 export interface AttentionActivities {
   /** Writes an operator's act to the audit trail. */
-  recordAct: (act: {
+  recordOperatorAction: (act: {
     organisationId: string;
     environment: string;
     subject: string;
@@ -50,15 +50,15 @@ export interface Attention {
   /** What the operator decided, once, written to the audit trail; null while nothing is decided. Nothing is raised any more. */
   takeDecision: () => Promise<Resolution | null>;
   /** Does a step that posts. Where the ledger refuses, the flow is parked, and `retry` does the step again. */
-  untilPosted: <Answer>(step: () => Promise<Answer>) => Promise<Answer>;
+  postOrPark: <Answer>(step: () => Promise<Answer>) => Promise<Answer>;
   /** Shows the cause while `work` goes on. It ends by itself: there is nothing to resolve. */
-  showWhile: <Answer>(cause: 'rail_paused', work: () => Promise<Answer>) => Promise<Answer>;
+  showAttentionWhile: <Answer>(cause: 'rail_paused', work: () => Promise<Answer>) => Promise<Answer>;
 }
 
 /** Installs the handlers. Call it before the first await, so that a flow that is not parked can say so. */
 export function createAttention(
   { organisationId, environment, subject }: { organisationId: string; environment: string; subject: string },
-  { recordAct }: AttentionActivities,
+  { recordOperatorAction }: AttentionActivities,
 ): Attention {
   let cause: AttentionCause | null = null;
   let view: ParkedView | null = null;
@@ -96,11 +96,11 @@ export function createAttention(
       [
         `**Needs attention: ${cause}**`,
         '',
-        view.happened,
+        view.summary,
         '',
-        `The ${view.lastWords.of}’s last words: ${view.lastWords.words}`,
+        `The ${view.lastResponse.of}’s last words: ${view.lastResponse.words}`,
         '',
-        `At stake: ${view.atStake}. Nothing about it changes while this flow is parked.`,
+        `At stake: ${view.fundsAtRisk}. Nothing about it changes while this flow is parked.`,
         ...(proposal === null
           ? []
           : [
@@ -154,7 +154,7 @@ export function createAttention(
     if (decision !== null) {
       const { action, operator, reason, evidence } = decision;
       const backing = proposal === null ? '' : ` [proposed by ${proposal.operator}: ${proposal.reason}]`;
-      await recordAct({
+      await recordOperatorAction({
         organisationId,
         environment,
         subject,
@@ -182,7 +182,7 @@ export function createAttention(
     },
     isDecided: () => decided !== null,
     takeDecision: async () => (decided === null ? null : await takeDecision()),
-    async untilPosted(step) {
+    async postOrPark(step) {
       for (;;) {
         try {
           return await step();
@@ -194,7 +194,7 @@ export function createAttention(
         }
       }
     },
-    async showWhile(why, work) {
+    async showAttentionWhile(why, work) {
       enter(why, null);
       try {
         return await work();
@@ -216,8 +216,8 @@ function refusedView({ code, account, transaction, postings }: PostingRefusal): 
   const what = transaction === null ? 'a change of its rows' : `the transaction ${transaction}`;
   const stands = postings.map(({ debit, credit, amount }) => `${amount} kobo in ${debit}, on the way to ${credit}`);
   return {
-    happened: `The ledger refused ${what}, which it has no reason to refuse: a bug, or something was changed by hand.`,
-    lastWords: { of: 'ledger', words: account === null ? code : `${code}, at ${account}` },
-    atStake: stands.length === 0 ? 'no money was to move' : stands.join('; '),
+    summary: `The ledger refused ${what}, which it has no reason to refuse: a bug, or something was changed by hand.`,
+    lastResponse: { of: 'ledger', words: account === null ? code : `${code}, at ${account}` },
+    fundsAtRisk: stands.length === 0 ? 'no money was to move' : stands.join('; '),
   };
 }

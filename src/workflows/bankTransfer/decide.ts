@@ -5,7 +5,7 @@
 export type TransferState = 'processing' | 'completed' | 'failed' | 'returned';
 
 /** What the rail says; `unknown`: it knows no such reference. */
-export type RailWord = 'processing' | 'completed' | 'failed' | 'returned' | 'unknown';
+export type RailStatus = 'processing' | 'completed' | 'failed' | 'returned' | 'unknown';
 
 export type TransferDecision =
   /** Nothing new: wait, or stay as it is. */
@@ -18,7 +18,7 @@ export type TransferDecision =
   /** The rail contradicts what was posted on its own earlier word. A person must look. */
   | 'contradiction';
 
-const DECISIONS: Record<TransferState, Record<RailWord, TransferDecision>> = {
+const DECISIONS: Record<TransferState, Record<RailStatus, TransferDecision>> = {
   processing: { processing: 'none', completed: 'complete', failed: 'fail', returned: 'return', unknown: 'none' },
   completed: {
     processing: 'none',
@@ -33,7 +33,7 @@ const DECISIONS: Record<TransferState, Record<RailWord, TransferDecision>> = {
   returned: { processing: 'none', completed: 'none', failed: 'none', returned: 'none', unknown: 'none' },
 };
 
-export function decideTransfer(state: TransferState, word: RailWord): TransferDecision {
+export function decideTransfer(state: TransferState, word: RailStatus): TransferDecision {
   return DECISIONS[state][word];
 }
 
@@ -41,12 +41,12 @@ export function decideTransfer(state: TransferState, word: RailWord): TransferDe
 export const SENDS_MAX = 3;
 
 /** What a flow does next about a transfer that is under way. */
-export type TransferStep = 'send' | 'check' | 'give_up';
+export type TransferStep = 'send' | 'check' | 'mark_unsent';
 
 /** What is known after the last step. */
 export interface TransferKnowledge {
   /** What the rail said: its word, that it knows no such reference, or nothing, maybe because operations paused it. */
-  rail: 'told' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
+  rail: 'known' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
   sends: number;
   sinceSendMs: number;
   /** How long the rail may take to know a reference that it got. */
@@ -59,7 +59,7 @@ export interface TransferKnowledge {
  */
 export function decideStep({ rail, sends, sinceSendMs, unknownIsFinalAfterMs }: TransferKnowledge): TransferStep {
   if (rail !== 'unknown' || sinceSendMs < unknownIsFinalAfterMs) return 'check';
-  return sends < SENDS_MAX ? 'send' : 'give_up';
+  return sends < SENDS_MAX ? 'send' : 'mark_unsent';
 }
 
 /** The pauses between status queries while no callback comes: soon at first, then four times an hour. */

@@ -14,10 +14,10 @@ import { checkPauseMs, decideStep, type TransferState, type TransferStep } from 
 import {
   type BankTransferInput,
   type OperatorDecision,
-  railReported,
   type TransferActivity,
   type TransferDecisionActivity,
   type TransferProgress,
+  transferUpdated,
 } from './messages.ts';
 
 export type BankTransferSteps<Input> = Record<TransferStep, TransferActivity<Input>> & {
@@ -31,11 +31,11 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
 ): Promise<TransferState> {
   const attention = createAttention({ ...input, subject: input.transferId }, activities);
   const take = (step: TransferStep, decision: OperatorDecision | null) =>
-    attention.untilPosted(() => (decision === null ? steps[step](input) : steps.decide(input, decision)));
+    attention.postOrPark(() => (decision === null ? steps[step](input) : steps.decide(input, decision)));
   const waitForResume = (step: TransferStep) =>
-    attention.untilPosted(() => attention.showWhile('rail_paused', () => steps[step](input, 'patient')));
+    attention.postOrPark(() => attention.showAttentionWhile('rail_paused', () => steps[step](input, 'wait')));
   let news = 0;
-  setHandler(railReported, () => {
+  setHandler(transferUpdated, () => {
     news += 1;
   });
 
@@ -51,7 +51,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     setCurrentDetails(details(input, sends, step === 'send' ? 'is given to the rail' : 'is asked about'));
     const answer = await take(step, decision);
     const wasPaused = answer.rail === 'paused';
-    if (wasPaused) setCurrentDetails(details(input, sends, SAYS.paused));
+    if (wasPaused) setCurrentDetails(details(input, sends, STATUS_TEXT.paused));
     const { status, rail, limits } = wasPaused ? await waitForResume(step) : answer;
     decision = null;
     if (wasPaused) unreachableSince = null;
@@ -62,7 +62,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
       if (wasPaused) openSince = sentAt;
     }
     // With no news at all there is nothing to ask about what has ended: a flow that was started again, by a reset say.
-    const isOver = rail === 'told' || rail === 'unknown' || (rail === 'unreachable' && news === 0);
+    const isOver = rail === 'known' || rail === 'unknown' || (rail === 'unreachable' && news === 0);
     if (status !== 'processing' && isOver) {
       if (news === heard) {
         if (status !== 'completed') showState(status);
@@ -78,7 +78,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     const cause = decideAttention({ rail, unreachableForMs, openForMs: Date.now() - openSince }, limits);
     if (cause !== null) {
       const resolution = await attention.park(cause, parkedView(input, cause, status));
-      if (resolution.action === 'keep') {
+      if (resolution.action === 'dismiss') {
         if (status !== 'completed') showState(status);
         return status;
       }
@@ -92,7 +92,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     const { unknownIsFinalAfterMs } = limits;
     step = decideStep({ rail, sends, sinceSendMs: Date.now() - sentAt, unknownIsFinalAfterMs });
     if (step === 'check') {
-      setCurrentDetails(details(input, sends, SAYS[rail]));
+      setCurrentDetails(details(input, sends, STATUS_TEXT[rail]));
       const limit = rail === 'unreachable' ? limits.railUnreachableMs - unreachableForMs : limits.outcomeUnknownMs;
       await condition(() => news > heard, Math.max(1, Math.min(checkPauseMs(checks), limit)));
       checks += 1;
@@ -108,8 +108,8 @@ function decisionOf({ action, operator, reason }: Resolution): OperatorDecision 
     : null;
 }
 
-const SAYS: Record<TransferProgress['rail'], string> = {
-  told: 'is with the rail; waiting for its word',
+const STATUS_TEXT: Record<TransferProgress['rail'], string> = {
+  known: 'is with the rail; waiting for its word',
   unknown: 'is not known to the rail (yet)',
   unreachable: 'waits: the rail does not answer',
   paused: 'waits: the rail is paused by operations. It goes on by itself within a minute after `rail resume`',
@@ -130,18 +130,18 @@ function details(input: BankTransferInput, sends: number, says: string): string 
 
 type RailCause = NonNullable<ReturnType<typeof decideAttention>>;
 
-const PARKED: Record<RailCause, { happened: string; railSays: string }> = {
+const PARKED: Record<RailCause, { summary: string; lastResponse: string }> = {
   rail_unreachable: {
-    happened: 'The rail has not answered for longer than the limit, so nobody knows whether the money has left.',
-    railSays: 'none: it cannot be reached',
+    summary: 'The rail has not answered for longer than the limit, so nobody knows whether the money has left.',
+    lastResponse: 'none: it cannot be reached',
   },
   outcome_unknown: {
-    happened: 'The rail answers, but has not told the outcome within the limit.',
-    railSays: 'no final one',
+    summary: 'The rail answers, but has not told the outcome within the limit.',
+    lastResponse: 'no final one',
   },
   rail_contradiction: {
-    happened: 'The rail now says something else than what was posted on its own earlier word.',
-    railSays: 'the opposite of its earlier word; ask the bank in writing',
+    summary: 'The rail now says something else than what was posted on its own earlier word.',
+    lastResponse: 'the opposite of its earlier word; ask the bank in writing',
   },
 };
 
@@ -152,10 +152,10 @@ function parkedView(input: BankTransferInput, cause: RailCause, status: Transfer
     failed: 'back in the wallet',
     returned: 'back in the wallet',
   };
-  const { happened, railSays } = PARKED[cause];
+  const { summary, lastResponse } = PARKED[cause];
   return {
-    happened,
-    lastWords: { of: 'rail', words: railSays },
-    atStake: `${input.amount} kobo, ${stands[status]} (reference ${referenceOf(input)})`,
+    summary,
+    lastResponse: { of: 'rail', words: lastResponse },
+    fundsAtRisk: `${input.amount} kobo, ${stands[status]} (reference ${referenceOf(input)})`,
   };
 }

@@ -15,13 +15,13 @@ export interface BankTransferInput extends FlowScope {
 }
 
 /** The rail has news of this transfer. It says no more than that: the flow asks the rail. */
-export const railReported = defineSignal('railReported');
+export const transferUpdated = defineSignal('railReported');
 
 /**
- * What a step does while the rail is paused. Without it, it says so and leaves the waiting to its caller; `patient`: it is
+ * What a step does while the rail is paused. Without it, it says so and leaves the waiting to its caller; `wait`: it is
  * repeated until the rail is resumed, which costs the history nothing.
  */
-export type Patience = 'patient';
+export type PauseMode = 'wait';
 
 /** Where a transfer stands after a step. */
 export interface TransferProgress {
@@ -43,7 +43,7 @@ export interface OperatorDecision {
 }
 
 /** A step, as an activity. It reads the books, asks the rail, and posts what its answer means. */
-export type TransferActivity<Input> = (input: Input, patience?: Patience) => Promise<TransferProgress>;
+export type TransferActivity<Input> = (input: Input, pauseMode?: PauseMode) => Promise<TransferProgress>;
 
 /** Posts what operators decided, unless the rail's word came first. */
 export type TransferDecisionActivity<Input> = (input: Input, decision: OperatorDecision) => Promise<TransferProgress>;

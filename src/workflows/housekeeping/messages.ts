@@ -1,11 +1,11 @@
 // The result of housekeeping, and the activity that it calls.
 
 /** How many rows were forgotten. */
-export interface Forgotten {
+export interface DeletedRows {
   idempotencyKeys: number;
   webhookAttempts: number;
 }
 
 export interface HousekeepingActivities {
-  forgetOldRows: () => Promise<Forgotten>;
+  deleteExpiredRows: () => Promise<DeletedRows>;
 }

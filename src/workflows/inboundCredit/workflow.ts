@@ -12,19 +12,19 @@ import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
 import type { InboundCreditActivities, InboundCreditInput, InboundCreditResult } from './messages.ts';
 
-const { placeCredit, setDepositAside, recordAct } = proxyActivities<InboundCreditActivities & AttentionActivities>(
-  MONEY_ACTIVITY,
-);
+const { placeCredit, setAsideDeposit, recordOperatorAction } = proxyActivities<
+  InboundCreditActivities & AttentionActivities
+>(MONEY_ACTIVITY);
 
 export async function inboundCredit(input: InboundCreditInput): Promise<InboundCreditResult> {
   const { inboundCreditId, amount } = input;
-  const attention = createAttention({ ...input, subject: inboundCreditId }, { recordAct });
+  const attention = createAttention({ ...input, subject: inboundCreditId }, { recordOperatorAction });
   const rail = createRailWaits(attention);
   setCurrentDetails(`Waits until ${amount} kobo are confirmed by the rail and posted.`);
   for (;;) {
-    const place = rail.isToBeSetAside(inboundCreditId) ? setDepositAside : placeCredit;
-    const { status, undone } = await attention.untilPosted(() => place(input));
-    rail.note(inboundCreditId, undone);
+    const place = rail.isToBeSetAside(inboundCreditId) ? setAsideDeposit : placeCredit;
+    const { status, incomplete } = await attention.postOrPark(() => place(input));
+    rail.note(inboundCreditId, incomplete);
     const isRaised = rail.askForOperator();
     const [wait] = rail.waits();
     if (wait === undefined) return end(amount, status);

@@ -1,7 +1,7 @@
 // The result of a verification, and the activity that it calls.
 
 /** What was verified. Where there are findings there is no such result. */
-export interface Verified {
+export interface VerificationResult {
   books: number;
   accounts: number;
   transactions: number;
@@ -9,5 +9,5 @@ export interface Verified {
 }
 
 export interface LedgerVerificationActivities {
-  verifyBooks: () => Promise<Verified>;
+  verifyLedger: () => Promise<VerificationResult>;
 }

@@ -12,7 +12,7 @@ export interface PaymentState {
 }
 
 /** How much of a credit the target wallet can take, as far as it is known. */
-export type WalletRoom = 'all' | 'base_only' | 'nothing';
+export type WalletCapacity = 'all' | 'base_only' | 'nothing';
 
 export type CreditDecision =
   /** The money waits with the payment until the rest comes. */
@@ -28,18 +28,19 @@ export type CreditDecision =
       heldBefore: Kobo;
     }
   /** The payment takes no more money: all of it waits for a person. */
-  | { kind: 'divert'; reason: 'late_credit' | 'credit_after_settlement' | 'wallet_refused' };
+  | { kind: 'to_suspense'; reason: 'late_credit' | 'credit_after_settlement' | 'wallet_refused' };
 
 /** What one credit makes of a payment. */
-export function decideCredit(payment: PaymentState, amount: Kobo, room: WalletRoom): CreditDecision {
-  if (payment.status === 'expired' || payment.status === 'failed') return { kind: 'divert', reason: 'late_credit' };
+export function decideCredit(payment: PaymentState, amount: Kobo, room: WalletCapacity): CreditDecision {
+  if (payment.status === 'expired' || payment.status === 'failed')
+    return { kind: 'to_suspense', reason: 'late_credit' };
   if (payment.status !== 'pending' && payment.status !== 'partial') {
-    return { kind: 'divert', reason: 'credit_after_settlement' };
+    return { kind: 'to_suspense', reason: 'credit_after_settlement' };
   }
   const amountReceived = payment.amountReceived + amount;
   const surplus = amountReceived - payment.baseAmount - payment.fee;
   if (surplus < 0) return { kind: 'hold', amountReceived };
-  if (room === 'nothing') return { kind: 'divert', reason: 'wallet_refused' };
+  if (room === 'nothing') return { kind: 'to_suspense', reason: 'wallet_refused' };
   return {
     kind: 'settle',
     amountReceived,
@@ -51,12 +52,12 @@ export function decideCredit(payment: PaymentState, amount: Kobo, room: WalletRo
 }
 
 /** The room to try next when the wallet refused: first without the surplus, where that is the part over a limit. */
-export function roomAfterRefusal(
-  room: WalletRoom,
+export function capacityAfterRefusal(
+  room: WalletCapacity,
   decision: CreditDecision,
   overLimit: boolean,
   base: Kobo,
-): WalletRoom {
+): WalletCapacity {
   const surplusWasTried = room === 'all' && decision.kind === 'settle' && decision.toWallet > base;
   return surplusWasTried && overLimit ? 'base_only' : 'nothing';
 }
@@ -65,12 +66,12 @@ export type ExpiryDecision =
   /** The window closed. What was received so far waits for a person. */
   | { kind: 'expire'; toReview: Kobo }
   /** It ended some other way before. */
-  | { kind: 'leave' };
+  | { kind: 'no_change' };
 
 export function decideExpiry(payment: PaymentState): ExpiryDecision {
   return payment.status === 'pending' || payment.status === 'partial'
     ? { kind: 'expire', toReview: payment.amountReceived }
-    : { kind: 'leave' };
+    : { kind: 'no_change' };
 }
 
 /** What paying from a wallet needs to know besides. Wallets are told apart by whatever ids the caller uses. */

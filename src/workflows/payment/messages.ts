@@ -2,7 +2,7 @@
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { FlowScope } from '../flows.ts';
-import type { Undone } from '../railWait/decide.ts';
+import type { IncompleteWork } from '../railWait/decide.ts';
 
 export interface PaymentInput extends FlowScope {
   paymentId: string;
@@ -18,7 +18,7 @@ export interface CreditReceived {
 }
 
 /** A wallet has paid the payment; the books say so already. */
-export interface PaymentPaid {
+export interface PaymentSettledByWallet {
   amountReceived: Kobo;
 }
 
@@ -27,7 +27,7 @@ export interface PaymentProgress {
   status: string;
   amountReceived: Kobo;
   /** What the rail left undone; absent when the step did all that it was to do. */
-  undone?: Undone;
+  incomplete?: IncompleteWork;
 }
 
 export interface PaymentResult {
@@ -38,13 +38,13 @@ export const creditReceived = defineSignal<[CreditReceived]>('creditReceived');
 /** Public ids of the credits that the flow has heard of and that are not placed yet, for the sweeper. */
 export const unplacedCredits = defineQuery<string[]>('unplacedCredits');
 
-export const paid = defineSignal<[PaymentPaid]>('paid');
+export const paymentSettledByWallet = defineSignal<[PaymentSettledByWallet]>('paid');
 
 export interface PaymentActivities {
   /** Confirms a credit with the rail and posts it: held, settled, or into suspense with a review case. */
   applyCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
   /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
-  setCreditAside: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
+  setAsideCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
   /** Ends a payment whose window closed. What was received so far goes to review. */
   expirePayment: (input: PaymentInput) => Promise<PaymentProgress>;
   /** Closes the account of a payment that has ended, where the rail did not answer when it ended. */

@@ -22,16 +22,16 @@ import {
   type PaymentInput,
   type PaymentProgress,
   type PaymentResult,
-  paid,
+  paymentSettledByWallet,
   unplacedCredits,
 } from './messages.ts';
 
-const { applyCredit, expirePayment, closePaymentAccount, setCreditAside, recordAct } = proxyActivities<
+const { applyCredit, expirePayment, closePaymentAccount, setAsideCredit, recordOperatorAction } = proxyActivities<
   PaymentActivities & AttentionActivities
 >(MONEY_ACTIVITY);
 
 export async function payment(input: PaymentInput): Promise<PaymentResult> {
-  const attention = createAttention({ ...input, subject: input.paymentId }, { recordAct });
+  const attention = createAttention({ ...input, subject: input.paymentId }, { recordOperatorAction });
   const rail = createRailWaits(attention);
   const fresh: string[] = [];
   const expiresAt = Date.parse(input.expiresAt);
@@ -42,16 +42,16 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
   setHandler(creditReceived, ({ inboundCreditId }) => {
     if (!unplaced().includes(inboundCreditId)) fresh.push(inboundCreditId);
   });
-  setHandler(paid, ({ amountReceived }) => {
+  setHandler(paymentSettledByWallet, ({ amountReceived }) => {
     progress = { status: 'settled', amountReceived };
   });
   setHandler(unplacedCredits, unplaced);
 
   const take = async (step: Exclude<PaymentStep, { do: 'wait' | 'end' }>): Promise<void> => {
     const id = step.do === 'place' ? step.inboundCreditId : input.paymentId;
-    progress = await attention.untilPosted(() => doStep(input, step, rail.isToBeSetAside(id)));
+    progress = await attention.postOrPark(() => doStep(input, step, rail.isToBeSetAside(id)));
     if (fresh[0] === id) fresh.shift();
-    rail.note(id, progress.undone);
+    rail.note(id, progress.incomplete);
   };
 
   setCurrentDetails(describePayment(input, progress, []));
@@ -86,5 +86,5 @@ async function doStep(
   if (step.do === 'expire') return await expirePayment(input);
   if (step.do === 'closeAccount') return await closePaymentAccount(input);
   const credit = { inboundCreditId: step.inboundCreditId };
-  return isToBeSetAside ? await setCreditAside(input, credit) : await applyCredit(input, credit);
+  return isToBeSetAside ? await setAsideCredit(input, credit) : await applyCredit(input, credit);
 }

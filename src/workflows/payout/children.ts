@@ -14,7 +14,7 @@ import {
 } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import { AMOUNT_KOBO, ENVIRONMENT, FLOW_STATE, ORGANISATION_ID, WALLET_ID } from '../searchAttributes.ts';
-import { WIDEN_EVERY_MS, WINDOW } from './decide.ts';
+import { WINDOW, WINDOW_GROWTH_MS } from './decide.ts';
 
 /** Whoever ends a payout's flow does not end the transfers under way: each goes on to its own end. */
 export function childOptions(child: { id: string; summary: string; state: string }, amount?: Kobo) {
@@ -46,7 +46,10 @@ export async function untilEnded(child: Promise<unknown>): Promise<void> {
 }
 
 /** Runs each entry, in order, in a sliding window. `run` must not throw. */
-export async function slideOver<Entry>(entries: readonly Entry[], run: (entry: Entry) => Promise<void>): Promise<void> {
+export async function runWithWindow<Entry>(
+  entries: readonly Entry[],
+  run: (entry: Entry) => Promise<void>,
+): Promise<void> {
   let places = WINDOW;
   let running = 0;
   const widening = new CancellationScope();
@@ -54,7 +57,7 @@ export async function slideOver<Entry>(entries: readonly Entry[], run: (entry: E
     widening
       .run(async () => {
         for (;;) {
-          await sleep(WIDEN_EVERY_MS, { summary: 'lets more items run' });
+          await sleep(WINDOW_GROWTH_MS, { summary: 'lets more items run' });
           places += WINDOW;
         }
       })

@@ -21,9 +21,12 @@ export function rollUp({ open, completed, failed }: ItemCounts): PayoutState {
  * Whether the items say something that was not told yet. An item that the bank returns late may leave the status as it
  * was and is told all the same. While items are open nothing is told.
  */
-export function isNews(told: { status: PayoutState; failuresTold: number }, counts: ItemCounts): boolean {
+export function hasUnreportedChange(
+  told: { status: PayoutState; failuresReported: number },
+  counts: ItemCounts,
+): boolean {
   const status = rollUp(counts);
-  return status !== 'processing' && (status !== told.status || counts.failed !== told.failuresTold);
+  return status !== 'processing' && (status !== told.status || counts.failed !== told.failuresReported);
 }
 
 /**
@@ -36,7 +39,7 @@ export const PAGE_SIZE = 100;
 export const WINDOW = 20;
 
 /** After this time so many more may run: items that a bank holds for hours must not keep the others from being paid. */
-export const WIDEN_EVERY_MS = 10_000;
+export const WINDOW_GROWTH_MS = 10_000;
 
 /** Some items of a batch, by their places. */
 export interface Page {

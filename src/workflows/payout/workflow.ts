@@ -16,22 +16,22 @@ import { type AttentionActivities, createAttention } from '../attention/park.ts'
 import { MONEY_ACTIVITY } from '../options.ts';
 import { payoutItemSummary } from '../payoutItem/messages.ts';
 import { payoutItem } from '../payoutItem/workflow.ts';
-import { childOptions, slideOver, untilEnded } from './children.ts';
+import { childOptions, runWithWindow, untilEnded } from './children.ts';
 import { type Page, pagesOf, roundPauseMs } from './decide.ts';
 import type { OpenItem, PayoutActivities, PayoutInput, PayoutPageInput, PayoutResult } from './messages.ts';
 
-const { listPayoutItems, rollUpPayout, recordAct } = proxyActivities<PayoutActivities & AttentionActivities>(
+const { listPayoutItems, rollUpPayout, recordOperatorAction } = proxyActivities<PayoutActivities & AttentionActivities>(
   MONEY_ACTIVITY,
 );
 
 export async function payout(input: PayoutInput): Promise<PayoutResult> {
-  const attention = createAttention({ ...input, subject: input.payoutId }, { recordAct });
+  const attention = createAttention({ ...input, subject: input.payoutId }, { recordOperatorAction });
   for (let round = 0; ; round += 1) {
     setCurrentDetails(
       `**processing**: ${input.itemCount} items, ${input.amount} kobo and their fees are in the reserve.`,
     );
     await Promise.all(pagesOf(input.itemCount).map((page) => untilEnded(runPage(input, page))));
-    const { status, completed, failed } = await attention.untilPosted(() => rollUpPayout(input));
+    const { status, completed, failed } = await attention.postOrPark(() => rollUpPayout(input));
     if (status !== 'processing') {
       setCurrentDetails(`**${status}**: ${completed} items completed, ${failed} failed.`);
       return { status };
@@ -59,7 +59,7 @@ async function runPage({ payoutId, walletId, organisationId, environment }: Payo
 export async function payoutPage(input: PayoutPageInput): Promise<void> {
   const items = await listPayoutItems(input);
   let ended = 0;
-  await slideOver(items, async (item) => {
+  await runWithWindow(items, async (item) => {
     setCurrentDetails(`**processing**: ${ended} of ${items.length} items have ended.`);
     await untilEnded(runItem(input, item));
     ended += 1;

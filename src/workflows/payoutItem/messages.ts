@@ -18,7 +18,7 @@ export function payoutItemSummary(input: PayoutItemInput): string {
 export interface PayoutItemActivities {
   sendPayoutItem: TransferActivity<PayoutItemInput>;
   checkPayoutItem: TransferActivity<PayoutItemInput>;
-  giveUpPayoutItem: TransferActivity<PayoutItemInput>;
+  markPayoutItemUnsent: TransferActivity<PayoutItemInput>;
   /** An item may be decided that never left the reserve: then that is where its money comes from. */
-  decidePayoutItem: TransferDecisionActivity<PayoutItemInput>;
+  applyPayoutItemDecision: TransferDecisionActivity<PayoutItemInput>;
 }

@@ -6,26 +6,39 @@
 import { proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
-import { railReported } from '../bankTransfer/messages.ts';
+import { transferUpdated } from '../bankTransfer/messages.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import type { PayoutActivities } from '../payout/messages.ts';
 import type { PayoutItemActivities, PayoutItemInput, PayoutItemResult } from './messages.ts';
 
-const { sendPayoutItem, checkPayoutItem, giveUpPayoutItem, decidePayoutItem, rollUpPayout, recordAct } =
-  proxyActivities<PayoutItemActivities & Pick<PayoutActivities, 'rollUpPayout'> & AttentionActivities>(MONEY_ACTIVITY);
+const {
+  sendPayoutItem,
+  checkPayoutItem,
+  markPayoutItemUnsent,
+  applyPayoutItemDecision,
+  rollUpPayout,
+  recordOperatorAction,
+} = proxyActivities<PayoutItemActivities & Pick<PayoutActivities, 'rollUpPayout'> & AttentionActivities>(
+  MONEY_ACTIVITY,
+);
 
-const STEPS = { send: sendPayoutItem, check: checkPayoutItem, give_up: giveUpPayoutItem, decide: decidePayoutItem };
+const STEPS = {
+  send: sendPayoutItem,
+  check: checkPayoutItem,
+  mark_unsent: markPayoutItemUnsent,
+  decide: applyPayoutItemDecision,
+};
 
 export async function payoutItem(input: PayoutItemInput): Promise<PayoutItemResult> {
   for (;;) {
-    const status = await driveBankTransfer(input, STEPS, { recordAct });
+    const status = await driveBankTransfer(input, STEPS, { recordOperatorAction });
     let news = false; // that comes during the roll-up: the bank may bounce what it paid a moment ago
-    setHandler(railReported, () => {
+    setHandler(transferUpdated, () => {
       news = true;
     });
     if (workflowInfo().parent === undefined) {
-      const attention = createAttention({ ...input, subject: input.transferId }, { recordAct });
-      await attention.untilPosted(() => rollUpPayout(input));
+      const attention = createAttention({ ...input, subject: input.transferId }, { recordOperatorAction });
+      await attention.postOrPark(() => rollUpPayout(input));
     }
     if (!news) return { status: status === 'completed' ? 'completed' : 'failed' };
   }

@@ -5,7 +5,7 @@ import { type AttentionLimits, CHOICES, type Choices } from '../attention/decide
 import type { AttentionCause, ResolveAction } from '../attention/messages.ts';
 
 /** What a step left undone because of the rail. */
-export interface Undone {
+export interface IncompleteWork {
   /** Public id of the credit, or of the payment whose account is to be closed. */
   id: string;
   what: 'credit' | 'account';
@@ -21,7 +21,7 @@ export interface Undone {
 
 /** Something that waits for the rail. Times are milliseconds since 1970. */
 export interface RailWait {
-  last: Undone;
+  last: IncompleteWork;
   /** The rail answered at least once that it does not confirm the credit. */
   denied: boolean;
   /** Since when it has been asked for in vain; an operator's `retry` begins anew. */
@@ -53,7 +53,7 @@ export function causeOf(
 }
 
 /** What is known after the rail was asked in vain once more. `before` null: for the first time. */
-export function waitAfter(before: RailWait | null, last: Undone, now: number): RailWait {
+export function waitAfter(before: RailWait | null, last: IncompleteWork, now: number): RailWait {
   const asked = {
     last,
     denied: (before?.denied ?? false) || last.rail === 'unconfirmed',
@@ -116,7 +116,7 @@ export function afterDecision(
   now: number,
 ): { waits: RailWait[]; setAside: string[] } {
   const isParked = ({ last }: RailWait): boolean => parked.some((one) => one.last.id === last.id);
-  const isKept = (wait: RailWait): boolean => action === 'keep' && wait.last.what === 'account' && isParked(wait);
+  const isKept = (wait: RailWait): boolean => action === 'dismiss' && wait.last.what === 'account' && isParked(wait);
   return {
     waits: waits.filter((wait) => !isKept(wait)).map((wait) => (isParked(wait) ? retried(wait, now) : wait)),
     setAside: action === 'set_aside' ? parked.map(({ last }) => last.id) : [],

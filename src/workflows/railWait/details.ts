@@ -1,6 +1,6 @@
 // What an operator reads about a flow whose credits the rail does not confirm, or whose account it does not close.
 import type { ParkedView } from '../attention/park.ts';
-import type { RailRequest, RailWait, Undone } from './decide.ts';
+import type { IncompleteWork, RailRequest, RailWait } from './decide.ts';
 
 const HAPPENED: Record<RailRequest['cause'], string> = {
   credit_unconfirmed:
@@ -9,7 +9,7 @@ const HAPPENED: Record<RailRequest['cause'], string> = {
     'The rail has not answered for longer than the limit. Everything else about this flow goes on, and the rail is still asked, ever more seldom.',
 };
 
-const WHY: Record<NonNullable<Undone['why']>, string> = {
+const WHY: Record<NonNullable<IncompleteWork['why']>, string> = {
   not_known: 'it knows no such credit',
   differs: 'it tells another amount or account than its callback did',
   not_configured: 'it is not configured any more',
@@ -17,9 +17,9 @@ const WHY: Record<NonNullable<Undone['why']>, string> = {
 
 export function requestView({ cause, parked, choices }: RailRequest): ParkedView {
   return {
-    happened: HAPPENED[cause],
-    lastWords: { of: 'rail', words: [...new Set(parked.map(wordsOf))].join('; ') },
-    atStake: parked.map(stakeOf).join(', '),
+    summary: HAPPENED[cause],
+    lastResponse: { of: 'rail', words: [...new Set(parked.map(wordsOf))].join('; ') },
+    fundsAtRisk: parked.map(stakeOf).join(', '),
     choices,
   };
 }

@@ -1,6 +1,6 @@
 // Waiting for the rail beside the other work of a flow, by the rules of decide.ts.
 import type { Attention } from '../attention/park.ts';
-import { afterDecision, type RailWait, requestOf, type Undone, waitAfter } from './decide.ts';
+import { afterDecision, type IncompleteWork, type RailWait, requestOf, waitAfter } from './decide.ts';
 import { requestView } from './details.ts';
 
 export interface RailWaits {
@@ -9,7 +9,7 @@ export interface RailWaits {
   /** Public ids of the credits among them. */
   credits: () => string[];
   /** A step about the thing with this id is done, but for what the rail left undone. */
-  note: (id: string, undone: Undone | undefined) => void;
+  note: (id: string, undone: IncompleteWork | undefined) => void;
   /** Asks for an operator, or takes the request back, by what waits now. Answers whether one is asked for. */
   askForOperator: () => boolean;
   /** Does what an operator decided, if one has. */

@@ -12,6 +12,6 @@ export interface RefundResult {
 export interface RefundActivities {
   sendRefund: TransferActivity<RefundInput>;
   checkRefund: TransferActivity<RefundInput>;
-  giveUpRefund: TransferActivity<RefundInput>;
-  decideRefund: TransferDecisionActivity<RefundInput>;
+  markRefundUnsent: TransferActivity<RefundInput>;
+  applyRefundDecision: TransferDecisionActivity<RefundInput>;
 }

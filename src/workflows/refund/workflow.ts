@@ -7,15 +7,15 @@ import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import type { RefundActivities, RefundInput, RefundResult } from './messages.ts';
 
-const { sendRefund, checkRefund, giveUpRefund, decideRefund, recordAct } = proxyActivities<
+const { sendRefund, checkRefund, markRefundUnsent, applyRefundDecision, recordOperatorAction } = proxyActivities<
   RefundActivities & AttentionActivities
 >(MONEY_ACTIVITY);
 
 export async function refund(input: RefundInput): Promise<RefundResult> {
   const status = await driveBankTransfer(
     input,
-    { send: sendRefund, check: checkRefund, give_up: giveUpRefund, decide: decideRefund },
-    { recordAct },
+    { send: sendRefund, check: checkRefund, mark_unsent: markRefundUnsent, decide: applyRefundDecision },
+    { recordOperatorAction },
   );
   return { status: status === 'completed' ? 'completed' : 'failed' };
 }

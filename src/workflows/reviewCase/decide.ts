@@ -1,23 +1,23 @@
 // The rules of a review case as pure functions: which decision is refused before anything is read and in what words, and
 // what an earlier attempt to send the money back means for the next.
-import type { RailWord } from '../bankTransfer/decide.ts';
+import type { RailStatus } from '../bankTransfer/decide.ts';
 import type { ReviewAction, ReviewDecision } from './messages.ts';
 
 /** Cases that hold no money: nothing of them can be credited, sent back or kept. */
 const WITHOUT_MONEY: Readonly<Record<string, { choices: readonly ReviewAction[]; because: string }>> = {
   reconciliation_break: {
-    choices: ['settled'],
+    choices: ['close'],
     because:
       'this case is a break between the rail’s statement and the books. It holds no money that could be credited, sent back or kept; put right what is behind it, each side in its own way, and then say so.',
   },
   credit_unconfirmed: {
-    choices: ['retry', 'settled'],
+    choices: ['retry', 'close'],
     because:
       'the rail did not confirm this credit, so nothing was posted. The case holds no money that could be credited, sent back or kept; ask the rail again, or say with what it was settled.',
   },
 };
 
-const WITH_MONEY: readonly ReviewAction[] = ['credit', 'send_back', 'keep'];
+const WITH_MONEY: readonly ReviewAction[] = ['credit', 'return_to_sender', 'move_to_unclaimed'];
 
 /** What can be asked about a case of this reason. */
 export function choicesOf(reason: string): readonly ReviewAction[] {
@@ -52,7 +52,7 @@ export function refuseDecision(
   if (typeof reason !== 'string' || reason.trim() === '') return 'reason must say why, for the audit trail.';
   if (typeof operator !== 'string' || operator.trim() === '') return 'operator must say who decides.';
   if (evidence !== undefined && typeof evidence !== 'string') return 'evidence must be a text.';
-  if (action === 'settled' && (evidence ?? '').trim() === '')
+  if (action === 'close' && (evidence ?? '').trim() === '')
     return 'evidence must say what it was settled with: the bank’s ticket, a transaction, a statement.';
   return null;
 }
@@ -62,7 +62,7 @@ export function refuseDecision(
  * says that it failed or came back, so a fresh reference is safe. `paid`: it is paid, or may be at any moment. `open`:
  * nobody knows for sure, so only the same reference may be given again. Null: there was none, which is over too.
  */
-export function decideAfterAttempt(word: RailWord | 'unreachable' | null): 'over' | 'paid' | 'open' {
+export function decideAfterAttempt(word: RailStatus | 'unreachable' | null): 'over' | 'paid' | 'open' {
   switch (word) {
     case null:
     case 'failed':

@@ -1,17 +1,17 @@
 // What an operator reads about an open review case in the Temporal UI. Ids, amounts and codes only: a bank's own words may
 // name a person, so they stay in the database and are read by the command line.
 import { choicesOf } from './decide.ts';
-import type { BreakFacts, ReviewAction, ReviewCaseInput, ReviewCaseStanding } from './messages.ts';
+import type { BreakFacts, ReviewAction, ReviewCaseInput, ReviewCaseSnapshot } from './messages.ts';
 
 const CHOICES: Record<ReviewAction, string> = {
   credit: 'into the wallet that it came for, or into `walletId`',
-  send_back: 'to the bank account that it came from',
-  keep: 'as unclaimed money, when nobody can say whose it is',
-  settled: 'nothing is open any more; `evidence` says what it was settled with. Posts nothing',
+  return_to_sender: 'to the bank account that it came from',
+  move_to_unclaimed: 'as unclaimed money, when nobody can say whose it is',
+  close: 'nothing is open any more; `evidence` says what it was settled with. Posts nothing',
   retry: 'ask the rail again; if it confirms the credit now, it is taken in as if it had just come',
 };
 
-const FAILURES: Record<NonNullable<ReviewCaseStanding['failure']>, string> = {
+const FAILURES: Record<NonNullable<ReviewCaseSnapshot['failure']>, string> = {
   refused: 'the bank refused it',
   returned: 'the bank sent it, and it came back',
   never_received: 'the bank never received it',
@@ -19,23 +19,23 @@ const FAILURES: Record<NonNullable<ReviewCaseStanding['failure']>, string> = {
 };
 
 const BREAKS: Record<string, string> = {
-  missing: 'Our books have it, the rail’s statement does not show it',
-  extra: 'The rail’s statement shows it, and we know of no such thing',
+  unmatched_ledger: 'Our books have it, the rail’s statement does not show it',
+  unmatched_statement: 'The rail’s statement shows it, and we know of no such thing',
   status: 'The rail’s statement shows it, and our resource stands otherwise',
   amount: 'Both sides have it, by different amounts',
   duplicate: 'It is there once more than it may be',
 };
 
 /** `paidAfterAll`: the rail now says that the last attempt, which is thought to have failed, was paid. */
-export function describeCase(input: ReviewCaseInput, standing: ReviewCaseStanding, paidAfterAll: boolean): string {
+export function describeCase(input: ReviewCaseInput, standing: ReviewCaseSnapshot, paidAfterAll: boolean): string {
   const choices = choicesOf(input.reason);
-  const example = choices.includes('settled')
-    ? '{"action": "settled", "reason": "the bank booked it back", "evidence": "ticket 1234", "operator": "you"}'
+  const example = choices.includes('close')
+    ? '{"action": "close", "reason": "the bank booked it back", "evidence": "ticket 1234", "operator": "you"}'
     : '{"action": "credit", "reason": "the customer called", "operator": "you"}';
   return [
     ...describe(input, standing, paidAfterAll),
     '',
-    `Send the update **decide** with ${choices.length === 1 ? 'this action' : 'one of these actions'}:`,
+    `Send the update **resolveCase** with ${choices.length === 1 ? 'this action' : 'one of these actions'}:`,
     '',
     '| action | what it does |',
     '|---|---|',
@@ -47,7 +47,7 @@ export function describeCase(input: ReviewCaseInput, standing: ReviewCaseStandin
   ].join('\n');
 }
 
-function describe(input: ReviewCaseInput, standing: ReviewCaseStanding, paidAfterAll: boolean): string[] {
+function describe(input: ReviewCaseInput, standing: ReviewCaseSnapshot, paidAfterAll: boolean): string[] {
   if (standing.break !== null) return describeBreak(standing.break);
   return input.reason === 'credit_unconfirmed'
     ? describeUnconfirmed(input)
@@ -64,7 +64,7 @@ function describeUnconfirmed({ amount, walletId, transferId }: ReviewCaseInput):
 
 function describeMoney(
   { reason, amount, walletId, transferId }: ReviewCaseInput,
-  { attempts, failure, reference }: ReviewCaseStanding,
+  { attempts, failure, reference }: ReviewCaseSnapshot,
   paidAfterAll: boolean,
 ): string[] {
   return [
@@ -80,7 +80,7 @@ function describeMoney(
     ...(paidAfterAll
       ? [
           '',
-          `**The bank now says that it paid ${reference} after all.** send_back follows that reference and sends nothing anew; credit and keep are refused.`,
+          `**The bank now says that it paid ${reference} after all.** return_to_sender follows that reference and sends nothing anew; credit and keep are refused.`,
         ]
       : []),
   ];
@@ -88,7 +88,16 @@ function describeMoney(
 
 const says = (amount: number | null): string => (amount === null ? 'nothing' : `${amount} kobo`);
 
-function describeBreak({ kind, line, rail, reference, ours, theirs, at, goneAt }: BreakFacts): string[] {
+function describeBreak({
+  kind,
+  line,
+  rail,
+  reference,
+  ledgerAmount,
+  statementAmount,
+  at,
+  clearedAt,
+}: BreakFacts): string[] {
   return [
     `**Needs attention: reconciliation_break** (${kind})`,
     '',
@@ -99,8 +108,8 @@ function describeBreak({ kind, line, rail, reference, ours, theirs, at, goneAt }
     `| line | ${line} ${reference} |`,
     `| rail | ${rail} |`,
     `| at | ${at} |`,
-    `| our books say | ${says(ours)} |`,
-    `| the rail’s statement says | ${says(theirs)} |`,
-    `| seen | ${goneAt === null ? 'by the last run that looked' : `no longer, since the run of ${goneAt}`} |`,
+    `| our books say | ${says(ledgerAmount)} |`,
+    `| the rail’s statement says | ${says(statementAmount)} |`,
+    `| seen | ${clearedAt === null ? 'by the last run that looked' : `no longer, since the run of ${clearedAt}`} |`,
   ];
 }

@@ -13,14 +13,14 @@ export interface ReviewCaseResult {
 }
 
 /**
- * `credit`: into a wallet. `send_back`: to the account that it came from. `keep`: as unclaimed money, when nobody can say
- * whose it is. Of cases that hold no money, `settled`: nothing is open any more; posts nothing. `retry`: the rail is asked again
+ * `credit`: into a wallet. `return_to_sender`: to the account that it came from. `move_to_unclaimed`: as unclaimed money, when nobody can say
+ * whose it is. Of cases that hold no money, `close`: nothing is open any more; posts nothing. `retry`: the rail is asked again
  * for a credit that it did not confirm, and the credit is taken in if it does now.
  */
-export type ReviewAction = 'credit' | 'send_back' | 'keep' | 'settled' | 'retry';
+export type ReviewAction = 'credit' | 'return_to_sender' | 'move_to_unclaimed' | 'close' | 'retry';
 
 /** Where a case stands in the books. */
-export interface ReviewCaseStanding {
+export interface ReviewCaseSnapshot {
   status: string;
   /** What the rail knows the last attempt to send the money back by. */
   reference: string;
@@ -37,11 +37,11 @@ export interface BreakFacts {
   line: string;
   rail: string;
   reference: string;
-  ours: Kobo | null;
-  theirs: Kobo | null;
+  ledgerAmount: Kobo | null;
+  statementAmount: Kobo | null;
   at: string;
   /** Since when later runs do not find it any more; null while they do. */
-  goneAt: string | null;
+  clearedAt: string | null;
 }
 
 export interface ReviewDecision {
@@ -64,15 +64,15 @@ export interface ReviewAnswer {
   status: string;
 }
 
-export const decide = defineUpdate<ReviewAnswer, [ReviewDecision]>('decide');
+export const resolveCase = defineUpdate<ReviewAnswer, [ReviewDecision]>('decide');
 
 export interface ReviewCaseActivities {
   /** Where the case stands in the books, and the break behind it if it is one. */
-  readReviewCase: (input: ReviewCaseInput) => Promise<ReviewCaseStanding>;
+  readReviewCase: (input: ReviewCaseInput) => Promise<ReviewCaseSnapshot>;
   /** Posts an operator's decision and audits it; or says why it cannot be, and the case stays open. */
-  applyDecision: (input: ReviewCaseInput, decision: ReviewDecision) => Promise<ReviewAnswer>;
+  applyCaseDecision: (input: ReviewCaseInput, decision: ReviewDecision) => Promise<ReviewAnswer>;
   sendReturn: TransferActivity<ReviewCaseInput>;
   checkReturn: TransferActivity<ReviewCaseInput>;
-  giveUpReturn: TransferActivity<ReviewCaseInput>;
-  decideReturn: TransferDecisionActivity<ReviewCaseInput>;
+  markReturnUnsent: TransferActivity<ReviewCaseInput>;
+  applyReturnDecision: TransferDecisionActivity<ReviewCaseInput>;
 }

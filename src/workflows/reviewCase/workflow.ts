@@ -2,33 +2,40 @@
 //
 //   1. Wait for an operator's decision (update `decide`).   Nothing about the money changes until then.
 //      News meanwhile (`railReported`) is shown: a transfer that was thought to have failed, a break that is gone.
-//   2. Credit or keep: posted at once, and the case ends.   Undo: none; a wrong one is corrected by a transfer.
+//   2. Credit or move_to_unclaimed: posted at once, and the case ends.   Undo: none; a wrong one is corrected by a transfer.
 //   3. Send back: drive the bank transfer to its end.       Undo: back to suspense when it failed, and the case is open again.
 //   4. A reconciliation break is settled: nothing is posted, and the case ends.
 import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
-import { railReported } from '../bankTransfer/messages.ts';
+import { transferUpdated } from '../bankTransfer/messages.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { showAttention, showState } from '../state.ts';
 import { attentionOf, refuseDecision } from './decide.ts';
 import { describeCase } from './details.ts';
 import {
-  decide,
   type ReviewCaseActivities,
   type ReviewCaseInput,
   type ReviewCaseResult,
-  type ReviewCaseStanding,
+  type ReviewCaseSnapshot,
+  resolveCase,
 } from './messages.ts';
 
-const { readReviewCase, applyDecision, sendReturn, checkReturn, giveUpReturn, decideReturn, recordAct } =
-  proxyActivities<ReviewCaseActivities & AttentionActivities>(MONEY_ACTIVITY);
+const {
+  readReviewCase,
+  applyCaseDecision,
+  sendReturn,
+  checkReturn,
+  markReturnUnsent,
+  applyReturnDecision,
+  recordOperatorAction,
+} = proxyActivities<ReviewCaseActivities & AttentionActivities>(MONEY_ACTIVITY);
 
-const STEPS = { send: sendReturn, check: checkReturn, give_up: giveUpReturn, decide: decideReturn };
+const STEPS = { send: sendReturn, check: checkReturn, mark_unsent: markReturnUnsent, decide: applyReturnDecision };
 
 /** What the handlers change while the flow waits. `standing` null: not read yet. */
 interface CaseState {
-  standing: ReviewCaseStanding | null;
+  standing: ReviewCaseSnapshot | null;
   deciding: boolean;
   news: boolean;
 }
@@ -41,9 +48,9 @@ export async function reviewCase(input: ReviewCaseInput): Promise<ReviewCaseResu
   let standing = await look(input, state);
   for (;;) {
     if (standing.status === 'open') standing = await untilDecided(input, state);
-    if (standing.status !== 'sending' && !(standing.status === 'sent_back' && state.news)) break;
+    if (standing.status !== 'returning' && !(standing.status === 'returned_to_sender' && state.news)) break;
     state.news = false; // from here on the bank transfer hears it
-    await driveBankTransfer({ ...input, reference: standing.reference }, STEPS, { recordAct });
+    await driveBankTransfer({ ...input, reference: standing.reference }, STEPS, { recordOperatorAction });
     listen(state);
     standing = await look(input, state);
   }
@@ -52,13 +59,13 @@ export async function reviewCase(input: ReviewCaseInput): Promise<ReviewCaseResu
   return { status: standing.status };
 }
 
-async function look(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseStanding> {
+async function look(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
   state.standing = await readReviewCase(input);
   return state.standing;
 }
 
 function listen(state: CaseState): void {
-  setHandler(railReported, () => {
+  setHandler(transferUpdated, () => {
     state.news = true;
   });
 }
@@ -69,14 +76,14 @@ function takeDecisions(input: ReviewCaseInput, state: CaseState): void {
     return refuseDecision({ isOpen, reason: input.reason }, decision);
   };
   setHandler(
-    decide,
+    resolveCase,
     async (decision) => {
       await condition(() => state.standing !== null);
       const refusal = refuse(decision); // what was not known yet when it came
       if (refusal !== null) return { outcome: 'refused', message: refusal, status: state.standing?.status ?? 'open' };
       state.deciding = true;
       try {
-        const answer = await applyDecision(input, decision);
+        const answer = await applyCaseDecision(input, decision);
         if (answer.status !== 'open') await look(input, state);
         return answer;
       } finally {
@@ -93,7 +100,7 @@ function takeDecisions(input: ReviewCaseInput, state: CaseState): void {
 }
 
 /** Asks for a person, shows what there is to know, and waits until the case is not open any more. */
-async function untilDecided(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseStanding> {
+async function untilDecided(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
   showAttention(attentionOf(input.reason));
   let paidAfterAll = false;
   for (;;) {

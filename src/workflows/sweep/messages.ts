@@ -1,13 +1,13 @@
 // The result of a sweep, and the activity that it calls.
 
 /** What a sweep came to. */
-export interface Swept {
-  looked: number;
-  startedCount: number;
+export interface SweepResult {
+  scanned: number;
+  restartedCount: number;
   /** The first of them, by workflow id; the log names all. */
-  started: string[];
+  restarted: string[];
 }
 
 export interface SweepActivities {
-  startMissingFlows: () => Promise<Swept>;
+  restartMissingFlows: () => Promise<SweepResult>;
 }

@@ -2,7 +2,7 @@
 import { defineSignal } from '@temporalio/workflow';
 import type { FlowScope } from '../flows.ts';
 
-export type DeliveryFailure = 'retries_spent' | 'endpoint_disabled' | 'endpoint_deleted';
+export type DeliveryFailure = 'retries_exhausted' | 'endpoint_disabled' | 'endpoint_deleted';
 
 export interface WebhookDeliveryInput extends FlowScope {
   eventId: string;

@@ -26,7 +26,9 @@ import {
   type WebhookDeliveryResult,
 } from './messages.ts';
 
-const { deliverWebhook, reopenDelivery, recordAct } = proxyActivities<WebhookActivities & AttentionActivities>({
+const { deliverWebhook, reopenDelivery, recordOperatorAction } = proxyActivities<
+  WebhookActivities & AttentionActivities
+>({
   // One attempt takes ten seconds at most; the rest is for the database.
   startToCloseTimeout: '30 seconds',
   // For outages of our own. After an answer of the endpoint the activity names the gap itself (retrySchedule.ts).
@@ -36,7 +38,10 @@ const { deliverWebhook, reopenDelivery, recordAct } = proxyActivities<WebhookAct
 });
 
 export async function webhookDelivery(input: WebhookDeliveryInput): Promise<WebhookDeliveryResult> {
-  const attention = createAttention({ ...input, subject: `${input.eventId}/${input.endpointId}` }, { recordAct });
+  const attention = createAttention(
+    { ...input, subject: `${input.eventId}/${input.endpointId}` },
+    { recordOperatorAction },
+  );
   let changes = 0;
   let waiting: CancellationScope | null = null;
   setHandler(deliveryChanged, () => {
@@ -68,11 +73,11 @@ export async function webhookDelivery(input: WebhookDeliveryInput): Promise<Webh
     const result = await attemptAll(seen);
     if (result === null) continue;
     answer = result.answer ?? answer;
-    if (result.reason !== 'retries_spent') return end(result, answer);
+    if (result.reason !== 'retries_exhausted') return end(result, answer);
     const isChanged = (): boolean => changes > seen;
     if (isChanged()) continue;
-    const decision = await attention.park('webhook_retries_spent', parkedView(input, answer), isChanged);
-    if (decision?.action === 'keep') return end(result, answer);
+    const decision = await attention.park('webhook_retries_exhausted', parkedView(input, answer), isChanged);
+    if (decision?.action === 'dismiss') return end(result, answer);
     if (decision !== null) await reopenDelivery(input);
   }
 }
@@ -86,10 +91,9 @@ function end(result: WebhookDeliveryResult, answer: string | null): WebhookDeliv
 
 function parkedView({ eventType, eventId, endpointId }: WebhookDeliveryInput, answer: string | null): ParkedView {
   return {
-    happened:
-      'The endpoint has not taken the event in any attempt of the schedule, and no more are made by themselves.',
-    lastWords: { of: 'endpoint', words: answer ?? 'none' },
-    atStake:
+    summary: 'The endpoint has not taken the event in any attempt of the schedule, and no more are made by themselves.',
+    lastResponse: { of: 'endpoint', words: answer ?? 'none' },
+    fundsAtRisk:
       `${endpointId} has not heard of ${eventType} ${eventId}. No money. The API shows the delivery as failed; a ` +
       'redelivery that the integrator asks for, or closing the endpoint, wakes this flow too',
   };

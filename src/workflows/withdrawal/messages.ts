@@ -12,6 +12,6 @@ export interface WithdrawalResult {
 export interface WithdrawalActivities {
   sendWithdrawal: TransferActivity<WithdrawalInput>;
   checkWithdrawal: TransferActivity<WithdrawalInput>;
-  giveUpWithdrawal: TransferActivity<WithdrawalInput>;
-  decideWithdrawal: TransferDecisionActivity<WithdrawalInput>;
+  markWithdrawalUnsent: TransferActivity<WithdrawalInput>;
+  applyWithdrawalDecision: TransferDecisionActivity<WithdrawalInput>;
 }

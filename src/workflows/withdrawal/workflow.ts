@@ -7,15 +7,19 @@ import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import type { WithdrawalActivities, WithdrawalInput, WithdrawalResult } from './messages.ts';
 
-const { sendWithdrawal, checkWithdrawal, giveUpWithdrawal, decideWithdrawal, recordAct } = proxyActivities<
-  WithdrawalActivities & AttentionActivities
->(MONEY_ACTIVITY);
+const { sendWithdrawal, checkWithdrawal, markWithdrawalUnsent, applyWithdrawalDecision, recordOperatorAction } =
+  proxyActivities<WithdrawalActivities & AttentionActivities>(MONEY_ACTIVITY);
 
 export async function withdrawal(input: WithdrawalInput): Promise<WithdrawalResult> {
   const status = await driveBankTransfer(
     input,
-    { send: sendWithdrawal, check: checkWithdrawal, give_up: giveUpWithdrawal, decide: decideWithdrawal },
-    { recordAct },
+    {
+      send: sendWithdrawal,
+      check: checkWithdrawal,
+      mark_unsent: markWithdrawalUnsent,
+      decide: applyWithdrawalDecision,
+    },
+    { recordOperatorAction },
   );
   return { status };
 }

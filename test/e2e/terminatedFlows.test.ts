@@ -12,11 +12,11 @@ import { wakePayoutItem } from '../../src/resources/payouts/flow.ts';
 import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
-import { flowActivities, startConductedWorker } from '../support/activities.ts';
+import { flowActivities, startFaultInjectingWorker } from '../support/activities.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { LOOK_PAUSE_MIN_MS, type Outcome, openTheatre, type Stage } from '../support/stage.ts';
-import { recordingOf, STORIES, STORY_SETTINGS, type Story } from '../support/stories.ts';
-import { until } from '../support/until.ts';
+import { LOOK_PAUSE_MIN_MS, type Outcome, openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
+import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario } from '../support/scenarios.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const LIMIT_MS = 900_000;
@@ -46,10 +46,10 @@ const ENDED = [
   'payoutItem-neverReceived',
   'payoutItem-failedByOperators',
   'reviewCase-credited',
-  'reviewCase-refusedThenSentBack',
-  'reviewCase-neverReceivedThenKept',
+  'reviewCase-refusedThenReturnedToSender',
+  'reviewCase-neverReceivedThenUnclaimed',
   'reviewCase-failedByOperatorsThenCredited',
-  'reviewCase-breakSettled',
+  'reviewCase-breakClosed',
   'reviewCase-confirmedAfterAll',
 ];
 /**
@@ -57,7 +57,7 @@ const ENDED = [
  * account stays open, and money that comes to it goes to review.
  */
 const NOT_TAKEN_UP_AGAIN = ['closePaymentAccount'];
-const TOLD = STORIES.filter((story) => ENDED.includes(recordingOf(story)));
+const TOLD = SCENARIOS.filter((story) => ENDED.includes(recordingOf(story)));
 
 type How = 'terminated' | 'cancelled';
 const HOW: How[] = ['terminated', 'cancelled'];
@@ -66,7 +66,7 @@ const RETRIED = { operator: 'ada', reason: 'their endpoint is back' };
 
 let flows: TestFlows;
 let worker: { stop: () => Promise<void> };
-let openStage: () => Promise<Stage>;
+let openStage: () => Promise<ScenarioContext>;
 let sweeping = true;
 let sweeper: Promise<void>;
 let receiver: Receiver;
@@ -94,13 +94,13 @@ async function sweep(): Promise<void> {
   }
 }
 
-async function tell(story: Story, stage: Stage): Promise<Omit<Outcome, 'status'>> {
-  const { path } = await story.play(stage);
+async function tell(story: Scenario, stage: ScenarioContext): Promise<Omit<Outcome, 'status'>> {
+  const { path } = await story.run(stage);
   if (path !== null) await stage.untilStatus(path, story.outcome.status);
   const { status: _status, ...wanted } = story.outcome;
   const text = JSON.stringify(wanted);
   let traces = await stage.traces();
-  await until(
+  await waitFor(
     `${story.flow} ${story.ending} to leave behind what it should`,
     async () => {
       traces = await stage.traces();
@@ -119,7 +119,7 @@ const REFUSED = 6;
  * An event that an endpoint takes late. Operators have the attempts made anew; where the flow that they told was ended
  * before it did so, the delivery is over, and the integrator asks for it.
  */
-async function deliver(stage: Stage): Promise<void> {
+async function deliver(stage: ScenarioContext): Promise<void> {
   const endpoint = await startReceiver((response, _received, count) => {
     response.writeHead(count <= REFUSED ? 500 : 200).end();
   });
@@ -127,7 +127,7 @@ async function deliver(stage: Stage): Promise<void> {
   const { data: created } = await owner.post('/webhook-endpoints', { url: endpoint.url });
   const { data: event } = await owner.post(`/webhook-endpoints/${created.id}/test`);
   const flow = flows.temporal.workflow.getHandle(`${event.id}/${created.id}`);
-  await until(
+  await waitFor(
     'the event to be delivered',
     async () => {
       const { items } = await owner.get(`/events/${event.id}/deliveries`);
@@ -142,13 +142,13 @@ async function deliver(stage: Stage): Promise<void> {
   await endpoint.close();
 }
 
-const nameOf = (story: Story, ending: How): string => `${recordingOf(story)} ${ending}`;
+const nameOf = (story: Scenario, ending: How): string => `${recordingOf(story)} ${ending}`;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: STORY_SETTINGS, worker: false });
+  flows = await startTestFlows({ settings: SCENARIO_SETTINGS, worker: false });
   receiver = await startReceiver();
-  openStage = await openTheatre(flows);
-  worker = await startConductedWorker(flows.services, (organisationId, name) => async (run) => {
+  openStage = await openScenarios(flows);
+  worker = await startFaultInjectingWorker(flows.services, (organisationId, name) => async (run) => {
     try {
       return await run(); // an attempt to deliver that was in vain throws, to be repeated
     } finally {
@@ -200,7 +200,7 @@ test('every event of it all was delivered', async () => {
   const events = await flows.sql<{ id: Uuid }[]>`
     SELECT id FROM events WHERE organisation_id = ANY (${[...how.keys()]}) AND type <> ${TEST_EVENT_TYPE}`;
   expect(events.length).toBeGreaterThan(told.size);
-  await until('all deliveries', () => {
+  await waitFor('all deliveries', () => {
     const got = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
     return events.every(({ id }) => got.has(publicId('event', id)));
   });
@@ -222,7 +222,7 @@ test('a bounce that is told while a payout is rolled up is heard', async () => {
     bounced = true;
     const { runId } = activityInfo().workflowExecution ?? { runId: '' };
     await stage.endTransfer(item.id, 'return');
-    await until('the news to reach the flow', async () => {
+    await waitFor('the news to reach the flow', async () => {
       const { events } = await flows.temporal.workflow.getHandle(item.id, runId).fetchHistory();
       return (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length > 1;
     });

@@ -7,11 +7,11 @@ import type { Kobo } from '../../src/money.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
 import { type Resolution, resolve } from '../../src/workflows/attention/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
-import { decide, type ReviewDecision } from '../../src/workflows/reviewCase/messages.ts';
+import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Answer, Resource, TestOrganisation } from './api.ts';
 import type { PaymentResource, TestFlows } from './flows.ts';
-import { until } from './until.ts';
+import { waitFor } from './waitFor.ts';
 
 /** What a flow leaves behind. */
 export interface Outcome {
@@ -28,12 +28,12 @@ export interface Outcome {
 }
 
 /** A step may be tried three times, and a lost transfer takes three sends with two seconds between them. */
-const STORY_LIMIT_MS = 600_000;
+const SCENARIO_LIMIT_MS = 600_000;
 
 /** Many stories play at the same time, so each looks seldom. */
 export const LOOK_PAUSE_MIN_MS = 100;
 
-export class Stage {
+export class ScenarioContext {
   readonly flows: TestFlows;
   readonly organisation: TestOrganisation;
   readonly #wallets = new Map<string, string>();
@@ -139,7 +139,7 @@ export class Stage {
   /** An operator leaves the account of a payment open, as often as it takes. */
   async leaveAccountOpen(workflowId: string): Promise<void> {
     const flow = await this.#untilAttention(workflowId, 'rail_unreachable');
-    const args: [Resolution] = [{ action: 'keep', operator: 'ada', reason: 'the bank has closed for good' }];
+    const args: [Resolution] = [{ action: 'dismiss', operator: 'ada', reason: 'the bank has closed for good' }];
     await this.#until('the flow to end', async () => {
       await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
       const { status } = await flow.describe();
@@ -214,14 +214,16 @@ export class Stage {
                    UNION ALL SELECT organisation_id, id, status FROM refunds
                    UNION ALL SELECT organisation_id, id, status FROM payout_items
                    UNION ALL SELECT organisation_id, id, status FROM review_cases) transfers
-      WHERE organisation_id = ${this.organisationId} AND id = ${uuid ?? null} AND status IN ('pending', 'processing', 'sending')`;
+      WHERE organisation_id = ${this.organisationId} AND id = ${uuid ?? null} AND status IN ('pending', 'processing', 'returning')`;
     return rows.length > 0;
   }
 
   /** An operator gives up a delivery that no attempt could make, once its flow is parked. */
   async giveUp(workflowId: string): Promise<void> {
-    const flow = await this.#untilAttention(workflowId, 'webhook_retries_spent');
-    await flow.executeUpdate(resolve, { args: [{ action: 'keep', operator: 'ada', reason: 'the receiver is gone' }] });
+    const flow = await this.#untilAttention(workflowId, 'webhook_retries_exhausted');
+    await flow.executeUpdate(resolve, {
+      args: [{ action: 'dismiss', operator: 'ada', reason: 'the receiver is gone' }],
+    });
   }
 
   /** What the bank makes of transfers to this account from now on. */
@@ -234,13 +236,13 @@ export class Stage {
   async findBreak(reference: string, amount: Kobo): Promise<void> {
     const book = { organisationId: this.organisationId, environment: 'test' as const };
     const found = {
-      kind: 'extra',
+      kind: 'unmatched_statement',
       line: 'sent',
       reference,
-      ours: null,
-      theirs: amount,
+      ledgerAmount: null,
+      statementAmount: amount,
       at: new Date(),
-      copy: 1,
+      occurrence: 1,
     } as const;
     await this.flows.services.journal.post(openBreak(book, 'sandbox', found));
   }
@@ -262,7 +264,7 @@ export class Stage {
     // A flow that is ended under the operator's hands gives no answer: then the books tell whether it was done.
     await this.#until(`${caseId} to be decided`, async () => {
       const args: [ReviewDecision] = [{ ...decision, operator: 'ada', reason: 'the payer called' }];
-      const answer = await flow.executeUpdate(decide, { args }).catch(() => null);
+      const answer = await flow.executeUpdate(resolveCase, { args }).catch(() => null);
       if (answer?.outcome === 'refused') throw new Error(answer.message);
       return answer !== null || (await versionOf()) !== before;
     });
@@ -329,7 +331,7 @@ export class Stage {
   }
 
   #until<Found>(what: string, look: () => Promise<Found | undefined | null | false>): Promise<Found> {
-    return until(what, look, STORY_LIMIT_MS, LOOK_PAUSE_MIN_MS);
+    return waitFor(what, look, SCENARIO_LIMIT_MS, LOOK_PAUSE_MIN_MS);
   }
 
   /** An account without the ids of this run. */
@@ -344,7 +346,7 @@ function accepted(answer: Answer): Resource {
 }
 
 /** Opens empty stages in the database of these flows. */
-export async function openTheatre(flows: TestFlows): Promise<() => Promise<Stage>> {
+export async function openScenarios(flows: TestFlows): Promise<() => Promise<ScenarioContext>> {
   // The window is an input of the flow, so that is where it is shortened: on its way out of the statement that starts it.
   await flows.sql.unsafe(`
     CREATE TABLE short_windows (
@@ -374,5 +376,5 @@ export async function openTheatre(flows: TestFlows): Promise<() => Promise<Stage
     END $$;
     CREATE TRIGGER refuse_closing BEFORE UPDATE OF closed_at ON sandbox_bank.accounts FOR EACH ROW
     EXECUTE FUNCTION refuse_closing();`);
-  return async () => new Stage(flows, await flows.createOrganisation());
+  return async () => new ScenarioContext(flows, await flows.createOrganisation());
 }

@@ -1,17 +1,17 @@
 // Workflows with nothing to them, as yardsticks for the service's flows.
 import { condition, defineSignal, executeChild, proxyActivities, setHandler } from '@temporalio/workflow';
 
-export interface BareActivities {
+export interface BaselineActivities {
   /** Does nothing. `id` tells whoever waits that it was done. */
   nothing: (id: string) => Promise<void>;
 }
 
-const { nothing } = proxyActivities<BareActivities>({ startToCloseTimeout: '15 seconds' });
+const { nothing } = proxyActivities<BaselineActivities>({ startToCloseTimeout: '15 seconds' });
 
 export const go = defineSignal('go');
 
 /** One signal, one activity: what a settled payment cannot do without. */
-export async function bareSignalled(id: string): Promise<void> {
+export async function baselineSignalled(id: string): Promise<void> {
   let gone = false;
   setHandler(go, () => {
     gone = true;
@@ -21,15 +21,15 @@ export async function bareSignalled(id: string): Promise<void> {
 }
 
 /** A parent that starts all its children and waits for them. */
-export async function bareParent(id: string, children: number, activities: number): Promise<void> {
+export async function baselineParent(id: string, children: number, activities: number): Promise<void> {
   await Promise.all(
     Array.from({ length: children }, (_, child) =>
-      executeChild(bareChild, { workflowId: `${id}/${child}`, args: [activities] }),
+      executeChild(baselineChild, { workflowId: `${id}/${child}`, args: [activities] }),
     ),
   );
 }
 
 /** So many activities, one after the other. */
-export async function bareChild(activities: number): Promise<void> {
+export async function baselineChild(activities: number): Promise<void> {
   for (let done = 0; done < activities; done += 1) await nothing('');
 }

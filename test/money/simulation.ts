@@ -8,10 +8,10 @@ import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import type { Answer, Client, Resource, TestOrganisation } from '../support/api.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
-import type { Stage } from '../support/stage.ts';
-import { until } from '../support/until.ts';
-import { type Command, type Day, DESTINATIONS } from './commands.ts';
-import type { Postman } from './postman.ts';
+import type { ScenarioContext } from '../support/scenarioContext.ts';
+import { waitFor } from '../support/waitFor.ts';
+import type { UnreliableCallbacks } from './unreliableCallbacks.ts';
+import { type Command, DESTINATIONS, type Workload } from './workload.ts';
 
 /** What a customer may hear instead of a yes. Everything else is a fault, and so is every 5xx. */
 const REFUSALS = new Set([
@@ -39,12 +39,12 @@ interface TestWallet {
   accountNumber: string;
 }
 
-export class World {
+export class Simulation {
   readonly flows: TestFlows;
   readonly organisation: TestOrganisation;
   /** Answers that nobody should get. */
   readonly faults: string[] = [];
-  readonly #postman: Postman;
+  readonly #postman: UnreliableCallbacks;
   readonly #wallets: TestWallet[] = [];
   /** References that the bank was or will be given. */
   readonly #references: string[] = [];
@@ -52,14 +52,14 @@ export class World {
   readonly #late: (() => Promise<void>)[] = [];
   #wakeAgainAt = 0;
 
-  constructor(stage: Stage, postman: Postman) {
+  constructor(stage: ScenarioContext, postman: UnreliableCallbacks) {
     this.flows = stage.flows;
     this.organisation = stage.organisation;
     this.#postman = postman;
   }
 
-  async live({ moods, batches }: Day, stage: Stage): Promise<void> {
-    this.#postman.beMoody(this.organisation.organisationId, moods);
+  async run({ moods, batches }: Workload, stage: ScenarioContext): Promise<void> {
+    this.#postman.setFaultSeed(this.organisation.organisationId, moods);
     await stage.shortenWindows(WINDOW_MS);
     for (let count = 0; count < WALLETS; count += 1) {
       const id = await this.flows.createWallet(this.#api);
@@ -67,7 +67,7 @@ export class World {
       this.#wallets.push({ id, accountNumber: String(data.accountNumber) });
     }
     await Promise.all(this.#wallets.map(({ accountNumber }) => this.#credit(accountNumber, FIRST_DEPOSIT)));
-    await until('the first deposits', async () => {
+    await waitFor('the first deposits', async () => {
       const balances = await Promise.all(this.#wallets.map(({ id }) => this.flows.balanceOf(id)));
       return balances.every((balance) => balance === FIRST_DEPOSIT);
     });
@@ -210,13 +210,13 @@ export class World {
     for (const accountNumber of [DESTINATIONS.isAway, DESTINATIONS.holds]) {
       await this.#api.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour: 'complete' } });
     }
-    await until(
+    await waitFor(
       'all payments to end',
       () => this.#count('payments', "status IN ('pending', 'partial')"),
       SETTLED_LIMIT_MS,
     );
     await Promise.all(this.#late.map((send) => send()));
-    await until(
+    await waitFor(
       'everything to come to its end',
       async () => {
         await this.#wake();

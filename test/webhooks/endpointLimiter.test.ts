@@ -1,57 +1,57 @@
 // Which endpoints are spared a direct attempt, told by a clock that the test holds.
 import { beforeEach, expect, test } from '@jest/globals';
-import { EndpointTraffic } from '../../src/webhooks/endpointTraffic.ts';
+import { EndpointLimiter } from '../../src/webhooks/endpointLimiter.ts';
 
 let now: number;
-let traffic: EndpointTraffic;
+let traffic: EndpointLimiter;
 
 beforeEach(() => {
   now = 0;
-  traffic = new EndpointTraffic({ perEndpointMin: 2, perEndpointMax: 3, totalMax: 4 }, () => now);
+  traffic = new EndpointLimiter({ perEndpointMin: 2, perEndpointMax: 3, totalMax: 4 }, () => now);
 });
 
 test('an endpoint has no more requests open than it may, and gets a slot back when one is over', () => {
-  const first = traffic.enter('a');
+  const first = traffic.acquire('a');
   expect(first).not.toBeNull();
-  expect(traffic.enter('a')).not.toBeNull();
-  expect(traffic.enter('a')).toBeNull();
+  expect(traffic.acquire('a')).not.toBeNull();
+  expect(traffic.acquire('a')).toBeNull();
   first?.('failed');
   first?.('failed'); // said twice, counted once
-  expect(traffic.enter('a')).not.toBeNull();
-  expect(traffic.enter('a')).toBeNull();
+  expect(traffic.acquire('a')).not.toBeNull();
+  expect(traffic.acquire('a')).toBeNull();
 });
 
 test('all endpoints together have no more open than the process may', () => {
-  expect(['a', 'b', 'c', 'd'].map((endpointId) => traffic.enter(endpointId))).not.toContain(null);
-  expect(traffic.enter('e')).toBeNull();
+  expect(['a', 'b', 'c', 'd'].map((endpointId) => traffic.acquire(endpointId))).not.toContain(null);
+  expect(traffic.acquire('e')).toBeNull();
 });
 
 test('quick answers earn an endpoint more room, up to the maximum, and trouble takes it back', () => {
-  const fill = () => Array.from({ length: 4 }, () => traffic.enter('a')).filter((leave) => leave !== null);
-  const answerAll = (leaves: NonNullable<ReturnType<EndpointTraffic['enter']>>[]) => {
+  const fill = () => Array.from({ length: 4 }, () => traffic.acquire('a')).filter((leave) => leave !== null);
+  const answerAll = (leaves: NonNullable<ReturnType<EndpointLimiter['acquire']>>[]) => {
     for (const leave of leaves) leave('answered');
     return leaves.length;
   };
   expect([answerAll(fill()), answerAll(fill()), answerAll(fill())]).toEqual([2, 3, 3]);
-  traffic.enter('a')?.('failed');
+  traffic.acquire('a')?.('failed');
   expect(fill()).toHaveLength(2);
 });
 
 test('an endpoint struggles for half a minute after a failure, or until it answers again', () => {
-  traffic.enter('a')?.('failed');
+  traffic.acquire('a')?.('failed');
   expect([traffic.isStruggling('a'), traffic.isStruggling('b')]).toEqual([true, false]);
   now = 29_999;
   expect(traffic.isStruggling('a')).toBe(true);
   now = 30_000;
   expect(traffic.isStruggling('a')).toBe(false);
 
-  traffic.enter('b')?.('failed');
-  traffic.enter('b')?.('answered');
+  traffic.acquire('b')?.('failed');
+  traffic.acquire('b')?.('answered');
   expect(traffic.isStruggling('b')).toBe(false);
 });
 
 test('an endpoint struggles while a request is open for more than two seconds, and after a slow answer', () => {
-  const leave = traffic.enter('a');
+  const leave = traffic.acquire('a');
   now = 2_000;
   expect(traffic.isStruggling('a')).toBe(false);
   now = 2_001;

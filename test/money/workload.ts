@@ -104,9 +104,9 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 /** A day: batches one after the other, the commands of each at the same time, and the moods of the postman. */
-export const day = fc.record({
+export const workload = fc.record({
   moods: fc.nat(),
   batches: fc.array(fc.array(command, { minLength: 5, maxLength: 10 }), { minLength: 7, maxLength: 7 }),
 });
 
-export type Day = { moods: number; batches: Command[][] };
+export type Workload = { moods: number; batches: Command[][] };

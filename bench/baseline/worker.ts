@@ -1,16 +1,16 @@
-// A worker for the bare workflows, with the settings of the service's own, and a client that starts them.
+// A worker for the baseline workflows, with the settings of the service's own, and a client that starts them.
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { DEFAULT_NAMESPACE } from '../../dev/temporal.ts';
 import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from '../../src/worker/capacity.ts';
-import { type BareActivities, bareParent, bareSignalled, go } from './workflows.ts';
+import { type BaselineActivities, baselineParent, baselineSignalled, go } from './workflows.ts';
 
-const QUEUE = 'bare';
-const PAYOUTS_QUEUE = 'bare-payouts';
+const QUEUE = 'baseline';
+const PAYOUTS_QUEUE = 'baseline-payouts';
 
-export interface BareWorker {
+export interface BaselineWorker {
   client: Client;
   /** Starts a workflow, signals it, and resolves when its activity was run. */
   runSignalled: () => Promise<void>;
@@ -19,10 +19,10 @@ export interface BareWorker {
   close: () => Promise<void>;
 }
 
-export async function startBareWorker(address: string): Promise<BareWorker> {
+export async function startBaselineWorker(address: string): Promise<BaselineWorker> {
   Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
   const waiting = new Map<string, () => void>();
-  const activities: BareActivities = {
+  const activities: BaselineActivities = {
     // Told in this process, so that nobody has to ask the server for results.
     nothing: async (id) => waiting.get(id)?.(),
   };
@@ -44,14 +44,14 @@ export async function startBareWorker(address: string): Promise<BareWorker> {
     runSignalled: async () => {
       const id = randomUUID();
       const done = new Promise<void>((resolve) => waiting.set(id, resolve));
-      const flow = await client.workflow.start(bareSignalled, { workflowId: id, taskQueue: QUEUE, args: [id] });
+      const flow = await client.workflow.start(baselineSignalled, { workflowId: id, taskQueue: QUEUE, args: [id] });
       await flow.signal(go);
       await done;
       waiting.delete(id);
     },
     runParent: async (children, count) => {
       const workflowId = randomUUID();
-      await client.workflow.execute(bareParent, {
+      await client.workflow.execute(baselineParent, {
         workflowId,
         taskQueue: PAYOUTS_QUEUE,
         args: [workflowId, children, count],

@@ -9,9 +9,9 @@ import { TEST_EVENT_TYPE } from '../../src/resources/events.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { LOOK_PAUSE_MIN_MS, type Outcome, openTheatre, type Stage } from '../support/stage.ts';
-import { type Played, recordingOf, SIDE_STORIES, STORIES, STORY_SETTINGS } from '../support/stories.ts';
-import { until } from '../support/until.ts';
+import { LOOK_PAUSE_MIN_MS, type Outcome, openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
+import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type ScenarioRun, SIDE_SCENARIOS } from '../support/scenarios.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 /** The stories play at the same time, and each flow is reset some ten times. */
@@ -26,11 +26,11 @@ const CHOSEN = [
   'payoutItem-failedByOperators',
   'payoutPage-completed',
   'reviewCase-credited',
-  'reviewCase-refusedThenSentBack',
-  'reviewCase-breakSettled',
+  'reviewCase-refusedThenReturnedToSender',
+  'reviewCase-breakClosed',
   'webhookDelivery-deliveredAfterRetries',
 ];
-const RESET = [...STORIES, ...SIDE_STORIES].filter(
+const RESET = [...SCENARIOS, ...SIDE_SCENARIOS].filter(
   (story) => WHOLE.includes(story.flow) || CHOSEN.includes(recordingOf(story)),
 );
 
@@ -41,14 +41,14 @@ let receiver: Receiver;
 const told = new Map<string, Promise<{ before: Outcome; after: Outcome[] }>>();
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: STORY_SETTINGS });
+  flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
   receiver = await startReceiver();
-  const openStage = await openTheatre(flows);
+  const openStage = await openScenarios(flows);
   for (const story of RESET) {
     const tell = async () => {
       const stage = await openStage();
       await stage.organisation.test.post('/webhook-endpoints', { url: receiver.url });
-      const played = await story.play(stage);
+      const played = await story.run(stage);
       const before = await stage.outcome(played.workflowId, played.path);
       return { before, after: await resetToEachTask(stage, played) };
     };
@@ -65,7 +65,7 @@ afterAll(async () => {
 });
 
 /** Resets the last finished run to each of its workflow tasks. Answers what there was after each time. */
-async function resetToEachTask(stage: Stage, { workflowId, path }: Played): Promise<Outcome[]> {
+async function resetToEachTask(stage: ScenarioContext, { workflowId, path }: ScenarioRun): Promise<Outcome[]> {
   const { workflow, workflowService } = flows.temporal;
   const { runId } = await workflow.getHandle(workflowId).describe();
   const { events } = await workflow.getHandle(workflowId, runId).fetchHistory();
@@ -92,7 +92,7 @@ async function resetToEachTask(stage: Stage, { workflowId, path }: Played): Prom
       }
       return false;
     };
-    await until(`${workflowId} to end again`, ended, STORY_LIMIT_MS, LOOK_PAUSE_MIN_MS);
+    await waitFor(`${workflowId} to end again`, ended, STORY_LIMIT_MS, LOOK_PAUSE_MIN_MS);
     outcomes.push(await stage.outcome(workflowId, path));
   }
   return outcomes;
@@ -101,7 +101,7 @@ async function resetToEachTask(stage: Stage, { workflowId, path }: Played): Prom
 test('every event of it all was delivered', async () => {
   const events = await flows.sql<{ id: Uuid }[]>`SELECT id FROM events WHERE type <> ${TEST_EVENT_TYPE}`;
   expect(events.length).toBeGreaterThan(RESET.length);
-  await until('all deliveries', () => {
+  await waitFor('all deliveries', () => {
     const got = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
     return Promise.resolve(events.every(({ id }) => got.has(publicId('event', id))));
   });

@@ -12,7 +12,7 @@ export interface SentStatement {
   /** As text; null for NULL. */
   parameters: (string | null)[];
   /** Whether its commit waits for the disk: the connection's own setting. */
-  durability: 'durable' | 'volatile';
+  synchronousCommit: 'on' | 'off';
 }
 
 /** A node of a plan, as `EXPLAIN (FORMAT JSON, VERBOSE)` tells it. */
@@ -30,7 +30,7 @@ export interface RunPlan {
   plan: PlanNode;
 }
 
-export interface StatementTap {
+export interface QueryRecorder {
   /** The URL to connect to instead. */
   url: string;
   /** What was sent since the last call, oldest first; connections' own look at the types is left out. */
@@ -43,7 +43,7 @@ export interface StatementTap {
 /** What the driver asks once for each connection. */
 const OF_THE_CONNECTION = /FROM pg_catalog\.pg_type/i;
 
-export async function startStatementTap(databaseUrl: string): Promise<StatementTap> {
+export async function startQueryRecorder(databaseUrl: string): Promise<QueryRecorder> {
   const target = new URL(databaseUrl);
   let sent: SentStatement[] = [];
   let told: string[] = []; // read when they are asked for: a test has other things to do meanwhile
@@ -141,15 +141,15 @@ function messageReader(typedFromStart: boolean, onMessage: (type: string | null,
 
 function frontendReader(onStatement: (statement: SentStatement) => void): (chunk: Buffer) => void {
   const prepared = new Map<string, string>();
-  let durability: SentStatement['durability'] = 'durable';
+  let synchronousCommit: SentStatement['synchronousCommit'] = 'on';
   return messageReader(false, (type, body) => {
     const at = new Cursor(body);
     switch (type) {
       case null: // the startup message
-        if (body.includes('synchronous_commit\0off\0')) durability = 'volatile';
+        if (body.includes('synchronous_commit\0off\0')) synchronousCommit = 'off';
         break;
       case 'Q':
-        onStatement({ text: oneLine(at.string()), parameters: [], durability });
+        onStatement({ text: oneLine(at.string()), parameters: [], synchronousCommit });
         break;
       case 'P':
         prepared.set(at.string(), oneLine(at.string()));
@@ -162,7 +162,7 @@ function frontendReader(onStatement: (statement: SentStatement) => void): (chunk
           if (at.int16() !== 0) throw new Error('a binary parameter: this tap reads text only');
         }
         const parameters = Array.from({ length: at.int16() }, () => at.value());
-        onStatement({ text, parameters, durability });
+        onStatement({ text, parameters, synchronousCommit });
         break;
       }
     }

@@ -3,7 +3,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SIGNATURE_HEADER } from '../../src/rail/sandbox/callbacks.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 interface Callback {
   body: string;
@@ -16,13 +16,13 @@ interface Round {
   underway: number;
 }
 
-export interface Postman {
+export interface UnreliableCallbacks {
   /** Where the bank sends its callbacks. */
   url: string;
   /** From now on it delivers to this address. */
   serve: (to: string) => void;
   /** From now on its moods about the callbacks of this organisation come from this seed. */
-  beMoody: (organisationId: string, seed: number) => void;
+  setFaultSeed: (organisationId: string, seed: number) => void;
   /** Carries one of this organisation's callbacks again, by its number; nothing when there are none. */
   repeat: (organisationId: string, number: number) => Promise<void>;
   /** Carries a callback of the caller's own. */
@@ -35,10 +35,10 @@ export interface Postman {
 }
 
 /** How each callback is carried, with the share of each mood in a hundred. */
-const MOODS = { straight: 40, twice: 20, late: 20, lost: 10, answerLost: 10 } as const;
+const FAULT_MIX = { straight: 40, twice: 20, late: 20, lost: 10, answerLost: 10 } as const;
 const LATE_MAX_MS = 300;
 
-export async function startPostman(): Promise<Postman> {
+export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
   let address = '';
   const rounds = new Map<string, Round>();
   const taken: Callback[] = [];
@@ -57,7 +57,7 @@ export async function startPostman(): Promise<Postman> {
     round.underway += 1;
     try {
       const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
-      const { status, answer } = await until('the callback to be answered', async () => {
+      const { status, answer } = await waitFor('the callback to be answered', async () => {
         const response = await fetch(address, { method: 'POST', headers, body });
         const told = { status: response.status, answer: await response.text() };
         return told.status === 503 ? null : told; // past its deadline, on a busy machine: a bank sends it again
@@ -71,7 +71,7 @@ export async function startPostman(): Promise<Postman> {
   /** Delivers in the mood of the moment; answers the status that the bank gets. */
   async function deliver(callback: Callback): Promise<number> {
     const round = roundOf(callback);
-    switch (moodOf(round.random())) {
+    switch (faultOf(round.random())) {
       case 'straight':
         await carry(callback);
         return 200;
@@ -110,7 +110,7 @@ export async function startPostman(): Promise<Postman> {
     serve: (to) => {
       address = to;
     },
-    beMoody: (organisationId, seed) => {
+    setFaultSeed: (organisationId, seed) => {
       rounds.set(organisationId, { random: createRandom(seed), underway: 0 });
     },
     repeat: async (organisationId, number) => {
@@ -131,11 +131,11 @@ export async function startPostman(): Promise<Postman> {
 
 const signatureOf = (headers: IncomingHttpHeaders): string => String(headers[SIGNATURE_HEADER]);
 
-function moodOf(luck: number): keyof typeof MOODS {
+function faultOf(luck: number): keyof typeof FAULT_MIX {
   let left = luck * 100;
-  for (const [mood, share] of Object.entries(MOODS)) {
+  for (const [mood, share] of Object.entries(FAULT_MIX)) {
     left -= share;
-    if (left < 0) return mood as keyof typeof MOODS;
+    if (left < 0) return mood as keyof typeof FAULT_MIX;
   }
   return 'straight';
 }

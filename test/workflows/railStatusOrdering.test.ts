@@ -58,7 +58,7 @@ interface Kind {
   lengthMax: number;
   /** Accepts so many transfers of `AMOUNT` each, from wallets made for them. */
   accept: (count: number) => Promise<BankTransferInput[]>;
-  steps: () => { send: Step; check: Step; giveUp: Step };
+  steps: () => { send: Step; check: Step; markUnsent: Step };
 }
 
 const scope = () => ({ organisationId: api.organisation.organisationId, environment: 'test' as const });
@@ -76,8 +76,8 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       return made.map(({ id }) => ({ ...scope(), transferId: id, walletId, amount: AMOUNT }));
     },
     steps: () => {
-      const { sendWithdrawal, checkWithdrawal, giveUpWithdrawal } = createWithdrawalActivities(api.services);
-      return { send: sendWithdrawal, check: checkWithdrawal, giveUp: giveUpWithdrawal };
+      const { sendWithdrawal, checkWithdrawal, markWithdrawalUnsent } = createWithdrawalActivities(api.services);
+      return { send: sendWithdrawal, check: checkWithdrawal, markUnsent: markWithdrawalUnsent };
     },
   },
   refund: {
@@ -96,8 +96,8 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       return inputs;
     },
     steps: () => {
-      const { sendRefund, checkRefund, giveUpRefund } = createRefundActivities(api.services);
-      return { send: sendRefund, check: checkRefund, giveUp: giveUpRefund };
+      const { sendRefund, checkRefund, markRefundUnsent } = createRefundActivities(api.services);
+      return { send: sendRefund, check: checkRefund, markUnsent: markRefundUnsent };
     },
   },
   payoutItem: {
@@ -109,8 +109,8 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       return (payout.items as Resource[]).map(({ id }) => ({ ...scope(), transferId: id, amount: AMOUNT }));
     },
     steps: () => {
-      const { sendPayoutItem, checkPayoutItem, giveUpPayoutItem } = createPayoutActivities(api.services);
-      return { send: sendPayoutItem, check: checkPayoutItem, giveUp: giveUpPayoutItem };
+      const { sendPayoutItem, checkPayoutItem, markPayoutItemUnsent } = createPayoutActivities(api.services);
+      return { send: sendPayoutItem, check: checkPayoutItem, markUnsent: markPayoutItemUnsent };
     },
   },
 };
@@ -138,7 +138,7 @@ const POSTED: Record<string, string[]> = {
 
 /** Plays one sequence. Every word is heard twice at once, as two workers would. Answers what does not hold. */
 async function play(kind: Kind, input: BankTransferInput, words: readonly Word[]): Promise<string[]> {
-  const { send, check, giveUp } = kind.steps();
+  const { send, check, markUnsent } = kind.steps();
   const reference = input.transferId;
   const problems: string[] = [];
   const claim = (holds: boolean, what: string) => void (holds || problems.push(`${words.join(', ')}: ${what}`));
@@ -148,7 +148,7 @@ async function play(kind: Kind, input: BankTransferInput, words: readonly Word[]
     rail.say(reference, word);
     const answers = await Promise.all([check(input as never), check(input as never)]);
     const heard = words.slice(0, place + 1);
-    const told = contradicts(heard) ? 'contradiction' : 'told';
+    const told = contradicts(heard) ? 'contradiction' : 'known';
     claim(
       answers.every((answer) => answer.rail === told),
       `${word} is heard as ${answers.map((answer) => answer.rail).join(' and ')}`,
@@ -160,7 +160,7 @@ async function play(kind: Kind, input: BankTransferInput, words: readonly Word[]
   }
   // A worker that comes late with an old step changes nothing either.
   const before = await postedAbout(reference);
-  await Promise.all([giveUp(input as never), send(input as never)]);
+  await Promise.all([markUnsent(input as never), send(input as never)]);
   claim((await postedAbout(reference)).join() === before.join(), 'a late step moved money');
   claim(rail.sendsOf(reference) === 1, `it was sent ${rail.sendsOf(reference)} times`);
   return problems;
@@ -213,25 +213,25 @@ describe('a rail that forgets a transfer', () => {
     [['returned', 'unknown'], ['return']],
   ] as const)('after it said %j changes nothing', async (words, posted) => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
-    const { send, check, giveUp } = KINDS.withdrawal.steps();
+    const { send, check, markUnsent } = KINDS.withdrawal.steps();
     await send(input as never);
     for (const word of words) {
       rail.say(input.transferId, word);
       await check(input as never);
     }
-    await giveUp(input as never);
+    await markUnsent(input as never);
     expect(await postedAbout(input.transferId)).toEqual(posted);
     expect(rail.sendsOf(input.transferId)).toBe(1);
   });
 
   test('that it had under way: the same reference is sent again, and given up once', async () => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
-    const { send, check, giveUp } = KINDS.withdrawal.steps();
+    const { send, check, markUnsent } = KINDS.withdrawal.steps();
     await send(input as never);
     rail.say(input.transferId, 'unknown');
     expect(await check(input as never)).toMatchObject({ status: 'processing', rail: 'unknown' });
     expect(await postedAbout(input.transferId)).toEqual([]);
-    const ends = await Promise.all([giveUp(input as never), giveUp(input as never)]);
+    const ends = await Promise.all([markUnsent(input as never), markUnsent(input as never)]);
     expect(ends.map(({ status }) => status)).toEqual(['failed', 'failed']);
     expect(await postedAbout(input.transferId)).toEqual(['return']);
     rail.say(input.transferId, 'completed'); // and the bank had it after all: a person must look

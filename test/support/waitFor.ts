@@ -11,7 +11,7 @@ const PAUSE_SHARE = 1 / 4;
 const PAUSE_MIN_MS = 20;
 
 /** The first answer of `look` that is neither undefined, null nor false. Fails with `what` when it does not come. */
-export async function until<Found>(
+export async function waitFor<Found>(
   what: string,
   look: () => Promise<Found | undefined | null | false> | Found | undefined | null | false,
   limitMs: number = LIMIT_MS,

@@ -9,7 +9,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { type Client, createClient, type Resource, startTestApi, type TestApi } from '../support/api.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 /** Two workers bundle their workflows first, on a machine that may be busy. */
@@ -63,7 +63,7 @@ beforeAll(async () => {
   workers = [start('worker'), start('worker')];
   const { key } = await setup.createKey(setup.organisation.organisationId);
   callers = urls.map((url) => createClient(url, key, 'test'));
-  await Promise.all(urls.map((url) => until(`${url} to answer`, () => answers(url), START_LIMIT_MS)));
+  await Promise.all(urls.map((url) => waitFor(`${url} to answer`, () => answers(url), START_LIMIT_MS)));
   await untilBothPoll();
 }, START_LIMIT_MS);
 
@@ -102,7 +102,7 @@ const answers = (url: string): Promise<boolean> =>
 /** Both workers ask the queue of the flows for work. */
 async function untilBothPoll(): Promise<void> {
   const { namespace, taskQueue } = setup.services.config.temporal;
-  await until(
+  await waitFor(
     'both workers to poll',
     async () => {
       const { pollers } = await temporal.workflowService.describeTaskQueue({
@@ -150,7 +150,7 @@ async function creditTwice(payments: PaymentResource[]): Promise<void> {
 }
 
 const untilSettled = (payments: PaymentResource[]) =>
-  until(
+  waitFor(
     'all payments to be settled',
     async () => {
       const rows = await setup.sql`
@@ -225,7 +225,7 @@ test(
     expect(await eventCounts('payment.settled', payments)).toEqual(onceEach(payments));
 
     await receiver.untilReceived(PAYMENTS);
-    await until('every attempt to be written down', async () => {
+    await waitFor('every attempt to be written down', async () => {
       const rows = await setup.sql`SELECT FROM webhook_deliveries WHERE status = 'pending'`;
       const [waiting] = await setup.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM outbox`;
       return rows.length === 0 && waiting?.count === 0;
@@ -259,7 +259,7 @@ test(
     WHEN (NEW.message ->> 'workflow' = 'payment') EXECUTE FUNCTION shorten_window();`);
     const payments = await createPayments(PAYMENTS, await setup.createWallet());
     await setup.sql.unsafe('DROP TRIGGER shorten_window ON outbox');
-    await until(
+    await waitFor(
       'all payments to be expired',
       async () => (await eventCounts('payment.expired', payments)).every((count) => count > 0),
       LIMIT_MS,
@@ -289,7 +289,7 @@ test(
         .money(path, body, key)
         .catch(() => null);
       if (first?.status === 201) return;
-      await until(
+      await waitFor(
         `${key} to be answered`,
         async () => (await caller(0).money(path, body, key)).status === 201,
         LIMIT_MS,
@@ -301,7 +301,7 @@ test(
     await Promise.all(moving);
     await creditTwice(payments.slice(PAYMENTS / 2));
     await untilSettled(payments);
-    await until(
+    await waitFor(
       'the payout to be completed',
       async () => (await caller(0).get(`/payouts/${payout.id}`)).data.status === 'completed',
       LIMIT_MS,
@@ -316,7 +316,7 @@ test(
     expect(sent).toEqual({ transfers: ITEMS, paid: ITEMS });
 
     // A webhook may have been sent by the worker that died before it could write that down: then it is sent again.
-    await until(
+    await waitFor(
       'every event to be heard',
       () => {
         const heard = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));

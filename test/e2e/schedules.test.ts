@@ -21,7 +21,7 @@ const runFlow = async (workflow: string): Promise<unknown> =>
     workflowId: `${workflow}-${randomUUID()}`,
   });
 
-test('the verification says what it read, and fails with LEDGER_BROKEN when a balance was touched', async () => {
+test('the verification says what it read, and fails with LEDGER_INTEGRITY_VIOLATION when a balance was touched', async () => {
   const walletId = await flows.createWallet(undefined, { balance: 50_000 });
   expect(await runFlow('ledgerVerification')).toMatchObject({
     postings: expect.any(Number),
@@ -37,8 +37,8 @@ test('the verification says what it read, and fails with LEDGER_BROKEN when a ba
   await flows.sql`UPDATE ledger.accounts SET balance = balance - 1 WHERE code = ${code}`;
   expect(failure).toBeInstanceOf(WorkflowFailedError);
   expect((failure as WorkflowFailedError).cause?.cause).toMatchObject({
-    type: 'LEDGER_BROKEN',
-    message: expect.stringContaining('BALANCE_WRONG'),
+    type: 'LEDGER_INTEGRITY_VIOLATION',
+    message: expect.stringContaining('BALANCE_MISMATCH'),
   });
 });
 

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { type QueryRecorder, type SentStatement, startQueryRecorder } from '../support/queryRecorder.ts';
 import { isList, routeCases } from '../support/routes.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
-import { type SentStatement, type StatementTap, startStatementTap } from '../support/statementTap.ts';
 import { fillLists, goodRequests, ROWS, type Send } from './requests.ts';
 
 /** A hundred payouts, payments and refunds first. */
@@ -16,12 +16,12 @@ const KINDS = ['rate', 'claim', 'reads', 'durable', 'bank'] as const;
 type Cost = Record<(typeof KINDS)[number], number>;
 
 let database: TestDatabase;
-let tap: StatementTap;
+let tap: QueryRecorder;
 let api: TestApi;
 
 beforeAll(async () => {
   database = await createDatabase();
-  tap = await startStatementTap(database.url);
+  tap = await startQueryRecorder(database.url);
   api = await startTestApi({ databaseUrl: database.url, databaseUrlOfApi: tap.url });
 });
 
@@ -46,10 +46,10 @@ const budget = new Map(
     .map(([, name = '', numbers = '']) => [name, numbers.split('|').map(Number)]),
 );
 
-function kindOf({ text, durability }: SentStatement): keyof Cost | 'key' {
+function kindOf({ text, synchronousCommit }: SentStatement): keyof Cost | 'key' {
   if (/\bsandbox_bank\./.test(text)) return 'bank';
   if (/FROM api_keys WHERE hash = /.test(text)) return 'key';
-  if (durability === 'volatile') {
+  if (synchronousCommit === 'off') {
     if (/INTO rate_counters\b/.test(text)) return 'rate';
     if (/\bidempotency_keys\b/.test(text)) return 'claim';
     if (/^\s*SELECT\b/.test(text)) return 'reads'; // health: there is nothing to commit
@@ -126,7 +126,7 @@ describe('a transfer', () => {
 
   test('is one durable statement, the posting; nothing is read before it', async () => {
     const sent = await statementsOf(await transfer());
-    expect(sent.filter(({ durability }) => durability === 'durable').map(({ text }) => text)).toEqual([
+    expect(sent.filter(({ synchronousCommit }) => synchronousCommit === 'on').map(({ text }) => text)).toEqual([
       expect.stringContaining('FROM ledger.post'),
     ]);
     expect(costOf(sent)).toEqual({ rate: 1, claim: 0, reads: 0, durable: 1, bank: 0 });
@@ -138,7 +138,7 @@ describe('a transfer', () => {
     await refused(); // the first in a while costs a statement that is undone
     const sent = await statementsOf(refused, false);
     expect(costOf(sent)).toEqual({ rate: 1, claim: 0, reads: 0, durable: 2, bank: 0 });
-    expect(sent.at(-1)).toMatchObject({ text: expect.stringContaining('idempotency_keys'), durability: 'durable' });
+    expect(sent.at(-1)).toMatchObject({ text: expect.stringContaining('idempotency_keys'), synchronousCommit: 'on' });
   });
 
   test('that is repeated moves nothing: its key is known, not to be claimed, and the outcome is looked up', async () => {

@@ -28,7 +28,7 @@ interface Standing {
   troubledAt: number | null;
 }
 
-export class EndpointTraffic {
+export class EndpointLimiter {
   readonly #limits: TrafficLimits;
   readonly #now: () => number;
   readonly #open = new Map<Uuid, Set<OpenRequest>>();
@@ -41,7 +41,7 @@ export class EndpointTraffic {
   }
 
   /** Takes a slot for a request to this endpoint; null when it has too many open. Call the result when it is over. */
-  enter(endpointId: Uuid): ((outcome: 'answered' | 'failed') => void) | null {
+  acquire(endpointId: Uuid): ((outcome: 'answered' | 'failed') => void) | null {
     const open = this.#open.get(endpointId) ?? new Set();
     if (this.#total >= this.#limits.totalMax || open.size >= this.#room(endpointId)) return null;
     const request = { since: this.#now() };

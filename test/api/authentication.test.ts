@@ -6,7 +6,7 @@ import { readAnswer, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 import { sendRaw } from '../support/rawHttp.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
-import { until } from '../support/until.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let api: TestApi;
 
@@ -84,7 +84,7 @@ describe('a key is checked in this order', () => {
     const expiresAt = new Date(Date.now() + 1_000);
     const ending = await api.createKey(organisationId, { expiresAt });
     const uses: { asked: Date; code: string | null; answered: Date }[] = [];
-    await until('the key to expire', async () => {
+    await waitFor('the key to expire', async () => {
       const asked = new Date();
       const code = await codeFor(`Bearer ${ending.key}`);
       uses.push({ asked, code, answered: new Date() });
@@ -103,7 +103,7 @@ describe('a key is checked in this order', () => {
       expect(await revoke(id)).toBe(true);
       const revokedAt = Date.now();
       let lastTakenMs = 0;
-      await until('both to refuse it', async () => {
+      await waitFor('both to refuse it', async () => {
         const askedMs = Date.now() - revokedAt;
         const answers = await Promise.all(callers.map((caller) => caller.get('/wallets')));
         const areRefused = answers.every(({ status, error }) => status === 401 && error.code === 'API_KEY_INVALID');

@@ -1,4 +1,4 @@
-// Writes docs/errors.md from the catalog in src/api/errors.ts: `node tools/errorsPage.ts`. A test compares the two, so the
+// Writes docs/errors.md from the catalog in src/api/errors.ts: `node tools/generateErrorsDoc.ts`. A test compares the two, so the
 // page cannot fall behind.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -105,7 +105,7 @@ export function errorsPage(): string {
     return [`## ${status} \`${type}\``, '', REACTIONS[status], '', ...head, ...rows].join('\n');
   });
   return `${[
-    '<!-- Made from src/api/errors.ts by `node tools/errorsPage.ts`. Do not edit. -->',
+    '<!-- Made from src/api/errors.ts by `node tools/generateErrorsDoc.ts`. Do not edit. -->',
     '# Errors',
     [
       'Every failure has the same shape. Branch on `code`: it never changes its meaning. `message` is for people and may change.',

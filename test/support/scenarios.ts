@@ -4,30 +4,30 @@
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 import type { Resource } from './api.ts';
-import type { Outcome, Stage } from './stage.ts';
-import { until } from './until.ts';
+import type { Outcome, ScenarioContext } from './scenarioContext.ts';
+import { waitFor } from './waitFor.ts';
 
 /** Where a played story can be looked at. */
-export interface Played {
+export interface ScenarioRun {
   workflowId: string;
   /** Where the API shows the resource; null for a flow that has none. */
   path: string | null;
 }
 
-export interface Story {
+export interface Scenario {
   /** The type of the workflow. */
   flow: string;
   ending: string;
   /** Plays it on an empty stage, to the end that the API shows. */
-  play: (stage: Stage) => Promise<Played>;
+  run: (stage: ScenarioContext) => Promise<ScenarioRun>;
   outcome: Outcome;
 }
 
 /** The name of the file that the story's history is recorded in. */
-export const recordingOf = ({ flow, ending }: Pick<Story, 'flow' | 'ending'>): string => `${flow}-${ending}`;
+export const recordingOf = ({ flow, ending }: Pick<Scenario, 'flow' | 'ending'>): string => `${flow}-${ending}`;
 
 /** Settings under which every story ends within seconds. */
-export const STORY_SETTINGS = {
+export const SCENARIO_SETTINGS = {
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
   ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
   ATTENTION_CREDIT_UNCONFIRMED_SECONDS: '1',
@@ -45,7 +45,7 @@ const IS_AWAY = '9999999008';
 
 const WINDOW_MS = 2_000;
 
-async function paidByBank(stage: Stage, credits: number[]): Promise<Played> {
+async function paidByBank(stage: ScenarioContext, credits: number[]): Promise<ScenarioRun> {
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   for (const [position, amount] of credits.entries()) {
     await stage.credit(payment.virtualAccount.accountNumber, amount);
@@ -54,7 +54,7 @@ async function paidByBank(stage: Stage, credits: number[]): Promise<Played> {
   return { workflowId: payment.id, path: `/payments/${payment.id}` };
 }
 
-async function expired(stage: Stage, credits: number[], late: number[]): Promise<Played> {
+async function expired(stage: ScenarioContext, credits: number[], late: number[]): Promise<ScenarioRun> {
   // Long enough for the flow to wait for its end, as flows do, unless a credit is to be there before it.
   await stage.shortenWindows(credits.length > 0 ? 0 : WINDOW_MS, { startsWithCredit: credits.length > 0 });
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
@@ -67,11 +67,11 @@ async function expired(stage: Stage, credits: number[], late: number[]): Promise
 }
 
 async function withdrawn(
-  stage: Stage,
+  stage: ScenarioContext,
   accountNumber: string,
   status: string,
   decided?: 'complete' | 'fail' | 'return',
-): Promise<Played> {
+): Promise<ScenarioRun> {
   const wallet = await stage.wallet('owner', 103_000);
   const body = { amount: 100_000, accountNumber, bankCode: '058' };
   const { id } = await stage.money(`/wallets/${wallet}/withdraw`, body);
@@ -86,11 +86,11 @@ async function withdrawn(
 }
 
 async function refunded(
-  stage: Stage,
+  stage: ScenarioContext,
   accountNumber: string,
   status: string,
   decided?: 'complete' | 'fail' | 'return',
-): Promise<Played> {
+): Promise<ScenarioRun> {
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   await stage.credit(payment.virtualAccount.accountNumber, payment.payableAmount, accountNumber);
   await stage.untilStatus(`/payments/${payment.id}`, 'settled');
@@ -107,12 +107,12 @@ async function refunded(
 
 /** A payout of ₦1,000 to each of these accounts. Answers the flow of the payout, or that of its first item. */
 async function paidOut(
-  stage: Stage,
+  stage: ScenarioContext,
   accountNumbers: string[],
   status: string,
   flow: 'payout' | 'item' = 'payout',
   decided?: 'complete' | 'fail',
-): Promise<Played> {
+): Promise<ScenarioRun> {
   const sourceWalletId = await stage.wallet('owner', 103_000 * accountNumbers.length);
   const items = accountNumbers.map((accountNumber) => ({
     amount: 100_000,
@@ -127,33 +127,33 @@ async function paidOut(
 }
 
 /** Money of nobody that an operator decides about, maybe after it could not be sent back. */
-async function reviewed(stage: Stage, sender: string, ...decisions: ReviewAction[]): Promise<Played> {
+async function reviewed(stage: ScenarioContext, sender: string, ...decisions: ReviewAction[]): Promise<ScenarioRun> {
   const walletId = await stage.wallet('owner');
   await stage.credit('1234567890', 5_000, sender);
   let workflowId = '';
   for (const action of decisions) {
     workflowId = await stage.decideReview(action === 'credit' ? { action, walletId } : { action });
-    if (action === 'send_back' && sender === IS_AWAY) await stage.decideParked(workflowId, 'fail');
+    if (action === 'return_to_sender' && sender === IS_AWAY) await stage.decideParked(workflowId, 'fail');
   }
   await stage.untilEvent('review_case.resolved');
   return { workflowId, path: null };
 }
 
 /** Money that the bank refuses to take back at first. */
-async function sentBackAtLast(stage: Stage): Promise<Played> {
+async function sentBackAtLast(stage: ScenarioContext): Promise<ScenarioRun> {
   const account = '0123456780';
   await stage.bankAnswers(account, 'reject');
   await stage.credit('1234567890', 5_000, account);
-  await stage.decideReview({ action: 'send_back' });
+  await stage.decideReview({ action: 'return_to_sender' });
   await stage.untilCount('review_case.opened', 2);
   await stage.bankAnswers(account, 'complete');
-  const workflowId = await stage.decideReview({ action: 'send_back' });
+  const workflowId = await stage.decideReview({ action: 'return_to_sender' });
   await stage.untilEvent('review_case.resolved');
   return { workflowId, path: null };
 }
 
 /** A payment that another credit settles while the bank does not confirm the first; the bank has that one after all. */
-async function settledByAnother(stage: Stage): Promise<Played> {
+async function settledByAnother(stage: ScenarioContext): Promise<ScenarioRun> {
   const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${id}`;
   const sessionId = await stage.unconfirmedCredit(virtualAccount.accountNumber, 50_000);
@@ -165,7 +165,7 @@ async function settledByAnother(stage: Stage): Promise<Played> {
 }
 
 /** A payment of which an operator sets a credit aside, and which another one settles. */
-async function setAside(stage: Stage): Promise<Played & { sessionId: string }> {
+async function setAside(stage: ScenarioContext): Promise<ScenarioRun & { sessionId: string }> {
   const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${id}`;
   const sessionId = await stage.unconfirmedCredit(virtualAccount.accountNumber, 50_000);
@@ -176,7 +176,10 @@ async function setAside(stage: Stage): Promise<Played & { sessionId: string }> {
 }
 
 /** A payment that is settled while the bank cannot be reached to close its account. */
-async function settledWithOpenAccount(stage: Stage, then: 'left open' | 'closed later'): Promise<Played> {
+async function settledWithOpenAccount(
+  stage: ScenarioContext,
+  then: 'left open' | 'closed later',
+): Promise<ScenarioRun> {
   const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${id}`;
   await stage.bankClosesAccounts(false);
@@ -188,7 +191,7 @@ async function settledWithOpenAccount(stage: Stage, then: 'left open' | 'closed 
 }
 
 /** A deposit that an operator sets aside. */
-async function depositSetAside(stage: Stage): Promise<Played & { sessionId: string }> {
+async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { sessionId: string }> {
   const wallet = await stage.wallet('owner');
   const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
   const sessionId = await stage.unconfirmedCredit(String(data.accountNumber), 70_000);
@@ -198,11 +201,11 @@ async function depositSetAside(stage: Stage): Promise<Played & { sessionId: stri
 }
 
 /** Money that came in stands against the clearing account, so every outcome adds up to zero. */
-export const STORIES: Story[] = [
+export const SCENARIOS: Scenario[] = [
   {
     flow: 'payment',
     ending: 'settled',
-    play: (stage) => paidByBank(stage, [202_000]),
+    run: (stage) => paidByBank(stage, [202_000]),
     outcome: {
       status: 'settled',
       money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
@@ -214,7 +217,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payment',
     ending: 'partialThenSettled',
-    play: (stage) => paidByBank(stage, [50_000, 100_000, 52_500]),
+    run: (stage) => paidByBank(stage, [50_000, 100_000, 52_500]),
     outcome: {
       status: 'settled',
       money: { 'clearing:sandbox': -202_500, 'income:fees': 2_000, 'wallet:seller': 200_500 },
@@ -226,13 +229,13 @@ export const STORIES: Story[] = [
   {
     flow: 'payment',
     ending: 'expired',
-    play: (stage) => expired(stage, [], []),
+    run: (stage) => expired(stage, [], []),
     outcome: { status: 'expired', money: {}, events: ['payment.expired'], reviews: [], bank: [] },
   },
   {
     flow: 'payment',
     ending: 'partialThenExpired',
-    play: (stage) => expired(stage, [40_000], []),
+    run: (stage) => expired(stage, [40_000], []),
     outcome: {
       status: 'expired',
       money: { 'clearing:sandbox': -40_000, 'suspense:payment': 40_000 },
@@ -244,7 +247,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payment',
     ending: 'lateCredit',
-    play: (stage) => expired(stage, [], [202_000]),
+    run: (stage) => expired(stage, [], [202_000]),
     outcome: {
       status: 'expired',
       money: { 'clearing:sandbox': -202_000, 'suspense:unmatched': 202_000 },
@@ -256,7 +259,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payment',
     ending: 'unconfirmedThenSettledByAnother',
-    play: settledByAnother,
+    run: settledByAnother,
     outcome: {
       status: 'settled',
       money: {
@@ -273,7 +276,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payment',
     ending: 'unconfirmedSetAside',
-    play: setAside,
+    run: setAside,
     outcome: {
       status: 'settled',
       money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
@@ -285,7 +288,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payment',
     ending: 'accountClosedLater',
-    play: (stage) => settledWithOpenAccount(stage, 'closed later'),
+    run: (stage) => settledWithOpenAccount(stage, 'closed later'),
     outcome: {
       status: 'settled',
       money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
@@ -297,7 +300,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payment',
     ending: 'accountLeftOpen',
-    play: (stage) => settledWithOpenAccount(stage, 'left open'),
+    run: (stage) => settledWithOpenAccount(stage, 'left open'),
     outcome: {
       status: 'settled',
       money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
@@ -309,7 +312,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payment',
     ending: 'paidFromWallet',
-    play: async (stage) => {
+    run: async (stage) => {
       const payment = await stage.payment(await stage.wallet('seller'), 'virtual_wallet');
       const payer = await stage.wallet('payer', 200_000);
       await stage.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
@@ -326,7 +329,7 @@ export const STORIES: Story[] = [
   {
     flow: 'inboundCredit',
     ending: 'posted',
-    play: async (stage) => {
+    run: async (stage) => {
       const wallet = await stage.wallet('owner');
       const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
       await stage.credit(String(data.accountNumber), 70_000);
@@ -344,7 +347,7 @@ export const STORIES: Story[] = [
   {
     flow: 'inboundCredit',
     ending: 'suspense',
-    play: async (stage) => {
+    run: async (stage) => {
       await stage.credit('1234567890', 5_000);
       const [workflowId = ''] = await stage.untilPlaced(1);
       return { workflowId, path: null };
@@ -360,7 +363,7 @@ export const STORIES: Story[] = [
   {
     flow: 'inboundCredit',
     ending: 'unconfirmedSetAside',
-    play: depositSetAside,
+    run: depositSetAside,
     outcome: {
       status: 'set_aside',
       money: {},
@@ -372,7 +375,7 @@ export const STORIES: Story[] = [
   {
     flow: 'withdrawal',
     ending: 'completed',
-    play: (stage) => withdrawn(stage, TAKES, 'completed'),
+    run: (stage) => withdrawn(stage, TAKES, 'completed'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
@@ -384,7 +387,7 @@ export const STORIES: Story[] = [
   {
     flow: 'withdrawal',
     ending: 'completedAfterLostAnswer',
-    play: (stage) => withdrawn(stage, LOSES_THE_ANSWER, 'completed'),
+    run: (stage) => withdrawn(stage, LOSES_THE_ANSWER, 'completed'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
@@ -396,7 +399,7 @@ export const STORIES: Story[] = [
   {
     flow: 'withdrawal',
     ending: 'failed',
-    play: (stage) => withdrawn(stage, REJECTS, 'failed'),
+    run: (stage) => withdrawn(stage, REJECTS, 'failed'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -408,7 +411,7 @@ export const STORIES: Story[] = [
   {
     flow: 'withdrawal',
     ending: 'returned',
-    play: (stage) => withdrawn(stage, BOUNCES, 'returned'),
+    run: (stage) => withdrawn(stage, BOUNCES, 'returned'),
     outcome: {
       status: 'returned',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -420,7 +423,7 @@ export const STORIES: Story[] = [
   {
     flow: 'withdrawal',
     ending: 'returnedLate',
-    play: (stage) => withdrawn(stage, TAKES, 'completed', 'return'),
+    run: (stage) => withdrawn(stage, TAKES, 'completed', 'return'),
     outcome: {
       status: 'returned',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -432,7 +435,7 @@ export const STORIES: Story[] = [
   {
     flow: 'withdrawal',
     ending: 'neverReceived',
-    play: (stage) => withdrawn(stage, LOSES_THE_TRANSFER, 'failed'),
+    run: (stage) => withdrawn(stage, LOSES_THE_TRANSFER, 'failed'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -444,7 +447,7 @@ export const STORIES: Story[] = [
   {
     flow: 'withdrawal',
     ending: 'failedByOperators',
-    play: (stage) => withdrawn(stage, IS_AWAY, 'failed', 'fail'),
+    run: (stage) => withdrawn(stage, IS_AWAY, 'failed', 'fail'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -456,7 +459,7 @@ export const STORIES: Story[] = [
   {
     flow: 'refund',
     ending: 'completed',
-    play: (stage) => refunded(stage, TAKES, 'completed'),
+    run: (stage) => refunded(stage, TAKES, 'completed'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -2_000, 'income:fees': 2_000 },
@@ -468,7 +471,7 @@ export const STORIES: Story[] = [
   {
     flow: 'refund',
     ending: 'failed',
-    play: (stage) => refunded(stage, REJECTS, 'failed'),
+    run: (stage) => refunded(stage, REJECTS, 'failed'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
@@ -480,7 +483,7 @@ export const STORIES: Story[] = [
   {
     flow: 'refund',
     ending: 'returnedLate',
-    play: (stage) => refunded(stage, TAKES, 'completed', 'return'),
+    run: (stage) => refunded(stage, TAKES, 'completed', 'return'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
@@ -492,7 +495,7 @@ export const STORIES: Story[] = [
   {
     flow: 'refund',
     ending: 'neverReceived',
-    play: (stage) => refunded(stage, LOSES_THE_TRANSFER, 'failed'),
+    run: (stage) => refunded(stage, LOSES_THE_TRANSFER, 'failed'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
@@ -504,7 +507,7 @@ export const STORIES: Story[] = [
   {
     flow: 'refund',
     ending: 'completedByOperators', // who have it in writing that the bank has paid
-    play: (stage) => refunded(stage, IS_AWAY, 'completed', 'complete'),
+    run: (stage) => refunded(stage, IS_AWAY, 'completed', 'complete'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -2_000, 'income:fees': 2_000 },
@@ -516,7 +519,7 @@ export const STORIES: Story[] = [
   {
     flow: 'reviewCase',
     ending: 'credited',
-    play: (stage) => reviewed(stage, TAKES, 'credit'),
+    run: (stage) => reviewed(stage, TAKES, 'credit'),
     outcome: {
       status: 'credited',
       money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
@@ -527,10 +530,10 @@ export const STORIES: Story[] = [
   },
   {
     flow: 'reviewCase',
-    ending: 'kept',
-    play: (stage) => reviewed(stage, TAKES, 'keep'),
+    ending: 'unclaimed',
+    run: (stage) => reviewed(stage, TAKES, 'move_to_unclaimed'),
     outcome: {
-      status: 'kept',
+      status: 'unclaimed',
       money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
       events: ['review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, kept'],
@@ -539,22 +542,22 @@ export const STORIES: Story[] = [
   },
   {
     flow: 'reviewCase',
-    ending: 'sentBack',
-    play: (stage) => reviewed(stage, TAKES, 'send_back'),
+    ending: 'returnedToSender',
+    run: (stage) => reviewed(stage, TAKES, 'return_to_sender'),
     outcome: {
-      status: 'sent_back',
+      status: 'returned_to_sender',
       money: {},
       events: ['review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, sent_back'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
       bank: ['completed, paid 1 times, returned 0 times'],
     },
   },
   {
     flow: 'reviewCase',
-    ending: 'neverReceivedThenKept',
-    play: (stage) => reviewed(stage, LOSES_THE_TRANSFER, 'send_back', 'keep'),
+    ending: 'neverReceivedThenUnclaimed',
+    run: (stage) => reviewed(stage, LOSES_THE_TRANSFER, 'return_to_sender', 'move_to_unclaimed'),
     outcome: {
-      status: 'kept',
+      status: 'unclaimed',
       money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
       events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, kept'],
@@ -564,7 +567,7 @@ export const STORIES: Story[] = [
   {
     flow: 'reviewCase',
     ending: 'failedByOperatorsThenCredited',
-    play: (stage) => reviewed(stage, IS_AWAY, 'send_back', 'credit'),
+    run: (stage) => reviewed(stage, IS_AWAY, 'return_to_sender', 'credit'),
     outcome: {
       status: 'credited',
       money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
@@ -575,52 +578,52 @@ export const STORIES: Story[] = [
   },
   {
     flow: 'reviewCase',
-    ending: 'refusedThenSentBack', // by a second reference
-    play: sentBackAtLast,
+    ending: 'refusedThenReturnedToSender', // by a second reference
+    run: sentBackAtLast,
     outcome: {
-      status: 'sent_back',
+      status: 'returned_to_sender',
       money: {},
       events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, sent_back'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
       bank: ['completed, paid 1 times, returned 0 times', 'failed, paid 0 times, returned 0 times'],
     },
   },
   {
     flow: 'reviewCase',
-    ending: 'breakSettled',
-    play: async (stage) => {
+    ending: 'breakClosed',
+    run: async (stage) => {
       await stage.findBreak('nobodys_reference', 5_000);
-      const workflowId = await stage.decideReview({ action: 'settled', evidence: 'the bank booked it back' });
+      const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank booked it back' });
       return { workflowId, path: null };
     },
     outcome: {
-      status: 'settled',
+      status: 'closed',
       money: {},
       events: [],
-      reviews: ['reconciliation_break: 5000 of nothing, settled'],
+      reviews: ['reconciliation_break: 5000 of nothing, closed'],
       bank: [],
     },
   },
   {
     flow: 'reviewCase',
-    ending: 'unconfirmedSettled',
-    play: async (stage) => {
+    ending: 'unconfirmedClosed',
+    run: async (stage) => {
       await depositSetAside(stage);
-      const workflowId = await stage.decideReview({ action: 'settled', evidence: 'the bank says that it never came' });
+      const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank says that it never came' });
       return { workflowId, path: null };
     },
     outcome: {
-      status: 'settled',
+      status: 'closed',
       money: {},
       events: ['review_case.opened', 'review_case.resolved'],
-      reviews: ['credit_unconfirmed: 70000 of nothing, settled'],
+      reviews: ['credit_unconfirmed: 70000 of nothing, closed'],
       bank: [],
     },
   },
   {
     flow: 'reviewCase',
     ending: 'confirmedAfterAll',
-    play: async (stage) => {
+    run: async (stage) => {
       const { sessionId } = await depositSetAside(stage);
       await stage.bankHas(sessionId);
       const workflowId = await stage.decideReview({ action: 'retry' });
@@ -631,14 +634,14 @@ export const STORIES: Story[] = [
       status: 'settled',
       money: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
       events: ['review_case.opened', 'review_case.resolved', 'wallet.credited'],
-      reviews: ['credit_unconfirmed: 70000 of nothing, settled'],
+      reviews: ['credit_unconfirmed: 70000 of nothing, closed'],
       bank: [],
     },
   },
   {
     flow: 'payout',
     ending: 'completed',
-    play: (stage) => paidOut(stage, [TAKES, TAKES], 'completed'),
+    run: (stage) => paidOut(stage, [TAKES, TAKES], 'completed'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -6_000, 'income:fees': 6_000 },
@@ -650,7 +653,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payout',
     ending: 'partiallyCompleted',
-    play: (stage) => paidOut(stage, [TAKES, REJECTS, DOES_NOT_EXIST], 'partially_completed'),
+    run: (stage) => paidOut(stage, [TAKES, REJECTS, DOES_NOT_EXIST], 'partially_completed'),
     outcome: {
       status: 'partially_completed',
       money: { 'clearing:sandbox': -209_000, 'income:fees': 3_000, 'wallet:owner': 206_000 },
@@ -662,7 +665,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payout',
     ending: 'failed',
-    play: (stage) => paidOut(stage, [REJECTS, BOUNCES], 'failed'),
+    run: (stage) => paidOut(stage, [REJECTS, BOUNCES], 'failed'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -206_000, 'wallet:owner': 206_000 },
@@ -674,7 +677,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payoutItem',
     ending: 'completed',
-    play: (stage) => paidOut(stage, [LOSES_THE_ANSWER], 'completed', 'item'),
+    run: (stage) => paidOut(stage, [LOSES_THE_ANSWER], 'completed', 'item'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
@@ -686,7 +689,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payoutItem',
     ending: 'neverReceived',
-    play: (stage) => paidOut(stage, [LOSES_THE_TRANSFER], 'failed', 'item'),
+    run: (stage) => paidOut(stage, [LOSES_THE_TRANSFER], 'failed', 'item'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -698,7 +701,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payoutItem',
     ending: 'failedByOperators',
-    play: (stage) => paidOut(stage, [IS_AWAY], 'failed', 'item', 'fail'),
+    run: (stage) => paidOut(stage, [IS_AWAY], 'failed', 'item', 'fail'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -710,7 +713,7 @@ export const STORIES: Story[] = [
   {
     flow: 'payoutItem',
     ending: 'returnedLate',
-    play: async (stage) => {
+    run: async (stage) => {
       const played = await paidOut(stage, [TAKES], 'completed', 'item');
       await stage.endTransfer(played.workflowId, 'return');
       await stage.untilEvent('payout.failed');
@@ -727,14 +730,14 @@ export const STORIES: Story[] = [
 ];
 
 /** Has an event delivered to an endpoint that refuses the first attempts. */
-async function delivered(stage: Stage, refusals: number, status: string): Promise<Played> {
+async function delivered(stage: ScenarioContext, refusals: number, status: string): Promise<ScenarioRun> {
   const receiver = await startReceiver((response, _received, count) => {
     response.writeHead(count <= refusals ? 500 : 200).end();
   });
   const { test } = stage.organisation;
   const { data: endpoint } = await test.post('/webhook-endpoints', { url: receiver.url });
   const { data: event } = await test.post(`/webhook-endpoints/${endpoint.id}/test`);
-  await until(`the delivery to be ${status}`, async () => {
+  await waitFor(`the delivery to be ${status}`, async () => {
     const { items } = await test.get(`/events/${event.id}/deliveries`);
     return items[0]?.status === status;
   });
@@ -745,13 +748,13 @@ async function delivered(stage: Stage, refusals: number, status: string): Promis
 }
 
 /** Flows that move no money of their own. They are recorded like the others. */
-export const SIDE_STORIES: Omit<Story, 'outcome'>[] = [
-  { flow: 'webhookDelivery', ending: 'deliveredAfterRetries', play: (stage) => delivered(stage, 2, 'delivered') },
-  { flow: 'webhookDelivery', ending: 'failed', play: (stage) => delivered(stage, 3, 'failed') },
+export const SIDE_SCENARIOS: Omit<Scenario, 'outcome'>[] = [
+  { flow: 'webhookDelivery', ending: 'deliveredAfterRetries', run: (stage) => delivered(stage, 2, 'delivered') },
+  { flow: 'webhookDelivery', ending: 'failed', run: (stage) => delivered(stage, 3, 'failed') },
   {
     flow: 'payoutPage',
     ending: 'completed',
-    play: async (stage) => {
+    run: async (stage) => {
       const { workflowId } = await paidOut(stage, [TAKES, REJECTS], 'partially_completed');
       return { workflowId: `${workflowId}/1-2`, path: null };
     },
