@@ -1,8 +1,7 @@
 // Watches whether the embedded Temporal server still starts flows, and starts it again when it does not though its process
 // lives. Its data and its ports stay, so API and worker go on by themselves.
-import { Connection } from '@temporalio/client';
 import { connect } from '../src/database/pool.ts';
-import { checkFlowsCanStart } from '../src/temporal/health.ts';
+import { createTemporalHealth } from '../src/temporal/health.ts';
 
 /** What one look found. */
 export interface Look {
@@ -70,7 +69,7 @@ export function watchTemporal(options: WatchOptions): { stop: () => Promise<void
   const { limitMs, say } = options;
   const everyMs = Math.min(LOOK_EVERY_MAX_MS, limitMs / LOOKS_IN_LIMIT);
   const sql = connect(options.databaseUrl, { connectionsMax: 1, closeWhenStalled: true, statementTimeoutMs: 5_000 });
-  const connection = Connection.lazy({ address: options.address });
+  const temporal = createTemporalHealth(options.address, options.namespace, Math.min(5_000, limitMs));
   let watch = WELL;
   let before = { newest: 0, count: 0 };
 
@@ -88,7 +87,7 @@ export function watchTemporal(options: WatchOptions): { stop: () => Promise<void
     return { atMs: performance.now(), oldestMs, moved, answers };
   };
   const answersInTime = () =>
-    checkFlowsCanStart(connection, options.namespace, Math.min(5_000, limitMs)).then(
+    temporal.check().then(
       () => true,
       () => false,
     );
@@ -130,8 +129,8 @@ export function watchTemporal(options: WatchOptions): { stop: () => Promise<void
     stop: async () => {
       stopped = true;
       wake();
-      await Promise.all([connection.close(), sql.end({ timeout: 0 })]);
       await loop;
+      await Promise.all([temporal.close(), sql.end({ timeout: 0 })]);
     },
   };
 }

@@ -130,7 +130,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     if (action === 'return_to_sender') {
       const sender = await findSender(book, row);
       if (sender === null)
-        return 'It is not known which one account the money came from: credit it to a wallet, or keep it.';
+        return 'It is not known which one account the money came from: credit it to a wallet, or move it to unclaimed.';
       return holdReturn(book, row, sender.rail, row.attempts + (attempt === 'over' ? 1 : 0));
     }
     if (attempt === 'paid') {

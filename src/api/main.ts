@@ -1,10 +1,9 @@
 // The API process.
-import { Connection } from '@temporalio/client';
 import { readConfig } from '../config.ts';
 import { createRuntime, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
-import { checkFlowsCanStart } from '../temporal/health.ts';
+import { createTemporalHealth } from '../temporal/health.ts';
 import { startApi } from './server.ts';
 
 /** How long health waits for Temporal's answer. */
@@ -14,13 +13,14 @@ const config = readConfig(process.env);
 const log = createLog('api', config.logLevel);
 const stopTracing = await startTracing(config, 'api');
 const runtime = createRuntime(config, log);
-const temporal = Connection.lazy({ address: config.temporal.address });
+const { address, namespace } = config.temporal;
+const temporal = createTemporalHealth(address, namespace, TEMPORAL_ANSWER_MS);
 
 const api = await startApi({
   ...runtime,
   keyring: config.keyring,
   temporalIsUp: async () => {
-    await checkFlowsCanStart(temporal, config.temporal.namespace, TEMPORAL_ANSWER_MS);
+    await temporal.check();
     return true;
   },
 });

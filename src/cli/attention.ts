@@ -137,7 +137,7 @@ function addResolve(group: Command): void {
   )
     .requiredOption(
       '--action <action>',
-      'retry, complete, fail, keep or set_aside; `attention show` says what each does',
+      'retry, complete, fail, dismiss or set_aside; `attention show` says what each does',
     )
     .requiredOption('--reason <text>', 'why, for the audit trail')
     .option('--evidence <text>', 'what it rests on, for example the bank’s ticket')

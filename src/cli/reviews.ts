@@ -155,7 +155,7 @@ function addResolve(group: Command): void {
   addCommand(
     group,
     'resolve <id>',
-    'credit the money to a wallet, send it back, keep it as unclaimed; say that a break is settled; ask again for a credit',
+    'credit the money to a wallet, return it to the sender, move it to unclaimed; close a break; ask the rail again for a credit',
     'reviews resolve svc_01k5…_rev --action credit --reason "the customer called"',
   )
     .requiredOption(

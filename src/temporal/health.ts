@@ -1,7 +1,7 @@
 // Whether Temporal can start flows. Its front end answers some calls by itself, such as that for its version, also while
 // no flow can start; so the check is a call that needs the namespace and the part that keeps the flows.
 import { randomUUID } from 'node:crypto';
-import { Client, type Connection, WorkflowNotFoundError } from '@temporalio/client';
+import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 
 /**
  * Throws unless the namespace exists and the history shard of a flow answers. It asks about a flow that there is not: to
@@ -15,4 +15,35 @@ export async function checkFlowsCanStart(connection: Connection, namespace: stri
     // A namespace that there is not is another error, though its status is the same.
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
+}
+
+export interface TemporalHealth {
+  /** Throws unless flows can start, within the time limit. */
+  check: () => Promise<void>;
+  /** Waits for the checks in flight, at most their time limit, and closes the connection. */
+  close: () => Promise<void>;
+}
+
+/**
+ * Checks over a connection of its own, made at the first check. The connection is closed only when no check is in flight: the SDK
+ * retries a call from a timer, and a retry on a closed channel throws where nothing can catch it.
+ */
+export function createTemporalHealth(address: string, namespace: string, timeoutMs: number): TemporalHealth {
+  const connection = Connection.lazy({ address });
+  const inFlight = new Set<Promise<void>>();
+  return {
+    check: async () => {
+      const call = checkFlowsCanStart(connection, namespace, timeoutMs);
+      inFlight.add(call);
+      try {
+        await call;
+      } finally {
+        inFlight.delete(call);
+      }
+    },
+    close: async () => {
+      await Promise.allSettled(inFlight);
+      await connection.close();
+    },
+  };
 }

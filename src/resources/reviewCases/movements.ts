@@ -54,7 +54,7 @@ export function moveCaseToUnclaimed(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'unclaimed');
   return {
     book,
-    transaction: move(open, `${caseId(open)}/keep`, suspenseOf(open), UNCLAIMED),
+    transaction: move(open, `${caseId(open)}/unclaimed`, suspenseOf(open), UNCLAIMED),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };

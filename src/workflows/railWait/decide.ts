@@ -101,7 +101,7 @@ export function requestOf(waits: readonly RailWait[], now: number): RailRequest 
   const unreachable = because('rail_unreachable');
   if (unreachable.length === 0) return null;
   const isAccount = unreachable.some(({ last }) => last.what === 'account');
-  const choices = { retry: ASK_AGAIN, ...(isAccount && { keep: LEAVE_OPEN }) };
+  const choices = { retry: ASK_AGAIN, ...(isAccount && { dismiss: LEAVE_OPEN }) };
   return { cause: 'rail_unreachable', parked: unreachable, choices };
 }
 
