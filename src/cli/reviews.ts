@@ -189,7 +189,7 @@ function addResolve(group: Command): void {
           try {
             return await client.workflow
               .getHandle(id)
-              .executeUpdate<ReviewAnswer, [ReviewDecision]>('decide', { args: [decision] });
+              .executeUpdate<ReviewAnswer, [ReviewDecision]>('resolveCase', { args: [decision] });
           } catch (error) {
             const refusal = refusalOf(error);
             if (refusal !== null) throw new CommandError(refusal);

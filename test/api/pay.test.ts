@@ -86,7 +86,7 @@ describe('200', () => {
     const signals = await api.sql`
       SELECT message -> 'signal' AS signal FROM outbox
       WHERE topic = 'flow' AND message ->> 'id' = ${paymentId} AND message ? 'signal'`;
-    expect([...signals]).toEqual([{ signal: { name: 'paid', payload: { amountReceived: 100 } } }]);
+    expect([...signals]).toEqual([{ signal: { name: 'paymentSettledByWallet', payload: { amountReceived: 100 } } }]);
     const [row] = await api.sql`
       SELECT version, amount_credited, payer_wallet_id FROM payments WHERE id = ${requireUuid('payment', paymentId)}`;
     expect(row).toEqual({ version: 2, amountCredited: 100, payerWalletId: requireUuid('wallet', payer) });

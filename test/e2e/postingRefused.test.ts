@@ -200,8 +200,8 @@ describe('a posting that is refused', () => {
       const described = await flow.describe().catch(() => null);
       return described?.typedSearchAttributes.get(ATTENTION) === 'review';
     });
-    const decision = { action: 'send_back', reason: 'sent by mistake', operator: 'ada' };
-    expect(await flow.executeUpdate('decide', { args: [decision] })).toMatchObject({ outcome: 'done' });
+    const decision = { action: 'return_to_sender', reason: 'sent by mistake', operator: 'ada' };
+    expect(await flow.executeUpdate('resolveCase', { args: [decision] })).toMatchObject({ outcome: 'done' });
     await setStatus('in_transit:returns', 'frozen');
     await waitFor('the bank to have it', async () => {
       const { items } = {
@@ -216,7 +216,7 @@ describe('a posting that is refused', () => {
     expect(await untilParked(id)).toMatch(/5000 kobo in in_transit:returns, on the way to clearing:sandbox/);
     await setStatus('in_transit:returns', 'active');
     await retry(id);
-    expect(await flow.result()).toMatchObject({ status: 'sent_back' });
+    expect(await flow.result()).toMatchObject({ status: 'returned_to_sender' });
   });
 });
 
@@ -239,7 +239,7 @@ test('a transaction whose row does not know of it parks the flow instead of bein
     workflowId: id,
     taskQueue: flows.services.config.temporal.taskQueue,
     args: [{ organisationId: organisation.organisationId, environment: 'test', transferId: id, amount: 100_000 }],
-    signal: 'railReported',
+    signal: 'transferUpdated',
     signalArgs: [],
   });
   expect(await untilParked(id)).toContain('DUPLICATE');

@@ -156,17 +156,17 @@ describe('while the rail is paused', () => {
     const show = async () => (await cli('reviews', 'show', id)) as { status: string; attempts: number };
 
     await pause();
-    await cli('reviews', 'resolve', id, '--action', 'send_back', '--reason', 'the payer called');
+    await cli('reviews', 'resolve', id, '--action', 'return_to_sender', '--reason', 'the payer called');
     expect(await untilShown(id, 'rail_paused')).toMatch(/paused by operations/);
     await untilRepeated(id, 3);
     expect([await sendsOf(id), (await show()).status]).toEqual([0, 'sending']);
     expect(await flows.accountBalance('in_transit:returns')).toBe(5_000);
 
     await resume();
-    await untilCase(({ status }) => status === 'sent_back');
+    await untilCase(({ status }) => status === 'returned_to_sender');
     expect([await sendsOf(id), await show()]).toEqual([
       1,
-      expect.objectContaining({ status: 'sent_back', attempts: 1 }),
+      expect.objectContaining({ status: 'returned_to_sender', attempts: 1 }),
     ]);
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });

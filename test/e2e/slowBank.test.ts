@@ -38,7 +38,7 @@ const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
 /** The bank is done with the transfer, and reports it. */
 async function release(reference: string): Promise<void> {
   bank.release(reference);
-  await flows.temporal.workflow.getHandle(reference).signal('railReported');
+  await flows.temporal.workflow.getHandle(reference).signal('transferUpdated');
 }
 
 /** Once the bank has been asked about each of these so often after its send, while it answers no send. */

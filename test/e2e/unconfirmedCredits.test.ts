@@ -252,10 +252,13 @@ describe('a credit that is set aside', () => {
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['posted', 1]);
     expect(await flows.balanceOf(wallet)).toBe(200_000);
-    expect(await casesOf(stage)).toEqual(['credit_unconfirmed settled 202000 nothing']);
+    expect(await casesOf(stage)).toEqual(['credit_unconfirmed closed 202000 nothing']);
+    expect((await stage.organisation.test.get(`${path}/credits`)).items).toMatchObject([
+      { status: 'posted', reviewCaseId: null },
+    ]);
     expect(await eventsOf(stage)).toEqual([
       'review_case.opened open',
-      'review_case.resolved settled',
+      'review_case.resolved closed',
       'payment.settled settled',
     ]);
   });
@@ -275,8 +278,13 @@ describe('a credit that is set aside', () => {
     expect(await decided(id, { action: 'retry' })).toMatch(/^done/);
     await untilCredit(denied, 'suspense');
     expect(await casesOf(stage)).toEqual([
-      'credit_unconfirmed settled 50000 nothing',
+      'credit_unconfirmed closed 50000 nothing',
       'credit_after_settlement open 50000 suspense:unmatched',
+    ]);
+    const { items } = await stage.organisation.test.get(`${path}/credits`);
+    expect(items.map((one) => [one.amount, one.status, one.reviewReason])).toEqual([
+      [202_000, 'posted', null],
+      [50_000, 'in_review', 'credit_after_settlement'],
     ]);
   });
 
@@ -396,7 +404,7 @@ describe('a rail that is away', () => {
     await credit(stage, account, 202_000);
     await stage.untilStatus(path, 'settled');
     await untilParked(payment.id, 'rail_unreachable');
-    expect(await resolved(payment.id, 'set_aside')).toMatch(/one of retry, keep/);
+    expect(await resolved(payment.id, 'set_aside')).toMatch(/one of retry, dismiss/);
     expect(await resolved(payment.id, 'dismiss')).toBe('accepted');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
     rail.canClose(account, true);

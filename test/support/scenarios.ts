@@ -536,7 +536,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'unclaimed',
       money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
       events: ['review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, kept'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
       bank: [],
     },
   },
@@ -560,7 +560,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'unclaimed',
       money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
       events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, kept'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
       bank: [],
     },
   },
@@ -631,7 +631,7 @@ export const SCENARIOS: Scenario[] = [
       return { workflowId, path: null };
     },
     outcome: {
-      status: 'settled',
+      status: 'closed',
       money: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
       events: ['review_case.opened', 'review_case.resolved', 'wallet.credited'],
       reviews: ['credit_unconfirmed: 70000 of nothing, closed'],

@@ -117,8 +117,8 @@ describe('a delivery', () => {
     await untilParked(eventId);
     expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
 
-    const keep = { action: 'keep', reason: 'the integrator is gone', operator: 'ngozi' };
-    await flowOf(eventId).executeUpdate('resolve', { args: [keep] });
+    const dismiss = { action: 'dismiss', reason: 'the integrator is gone', operator: 'ngozi' };
+    await flowOf(eventId).executeUpdate('resolve', { args: [dismiss] });
     expect(await resultOf(eventId)).toEqual({ status: 'failed', reason: 'retries_exhausted', answer: 'answered 503' });
     expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
     const acts = await flows.sql`

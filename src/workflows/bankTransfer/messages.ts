@@ -15,7 +15,7 @@ export interface BankTransferInput extends FlowScope {
 }
 
 /** The rail has news of this transfer. It says no more than that: the flow asks the rail. */
-export const transferUpdated = defineSignal('railReported');
+export const transferUpdated = defineSignal('transferUpdated');
 
 /**
  * What a step does while the rail is paused. Without it, it says so and leaves the waiting to its caller; `wait`: it is

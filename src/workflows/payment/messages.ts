@@ -38,7 +38,7 @@ export const creditReceived = defineSignal<[CreditReceived]>('creditReceived');
 /** Public ids of the credits that the flow has heard of and that are not placed yet, for the sweeper. */
 export const unplacedCredits = defineQuery<string[]>('unplacedCredits');
 
-export const paymentSettledByWallet = defineSignal<[PaymentSettledByWallet]>('paid');
+export const paymentSettledByWallet = defineSignal<[PaymentSettledByWallet]>('paymentSettledByWallet');
 
 export interface PaymentActivities {
   /** Confirms a credit with the rail and posts it: held, settled, or into suspense with a review case. */

@@ -64,7 +64,7 @@ export interface ReviewAnswer {
   status: string;
 }
 
-export const resolveCase = defineUpdate<ReviewAnswer, [ReviewDecision]>('decide');
+export const resolveCase = defineUpdate<ReviewAnswer, [ReviewDecision]>('resolveCase');
 
 export interface ReviewCaseActivities {
   /** Where the case stands in the books, and the break behind it if it is one. */
