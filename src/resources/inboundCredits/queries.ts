@@ -57,7 +57,8 @@ export async function listCredits(
   filters: ListFilters,
   page: PageRequest,
 ): Promise<ListedCredit[]> {
-  // A credit has a case of its own at most; what an expired payment held of its credits has one case for all of them.
+  // A credit has at most one case of its own; what an expired payment held of its credits has one case for all of them. The case of
+  // an unconfirmed credit says nothing about it any more once the rail has confirmed it.
   return await sql<ListedCredit[]>`
     SELECT c.id, c.version, c.rail, c.session_id, c.account_number, c.amount, c.sender_name, c.sender_account_number,
            c.sender_bank_code, c.owner_kind, c.owner_id, c.status, c.received_at, c.created_at,
@@ -67,6 +68,7 @@ export async function listCredits(
     LEFT JOIN LATERAL (
       SELECT r.id, r.reason, r.status FROM review_cases r
       WHERE r.organisation_id = c.organisation_id AND r.inbound_credit_id = c.id
+        AND (r.reason <> 'credit_unconfirmed' OR c.status = 'set_aside')
       ORDER BY r.created_at, r.id LIMIT 1
     ) own ON true
     LEFT JOIN LATERAL (
