@@ -14,7 +14,7 @@ import { homeFolder } from '../src/cli/settings.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { connect } from '../src/database/pool.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
-import { describeMachine, type Machine, processorTime, tellStolen } from './machine.ts';
+import { describeMachine, describeStolen, type Machine, processorTime } from './machine.ts';
 import { formatted } from './measure.ts';
 import { writeResults, writeStage } from './report.ts';
 import { CannotRun, isMet, type Stage, type StageResult } from './stage.ts';
@@ -114,7 +114,7 @@ async function runStage(stage: Stage, parts: Parts, server: Server, machine: Mac
       say,
       createDatabase: (kind) => databases.create(kind),
     });
-    const stolen = tellStolen(processorBefore, processorTime());
+    const stolen = describeStolen(processorBefore, processorTime());
     if (stolen !== null) result.notes.push(stolen);
     result.notes.push(await databases.verify());
   } catch (error) {
@@ -152,7 +152,7 @@ class Databases {
     return url.href;
   }
 
-  /** Proves the books of every database. Throws on any finding: figures of broken books are worth nothing. */
+  /** Verifies the ledger of every database. Throws on any finding: figures of a wrong ledger are worth nothing. */
   async verify(): Promise<string> {
     let postings = 0;
     const started = performance.now();
@@ -162,14 +162,16 @@ class Databases {
         const verification = await verifyLedger(sql);
         postings += verification.postings;
         if (verification.findings.length > 0) {
-          throw new Error(`The books do not hold after the load: ${JSON.stringify(verification.findings.slice(0, 5))}`);
+          throw new Error(
+            `The ledger has violations after the load: ${JSON.stringify(verification.findings.slice(0, 5))}`,
+          );
         }
       } finally {
         await sql.end();
       }
     }
     const seconds = formatted((performance.now() - started) / 1000);
-    return `The books hold after the load: ${formatted(postings)} postings verified in ${seconds} s.`;
+    return `Ledger verified: ${formatted(postings)} postings in ${seconds} s.`;
   }
 
   async drop(): Promise<void> {
