@@ -32,7 +32,7 @@ const BARE_FLOWS = `bare workflows of one signal and one activity, ${CALLERS} un
 export const flows: Stage = {
   name: 'flows',
   title:
-    'Payments through the whole path (request, credit at the sandbox bank, callback, workflow, posting, event), and payouts; every process and the load on one machine.',
+    'Payments through the whole path (request, credit at the sandbox bank, callback, workflow, posting, event), and payouts; processes and load share one machine.',
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 3;
     const seconds = bench.quick ? 5 : 20;
