@@ -55,11 +55,11 @@ export function parseProcessorTime(stat: string): ProcessorTime {
   return { all: ticks.reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? 0 };
 }
 
-/** Says how much of the time between the two was stolen; null where nothing is known. */
-export function reportStealTime(before: ProcessorTime | null, after: ProcessorTime | null): string | null {
+/** The share of the time between the two that was stolen; null where the system does not report it. */
+export function describeStealTime(before: ProcessorTime | null, after: ProcessorTime | null): string | null {
   if (before === null || after === null || after.all === before.all) return null;
   const share = (after.stolen - before.stolen) / (after.all - before.all);
-  return `The host gave ${(share * 100).toFixed(1)} % of the processors' time to others meanwhile.`;
+  return `Stolen processor time: ${(share * 100).toFixed(1)} %.`;
 }
 
 /** What a program prints; undefined where it is missing. */

@@ -9,12 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import postgres from 'postgres';
 import { startPostgres } from '../dev/postgres.ts';
-import { Supervisor } from '../dev/supervisor.ts';
-import { stateFolderPath } from '../src/cli/settings.ts';
+import { Parts } from '../dev/supervisor.ts';
+import { homeFolder } from '../src/cli/settings.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { connect } from '../src/database/pool.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
-import { describeMachine, type Machine, processorTime, reportStealTime } from './machine.ts';
+import { describeMachine, describeStealTime, type Machine, processorTime } from './machine.ts';
 import { formatted } from './measure.ts';
 import { writeResults, writeStage } from './report.ts';
 import { CannotRun, isMet, type Stage, type StageResult } from './stage.ts';
@@ -42,10 +42,10 @@ const { values: options, positionals } = parseArgs({
 async function main(): Promise<void> {
   const stages = chosen(positionals);
   // Beside the data of `npm start`: a temporary folder may be memory, where a flush to disk costs nothing.
-  mkdirSync(stateFolderPath(), { recursive: true });
-  const folder = mkdtempSync(path.join(stateFolderPath(), 'bench-'));
+  mkdirSync(homeFolder(), { recursive: true });
+  const folder = mkdtempSync(path.join(homeFolder(), 'bench-'));
   chmodSync(folder, 0o711); // Postgres may run as another account
-  const parts = new Supervisor({ logFolder: path.join(folder, 'logs'), say });
+  const parts = new Parts({ logFolder: path.join(folder, 'logs'), say });
   parts.removeAtEnd(folder);
   // What a stage started is ended by its caretaker as soon as we are gone.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
     const machine = await describeMachine(server.adminUrl);
     for (const [name, value] of Object.entries(machine)) say(`${name}: ${value}`);
     for (const stage of stages) {
-      const stageParts = new Supervisor({ logFolder: path.join(folder, 'logs', stage.name), say });
+      const stageParts = new Parts({ logFolder: path.join(folder, 'logs', stage.name), say });
       try {
         await runStage(stage, stageParts, server, machine);
       } finally {
@@ -80,7 +80,7 @@ interface Server {
 }
 
 /** The server that POSTGRES_URL names, as a superuser; otherwise one of our own, with its default durability, for this run. */
-async function openServer(parts: Supervisor, folder: string): Promise<Server> {
+async function openServer(parts: Parts, folder: string): Promise<Server> {
   const { POSTGRES_URL } = process.env;
   if (POSTGRES_URL !== undefined) return { url: POSTGRES_URL, adminUrl: POSTGRES_URL };
   const password = randomBytes(12).toString('hex');
@@ -100,7 +100,7 @@ function chosen(names: readonly string[]): Stage[] {
   });
 }
 
-async function runStage(stage: Stage, parts: Supervisor, server: Server, machine: Machine): Promise<void> {
+async function runStage(stage: Stage, parts: Parts, server: Server, machine: Machine): Promise<void> {
   say(`\n${stage.name}: ${stage.title}`);
   const databases = new Databases(server.url);
   const started = performance.now();
@@ -114,7 +114,7 @@ async function runStage(stage: Stage, parts: Supervisor, server: Server, machine
       say,
       createDatabase: (kind) => databases.create(kind),
     });
-    const stolen = reportStealTime(processorBefore, processorTime());
+    const stolen = describeStealTime(processorBefore, processorTime());
     if (stolen !== null) result.notes.push(stolen);
     result.notes.push(await databases.verify());
   } catch (error) {
@@ -152,7 +152,7 @@ class Databases {
     return url.href;
   }
 
-  /** Proves the books of every database. Throws on any finding: figures of broken books are worth nothing. */
+  /** Verifies the ledger of every database. Throws on any finding: figures of a wrong ledger are worth nothing. */
   async verify(): Promise<string> {
     let postings = 0;
     const started = performance.now();
@@ -162,14 +162,16 @@ class Databases {
         const verification = await verifyLedger(sql);
         postings += verification.postings;
         if (verification.findings.length > 0) {
-          throw new Error(`The books do not hold after the load: ${JSON.stringify(verification.findings.slice(0, 5))}`);
+          throw new Error(
+            `The ledger has violations after the load: ${JSON.stringify(verification.findings.slice(0, 5))}`,
+          );
         }
       } finally {
         await sql.end();
       }
     }
     const seconds = formatted((performance.now() - started) / 1000);
-    return `The books hold after the load: ${formatted(postings)} postings verified in ${seconds} s.`;
+    return `Ledger verified: ${formatted(postings)} postings in ${seconds} s.`;
   }
 
   async drop(): Promise<void> {

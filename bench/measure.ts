@@ -15,8 +15,6 @@ export interface Series {
   unit: string;
   /** Measures once. It is called once more at the beginning, for warming up. */
   measure: () => Promise<Sample>;
-  /** Takes the first failure of a series that the others can do without: it is left out then. Otherwise it ends the run. */
-  optional?: (error: Error) => void;
 }
 
 /** What came out of a series. */
@@ -32,7 +30,7 @@ export interface Measured {
   details: Record<string, number>;
 }
 
-/** Measures all series, one round of each after the other. Tells of every finished measurement. */
+/** Measures all series, one round of each after the other. Reports each finished measurement; the first failure ends the run. */
 export async function measureInterleaved(
   series: readonly Series[],
   rounds: number,
@@ -42,27 +40,13 @@ export async function measureInterleaved(
   // Round 0 warms up.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [one, taken] of samples) {
-      const sample = await measureOnce(one);
-      if (sample === undefined) {
-        samples.delete(one);
-      } else if (round > 0) {
-        taken.push(sample);
-        say(`    ${round}/${rounds} ${one.name}: ${formatted(sample.value)} ${one.unit}`);
-      }
+      const sample = await one.measure();
+      if (round === 0) continue;
+      taken.push(sample);
+      say(`    ${round}/${rounds} ${one.name}: ${formatted(sample.value)} ${one.unit}`);
     }
   }
   return [...samples].map(([one, taken]) => summarise(one.name, one.unit, taken));
-}
-
-/** Undefined when the series failed and may be left out. */
-async function measureOnce({ measure, optional }: Series): Promise<Sample | undefined> {
-  try {
-    return await measure();
-  } catch (error) {
-    if (optional === undefined) throw error;
-    optional(error as Error);
-    return undefined;
-  }
 }
 
 /** Median, least and most of some samples of one series. */

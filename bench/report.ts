@@ -7,6 +7,8 @@ import { formatted, type Measured } from './measure.ts';
 import { renderPlot } from './plot.ts';
 import { type Goal, isMet, type StageResult } from './stage.ts';
 
+const LINE_MAX = 120;
+
 /** The JSON document of a stage. */
 interface StageRecord {
   stage: string;
@@ -61,53 +63,114 @@ export function writeStage(
   writeFileSync(path.join(folder, `${stage.name}.json`), `${JSON.stringify(record, null, 2)}\n`);
 }
 
-/** Writes `results.md` from every stage's JSON in the folder, in the order of the names given. */
-export function writeResults(folder: string, order: readonly string[]): string {
+/** Writes `results.md` into the folder. */
+export function writeResults(folder: string, order: readonly string[]): void {
+  writeFileSync(path.join(folder, 'results.md'), resultsPage(folder, order));
+}
+
+/** The page over every stage's JSON in the folder, in the order of the names given. */
+export function resultsPage(folder: string, order: readonly string[]): string {
   const records = readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
     .map((name) => JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as StageRecord)
     .toSorted((a, b) => order.indexOf(a.stage) - order.indexOf(b.stage));
-  const page = `# Results\n\nWritten by \`npm run bench\`. What is measured and what it means: [../performance.md](../performance.md).\n\n${records
-    .map(section)
-    .join('\n')}`;
-  writeFileSync(path.join(folder, 'results.md'), page);
-  return page;
+  const machine = commonMachine(records);
+  return [
+    '# Results',
+    '',
+    'Written by `npm run bench` ([method and limits](../performance.md)).',
+    '',
+    ...table(['machine', ''], Object.entries(machine)),
+    '',
+    ...records.flatMap((record) => section(record, machine)),
+  ].join('\n');
 }
 
-function section(record: StageRecord): string {
-  const lines = [`## ${record.stage}`, '', record.title, ''];
-  if (record.quick) lines.push('**A short look (`--quick`): these figures are not for comparing.**', '');
-  if (record.cannotRun !== undefined) {
-    lines.push(`Did not run: ${record.cannotRun}`, '');
-    return lines.join('\n');
+/** What most stages were measured on. A stage names what differs from it. */
+function commonMachine(records: readonly StageRecord[]): Machine {
+  const names = new Set(records.flatMap(({ machine }) => Object.keys(machine)));
+  const common: Machine = {};
+  for (const name of names) {
+    const values = records.map(({ machine }) => machine[name]);
+    const most = values.find((value) => values.filter((other) => other === value).length > values.length / 2);
+    if (most !== undefined) common[name] = most;
   }
-  lines.push(...table(['', 'unit', 'min', 'median', 'max', 'rounds', 'also'], record.measured.map(figures)), '');
+  return common;
+}
+
+function section(record: StageRecord, machine: Machine): string[] {
+  const lines = [`## ${record.stage}`, '', ...wrapped(record.title), ''];
+  if (record.quick) lines.push('**Measured with `--quick`: these figures are not for comparing.**', '');
+  if (record.cannotRun !== undefined) return [...lines, ...wrapped(`Did not run: ${record.cannotRun}`), ''];
+  lines.push(...figures(record.measured), '');
   if (record.goals.length > 0) {
-    lines.push(...table(['goal', 'wanted', 'reached', ''], record.goals.map(goalRow)), '');
+    lines.push(...table(['goal', 'wanted', 'reached'], record.goals.map(goalRow)), '');
   }
-  for (const note of record.notes) lines.push(`- ${note}`);
-  if (record.notes.length > 0) lines.push('');
+  const differing = Object.entries(record.machine).filter(([name, value]) => machine[name] !== value);
+  const measuredOn = differing.map(([name, value]) => `; ${name}: ${value}`).join('');
+  const notes = [...record.notes, `Measured ${record.at} in ${Math.round(record.seconds)} s${measuredOn}.`];
+  lines.push(...wrapped(notes.join(' ')), '');
   for (const plot of record.plots) lines.push(`![${plot}](${plot})`, '');
   for (const file of record.files) lines.push(`[${file}](${file})`, '');
-  const machine = Object.entries(record.machine).map(([name, value]) => `${name}: ${value}`);
-  lines.push(`Measured ${record.at} in ${Math.round(record.seconds)} s. ${machine.join('; ')}.`, '');
-  return lines.join('\n');
+  return lines;
 }
 
-function figures({ name, unit, min, median, max, rounds, details }: Measured): string[] {
-  const also = Object.entries(details).map(([detail, value]) => `${detail} ${formatted(value)}`);
-  return [name, unit, formatted(min), formatted(median), formatted(max), String(rounds.length), also.join(', ')];
-}
-
-function goalRow(goal: Goal & { met: boolean }): string[] {
-  const wanted = [
-    ...(goal.atLeast === undefined ? [] : [`≥ ${formatted(goal.atLeast)}`]),
-    ...(goal.atMost === undefined ? [] : [`≤ ${formatted(goal.atMost)}`]),
+/**
+ * A row for each series. A unit or number of rounds that all of them share is in the head. A detail that most of them
+ * lack is beside the name.
+ */
+function figures(measured: readonly Measured[]): string[] {
+  const units = new Set(measured.map(({ unit }) => unit));
+  const rounds = new Set(measured.map((one) => one.rounds.length));
+  const details = [...new Set(measured.flatMap((one) => Object.keys(one.details)))];
+  const common = details.filter((name) => measured.filter((one) => name in one.details).length >= measured.length / 2);
+  const rare = details.filter((name) => !common.includes(name));
+  const head = [
+    rounds.size === 1 ? `${[...rounds][0]} rounds` : '',
+    ...(units.size === 1 ? [`median ${[...units][0]}`] : ['unit', 'median']),
+    'range',
+    ...common,
+    ...(rounds.size === 1 ? [] : ['rounds']),
   ];
-  return [goal.text, wanted.join(', '), formatted(goal.got), goal.met ? 'met' : '**not met**'];
+  const rows = measured.map((one) => [
+    [one.name, ...rare.filter((name) => name in one.details).map((name) => detail(one, name, `${name} `))].join(', '),
+    ...(units.size === 1 ? [] : [one.unit]),
+    formatted(one.median),
+    `${formatted(one.min)}–${formatted(one.max)}`,
+    ...common.map((name) => detail(one, name)),
+    ...(rounds.size === 1 ? [] : [String(one.rounds.length)]),
+  ]);
+  return table(head, rows);
+}
+
+function detail({ details }: Measured, name: string, label = ''): string {
+  return details[name] === undefined ? '' : label + formatted(details[name]);
+}
+
+function goalRow({ text, atLeast, atMost, got, met }: Goal & { met: boolean }): string[] {
+  const wanted = [
+    ...(atLeast === undefined ? [] : [`≥${formatted(atLeast)}`]),
+    ...(atMost === undefined ? [] : [`≤${formatted(atMost)}`]),
+  ];
+  return [text, wanted.join(', '), met ? formatted(got) : `**${formatted(got)}, not met**`];
 }
 
 function table(head: string[], rows: string[][]): string[] {
   const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)];
+  return [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)];
+}
+
+/** Text in lines of at most `LINE_MAX` columns. */
+function wrapped(text: string): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > LINE_MAX) {
+      lines.push(line);
+      line = word;
+    } else {
+      line += line === '' ? word : ` ${word}`;
+    }
+  }
+  return [...lines, line];
 }

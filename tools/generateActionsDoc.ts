@@ -1,5 +1,5 @@
-// Writes docs/performance/actions.md from the recorded histories: what every ending of a flow costs in Temporal actions,
-// which are what Temporal Cloud bills, and in history events. `npm run histories` writes it anew; a test compares the two.
+// Writes docs/performance/actions.md from the recorded histories: what every ending of a flow costs in Temporal actions
+// (which Temporal Cloud bills) and in history events. `npm run histories` runs it; a test compares the two.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -21,18 +21,19 @@ const ACTIONS = {
 type Kind = keyof typeof ACTIONS;
 const KINDS = Object.keys(ACTIONS) as Kind[];
 
-/** Why each kind is paid for. */
-const EARNED: Record<Kind, string> = {
-  starts:
-    'the flow itself. A payout has one more for every hundred items (their page) and one for each item, counted where they run: each is found, watched and freed by its own id',
+/** The columns: every flow has one start. */
+const COLUMNS = KINDS.filter((kind) => kind !== 'starts');
+
+/** What each kind is spent on. */
+const SPENT_ON: Record<Kind, string> = {
+  starts: 'the workflow. Items of a payout, and pages of a hundred items, are workflows of their own',
   activities:
-    'an effect on the books or a word from the rail, each safe to repeat. A bank transfer has two: the send, and the look at its outcome before anything is posted, because a callback alone moves no money. The table counts every attempt',
-  signals: 'the rail’s news, or a payment made from a wallet. Without it the flow would have to ask again and again',
-  timers:
-    'the end of a payment’s window; while a transfer is under way, the moment to ask the rail for an outcome that it did not report. One that is still waiting when the news comes was billed all the same, which is why news that is there before the answer of the send starts none',
-  'search attributes':
-    'what operations look for: a flow that waits for a person (set and cleared), a payment that is partly paid, an end that is not the usual one. What is known at the start is written with the start, for nothing, and the usual end is not written at all',
-  updates: 'an operator’s decision, one each; money needs two of them',
+    'an effect or a call of the rail. A bank transfer has two: the send, and the query that confirms its outcome ' +
+    '(a callback alone moves no money)',
+  signals: 'a report of the rail, or a payment from a wallet; without it the flow would poll',
+  timers: 'the expiry of a payment; the next poll of a transfer. A cancelled timer is billed too',
+  'search attributes': 'a parked flow (set and cleared), a partly paid payment, an end that is not the usual one',
+  updates: 'a decision of an operator; one about money needs two',
 };
 
 interface RecordedEvent {
@@ -63,29 +64,27 @@ export function costs(): Cost[] {
 export function actionsPage(): string {
   const rows = costs().map(({ ending, actions, events }) => {
     const sum = KINDS.reduce((total, kind) => total + actions[kind], 0);
-    return `| \`${ending}\` | ${[sum, ...KINDS.map((kind) => actions[kind] || ''), events].join(' | ')} |`;
+    return `| \`${ending}\` | ${[sum, ...COLUMNS.map((kind) => actions[kind] || ''), events].join(' | ')} |`;
   });
   return [
-    '# What a flow costs in Temporal',
+    '# Cost of a flow in Temporal',
     '',
-    'Actions are what Temporal Cloud bills, and on a server of one’s own they are most of its work. Counted in the recorded histories of',
-    'every ending of every flow (`test/workflows/histories/`); written by `npm run histories`. How often a timer was started depends on',
-    'which came first, the answer or the news, so two recordings of an ending may differ by one.',
+    'Temporal Cloud bills actions; on a self-hosted server they are most of the load. The table counts them in the',
+    'recorded history of every ending of every flow (`test/workflows/histories/`), with the start and every attempt',
+    'of an activity. `npm run histories` writes it. Two recordings of an ending may differ by one timer.',
     '',
-    `| ending | actions | ${KINDS.join(' | ')} | history events |`,
-    `|---|---|${KINDS.map(() => '---|').join('')}---|`,
+    `| ending | actions | ${COLUMNS.join(' | ')} | events |`,
+    `|---|---|${COLUMNS.map(() => '---|').join('')}---|`,
     ...rows,
     '',
-    'A settled payment costs four actions, the least that its story can be told in: a start, a timer, a signal and an activity. Of the Schedules, each run of a sweep,',
-    'a verification, a reconciliation or housekeeping costs the schedule’s own action, a start and an activity.',
-    '',
-    '## How each is earned',
-    '',
-    '| kind | why |',
+    '| kind | spent on |',
     '|---|---|',
-    ...KINDS.map((kind) => `| ${kind} | ${EARNED[kind]} |`),
+    ...KINDS.map((kind) => `| ${kind} | ${SPENT_ON[kind]} |`),
     '',
-    'Nothing is paid for current details, summaries, and the attributes of the start. Queries are only asked by people.',
+    'A settled payment takes the minimum: a start, a timer, a signal and an activity. Attributes that are written with',
+    'the start, current details and summaries are free. The usual end of a flow writes no attribute, and no timer',
+    'starts when the rail reports before the response of the send. Each run of a Schedule costs an action of the',
+    'Schedule, a start and an activity.',
     '',
   ].join('\n');
 }

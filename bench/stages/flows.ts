@@ -32,7 +32,7 @@ const BARE_FLOWS = `bare workflows of one signal and one activity, ${CALLERS} un
 export const flows: Stage = {
   name: 'flows',
   title:
-    'Payments through the whole path (POST, credit at the sandbox bank, callback, workflow, posting, event), and payouts. In process: API, worker, Postgres, Temporal and this load, all on this machine.',
+    'Payments through the whole path (request, credit at the sandbox bank, callback, workflow, posting, event), and payouts; processes and load share one machine.',
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 3;
     const seconds = bench.quick ? 5 : 20;
@@ -229,7 +229,7 @@ function report(measured: Measured[], items: number): StageResult {
       { name: 'payouts', title: 'Wall time', unit: 's', bars: measured.filter(({ unit }) => unit === 's') },
     ],
     notes: [
-      `A payout item a second: ${formatted(items / (payout?.median ?? Number.NaN))}. The sandbox bank, which a real rail replaces, works on the same machine.`,
+      `Payout items a second: ${formatted(items / (payout?.median ?? Number.NaN))}, including the work of the sandbox bank.`,
     ],
   };
 }

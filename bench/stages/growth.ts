@@ -36,7 +36,7 @@ type Call = (place: Place, sql: Sql, journal: Journal) => Promise<unknown>;
 export const growth: Stage = {
   name: 'growth',
   title:
-    'One caller on a book of 10 thousand postings and payments, and on one of 10 million postings and 1 million payments.',
+    'One caller on a small book (10 thousand postings and payments) and a large one (10 million postings, 1 million payments).',
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 5;
     const seconds = bench.quick ? 1 : 2;

@@ -1,11 +1,10 @@
 // Transfers over HTTP through the API as it runs in production: key, rate count, validation and idempotency on, each
-// answered when its money is on disk. Beside it the same Koa stack's health, pgbench's TPC-B, which has no HTTP around it and tells
-// how fast the machine is just now, and other ledgers where they are named.
+// answered when its money is on disk. Beside it the health check of the same Koa stack, and pgbench's TPC-B, which has no HTTP
+// around it and shows how fast the machine is during this run.
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook, WALLETS } from '../book.ts';
 import { runLoad } from '../load.ts';
 import { type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
-import { type OtherLedger, openOtherLedgers } from '../others/otherLedgers.ts';
 import { NO_PGBENCH, prepareTpcb } from '../pgbench.ts';
 import { transferRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
@@ -28,20 +27,14 @@ export const http: Stage = {
     try {
       const api = await startBenchApi(bench.parts, book, temporal);
       const notes: string[] = [];
-      const others = await openOtherLedgers(process.env, (line) => notes.push(line));
-      if (notes.length === 0 && others.length === 0) notes.push('No other ledger was named (FORMANCE_URL, BLNK_URL).');
       const tpcb = await prepareTpcb(bench, seconds);
       if (tpcb === undefined) notes.push(NO_PGBENCH);
       const measured = await measureInterleaved(
-        [
-          ...(tpcb === undefined ? [] : [tpcb.simple]),
-          ...series(api, book, seconds),
-          ...others.map((other) => otherSeries(other, seconds, notes)),
-        ],
+        [...(tpcb === undefined ? [] : [tpcb.simple]), ...series(api, book, seconds)],
         rounds,
         bench.say,
       );
-      return report(await withMoneyProven(measured, others, notes), tpcb?.simple.name, notes);
+      return report(measured, tpcb?.simple.name, notes);
     } finally {
       await book.close();
     }
@@ -74,39 +67,6 @@ function series(api: BenchApi, book: BenchBook, seconds: number): Series[] {
     transfer('uniform', CONNECTIONS),
     transfer('hot', 8),
   ];
-}
-
-const otherName = (name: string): string => `${name}: POST transaction, hot, ${CONNECTIONS} connections`;
-
-function otherSeries({ name, url, request, judge }: OtherLedger, seconds: number, notes: string[]): Series {
-  return {
-    name: otherName(name),
-    unit: UNIT,
-    measure: () => runLoad({ url, connections: CONNECTIONS, seconds, request, judge }),
-    optional: (error) => notes.push(`${name} has no figures: ${error.message}`),
-  };
-}
-
-/** What was measured, but for other ledgers whose money is not right: their figures are worth nothing. */
-async function withMoneyProven(
-  measured: readonly Measured[],
-  others: readonly OtherLedger[],
-  notes: string[],
-): Promise<Measured[]> {
-  const wrong = new Set<string>();
-  for (const { name, proveMoney } of others) {
-    if (!measured.some((one) => one.name === otherName(name))) continue;
-    try {
-      await proveMoney();
-      notes.push(
-        `${name} holds the money it was given, and moved no less than it answered and no more than it was asked for.`,
-      );
-    } catch (error) {
-      wrong.add(otherName(name));
-      notes.push(`${name} has no figures: ${(error as Error).message}`);
-    }
-  }
-  return measured.filter((one) => !wrong.has(one.name));
 }
 
 function report(measured: Measured[], tpcb: string | undefined, notes: string[]): StageResult {

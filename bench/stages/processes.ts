@@ -12,7 +12,7 @@ const CONNECTIONS = 64;
 
 export const processes: Stage = {
   name: 'processes',
-  title: `GET /wallets/:id/balance with ${CONNECTIONS} connections, over one and over two API processes on one database.`,
+  title: `GET /wallets/:id/balance with ${CONNECTIONS} connections, over one and two API processes on one database.`,
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 5;
     const seconds = bench.quick ? 2 : 6;
@@ -64,8 +64,6 @@ function report(measured: Measured[]): StageResult {
     measured,
     goals: [],
     plots: [{ name: 'reads', title: 'Reads answered a second', unit: UNIT, bars: measured }],
-    notes: [
-      'The load, the processes and Postgres share this machine’s processors: where all of them are busy with one process, a second one adds nothing here, and would on a machine of its own.',
-    ],
+    notes: ['The load and Postgres share the processors: once all are busy, a second API process adds nothing here.'],
   };
 }

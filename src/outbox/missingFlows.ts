@@ -1,5 +1,5 @@
-// Finds accepted resources that have no flow, because somebody terminated, cancelled or deleted it or Temporal lost it,
-// and starts their flows again through the outbox (docs/decisions/sweeper.md). Safe to run at any time and twice at once.
+// Finds accepted resources that have no flow, because it was terminated, cancelled or deleted or Temporal lost it, and
+// restarts their flows through the outbox (docs/decisions/0011-sweeper.md). Safe to run at any time and twice at once.
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Sql } from '../database/pool.ts';

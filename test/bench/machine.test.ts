@@ -1,6 +1,6 @@
 // What the benchmark tells of the machine that it ran on.
 import { expect, test } from '@jest/globals';
-import { parseProcessorTime, reportStealTime } from '../../bench/machine.ts';
+import { describeStealTime, parseProcessorTime } from '../../bench/machine.ts';
 
 const STAT = 'cpu  100 5 20 800 10 3 2 60 7 0\ncpu0 50 2 10 400 5 1 1 30 3 0\nintr 12345\n';
 
@@ -10,19 +10,11 @@ test('the time of all processors and what was stolen of it; what guests used is 
 });
 
 test.each([
-  [
-    { all: 1_000, stolen: 60 },
-    { all: 2_000, stolen: 185 },
-    "The host gave 12.5 % of the processors' time to others meanwhile.",
-  ],
-  [
-    { all: 1_000, stolen: 60 },
-    { all: 2_000, stolen: 60 },
-    "The host gave 0.0 % of the processors' time to others meanwhile.",
-  ],
+  [{ all: 1_000, stolen: 60 }, { all: 2_000, stolen: 185 }, 'Stolen processor time: 12.5 %.'],
+  [{ all: 1_000, stolen: 60 }, { all: 2_000, stolen: 60 }, 'Stolen processor time: 0.0 %.'],
   [{ all: 1_000, stolen: 60 }, { all: 1_000, stolen: 60 }, null],
   [null, { all: 1_000, stolen: 60 }, null],
   [{ all: 1_000, stolen: 60 }, null, null],
 ])('from %j to %j: %s', (before, after, told) => {
-  expect(reportStealTime(before, after)).toBe(told);
+  expect(describeStealTime(before, after)).toBe(told);
 });

@@ -1,6 +1,6 @@
 // The figures that the benchmark compares.
-import { expect, test } from '@jest/globals';
-import { median, ratio } from '../../bench/measure.ts';
+import { describe, expect, test } from '@jest/globals';
+import { measureInterleaved, median, ratio } from '../../bench/measure.ts';
 
 test.each([
   [[3], 3],
@@ -26,4 +26,28 @@ test.each([
 
 test('a series that is not there gives no ratio', () => {
   expect(ratio([{ name: 'one', rounds: [1] }], 'one', 'other')).toBeNaN();
+});
+
+describe('series measured in turns', () => {
+  const samples = (name: string, ...values: number[]) => ({
+    name,
+    unit: 'a',
+    measure: () => {
+      const value = values.shift();
+      return value === undefined ? Promise.reject(new Error(`${name} failed`)) : Promise.resolve({ value });
+    },
+  });
+
+  test('leave out the warm-up round', async () => {
+    const measured = await measureInterleaved([samples('one', 9, 1, 2), samples('two', 9, 3, 4)], 2, () => {});
+    expect(measured.map(({ name, rounds }) => [name, rounds])).toEqual([
+      ['one', [1, 2]],
+      ['two', [3, 4]],
+    ]);
+  });
+
+  test('end with the first one that fails', async () => {
+    const measured = measureInterleaved([samples('one', 9, 1, 2), samples('two', 9, 3)], 2, () => {});
+    await expect(measured).rejects.toThrow('two failed');
+  });
 });

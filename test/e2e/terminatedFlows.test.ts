@@ -27,7 +27,7 @@ const SWEEP_EVERY_MS = 500;
 /**
  * Between them and the delivery below they take every step of every kind of flow. None of them is one of a late return:
  * its news could reach a flow in the moment in which it is ended here, and is then left for reconciliation to find
- * (docs/decisions/sweeper.md).
+ * (docs/decisions/0011-sweeper.md).
  */
 const ENDED = [
   'payment-partialThenSettled',

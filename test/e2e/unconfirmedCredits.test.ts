@@ -308,8 +308,8 @@ describe('a credit that is set aside', () => {
       args: [period],
     });
     const breaks = await flows.sql`
-      SELECT kind, line, ours, theirs FROM reconciliation_breaks WHERE reference = ${denied}`;
-    expect([...breaks]).toEqual([{ kind: 'status', line: 'credit', ours: null, theirs: 50_000 }]);
+      SELECT kind, line, ledger_amount, statement_amount FROM reconciliation_breaks WHERE reference = ${denied}`;
+    expect([...breaks]).toEqual([{ kind: 'status', line: 'credit', ledgerAmount: null, statementAmount: 50_000 }]);
   });
 
   test.concurrent('holds no money, whatever the code thinks', async () => {
