@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import postgres from 'postgres';
 import { startPostgres } from '../dev/postgres.ts';
-import { Parts } from '../dev/supervisor.ts';
-import { homeFolder } from '../src/cli/settings.ts';
+import { Supervisor } from '../dev/supervisor.ts';
+import { stateFolderPath } from '../src/cli/settings.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { connect } from '../src/database/pool.ts';
 import { verifyLedger } from '../src/ledger/verify.ts';
@@ -42,10 +42,10 @@ const { values: options, positionals } = parseArgs({
 async function main(): Promise<void> {
   const stages = chosen(positionals);
   // Beside the data of `npm start`: a temporary folder may be memory, where a flush to disk costs nothing.
-  mkdirSync(homeFolder(), { recursive: true });
-  const folder = mkdtempSync(path.join(homeFolder(), 'bench-'));
+  mkdirSync(stateFolderPath(), { recursive: true });
+  const folder = mkdtempSync(path.join(stateFolderPath(), 'bench-'));
   chmodSync(folder, 0o711); // Postgres may run as another account
-  const parts = new Parts({ logFolder: path.join(folder, 'logs'), say });
+  const parts = new Supervisor({ logFolder: path.join(folder, 'logs'), say });
   parts.removeAtEnd(folder);
   // What a stage started is ended by its caretaker as soon as we are gone.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
     const machine = await describeMachine(server.adminUrl);
     for (const [name, value] of Object.entries(machine)) say(`${name}: ${value}`);
     for (const stage of stages) {
-      const stageParts = new Parts({ logFolder: path.join(folder, 'logs', stage.name), say });
+      const stageParts = new Supervisor({ logFolder: path.join(folder, 'logs', stage.name), say });
       try {
         await runStage(stage, stageParts, server, machine);
       } finally {
@@ -80,7 +80,7 @@ interface Server {
 }
 
 /** The server that POSTGRES_URL names, as a superuser; otherwise one of our own, with its default durability, for this run. */
-async function openServer(parts: Parts, folder: string): Promise<Server> {
+async function openServer(parts: Supervisor, folder: string): Promise<Server> {
   const { POSTGRES_URL } = process.env;
   if (POSTGRES_URL !== undefined) return { url: POSTGRES_URL, adminUrl: POSTGRES_URL };
   const password = randomBytes(12).toString('hex');
@@ -100,7 +100,7 @@ function chosen(names: readonly string[]): Stage[] {
   });
 }
 
-async function runStage(stage: Stage, parts: Parts, server: Server, machine: Machine): Promise<void> {
+async function runStage(stage: Stage, parts: Supervisor, server: Server, machine: Machine): Promise<void> {
   say(`\n${stage.name}: ${stage.title}`);
   const databases = new Databases(server.url);
   const started = performance.now();

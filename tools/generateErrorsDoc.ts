@@ -6,26 +6,26 @@ import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/er
 
 const FILE = new URL('../docs/errors.md', import.meta.url);
 
-/** What each status says to a program, and to the person who reads its log. */
+/** What each status means, and whether a retry helps. */
 const REACTIONS: Record<ErrorStatus, string> = {
-  400: 'The request is wrong and will stay wrong. Correct it; do not retry it as it is. Nothing happened.',
+  400: 'The request is invalid. Correct it; do not retry it unchanged. Nothing happened.',
   401: 'The key is not accepted. Retrying does not help.',
-  403: 'The key is known and may not do this. Use a key with the scope that `details.requiredScopes` names.',
-  404: 'There is no such thing here. An id of another organisation or environment answers the same.',
-  409: 'It collides with what is there already; `details` say with what.',
-  422: 'The request is well formed, and the state of a wallet or payment rules it out. No money moved. It may pass later, under a new `Idempotency-Key`.',
-  429: 'Slow down: wait for `Retry-After` seconds, then send the same request again.',
-  500: 'A fault of ours. Retry with the same `Idempotency-Key`: nothing happens twice.',
-  502: 'The bank side failed. Retry with the same `Idempotency-Key`: nothing happens twice.',
-  503: 'A part of the service is away, or is not configured. Where `details.retryable` is true, retry with the same `Idempotency-Key`: nothing happens twice.',
-  504: 'The bank side was too slow. Retry with the same `Idempotency-Key`: nothing happens twice.',
+  403: 'The key lacks a scope. Use a key with the scope in `details.requiredScopes`.',
+  404: 'No such resource. An id of another organisation or environment returns the same.',
+  409: 'A conflict with existing data, which `details` name.',
+  422: 'The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`.',
+  429: 'The rate limit. Wait `Retry-After` seconds, then send the same request again.',
+  500: 'An internal error. Retry with the same `Idempotency-Key`: it takes effect once.',
+  502: 'The bank rail failed. Retry with the same `Idempotency-Key`: it takes effect once.',
+  503: 'A dependency is unavailable or not configured. Where `details.retryable` is true, retry with the same `Idempotency-Key`: it takes effect once.',
+  504: 'The bank rail timed out. Retry with the same `Idempotency-Key`: it takes effect once.',
 };
 
 type CodeOf<Status extends ErrorStatus> = {
   [Code in ErrorCode]: (typeof CATALOG)[Code][0] extends Status ? Code : never;
 }[ErrorCode];
 
-/** What `details` hold, for the codes whose type does not say. A code without its line does not compile. */
+/** The `details` of codes whose type does not define them. A missing code does not compile. */
 const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   IDEMPOTENCY_KEY_REUSED: 'none',
   IDEMPOTENCY_IN_PROGRESS: 'none',
@@ -34,7 +34,7 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   WALLET_KYC_REQUIRED: '`walletId`',
   WALLET_KYC_NOT_APPLICABLE: '`walletId`',
   WALLET_TIER1_LIMIT_EXCEEDED:
-    '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: what the balance would be)',
+    '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: the resulting balance)',
   WALLET_INSUFFICIENT_FUNDS: '`walletId`, `attemptedAmount`: the whole debit, with its fee',
   WALLET_FROZEN: '`walletId`',
   WALLET_CLOSED: '`walletId`',
@@ -53,41 +53,38 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   WEBHOOK_ENDPOINT_LIMIT_REACHED: '`limit`',
 };
 
-/** What can be wrong with a field: the code, when, and the `constraint` that comes with it. */
+/** Errors of a field: the code, when, and its `constraint`. */
 const FIELD_CODES: [code: string, when: string, constraint: string][] = [
-  ['invalid_type', 'it is missing, or of another JSON type', '`expected`: the type'],
-  ['invalid_value', 'it is none of the values that there are', '`values`'],
+  ['invalid_type', 'missing, or of another JSON type', '`expected`: the type'],
+  ['invalid_value', 'not one of the allowed values', '`values`'],
   [
     'invalid_string',
-    'the text does not have the form that is wanted, or cannot be true',
+    'wrong format, or an impossible value',
     '`format`: `regex` with its `pattern`, `datetime`, `date`, `email`, `url`, `bvn`, `iso3166-1-alpha-2`, `wallet_id`',
   ],
-  ['too_small', 'less than the least number, length or count', '`minimum`'],
-  ['too_big', 'more than the greatest number, length, count or size', '`maximum`'],
-  ['unrecognized_keys', 'the request has no field or parameter of this name', ''],
+  ['too_small', 'below the minimum number, length or count', '`minimum`'],
+  ['too_big', 'above the maximum number, length, count or size', '`maximum`'],
+  ['unrecognized_keys', 'no field or parameter has this name', ''],
   ['duplicate', 'another item of a payout has the same `reference`', '`sameAs`: the path of the first'],
-  ['bank_code_unknown', 'a payout item names a bank that there is not', ''],
-  ['same_wallet', 'a payout item goes to the wallet that it comes from', ''],
-  ['wallet_frozen', 'a payout item goes to a frozen wallet', ''],
-  ['wallet_closed', 'a payout item goes to a closed wallet', ''],
-  ['wallet_kyc_required', 'a payout item goes to a wallet below tier1', ''],
-  ['wallet_tier1_limit_exceeded', 'a payout item is more than its wallet may receive at once', '`maximum`'],
-  ['custom', 'another rule; `message` says which', ''],
+  ['bank_code_unknown', 'no bank has the code of this payout item', ''],
+  ['same_wallet', 'the destination of a payout item is its source wallet', ''],
+  ['wallet_frozen', 'the destination of a payout item is frozen', ''],
+  ['wallet_closed', 'the destination of a payout item is closed', ''],
+  ['wallet_kyc_required', 'the destination of a payout item is below tier1', ''],
+  ['wallet_tier1_limit_exceeded', 'a payout item exceeds the transaction limit of its destination', '`maximum`'],
+  ['custom', 'another rule, see `message`', ''],
 ];
 
-/** What `details` hold, by type. */
+/** The `details` of each type. */
 const DETAILS: [type: string, details: string][] = [
-  [
-    'validation_error',
-    '`fields`: what is wrong with each, as `field` (a dotted path), `code`, `message`, `constraint?`',
-  ],
+  ['validation_error', '`fields`: each with `field` (a dotted path), `code`, `message`, `constraint?`'],
   ['authentication_error', 'an empty object'],
   ['authorization_error', '`requiredScopes`, `providedScopes`'],
-  ['not_found_error', '`resource`, `id`; for `ROUTE_NOT_FOUND` on a path that is there, `allowedMethods`'],
-  ['conflict_error', 'what it collides with, by code: see below'],
-  ['unprocessable_error', 'what a program needs to act, by code: see below'],
+  ['not_found_error', '`resource`, `id`; for `ROUTE_NOT_FOUND` on an existing path, `allowedMethods`'],
+  ['conflict_error', 'by code: see below'],
+  ['unprocessable_error', 'by code: see below'],
   ['rate_limit_error', '`limit`, `remaining`, `resetAt`, `retryAfterSeconds`'],
-  ['internal_error', '`retryable`, and `service` where one part is to blame'],
+  ['internal_error', '`retryable`, and `service` if one dependency is the cause'],
 ];
 
 export function errorsPage(): string {
@@ -108,8 +105,8 @@ export function errorsPage(): string {
     '<!-- Made from src/api/errors.ts by `node tools/generateErrorsDoc.ts`. Do not edit. -->',
     '# Errors',
     [
-      'Every failure has the same shape. Branch on `code`: it never changes its meaning. `message` is for people and may change.',
-      '`meta.requestId` names the request in our logs; it is in the header `X-Request-Id` too.',
+      'All errors have the same shape. Branch on `code`, whose meaning never changes. `message` is for people and may change.',
+      '`meta.requestId`, also in the header `X-Request-Id`, identifies the request in the log.',
     ].join('\n'),
     [
       '```json',
@@ -125,9 +122,9 @@ export function errorsPage(): string {
       ...DETAILS.map(([type, what]) => `| \`${type}\` | ${what} |`),
     ].join('\n'),
     [
-      '## What is wrong with a field',
+      '## Field errors',
       '',
-      'Each entry of `details.fields`. More codes may be added: treat one that you do not know as "not valid".',
+      'The entries of `details.fields`. More codes may be added: treat an unknown one as "not valid".',
       '',
       '| `code` | When | `constraint` |',
       '|---|---|---|',
