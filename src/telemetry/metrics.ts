@@ -133,8 +133,8 @@ export const webhookDeliveries = outcomeCounter(
 
 export const ledgerVerifications = outcomeCounter(
   'manilla_ledger_verifications_total',
-  'Verifications of all books by what they found: whole, or broken. Any broken one needs a person at once.',
-  ['whole', 'broken'],
+  'Verifications of all books by what they found: ok, or violations. Violations need an operator at once.',
+  ['ok', 'violations'],
 );
 
 export const flowsRestarted = new Counter({
