@@ -112,15 +112,22 @@ function addRetry(group: Command): void {
         }
         const request = { reason: options.reason, operator: operatorName(options.operator) };
         const retried = await withTemporal(async (client) => {
-          const ids = id === undefined ? (await listParked(client, options.query)).map((flow) => flow.id) : [id];
-          for (let first = 0; first < ids.length; first += RETRIES_AT_ONCE) {
+          const signal = (flow: string) => client.workflow.getHandle(flow).signal('retry', request);
+          if (id !== undefined) {
+            await orNotFound(id, signal(id));
+            return [id];
+          }
+          const parked = await listParked(client, options.query);
+          const signalled: string[] = [];
+          for (let first = 0; first < parked.length; first += RETRIES_AT_ONCE) {
             await Promise.all(
-              ids
-                .slice(first, first + RETRIES_AT_ONCE)
-                .map((flow) => orNotFound(flow, client.workflow.getHandle(flow).signal('retry', request))),
+              parked.slice(first, first + RETRIES_AT_ONCE).map(async (flow) => {
+                // A flow that has ended since it was listed needs no retry, and does not keep the others from theirs.
+                if (await isRunning(signal(flow.id))) signalled.push(flow.id);
+              }),
             );
           }
-          return ids;
+          return signalled;
         });
         if (options.json) return printJson(retried.map((flow) => ({ id: flow })));
         printLine(`Told ${retried.length} ${retried.length === 1 ? 'flow' : 'flows'} to go on.`);
@@ -169,6 +176,17 @@ function addResolve(group: Command): void {
         printLine(answer.message);
       },
     );
+}
+
+/** False when the flow that was signalled has ended. */
+async function isRunning(signalled: Promise<void>): Promise<boolean> {
+  try {
+    await signalled;
+    return true;
+  } catch (error) {
+    if (isNoFlow(error)) return false;
+    throw error;
+  }
 }
 
 async function orNotFound<Result>(id: string, work: Promise<Result>): Promise<Result> {

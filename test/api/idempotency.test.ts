@@ -368,7 +368,7 @@ describe('a new key', () => {
     expect(await here.settle(refused, outcome)).toBe(true);
     await here.release(failed);
     expect(await here.claim(book, refused.key, print)).toEqual(outcome);
-    expect(await here.claim(book, failed.key, other)).toMatchObject({ key: failed.key, marked: true });
+    expect(await here.claim(book, failed.key, other)).toMatchObject({ key: failed.key, persisted: true });
   });
 });
 

@@ -159,7 +159,7 @@ describe('while the rail is paused', () => {
     await cli('reviews', 'resolve', id, '--action', 'return_to_sender', '--reason', 'the payer called');
     expect(await untilShown(id, 'rail_paused')).toMatch(/paused by operations/);
     await untilRepeated(id, 3);
-    expect([await sendsOf(id), (await show()).status]).toEqual([0, 'sending']);
+    expect([await sendsOf(id), (await show()).status]).toEqual([0, 'returning']);
     expect(await flows.accountBalance('in_transit:returns')).toBe(5_000);
 
     await resume();
@@ -197,7 +197,8 @@ test('a flow that parked before the pause is freed by a batch retry after it', a
   await untilShown(id, 'rail_unreachable');
   await pause();
   await flows.test.call('PUT', `/simulations/bank-accounts/${UNAVAILABLE}`, { body: { behaviour: 'complete' } });
-  const retry = ['attention', 'retry', '--query', "Attention = 'rail_unreachable'", '--reason', 'the bank is back'];
+  const query = `Attention = 'rail_unreachable' AND OrganisationId = '${flows.organisation.organisationId}'`;
+  const retry = ['attention', 'retry', '--query', query, '--reason', 'the bank is back'];
   await waitFor('the parked flow to be found', async () => JSON.stringify(await cli(...retry)).includes(id));
   await untilShown(id, 'rail_paused');
   await resume();

@@ -206,7 +206,7 @@ test('a person settles it with evidence: nothing is posted, it is audited, and n
   expect([await postings(), await eventCount()]).toEqual([before, eventsBefore]);
   expect([
     ...(await flows.sql`SELECT operator, action, reason FROM audit_log WHERE subject = ${id} ORDER BY id`),
-  ]).toEqual([{ operator: 'ngozi', action: 'review:settled', reason: 'the bank answered (ticket 7)' }]);
+  ]).toEqual([{ operator: 'ngozi', action: 'review:close', reason: 'the bank answered (ticket 7)' }]);
   expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 }); // the report goes on telling what is there
   expect((await caseOf('duplicate')).status).toBe('closed');
 });

@@ -123,7 +123,7 @@ describe('a delivery', () => {
     expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
     const acts = await flows.sql`
       SELECT action FROM audit_log WHERE subject = ${`${eventId}/${endpoint.id}`} ORDER BY id`;
-    expect([...acts]).toEqual([{ action: 'resolve:retry' }, { action: 'resolve:keep' }]);
+    expect([...acts]).toEqual([{ action: 'resolve:retry' }, { action: 'resolve:dismiss' }]);
 
     // What was given up can still be sent again, by a new run of its flow.
     const firstRun = (await flowOf(eventId).describe()).runId;
