@@ -175,7 +175,7 @@ describe('an operator', () => {
     const walletId = await flows.createWallet();
     const payment = await flows.createPayment(walletId, AMOUNT);
     await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
-    await flows.untilStatus(`/payments/${payment.id}`, 'closed');
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
     await flows.credit(payment.virtualAccount.accountNumber, AMOUNT, { sessionId: 'after-settlement' });
     const id = await untilCaseOf('after-settlement');
     expect((await flows.eventsOf(id)).at(-1)?.data).toMatchObject({ paymentId: payment.id, walletId });
@@ -315,7 +315,7 @@ test('a decision that makes no sense is refused in words, and the case stays ope
       ({ outcome, message }) => `${outcome}: ${message}`,
       (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
     );
-  expect(await refusal({ action: 'burn' })).toMatch(/credit, return_to_sender, keep/);
+  expect(await refusal({ action: 'burn' })).toMatch(/credit, return_to_sender, move_to_unclaimed/);
   expect(await refusal({ action: 'move_to_unclaimed', reason: '' })).toMatch(/reason/);
   expect(await refusal({ action: 'move_to_unclaimed', walletId: 'x' })).toMatch(/walletId/);
   expect(await refusal({ action: 'credit' })).toMatch(/name one as walletId/);

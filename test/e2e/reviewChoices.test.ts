@@ -32,13 +32,13 @@ const KINDS = {
     return 40_000;
   },
   credit_after_settlement: async (stage) => {
-    const { account } = await payment(stage, 'closed', [202_000]);
+    const { account } = await payment(stage, 'settled', [202_000]);
     await stage.credit(account, 7_000);
     return 7_000;
   },
   surplus_over_limit: async (stage) => {
     // Room for the base amount, and for nothing more.
-    await payment(stage, 'closed', [202_000 + 9_000], BALANCE_MAX - 200_000);
+    await payment(stage, 'settled', [202_000 + 9_000], BALANCE_MAX - 200_000);
     return 9_000;
   },
   over_limit: async (stage) => {
