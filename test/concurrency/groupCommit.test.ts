@@ -10,7 +10,9 @@ interface Batch {
 }
 
 /** A group whose batches wait for an answer; entries are named `lane:name`, or `lane:name:weight`. */
-function gathering(options: { entriesMax?: number; splitFrom?: number; weightMax?: number; heavyFrom?: number } = {}) {
+function gathering(
+  options: { entriesMax?: number; pipelineFrom?: number; weightMax?: number; heavyFrom?: number } = {},
+) {
   const batches: Batch[] = [];
   const group = new GroupCommit<string, string>({
     partitionOf: (entry) => entry.split(':')[0] as string,
@@ -34,7 +36,7 @@ function gathering(options: { entriesMax?: number; splitFrom?: number; weightMax
 const many = (count: number, lane = 'a') => Array.from({ length: count }, (_, n) => `${lane}:${n}`);
 
 test('a lone caller is sent at once', () => {
-  const { add, batches } = gathering({ splitFrom: 4 });
+  const { add, batches } = gathering({ pipelineFrom: 4 });
   void add('a:1');
   expect(batches).toMatchObject([{ entries: ['a:1'] }]);
 });
@@ -87,7 +89,7 @@ test('no batch is heavier than weightMax, but for an entry that is so by itself'
 });
 
 test('light entries do not wait for the heavy ones of their lane, which go one batch at a time', async () => {
-  const { add, batch, batches, sizes } = gathering({ weightMax: 10, heavyFrom: 8, splitFrom: 4 });
+  const { add, batch, batches, sizes } = gathering({ weightMax: 10, heavyFrom: 8, pipelineFrom: 4 });
   const heavy = Array.from({ length: 20 }, (_, n) => `a:h${n}:9`);
   void add(...heavy);
   expect(batches.map(({ entries }) => entries)).toEqual([['a:h0:9']]);
@@ -102,8 +104,8 @@ test('light entries do not wait for the heavy ones of their lane, which go one b
   expect(batch(3).entries).toEqual(['a:again']);
 });
 
-test('from splitFrom on there are two batches under way, of half of everybody each', async () => {
-  const { add, batch, sizes } = gathering({ splitFrom: 10 });
+test('from pipelineFrom on there are two batches under way, of half of everybody each', async () => {
+  const { add, batch, sizes } = gathering({ pipelineFrom: 10 });
   void add(...many(21));
   expect(sizes()).toEqual([1, 5]); // the lone first, then half of ten as soon as there are ten
   batch(0).answer();

@@ -158,8 +158,8 @@ test('when the starting process is killed with -9, its parts end and its tempora
   const scratch = path.join(folder, 'scratch');
   mkdirSync(scratch);
   const script = `
-    import { Parts } from ${JSON.stringify(new URL('../../dev/supervisor.ts', import.meta.url).href)};
-    const parts = new Parts({
+    import { Supervisor } from ${JSON.stringify(new URL('../../dev/supervisor.ts', import.meta.url).href)};
+    const parts = new Supervisor({
       logFolder: ${JSON.stringify(path.join(folder, 'logs'))},
       say: () => {},
       onChange: (running) => console.log(JSON.stringify(running)),
