@@ -197,7 +197,8 @@ test('a flow that parked before the pause is freed by a batch retry after it', a
   await untilShown(id, 'rail_unreachable');
   await pause();
   await flows.test.call('PUT', `/simulations/bank-accounts/${UNAVAILABLE}`, { body: { behaviour: 'complete' } });
-  const query = `Attention = 'rail_unreachable' AND OrganisationId = '${flows.organisation.organisationId}'`;
+  const organisation = publicId('organisation', flows.organisation.organisationId);
+  const query = `Attention = 'rail_unreachable' AND OrganisationId = '${organisation}'`;
   const retry = ['attention', 'retry', '--query', query, '--reason', 'the bank is back'];
   await waitFor('the parked flow to be found', async () => JSON.stringify(await cli(...retry)).includes(id));
   await untilShown(id, 'rail_paused');

@@ -69,7 +69,7 @@ test('it is carried out and audited, though that step is refused by the ledger a
         const refusal = { code: 'ANY', account: null, transaction: null, postings: [] };
         throw ApplicationFailure.nonRetryable('refused', POSTING_REFUSED, refusal);
       },
-      setCreditAside: async (
+      setAsideCredit: async (
         _: unknown,
         { inboundCreditId }: { inboundCreditId: string },
       ): Promise<PaymentProgress> => {
@@ -77,7 +77,7 @@ test('it is carried out and audited, though that step is refused by the ledger a
         return { status: 'settled', amountReceived: 2 };
       },
       closePaymentAccount: async (): Promise<PaymentProgress> => ({ status: 'settled', amountReceived: 2 }),
-      recordAct: async ({ action }: { action: string }) => void acts.push(action),
+      recordOperatorAction: async ({ action }: { action: string }) => void acts.push(action),
     },
   });
   await worker.runUntil(async () => {
