@@ -68,7 +68,7 @@ CREATE TABLE api_keys (
 );
 COMMENT ON COLUMN api_keys.hash IS
   'SHA-256 of the key. The key has 256 random bits, so a slow hash would not add security.';
-COMMENT ON COLUMN api_keys.hint IS 'The last four characters of the key, so that users can tell keys apart.';
+COMMENT ON COLUMN api_keys.hint IS 'The last four characters of the key, to distinguish keys in a list.';
 
 CREATE UNLOGGED TABLE rate_counters (
   organisation_id uuid NOT NULL,
