@@ -33,7 +33,8 @@ export function requireTimeLeft(neededMs: number): void {
   if (attempt.signal?.aborted)
     throw new AttemptOverError('the attempt was cancelled', { cause: attempt.signal.reason });
   if (attempt.closing?.aborted) throw new AttemptOverError('the process is shutting down');
-  if (attempt.endsAt - performance.now() < neededMs) throw new AttemptOverError('the attempt has not enough time left');
+  if (attempt.endsAt - performance.now() < neededMs)
+    throw new AttemptOverError('not enough time is left in the attempt');
 }
 
 /**

@@ -7,10 +7,7 @@ export type Log = Logger;
 
 const contextIds = new AsyncLocalStorage<Readonly<Record<string, unknown>>>();
 
-/**
- * Runs `work`; every line that is logged meanwhile in its async context has these ids (of the workflow, the activity
- * …).
- */
+/** Runs `work`; every line logged in its async context has these ids, such as those of a workflow or an activity. */
 export function withLogIds<Result>(ids: Readonly<Record<string, unknown>>, work: () => Result): Result {
   return contextIds.run(ids, work);
 }

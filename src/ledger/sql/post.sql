@@ -13,8 +13,8 @@
 --                `account_changes` is the net change of each account in the batch (credits less debits): it saves
 --                adding up the postings here, and the result is compared with them
 --   movements    the transaction of each (null if it has none) and its claim to an Idempotency-Key (likewise). Under
---                the rules `credit_exempt` the credited account may be frozen, unverified or over a limit. The arrays of
---                the claims are empty when no movement has one
+--                the rules `credit_exempt` the credited account may be frozen, unverified or over a limit. The arrays
+--                of the claims are empty when no movement has one
 --   postings     in the order of their movements; accounts are given by position
 --   events, messages
 --                each with the position of its movement
