@@ -1,5 +1,5 @@
-// Every setting of the service, read once from the environment and checked. A number with a meaning to customers lives
-// here or in src/ledger/limits.ts and src/ledger/fees.ts, never inline.
+// Every setting of the service, read once from the environment and validated. Numbers that customers depend on are
+// declared here or in src/ledger/limits.ts and src/ledger/fees.ts, never inline.
 import { z } from 'zod';
 import { RAIL_CALL_MAX_MS } from './concurrency/timeLimits.ts';
 import { parseKeyring } from './keyring.ts';
@@ -7,14 +7,16 @@ import { parseKeyring } from './keyring.ts';
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-/** Gaps between webhook attempts in seconds: 75 h 35 m in ten attempts, the schedule that Standard Webhooks suggests. */
+/**
+ * Pauses between webhook attempts in seconds: ten attempts in 75 h 35 m, the schedule that Standard Webhooks suggests.
+ */
 const WEBHOOK_RETRY_GAPS = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR].join(',');
 
-/** Where a collector of traces listens unless it was told otherwise. */
-const COLLECTOR = 'http://localhost:4318';
+/** Default endpoint of an OpenTelemetry collector (OTLP over HTTP). */
+const DEFAULT_COLLECTOR_URL = 'http://localhost:4318';
 
 const port = z.coerce.number().int().min(0).max(65_535);
-/** Empty: off. */
+/** Empty string: off. */
 const optionalPort = z.union([z.literal('').transform(() => null), port]).default(null);
 const optionalUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default('');
 const positive = z.coerce.number().int().positive();
@@ -76,14 +78,14 @@ const settings = z.object({
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Reads and checks the settings. Throws one error that names every wrong variable, so that a process with a bad
- * configuration ends before it takes a request. `docs/configuration.md` describes each.
+ * Reads and validates the settings. Throws one error that lists every invalid variable, so that a process with an
+ * invalid configuration exits before it accepts a request. `docs/configuration.md` describes each setting.
  */
 export function readConfig(environment: Record<string, string | undefined>) {
   const parsed = settings.safeParse(environment);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
-    throw new Error(`The configuration is not usable. Set these environment variables:\n${problems.join('\n')}`);
+    throw new Error(`Invalid configuration. Correct these environment variables:\n${problems.join('\n')}`);
   }
   const value = parsed.data;
   return {
@@ -94,7 +96,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       namespace: value.TEMPORAL_NAMESPACE,
       taskQueue: value.TEMPORAL_TASK_QUEUE,
       uiUrl: value.TEMPORAL_UI_URL,
-      /** Empty: this worker takes whatever comes, whichever version began it. */
+      /** Empty: no worker versioning. This worker accepts workflows started by any version. */
       buildId: value.WORKER_BUILD_ID,
     },
     keyring: parseKeyring(value.MANILLA_KEYS),
@@ -123,7 +125,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       temporalAddress: value.TEMPORAL_METRICS_ADDRESS,
     },
     maintenance: {
-      /** Off: this process leaves the Schedules in Temporal as they are. */
+      /** False: this process leaves the Schedules in Temporal unchanged. */
       schedules: value.SCHEDULES === 'on',
       schedulesEveryMs: value.SCHEDULES_EVERY_SECONDS * 1000,
       sweepEveryMs: value.SWEEP_EVERY_SECONDS * 1000,
@@ -139,14 +141,17 @@ export function readConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** Null: traces are off. They are on when an endpoint is named, or the exporter is. */
+/**
+ * Returns null when tracing is off. It is on when an endpoint is set or the exporter is `otlp`, unless
+ * OTEL_SDK_DISABLED is `true` or the exporter is `none`.
+ */
 function tracingOf(value: z.infer<typeof settings>): { url: string; ratio: number; serviceName: string } | null {
   const { OTEL_TRACES_EXPORTER: exporter, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = value;
-  const ofTraces = value.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
-  const named = exporter === 'otlp' || endpoint !== '' || ofTraces !== '';
-  if (value.OTEL_SDK_DISABLED === 'true' || exporter === 'none' || !named) return null;
+  const tracesEndpoint = value.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
+  const enabled = exporter === 'otlp' || endpoint !== '' || tracesEndpoint !== '';
+  if (value.OTEL_SDK_DISABLED === 'true' || exporter === 'none' || !enabled) return null;
   return {
-    url: ofTraces || `${(endpoint || COLLECTOR).replace(/\/$/, '')}/v1/traces`,
+    url: tracesEndpoint || `${(endpoint || DEFAULT_COLLECTOR_URL).replace(/\/$/, '')}/v1/traces`,
     ratio: value.OTEL_TRACES_SAMPLER === 'parentbased_traceidratio' ? value.OTEL_TRACES_SAMPLER_ARG : 1,
     serviceName: value.OTEL_SERVICE_NAME,
   };

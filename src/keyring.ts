@@ -1,8 +1,8 @@
-// The service's secret keys: one ring from which a key for each purpose is derived. The first key of the ring encrypts
-// and signs; all of them decrypt and verify, so a key is rotated by putting a new one in front.
+// The keyring of the service (MANILLA_KEYS). Each purpose has a key of its own, derived by HKDF-SHA256. The first key
+// of the ring encrypts and signs; all keys decrypt and verify, so a key is rotated by putting a new one first.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** What a derived key is for. A value sealed for one purpose does not open for another. */
+/** The purpose of a derived key. A value sealed for one purpose cannot be opened for another. */
 export type KeyPurpose = 'cursor' | 'kyc' | 'webhook-secret' | 'sandbox-rail-callback';
 
 const KEY_BYTES = 32;
@@ -10,17 +10,20 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export interface Keyring {
-  /** Encrypts with AES-256-GCM. `context` (an id) must be given again to open it, so rows cannot be swapped. */
+  /**
+   * Encrypts with AES-256-GCM. `context` (an id) is authenticated with the text and must be passed again to `open`, so
+   * a ciphertext cannot be moved to another row.
+   */
   seal(purpose: KeyPurpose, context: string, plaintext: string): string;
-  /** Opens what `seal` made, with whichever key of the ring made it. Throws when it was changed or its key is gone. */
+  /** Decrypts the result of `seal`. Throws when it was altered, or when the key that made it is not in the keyring. */
   open(purpose: KeyPurpose, context: string, sealed: string): string;
   /** HMAC-SHA256 of the text with the newest key. */
   sign(purpose: KeyPurpose, text: string): Buffer;
-  /** Whether any key of the ring made this signature; compares in constant time. */
+  /** Whether any key of the keyring made this signature; compares in constant time. */
   verify(purpose: KeyPurpose, text: string, signature: Buffer): boolean;
 }
 
-/** Reads `id:base64url,id:base64url`; each key has 32 random bytes. Throws on a short, missing or repeated key. */
+/** Parses `id:base64url,id:base64url`; each key has 32 random bytes. Throws on a malformed key or a repeated id. */
 export function parseKeyring(text: string): Keyring {
   const masters = text.split(',').map((entry) => {
     const separator = entry.indexOf(':');
@@ -32,7 +35,7 @@ export function parseKeyring(text: string): Keyring {
     return { id, bytes };
   });
   if (new Set(masters.map((master) => master.id)).size !== masters.length) {
-    throw new Error('MANILLA_KEYS names the same key id twice');
+    throw new Error('MANILLA_KEYS has the same key id twice');
   }
 
   const derived = new Map<string, Buffer>();

@@ -1,4 +1,4 @@
-// Money is a whole number of kobo. On every wire it is a safe integer, in SQL a bigint.
+// Money is a whole number of kobo: a safe integer in JSON and in TypeScript, a bigint in SQL.
 
 /** An amount in kobo (100 kobo are one naira). */
 export type Kobo = number;
@@ -6,13 +6,13 @@ export type Kobo = number;
 /** The currency of every book (contract, section 1). */
 export const CURRENCY = 'NGN';
 
-/** The largest single amount a request may name: ten billion naira, far below the safe-integer line even when summed. */
+/** The largest amount in a request: ten billion naira. The sum of a thousand of them is still a safe integer. */
 export const AMOUNT_MAX: Kobo = 1_000_000_000_000;
 
-/** What each organisation's money is kept apart by: sandbox and live never meet. */
+/** `test` is the sandbox. No row, account or query spans both environments. */
 export type Environment = 'test' | 'live';
 
-/** One set of books: every account, row and query belongs to exactly one. */
+/** The books of one organisation in one environment. Every account, row and query belongs to exactly one book. */
 export interface Book {
   organisationId: string;
   environment: Environment;

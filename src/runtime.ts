@@ -1,5 +1,5 @@
-// What every process of the service is built on: connections, the journal and the rails, made from the configuration; and how it
-// ends.
+// The runtime of every process of the service: connection pools, the journal and the rails, created from the
+// configuration; and the graceful shutdown.
 
 import { PROCESS_STOP_MAX_MS } from './concurrency/timeLimits.ts';
 import type { Config } from './config.ts';
@@ -16,7 +16,7 @@ export interface ServiceRuntime {
   log: Log;
   sql: Sql;
   asyncCommitSql: Sql;
-  /** For the long statements of maintenance. */
+  /** For the long statements of maintenance: it has no statement timeout and no stall timeout. */
   maintenanceSql: Sql;
   journal: Journal;
   rails: Rails;
@@ -24,10 +24,10 @@ export interface ServiceRuntime {
   close: () => Promise<void>;
 }
 
-/** How long a closing process waits for statements that are still running, in seconds. */
+/** How long `close` waits for running statements, in seconds. */
 const CLOSE_TIMEOUT_SECONDS = 5;
 
-/** Opened when maintenance runs, which is one verification, one reconciliation and one housekeeping at a time. */
+/** One each for verification, reconciliation and housekeeping. They are opened on first use. */
 const MAINTENANCE_CONNECTIONS_MAX = 3;
 
 export function createRuntime(config: Config, log: Log): ServiceRuntime {
@@ -54,8 +54,9 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
 }
 
 /**
- * Ends the process in order: the first SIGTERM or SIGINT finishes what is under way, within a time limit; a second one ends it at
- * once. Where work was cut off the exit code is 1; what was accepted is safe in the database and goes on in another process.
+ * Graceful shutdown: the first SIGTERM or SIGINT calls `close`, which has `limitMs` to finish the work in progress; a
+ * second signal exits at once. The exit code is 1 when work was cut off. Accepted work is durable in the database and
+ * continues in another process.
  */
 export function onShutdown(log: Log, close: () => Promise<void>, limitMs: number = PROCESS_STOP_MAX_MS): void {
   let closing = false;
@@ -64,14 +65,14 @@ export function onShutdown(log: Log, close: () => Promise<void>, limitMs: number
     closing = true;
     log.info({ signal }, 'shutting down');
     setTimeout(() => {
-      log.error({ limitMs }, 'what was under way did not end in time; the process ends without it');
+      log.error({ limitMs }, 'shutdown timed out; exiting with work unfinished');
       log.flush();
       process.exit(1);
     }, limitMs).unref();
     close().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error({ err: error }, 'the shutdown did not go in order');
+        log.error({ err: error }, 'shutdown failed');
         process.exit(1);
       },
     );

@@ -1,57 +1,61 @@
-// The attempt that the work in hand belongs to: of an activity, or of a request. It says until when the work counts, so that no
-// call of the rail outlives it: when an attempt has been given up, another one may be under way.
+// Deadline and cancellation of the current attempt (of an activity or of a request), carried by an AsyncLocalStorage.
+// No rail call may outlive its attempt: once an attempt has timed out or was cancelled, the next one may be running.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 export interface Attempt {
-  /** By `performance.now()`: what is not done by then is given up, and maybe tried again elsewhere. */
+  /** The deadline, by `performance.now()`. Unfinished work is then abandoned and may be retried in another process. */
   endsAt: number;
-  /** Aborted when the attempt is given up before that. */
+  /** Aborted when the attempt is cancelled before its deadline. */
   signal?: AbortSignal;
-  /** Aborted when the process is about to end: what was begun may finish, and nothing that cannot be taken back is begun. */
+  /** Aborted when the process shuts down: work in progress may finish, but nothing irreversible may start. */
   closing?: AbortSignal;
 }
 
 const current = new AsyncLocalStorage<Attempt>();
 
-/** Does the work as part of an attempt. */
+/** Runs `work` within an attempt. */
 export const withinAttempt = <Result>(attempt: Attempt, work: () => Result): Result => current.run(attempt, work);
 
-/** Undefined where the work belongs to none, as in a command. */
+/** The current attempt; undefined outside of one, as in a CLI command. */
 export const currentAttempt = (): Attempt | undefined => current.getStore();
 
-/** The attempt is over, or has no time left for what it was about to do. Nothing was begun; the next attempt does it. */
+/** The attempt is over, or too little of its time is left for the next step. That step was not started. */
 export class AttemptOverError extends Error {
   override readonly name = 'AttemptOver';
 }
 
-/** Throws AttemptOver unless the attempt in hand is still wanted and has this much time left. */
+/**
+ * Throws AttemptOverError when the current attempt was cancelled, the process is shutting down or less time is left.
+ */
 export function requireTimeLeft(neededMs: number): void {
   const attempt = current.getStore();
   if (attempt === undefined) return;
-  if (attempt.signal?.aborted) throw new AttemptOverError('the attempt was given up', { cause: attempt.signal.reason });
-  if (attempt.closing?.aborted) throw new AttemptOverError('the process is about to end');
+  if (attempt.signal?.aborted)
+    throw new AttemptOverError('the attempt was cancelled', { cause: attempt.signal.reason });
+  if (attempt.closing?.aborted) throw new AttemptOverError('the process is shutting down');
   if (attempt.endsAt - performance.now() < neededMs)
-    throw new AttemptOverError('the attempt has no time left for this');
+    throw new AttemptOverError('not enough time is left in the attempt');
 }
 
 /**
- * Leaves work that may take long as soon as the attempt is given up or the process is about to end, whatever the work waits for.
- * Only for work that may be repeated from the start: it goes on in the next attempt, elsewhere.
+ * For long-running work: rejects with AttemptOverError as soon as the attempt is cancelled or the process shuts down,
+ * even while the work waits for something that cannot be cancelled. The work itself is not stopped. Use it only for
+ * work that can be repeated from the start: the next attempt does that, possibly in another process.
  */
 export async function untilAborted<Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> {
   const signals = [attempt.signal, attempt.closing].filter((signal) => signal !== undefined);
-  let leave = (): void => {};
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(new AttemptOverError('the attempt was given up, or the process is about to end'));
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(new AttemptOverError('the attempt was cancelled, or the process is shutting down'));
   });
-  left.catch(() => {}); // heard below, unless it comes after the end
+  aborted.catch(() => {}); // no unhandled rejection when it rejects after the race
   for (const signal of signals) {
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort);
   }
   try {
-    return await Promise.race([left, withinAttempt(attempt, work)]);
+    return await Promise.race([aborted, withinAttempt(attempt, work)]);
   } finally {
-    for (const signal of signals) signal.removeEventListener('abort', leave);
+    for (const signal of signals) signal.removeEventListener('abort', abort);
   }
 }

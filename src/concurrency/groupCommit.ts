@@ -1,7 +1,7 @@
-// Group commit: while statements are in flight, the calls that arrive are collected, and the next statement carries them
-// all. A lone caller never waits for company; many callers share one round trip and one disk flush. Entries of different
-// lanes share no statement and do not wait for each other; nor do light entries of a lane wait for its heavy ones.
-import { setImmediate as turn } from 'node:timers/promises';
+// Group commit: entries that arrive while a statement is in flight are queued and sent together in the next one. A lone
+// caller is never delayed; concurrent callers share one round trip and one disk flush. Entries of different partitions
+// never share a statement nor wait for each other, and light entries of a partition do not wait for its heavy ones.
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
 interface PendingEntry<Entry, Result> {
   entry: Entry;
@@ -11,36 +11,38 @@ interface PendingEntry<Entry, Result> {
 }
 
 export interface GroupCommitOptions<Entry, Result> {
-  /** Names the lane of an entry, for example its organisation: a batch holds entries of one lane. */
+  /** The partition of an entry, for example its organisation. A batch holds entries of one partition. */
   partitionOf: (entry: Entry) => string;
-  /** Answers each entry, in order; when it throws, every entry of that batch fails with the same error. */
-  commit: (lane: string, entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>;
+  /** Returns a result for each entry, in order. When it throws, every entry of the batch fails with that error. */
+  commit: (partition: string, entries: Entry[]) => Promise<PromiseSettledResult<Result>[]>;
   entriesMax: number;
-  /** How much work an entry is. Without it each is 1. */
+  /** The amount of work of an entry; 1 by default. */
   weightOf?: (entry: Entry) => number;
-  /** The most weight in a batch. An entry that is heavier goes alone. */
+  /** Maximum weight of a batch. A heavier entry is sent alone. */
   weightMax?: number;
   /**
-   * Entries from this weight on have a queue of their own in their lane, of which one batch at a time is under way, beside the
-   * batches of the lighter ones: those wait for one heavy batch in the database at most, and not for all that came before them.
+   * Entries of at least this weight have a queue of their own in their partition, with one batch in flight at a time
+   * beside the batches of lighter entries. So a light entry waits in the database for at most one heavy batch, not for
+   * all heavy entries that arrived earlier.
    */
   heavyFrom?: number;
   /**
-   * How many make two batches better than one, which a lane then has under way at a time: one is made and answered here
-   * while the database works on the other. Without it there is one at a time.
+   * From this many entries, pending and in flight, a partition keeps two batches in flight: this process builds one and
+   * resolves its callers while the database runs the other. By default one batch at a time.
    */
   pipelineFrom?: number;
 }
 
-/** What waits and what is in flight. A lane is here as long as it has either. */
+/** The pending entries and the batches in flight of a partition. It is removed when it has neither. */
 interface Partition<Entry, Result> {
   name: string;
-  /** What the lane is known by here: a heavy one has the name of the light one beside it. */
+  /** Key in the map: the name; for the queue of heavy entries, `<name> heavy`. */
   key: string;
   isHeavy: boolean;
   pending: PendingEntry<Entry, Result>[];
-  /** Entries of the batches in flight. */
+  /** Number of entries in the batches in flight. */
   inFlight: number;
+  /** Number of batches in flight. */
   batches: number;
 }
 
@@ -52,7 +54,7 @@ export class GroupCommit<Entry, Result> {
     this.#options = options;
   }
 
-  /** Adds an entry to the next batch of its lane and resolves with its own result. */
+  /** Adds an entry to the next batch of its partition; resolves with the result of that entry. */
   add(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
       const { partitionOf, weightOf, heavyFrom = Number.POSITIVE_INFINITY } = this.#options;
@@ -61,64 +63,64 @@ export class GroupCommit<Entry, Result> {
       const isHeavy = weight >= heavyFrom;
       const key = isHeavy ? `${name} heavy` : name;
       const known = this.#partitions.get(key);
-      const lane = known ?? { name, key, isHeavy, pending: [], inFlight: 0, batches: 0 };
-      lane.pending.push({ entry, weight, resolve, reject });
-      if (known === undefined) this.#partitions.set(key, lane);
-      // A lane without a batch that is known is about to send one.
-      if (known === undefined || lane.batches > 0) this.#dispatch(lane);
+      const partition = known ?? { name, key, isHeavy, pending: [], inFlight: 0, batches: 0 };
+      partition.pending.push({ entry, weight, resolve, reject });
+      if (known === undefined) this.#partitions.set(key, partition);
+      // A known partition without a batch in flight is yielding in #send, which dispatches next.
+      if (known === undefined || partition.batches > 0) this.#dispatch(partition);
     });
   }
 
-  /** Everybody in one batch, or in two halves from `splitFrom` on, as far as they fit. */
-  #dispatch(lane: Partition<Entry, Result>): void {
+  /** Sends one batch, or two halves from `pipelineFrom` entries on, within the limits of a batch. */
+  #dispatch(partition: Partition<Entry, Result>): void {
     const { entriesMax, pipelineFrom = Number.POSITIVE_INFINITY } = this.#options;
-    const everybody = lane.pending.length + lane.inFlight;
-    const batchesMax = everybody < pipelineFrom || lane.isHeavy ? 1 : 2;
-    const share = Math.min(Math.ceil(everybody / batchesMax), entriesMax);
-    while (lane.batches < batchesMax && lane.pending.length > 0) {
-      if (lane.batches > 0 && lane.pending.length < share) return; // more are to come
-      void this.#send(lane, lane.pending.splice(0, this.#fitting(lane, share)));
+    const total = partition.pending.length + partition.inFlight;
+    const batchesMax = total < pipelineFrom || partition.isHeavy ? 1 : 2;
+    const share = Math.min(Math.ceil(total / batchesMax), entriesMax);
+    while (partition.batches < batchesMax && partition.pending.length > 0) {
+      if (partition.batches > 0 && partition.pending.length < share) return; // a second batch waits for its full share
+      void this.#send(partition, partition.pending.splice(0, this.#batchLength(partition, share)));
     }
   }
 
-  /** How many of the first so many that wait are no heavier than a batch may be: one at least. */
-  #fitting({ pending }: Partition<Entry, Result>, most: number): number {
+  /** How many of the first `lengthMax` pending entries fit into `weightMax`; at least one. */
+  #batchLength({ pending }: Partition<Entry, Result>, lengthMax: number): number {
     const { weightMax = Number.POSITIVE_INFINITY } = this.#options;
     let weight = pending[0]?.weight ?? 0;
     let count = 1;
-    for (; count < Math.min(most, pending.length); count += 1) {
+    for (; count < Math.min(lengthMax, pending.length); count += 1) {
       weight += pending[count]?.weight ?? 0;
       if (weight > weightMax) break;
     }
     return count;
   }
 
-  async #send(lane: Partition<Entry, Result>, batch: PendingEntry<Entry, Result>[]): Promise<void> {
-    lane.batches += 1;
-    lane.inFlight += batch.length;
-    await this.#settle(lane.name, batch);
-    lane.batches -= 1;
-    lane.inFlight -= batch.length;
-    // Those who were answered just now may have more to say: with them the next batch is whole, without them it would
-    // take turns with a small one. Whoever was alone has nobody to wait for.
-    if (lane.batches === 0 && (batch.length > 1 || lane.pending.length > 0)) await turn();
-    this.#dispatch(lane);
-    if (lane.batches === 0) this.#partitions.delete(lane.key);
+  async #send(partition: Partition<Entry, Result>, batch: PendingEntry<Entry, Result>[]): Promise<void> {
+    partition.batches += 1;
+    partition.inFlight += batch.length;
+    await this.#settle(partition.name, batch);
+    partition.batches -= 1;
+    partition.inFlight -= batch.length;
+    // Callers that were resolved just now often add their next entry at once. Yielding to them first puts those entries
+    // into the next batch; otherwise large and small batches would alternate. A lone caller does not yield.
+    if (partition.batches === 0 && (batch.length > 1 || partition.pending.length > 0)) await yieldToEventLoop();
+    this.#dispatch(partition);
+    if (partition.batches === 0) this.#partitions.delete(partition.key);
   }
 
-  async #settle(lane: string, batch: PendingEntry<Entry, Result>[]): Promise<void> {
+  async #settle(partition: string, batch: PendingEntry<Entry, Result>[]): Promise<void> {
     try {
       const results = await this.#options.commit(
-        lane,
+        partition,
         batch.map(({ entry }) => entry),
       );
-      batch.forEach((waiting, position) => {
+      batch.forEach(({ resolve, reject }, position) => {
         const result = results[position];
-        if (result?.status === 'fulfilled') waiting.resolve(result.value);
-        else waiting.reject(result?.reason ?? new Error('a batch left one of its entries without an answer'));
+        if (result?.status === 'fulfilled') resolve(result.value);
+        else reject(result?.reason ?? new Error('the batch returned no result for this entry'));
       });
     } catch (error) {
-      for (const waiting of batch) waiting.reject(error);
+      for (const { reject } of batch) reject(error);
     }
   }
 }

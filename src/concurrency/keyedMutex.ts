@@ -1,22 +1,23 @@
-// Turns: work about one thing goes one after another within this process, where it would otherwise be overtaken again and
-// again. It only saves rounds: between processes, and in the end, the database decides.
+// A mutex per key, within this process: writers of one row run one at a time instead of failing the version check
+// repeatedly. An optimisation only: other processes are not excluded, and the version check of the database is what
+// guarantees correctness.
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Does `work` when those that came before it are through; it hears whether there were any. */
-  async run<Result>(thing: string, work: (waited: boolean) => Promise<Result>): Promise<Result> {
-    const before = this.#last.get(thing);
-    const turn = this.#after(before, () => work(before !== undefined));
-    this.#last.set(thing, turn);
+  /** Runs `work` after all earlier calls for the same key. `waited`: whether there were any. */
+  async run<Result>(key: string, work: (waited: boolean) => Promise<Result>): Promise<Result> {
+    const previous = this.#last.get(key);
+    const current = this.#after(previous, () => work(previous !== undefined));
+    this.#last.set(key, current);
     try {
-      return await turn;
+      return await current;
     } finally {
-      if (this.#last.get(thing) === turn) this.#last.delete(thing);
+      if (this.#last.get(key) === current) this.#last.delete(key);
     }
   }
 
-  async #after<Result>(before: Promise<unknown> | undefined, work: () => Promise<Result>): Promise<Result> {
-    await before?.catch(() => undefined); // its own caller hears of it
+  async #after<Result>(previous: Promise<unknown> | undefined, work: () => Promise<Result>): Promise<Result> {
+    await previous?.catch(() => undefined); // its own caller receives the error
     return await work();
   }
 }

@@ -1,21 +1,21 @@
-// A loop that takes work from a table by lease and handles each piece in a slot of its own, so that a slow piece holds
-// up no other. It polls quickly while there is work and slowly when there is none.
+// A polling loop that leases due rows from a table and handles each in a slot of its own, so that a slow item does not
+// delay the others. The polling interval is short while there is work and grows when there is none.
 
 export interface PollingLoopOptions<Item> {
-  /** Leases at most this many pieces of due work. */
+  /** Leases at most `max` due items. */
   claim: (max: number) => Promise<Item[]>;
-  /** Handles one piece. It must not throw for what concerns that piece alone: it says so in the table instead. */
+  /** Handles one item. It must record a failure of that item in the table instead of throwing. */
   handle: (item: Item) => Promise<void>;
-  /** How many pieces are handled at the same time. */
+  /** How many items are handled at the same time. */
   concurrency: number;
   onError: (error: unknown) => void;
 }
 
-/** Work that was just committed is taken up within this time while the loop is busy … */
+/** The interval while work is found: newly committed work starts within this time. */
 const POLL_BUSY_MS = 10;
-/** … and within this time when nothing happened for a while. */
+/** The longest interval, reached by doubling while no work is found. */
 const POLL_IDLE_MS = 100;
-/** The pause after a failed claim: the database is away. */
+/** The pause after a failed claim, for example while the database is unreachable. */
 const ERROR_PAUSE_MS = 500;
 
 export class PollingLoop<Item> {
@@ -33,7 +33,7 @@ export class PollingLoop<Item> {
     this.#loop ??= this.#run();
   }
 
-  /** Takes no more work and resolves when the pieces in hand are done. */
+  /** Claims no more work and resolves when the items in progress are done. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wake();
@@ -47,8 +47,8 @@ export class PollingLoop<Item> {
       const free = this.#options.concurrency - this.#running.size;
       try {
         const items = free > 0 ? await this.#options.claim(free) : [];
-        for (const item of items) this.#take(item);
-        if (items.length === free && free > 0) continue; // more may be waiting
+        for (const item of items) this.#start(item);
+        if (items.length === free && free > 0) continue; // every free slot was filled: more may be due
         pause = items.length > 0 ? POLL_BUSY_MS : Math.min(POLL_IDLE_MS, pause * 2);
       } catch (error) {
         this.#options.onError(error);
@@ -58,7 +58,7 @@ export class PollingLoop<Item> {
     }
   }
 
-  #take(item: Item): void {
+  #start(item: Item): void {
     const work = this.#options
       .handle(item)
       .catch((error: unknown) => this.#options.onError(error))

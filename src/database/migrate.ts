@@ -1,6 +1,6 @@
-// Brings a database up to date: first the numbered files, which change tables and are applied once, then the functions, which
-// are source: a file of them is applied again when it has a new version. Each is applied in a transaction of its own. Any number
-// of processes may do this at the same time, and one that is older than the database refuses to touch it.
+// Migrates a database: first the numbered files, which change tables and are applied once; then the files of functions,
+// which are source and are applied again when their version is raised. Each file is applied in a transaction of its
+// own. Processes may migrate concurrently; one that is older than the database refuses to change it.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,13 +9,13 @@ import { connect } from './pool.ts';
 const MIGRATIONS = new URL('./migrations/', import.meta.url);
 const FUNCTIONS = new URL('../ledger/sql/', import.meta.url);
 
-/** Any constant will do, as long as every Manilla uses the same: one migrator of a database works at a time. */
+/** Key of the advisory lock that makes migrations of a database exclusive. Every version must use the same constant. */
 const LOCK = 7_164_500_001;
 const LOCK_POLL_MS = 200;
 
 /**
- * How long a migration waits for the lock of a table. All statements that come after it wait with it, those that move money too, so
- * it gives up soon and tries again.
+ * `lock_timeout` of a migration. While it waits for a table lock, all later statements on that table queue behind it,
+ * money movements included; so it times out soon and retries.
  */
 const TABLE_LOCK_MAX = '2s';
 const TRIES_MAX = 100;
@@ -25,8 +25,8 @@ const RETRY_PAUSE_MS = 1_000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * A numbered file. One whose name ends in `_concurrently` is not run in a transaction: each of its statements is a
- * `CREATE INDEX CONCURRENTLY`, which builds an index while others write.
+ * A numbered file. One whose name ends in `_concurrently` runs outside of a transaction: each of its statements is a
+ * `CREATE INDEX CONCURRENTLY`, which builds an index without blocking writes.
  */
 interface Migration {
   number: number;
@@ -35,7 +35,10 @@ interface Migration {
   text: string;
 }
 
-/** A file of functions. Its first line is `-- version N`; whoever changes the text raises N, so that no older process puts its own back. */
+/**
+ * A file of functions. Its first line is `-- version N`. Every change of the text raises N, so that an older process
+ * does not restore its own version.
+ */
 interface FunctionFile {
   name: string;
   version: number;
@@ -70,8 +73,9 @@ async function readFunctions(): Promise<FunctionFile[]> {
 }
 
 /**
- * Applies what is missing and names it. Throws when the database has a migration that this version does not know, when an applied
- * migration was edited since, when a file of functions was edited and its version was not raised, or when a table stays locked.
+ * Applies the missing files and returns their names. Throws when the database has a migration that this version does
+ * not know, when an applied migration was edited, when a file of functions was edited without raising its version, or
+ * when a table is still locked after `TRIES_MAX` attempts.
  */
 export async function migrate(
   databaseUrl: string,
@@ -79,7 +83,7 @@ export async function migrate(
 ): Promise<{ applied: string[] }> {
   const sql = connect(databaseUrl, { connectionsMax: 1, role: 'owner' });
   const applied: string[] = [];
-  const note = (name: string): void => {
+  const recordApplied = (name: string): void => {
     applied.push(name);
     log?.(`applied ${name}`);
   };
@@ -97,7 +101,7 @@ export async function migrate(
     requireSameHistory(known, migrations);
     for (const migration of migrations.slice(known.length)) {
       await applyMigration(sql, migration, log);
-      note(migration.name);
+      recordApplied(migration.name);
     }
     const current = new Map(
       (await sql<Omit<FunctionFile, 'text'>[]>`SELECT name, version, checksum FROM functions`).map((row) => [
@@ -108,7 +112,7 @@ export async function migrate(
     for (const file of functions) {
       if (!isNewer(file, current.get(file.name))) continue;
       await applyFunctions(sql, file, log);
-      note(file.name);
+      recordApplied(file.name);
     }
     return { applied };
   } finally {
@@ -119,13 +123,13 @@ export async function migrate(
 type Owner = ReturnType<typeof connect>;
 
 /**
- * Waits until no other migrator works on this database; the turn ends with the connection. By asking again and again: one that
- * waited in a statement would hold a snapshot, and an index that is built concurrently waits for every older snapshot.
+ * Waits for the advisory lock of migrations, which the connection holds until it closes. It polls, because a statement
+ * that waits for the lock holds a snapshot, and CREATE INDEX CONCURRENTLY waits for every older snapshot.
  */
 async function acquireMigrationLock(sql: Owner): Promise<void> {
   for (;;) {
-    const [row] = await sql<{ taken: boolean }[]>`SELECT pg_try_advisory_lock(${LOCK}) AS taken`;
-    if (row?.taken) return;
+    const [row] = await sql<{ acquired: boolean }[]>`SELECT pg_try_advisory_lock(${LOCK}) AS acquired`;
+    if (row?.acquired) return;
     await pause(LOCK_POLL_MS);
   }
 }
@@ -147,7 +151,7 @@ function requireSameHistory(
   }
 }
 
-/** Whether the file is to be applied. One that is older than what the database has is left: a newer process was here. */
+/** Whether to apply the file. False when the database has a higher version, which a newer process applied. */
 function isNewer(file: FunctionFile, current: Omit<FunctionFile, 'text'> | undefined): boolean {
   if (current === undefined || file.version > current.version) return true;
   if (file.version === current.version && file.checksum !== current.checksum) {
@@ -182,7 +186,7 @@ const applyFunctions = (
     log,
   );
 
-/** Runs it whole or not at all, with a limit for each lock; where a table stays locked, again after a pause. */
+/** Runs the text in one transaction with a `lock_timeout`, and retries when a table is locked. */
 async function inTransaction(
   sql: Owner,
   name: string,
@@ -191,7 +195,7 @@ async function inTransaction(
 ): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      // One simple-protocol message: the server runs it all in this transaction or, when the connection is lost, none.
+      // One message of the simple query protocol: when the connection is lost, the server rolls back all of it.
       await sql.unsafe(`BEGIN; SET LOCAL lock_timeout = '${TABLE_LOCK_MAX}'; ${MIGRATION_LOCKED} ${text} COMMIT;`);
       return;
     } catch (error) {
@@ -199,27 +203,29 @@ async function inTransaction(
       if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
       if (tries === TRIES_MAX) {
         throw new Error(
-          `${name} could not be applied: a table that it changes stays locked. Run it when less is done.`,
+          `${name} could not be applied: a table that it changes is still locked. Run it again at a time of less traffic.`,
           {
             cause: error,
           },
         );
       }
-      if (tries === 1) log?.(`${name} waits for a table that is locked; trying again`);
+      if (tries === 1) log?.(`${name}: lock timeout on a table; retrying`);
       await pause(RETRY_PAUSE_MS);
     }
   }
 }
 
-/** Fails where the connection that had the turn was lost and the driver made another. */
+/**
+ * Raises an error when this connection does not hold the lock: the driver reconnected after losing the one that did.
+ */
 const MIGRATION_LOCKED = `
-  DO $turn$ BEGIN
+  DO $check$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted) THEN
-      RAISE EXCEPTION 'the connection was lost in the middle of a migration: run it again';
+      RAISE EXCEPTION 'the connection was lost during a migration: run it again';
     END IF;
-  END $turn$;`;
+  END $check$;`;
 
-/** An index whose building failed half-way is there and not valid: it is dropped and built anew. */
+/** Builds the indexes of a file. A build that failed leaves an invalid index, which is dropped and built again. */
 async function buildIndexes(sql: Owner, text: string, record: string): Promise<void> {
   await sql.unsafe(MIGRATION_LOCKED);
   for (const part of text.replaceAll(/^--.*$/gm, '').split(';')) {

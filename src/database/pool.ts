@@ -1,14 +1,14 @@
-// The connection to Postgres. Money never moves inside a JavaScript transaction callback (docs/decisions/0001): each
-// movement is one statement, so a pool of plain connections is all that is needed.
+// Connection pools to Postgres. A movement of money is always a single statement, never a transaction callback in
+// JavaScript (docs/decisions/0001), so a plain pool is sufficient.
 import postgres from 'postgres';
 import { createSockets, IDLE_SECONDS, STATEMENT_MAX_MS } from './socket.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 
-/** The role every running process acts as: it may call `ledger.post` but not touch a posting (migration 0001). */
+/** The role of every running process: it may call `ledger.post` but not write postings itself (migration 0001). */
 const APPLICATION_ROLE = 'manilla_app';
 
-/** Refuses a bigint that JavaScript cannot hold exactly: a wrong balance is worse than an error. */
+/** Throws on a bigint outside of the safe integer range: a wrong balance is worse than an error. */
 function parseBigint(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new RangeError(`bigint out of the safe range: ${text}`);
@@ -18,24 +18,30 @@ function parseBigint(text: string): number {
 interface PoolOptions {
   connectionsMax: number;
   /**
-   * `off`: a commit does not wait for the disk. For in-progress marks, leases and rate counters only, never for money.
-   * What these statements look up they find by index (`BY_INDEX`).
+   * `off`: a commit does not wait for the disk (`synchronous_commit`), so a crash of Postgres may lose it. For
+   * idempotency claims, leases and rate counters only, never for money. `FORCE_INDEX_PLANS` makes its look-ups use
+   * indexes.
    */
   synchronousCommit?: 'on' | 'off';
-  /** The owner's role is for migrations and administration from the command line. */
+  /** `owner` is for migrations and for administration by the CLI. */
   role?: 'application' | 'owner';
   /**
-   * Closes a connection that has owed a reply for `STALL_TIMEOUT_MS`, so that a stalled server or network does not block its callers,
-   * and has the database cancel a statement shortly before that. Omit it for long statements: maintenance, the command line.
+   * Closes a connection on which a reply has been outstanding for `STALL_TIMEOUT_MS`, so that a stalled server or
+   * network does not block its callers. Also sets `statement_timeout` slightly below that. Omit it for long statements
+   * (maintenance, the CLI).
    */
   closeWhenStalled?: boolean;
-  /** Statements that run longer are ended by the database. With `closeWhenStalled` the default is `STATEMENT_MAX_MS`. */
+  /**
+   * `statement_timeout`: Postgres cancels longer statements. Default: `STATEMENT_MAX_MS` with `closeWhenStalled`, else
+   * none.
+   */
   statementTimeoutMs?: number;
 }
 
 /**
- * Every look-up of a volatile pool is by a key. A plan that is kept from the day on which a table was empty would otherwise
- * read all of the table for each of them, or search a copy of it, and each time more, until the database gathers statistics.
+ * Planner settings of a pool with `synchronousCommit: 'off'`, whose look-ups are all by key. A cached plan from the
+ * time when a table was empty would otherwise scan or materialise the whole growing table for each key, until
+ * autovacuum analyses it.
  */
 const FORCE_INDEX_PLANS = {
   enable_seqscan: 'off',
@@ -44,7 +50,7 @@ const FORCE_INDEX_PLANS = {
   enable_material: 'off',
 };
 
-/** Opens a pool. Call `sql.end()` when done. Connections are made when first needed. */
+/** Opens a pool; close it with `sql.end()`. Connections are opened on first use. */
 export function connect(url: string, options: PoolOptions): Sql {
   const statementTimeoutMs = options.statementTimeoutMs ?? (options.closeWhenStalled ? STATEMENT_MAX_MS : undefined);
   return postgres(url, {
@@ -64,6 +70,6 @@ export function connect(url: string, options: PoolOptions): Sql {
   });
 }
 
-/** The pause grows while attempts fail, and is never so long that a server that is back is left waiting. */
+/** Exponential backoff with jitter, at most one second, so that a restarted server is used again soon. */
 const reconnectPauseSeconds = (failures: number): number =>
   (0.5 + Math.random() / 2) * Math.min(3 ** failures / 100, 1);

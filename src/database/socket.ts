@@ -1,28 +1,31 @@
-// The sockets of a pool. The driver waits for ever on a server that takes a statement and then says nothing, as one does
-// behind a network that swallows packets, and it reconnects without a pause to one that hangs up on it
-// (porsager/postgres #1193). Both end here, at the socket: the driver then fails the statements that were sent on it, and
-// sends none of them again by itself.
+// The sockets of a pool, with workarounds for two faults of the driver: it waits forever for a server that accepts a
+// statement and never replies, as behind a network that drops packets; and it reconnects without a pause when the
+// server closes the connection (porsager/postgres #1193). In both cases the socket is destroyed here: the driver then
+// fails the statements that were sent on it and does not send them again.
 import { Socket } from 'node:net';
 
-/** The driver closes a connection that has had nothing to do for this long, so a silent one is being waited for. */
+/**
+ * The driver closes a connection that is idle for this long, so an open connection without traffic has a statement
+ * pending.
+ */
 export const IDLE_SECONDS = 8;
 
 /**
- * A connection on which the server has been silent for this long is given up. Longer than a connection may be idle, and than
- * any caller waits for a request: nobody hears the answer any more.
+ * A connection is closed when the server has sent nothing for this long. Longer than the idle timeout, and longer than
+ * a request may take (8 s): its caller has timed out.
  */
 const STALL_TIMEOUT_MS = 10_000;
 
 /**
- * Past this, the database ends a statement by itself (`statement_timeout`). A backend that waits for a lock does not notice that
- * its client is gone: without a limit it would wait on and hold one of the server's connections, and every repeat another one.
- * Longer than a request may take (8 s, src/api/middleware/answer.ts), so nobody waits for what is ended; shorter than the
- * silence after which the socket is given up, so that the connection is kept and its statement is known to have done nothing.
+ * `statement_timeout`. A backend that waits for a lock does not notice that its client has disconnected: without a
+ * limit it would keep one of the server's connections, and every retry another one. Longer than a request may take
+ * (`REQUEST_MAX_MS`, 8 s), so its caller has timed out; shorter than the stall timeout, so that the connection survives
+ * and the statement is known to have written nothing.
  */
 export const STATEMENT_MAX_MS = 9_000;
 const CHECK_INTERVAL_MS = 500;
 
-/** What the driver tells of the server: one of several hosts, or a socket file. */
+/** The address that the driver passes: one or more hosts, or the path of a Unix socket. */
 interface Address {
   host: string[];
   port: number[];
@@ -33,40 +36,44 @@ interface Address {
 export function createSockets(): (address: Address) => Socket {
   let attempts = 0;
   return ({ host, port, path }) => {
-    const place = attempts++ % host.length;
-    const name = host[place] ?? 'localhost';
+    const index = attempts++ % host.length;
+    const name = host[index] ?? 'localhost';
     const socket = new Socket();
-    // The driver reads the name for TLS from here, and buffers what it sends until the connection is there.
+    // The driver reads the host name for TLS from this property. It buffers writes until the socket is connected.
     Object.assign(socket, { host: name });
     socket.on('end', () => {
       if (socket.bytesRead === 0) socket.destroy(connectionClosed());
     });
     if (path) socket.connect(path);
-    else socket.connect(port[place] ?? 5432, name);
+    else socket.connect(port[index] ?? 5432, name);
     destroyWhenStalled(socket);
     return socket;
   };
 }
 
-/** As an error, a hang-up before the first word fails the statement that waits, and the driver pauses before the next try. */
-const connectionClosed = (): Error => Object.assign(new Error('the database server hung up'), { code: 'ECONNRESET' });
+/**
+ * The error for a connection that the server closed before its first byte. It makes the driver fail the waiting
+ * statement and pause before it reconnects.
+ */
+const connectionClosed = (): Error =>
+  Object.assign(new Error('the database server closed the connection'), { code: 'ECONNRESET' });
 
-/** By the socket's own counters: under TLS the driver takes its listeners off, and the bytes still pass through it. */
+/** Polls the byte counters of the socket, because under TLS the driver removes listeners from it. */
 function destroyWhenStalled(socket: Socket): void {
-  let heard = 0;
-  let said = 0;
-  let isOwed = false;
+  let bytesRead = 0;
+  let bytesWritten = 0;
+  let isReplyPending = false;
   let since = performance.now();
   const timer = setInterval(() => {
     if (socket.destroyed) {
       clearInterval(timer);
-    } else if (socket.bytesRead !== heard) {
-      heard = socket.bytesRead;
-      said = socket.bytesWritten;
-      isOwed = false;
+    } else if (socket.bytesRead !== bytesRead) {
+      bytesRead = socket.bytesRead;
+      bytesWritten = socket.bytesWritten;
+      isReplyPending = false;
       since = performance.now();
-    } else if (!isOwed && socket.bytesWritten !== said) {
-      isOwed = true; // what is said after it does not put the end off
+    } else if (!isReplyPending && socket.bytesWritten !== bytesWritten) {
+      isReplyPending = true; // later writes do not extend the timeout
       since = performance.now();
     } else if (performance.now() - since > STALL_TIMEOUT_MS) {
       socket.destroy();

@@ -1,34 +1,34 @@
-// A batch of movements as the columns that `ledger.post` takes (src/ledger/sql/post.sql says what each means): arrays of texts and
-// numbers, one slot each, positions counting from 1. They are written here as Postgres reads arrays: the driver knows less of
-// the values and needs three times as long, which a busy journal feels.
+// Builds the arguments of `ledger.post` from a batch of movements (src/ledger/sql/post.sql describes each): columns as
+// arrays of texts and numbers, with positions counting from 1. The array literals of Postgres are built here, because
+// the generic serialiser of the driver takes three times as long, which limits the throughput of a busy journal.
 
 import { type AccountCode, type AccountKind, accountKind } from './chart.ts';
 import { isoTime } from './isoTime.ts';
 import type { Movement } from './movement.ts';
 
-/** An array as Postgres writes one: `{a,b,NULL}`. */
+/** An array literal of Postgres: `{a,b,NULL}`. */
 type ArrayText = string;
 
-/** JSON documents one behind the other with `DOCUMENT_END` between them; nothing stands for NULL. */
+/** JSON documents joined by `DOCUMENT_SEPARATOR`; an empty text is NULL. */
 type DocumentTexts = string;
 
-/** No JSON holds it unescaped, so documents need no quotes, of which each of them is full. */
+/** A character that JSON contains only in escaped form, so the many quotes in a document need no escaping. */
 export const DOCUMENT_SEPARATOR = '\u001f';
 
-/** Columns of a batch; NULL in those of transactions and claims where a movement has none. */
+/** The columns of a batch. Those of transactions and claims are NULL for a movement that has none. */
 export interface BatchColumns {
   accounts: Record<'codes' | 'kinds' | 'changes', ArrayText>;
   transactions: Record<'ids' | 'keys' | 'kinds' | 'resources' | 'reverses' | 'times' | 'rules', ArrayText>;
   /** Empty when no movement of the batch has one. */
   claims: Record<'keys' | 'ids' | 'fingerprints' | 'statusCodes', ArrayText> & { responses: DocumentTexts };
   postings: Record<'movements' | 'debits' | 'credits' | 'amounts', ArrayText>;
-  events: Record<'movements' | 'ids' | 'types' | 'resources' | 'times', ArrayText> & { joinDocuments: DocumentTexts };
+  events: Record<'movements' | 'ids' | 'types' | 'resources' | 'times', ArrayText> & { documents: DocumentTexts };
   messages: Record<'movements' | 'topics', ArrayText> & { documents: DocumentTexts };
-  /** JSON: rows by table, each with its movement `m`. */
+  /** JSON: rows by table, each with the position of its movement as `m`. */
   resources: string;
 }
 
-/** The columns of these movements, all of one book. */
+/** Returns the columns of these movements, which must all belong to one book. */
 export function batchColumns(movements: readonly Movement[]): BatchColumns {
   const { accounts, postings } = accountsAndPostings(movements);
   const transactions = movements.map(({ transaction }) => transaction);
@@ -56,7 +56,7 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
       ids: arrayLiteral(claims, (claim) => claim?.claim),
       fingerprints: arrayLiteral(claims, (claim) => claim?.fingerprint),
       statusCodes: arrayLiteral(claims, (claim) => claim?.statusCode),
-      responses: documents(claims, (claim) => claim?.response),
+      responses: joinDocuments(claims, (claim) => claim?.response),
     },
     postings: {
       movements: arrayLiteral(postings, ({ m }) => m),
@@ -66,39 +66,39 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
     },
     events: {
       movements: arrayLiteral(events, ({ m }) => m),
-      ids: arrayLiteral(events, ({ one }) => one.id),
-      types: quotedArrayLiteral(events, ({ one }) => one.type),
-      resources: quotedArrayLiteral(events, ({ one }) => one.resource),
-      joinDocuments: documents(events, ({ one }) => JSON.stringify(one.data)),
-      times: arrayLiteral(events, ({ one }) => isoTime(one.createdAt)),
+      ids: arrayLiteral(events, ({ item }) => item.id),
+      types: quotedArrayLiteral(events, ({ item }) => item.type),
+      resources: quotedArrayLiteral(events, ({ item }) => item.resource),
+      documents: joinDocuments(events, ({ item }) => JSON.stringify(item.data)),
+      times: arrayLiteral(events, ({ item }) => isoTime(item.createdAt)),
     },
     messages: {
       movements: arrayLiteral(messages, ({ m }) => m),
-      topics: quotedArrayLiteral(messages, ({ one }) => one.topic),
-      documents: documents(messages, ({ one }) => JSON.stringify(one.message)),
+      topics: quotedArrayLiteral(messages, ({ item }) => item.topic),
+      documents: joinDocuments(messages, ({ item }) => JSON.stringify(item.message)),
     },
     resources: resourceRows(movements),
   };
 }
 
-/** What the movements have of something, each with its movement. */
-function withMovementIndex<One>(
+/** Flattens the items of all movements, each with the position of its movement. */
+function withMovementIndex<Item>(
   movements: readonly Movement[],
-  has: (movement: Movement) => readonly One[] | undefined,
-): { m: number; one: One }[] {
-  const found: { m: number; one: One }[] = [];
+  itemsOf: (movement: Movement) => readonly Item[] | undefined,
+): { m: number; item: Item }[] {
+  const items: { m: number; item: Item }[] = [];
   movements.forEach((movement, position) => {
-    for (const one of has(movement) ?? []) found.push({ m: position + 1, one });
+    for (const item of itemsOf(movement) ?? []) items.push({ m: position + 1, item });
   });
-  return found;
+  return items;
 }
 
-/** A column of values that need no quotes: ids, numbers, times and words of our own. */
+/** A column of values that need no quotes: ids, numbers, times and fixed words. */
 function arrayLiteral<Row>(rows: readonly Row[], value: (row: Row) => string | number | undefined): ArrayText {
   return `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
 }
 
-/** A column of any texts. */
+/** A column of arbitrary texts. */
 function quotedArrayLiteral<Row>(rows: readonly Row[], text: (row: Row) => string | undefined): ArrayText {
   const quote = (row: Row): string => {
     const value = text(row);
@@ -109,15 +109,15 @@ function quotedArrayLiteral<Row>(rows: readonly Row[], text: (row: Row) => strin
 }
 
 /** A column of JSON documents. */
-function documents<Row>(rows: readonly Row[], json: (row: Row) => string | undefined): DocumentTexts {
+function joinDocuments<Row>(rows: readonly Row[], json: (row: Row) => string | undefined): DocumentTexts {
   return rows.map((row) => json(row) ?? '').join(DOCUMENT_SEPARATOR);
 }
 
-/** An account that the batch posts to. */
+/** An account in the postings of the batch. */
 interface BatchAccount {
   code: AccountCode;
   kind: AccountKind;
-  /** What the batch adds up to for it: credits less debits, in kobo. */
+  /** Net change of the batch: credits less debits, in kobo. */
   change: number;
   slot: number;
 }
@@ -130,19 +130,19 @@ interface BatchPosting {
 }
 
 /**
- * The postings, and the accounts that they name: those to lock first, in the order in which everybody locks them. That is the
- * newest first (a code ends in an id that sorts by time): an account that many postings need is mostly an old one, such as the
- * organisation's own, and what is locked last is locked for the shortest time.
+ * Returns the postings and their accounts in lock order, which all callers share: accounts with a stored balance first,
+ * newest first (a code ends in an id that sorts by time). A contended account is usually an old one, such as the
+ * settlement wallet of the organisation, and the account that is locked last is locked for the shortest time.
  */
 function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchAccount[]; postings: BatchPosting[] } {
-  const named = new Map<AccountCode, BatchAccount>();
+  const byCode = new Map<AccountCode, BatchAccount>();
   const account = (code: AccountCode): BatchAccount => {
-    let found = named.get(code);
-    if (found === undefined) {
-      found = { code, kind: accountKind(code), change: 0, slot: 0 };
-      named.set(code, found);
+    let entry = byCode.get(code);
+    if (entry === undefined) {
+      entry = { code, kind: accountKind(code), change: 0, slot: 0 };
+      byCode.set(code, entry);
     }
-    return found;
+    return entry;
   };
   const postings: BatchPosting[] = [];
   movements.forEach(({ transaction }, position) => {
@@ -154,18 +154,16 @@ function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchA
       postings.push({ m: position + 1, debit, credit, amount });
     }
   });
-  const accounts = [...named.values()].sort(
-    (one, other) =>
-      Number(one.kind === 'derived_balance') - Number(other.kind === 'derived_balance') ||
-      (one.code > other.code ? -1 : 1),
+  const accounts = [...byCode.values()].sort(
+    (a, b) => Number(a.kind === 'derived_balance') - Number(b.kind === 'derived_balance') || (a.code > b.code ? -1 : 1),
   );
-  accounts.forEach((one, place) => {
-    one.slot = place + 1;
+  accounts.forEach((entry, index) => {
+    entry.slot = index + 1;
   });
   return { accounts, postings };
 }
 
-/** The messages of a movement: one for each event, then its own. */
+/** The outbox messages of a movement: one for each event, then those of the movement itself. */
 function messagesOf({ events = [], outbox = [], traceparent }: Movement): { topic: string; message: object }[] {
   const trace = traceparent === undefined ? {} : { traceparent };
   return [
@@ -178,7 +176,7 @@ function resourceRows(movements: readonly Movement[]): string {
   const rows = new Map<string, string[]>();
   movements.forEach((movement, position) => {
     for (const [table, tableRows] of Object.entries(movement.rows ?? {})) {
-      if (tableRows.length === 0) continue; // a table that is named is written to
+      if (tableRows.length === 0) continue; // ledger.post writes to every table that it gets
       const texts = rows.get(table) ?? [];
       if (texts.length === 0) rows.set(table, texts);
       for (const row of tableRows) texts.push(resourceRow(position + 1, movement, row));
@@ -187,7 +185,7 @@ function resourceRows(movements: readonly Movement[]): string {
   return `{${Array.from(rows, ([table, texts]) => `"${table}":[${texts.join()}]`).join()}}`;
 }
 
-/** A row as its table names the columns, in JSON. */
+/** A row in JSON, with the column names of its table. */
 function resourceRow(m: number, { book }: Movement, row: object): string {
   let text = `{"m":${m},"organisation_id":"${book.organisationId}","environment":"${book.environment}"`;
   for (const [name, value] of Object.entries(row)) {
@@ -199,7 +197,7 @@ function resourceRow(m: number, { book }: Movement, row: object): string {
 
 const columnStarts = new Map<string, string>();
 
-/** What stands before the value of a column: `,"source_wallet_id":` for sourceWalletId. */
+/** The text before the value of a column: `,"source_wallet_id":` for sourceWalletId. */
 function columnStart(name: string): string {
   let start = columnStarts.get(name);
   if (start === undefined) {

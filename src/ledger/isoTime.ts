@@ -1,10 +1,10 @@
-// Times as text, for what is written several times a request.
+// Formatting of times, with a one-entry cache.
 let lastMs = Number.NaN;
 let lastText = '';
 
 /**
- * A time in ISO 8601, UTC, with milliseconds. Whoever handles a request writes one and the same moment several times over,
- * so the last one is kept. Throws RangeError for an invalid date.
+ * A time in ISO 8601, UTC, with milliseconds. A request formats the same time several times, so the last result is
+ * cached. Throws RangeError for an invalid date.
  */
 export function isoTime(at: Date): string {
   const ms = at.getTime();

@@ -1,5 +1,5 @@
-// The journal: the only writer of the books. It gathers the movements of one process, posts each batch with one statement
-// (`ledger.post`), and gives every movement an outcome of its own.
+// The journal: the only writer of the ledger. It batches the movements of one process, posts each batch with one
+// statement (`ledger.post`) and resolves every movement with its own outcome.
 
 import { GroupCommit } from '../concurrency/groupCommit.ts';
 import { isContention, isOutage, isStatementTimeout, violatedUnique } from '../database/errors.ts';
@@ -12,27 +12,31 @@ import type { AccountCode } from './chart.ts';
 import type { Movement, PostResult, RefusalCode } from './movement.ts';
 import { POST } from './postStatements.ts';
 
-/** Past this many movements a statement gains no speed and its callers wait longer. */
+/** Maximum movements in a batch: larger batches gain no throughput and increase latency. */
 const BATCH_MAX = 500;
 
-/** And past this many postings and rows. A full payout has twice as many: it is a batch by itself. */
+/** Maximum postings and rows in a batch. A full payout has twice as many: it is sent as a batch of its own. */
 const BATCH_WEIGHT_MAX = 1_000;
 
-/** A movement of so many postings and rows does not stand in the way of lighter ones: it waits in a queue of its own. */
+/**
+ * Movements with at least this many postings and rows wait in a separate queue, so that they do not delay lighter ones.
+ */
 const HEAVY_FROM = 100;
 
-/** From so many callers on, two statements at a time are better than one: one is made here while the database works on the other. */
+/** From 32 concurrent callers, keep two statements in flight: build one while the database runs the other. */
 const PIPELINE_FROM = 32;
 
-/** A lost connection or a deadlock is tried again after these pauses; then the caller hears of it. */
+/**
+ * Pauses before the retries after a lost connection or a lock conflict; after the last one the caller gets the error.
+ */
 const RETRY_PAUSES_MS = [10, 100, 500];
 
-/** SQLSTATE of `ledger.post` for a row that somebody else changed first. */
+/** SQLSTATE of `ledger.post` for a row of which another statement wrote the next version first. */
 const STALE_VERSION = 'ML001';
 
 const partitionOf = ({ book }: Movement): string => `${book.organisationId}/${book.environment}`;
 
-/** How many postings and rows a movement has. */
+/** Number of postings and rows of a movement. */
 function weightOf({ transaction, rows = {} }: Movement): number {
   let weight = transaction?.postings.length ?? 0;
   for (const table of Object.values(rows)) weight += table.length;
@@ -57,35 +61,38 @@ export class Journal {
   }
 
   /**
-   * Posts one movement, together with those of other callers. Resolves when it is durable or was refused; rejects when
-   * the database is gone, and then it may or may not have happened: the same movement may be posted again.
+   * Posts a movement, batched with those of other callers. Resolves when it is durable or was not posted; rejects when
+   * the database is unavailable. It may then have been committed: the same movement can safely be posted again.
    */
   post(movement: Movement): Promise<PostResult> {
-    const traceparent = currentTraceparent(); // here: the statement is sent on behalf of many callers
+    const traceparent = currentTraceparent(); // read here, because the statement is sent on behalf of many callers
     return this.#group.add(traceparent === undefined ? movement : { ...movement, traceparent });
   }
 
-  /** Posts a batch. Of several movements that change one row, the first goes ahead: at most one of them can hold. */
+  /**
+   * Posts a batch. Of several movements that change the same row, only the first is sent: if it is posted, the others
+   * are conflicts without a round trip; otherwise they are posted next.
+   */
   async #commit(movements: Movement[]): Promise<PromiseSettledResult<PostResult>[]> {
     const leaders = firstWriterOf(movements);
-    const ahead = movements.filter((_, position) => leaders[position] === position);
+    const first = movements.filter((_, position) => leaders[position] === position);
     const results = new Map<Movement, PromiseSettledResult<PostResult>>();
-    for (const [position, result] of (await this.#attempt(ahead, 0)).entries()) {
-      results.set(ahead[position] as Movement, result);
+    for (const [position, result] of (await this.#attempt(first, 0)).entries()) {
+      results.set(first[position] as Movement, result);
     }
-    const again: Movement[] = [];
+    const remaining: Movement[] = [];
     for (const [position, movement] of movements.entries()) {
       if (results.has(movement)) continue;
-      const led = results.get(movements[leaders[position] as number] as Movement);
-      if (led?.status === 'fulfilled' && led.value.outcome === 'posted') {
+      const leader = results.get(movements[leaders[position] as number] as Movement);
+      if (leader?.status === 'fulfilled' && leader.value.outcome === 'posted') {
         results.set(movement, { status: 'fulfilled', value: { outcome: 'conflict', constraint: null } });
       } else {
-        again.push(movement); // the first did not change the row after all
+        remaining.push(movement); // the first one was not posted, so the row is unchanged
       }
     }
-    if (again.length > 0) {
-      for (const [position, result] of (await this.#commit(again)).entries()) {
-        results.set(again[position] as Movement, result);
+    if (remaining.length > 0) {
+      for (const [position, result] of (await this.#commit(remaining)).entries()) {
+        results.set(remaining[position] as Movement, result);
       }
     }
     return movements.map((movement) => results.get(movement) as PromiseSettledResult<PostResult>);
@@ -98,13 +105,14 @@ export class Journal {
     } catch (error) {
       if (isOutage(error) || isContention(error)) {
         const pause = RETRY_PAUSES_MS[attempt];
-        // Whoever asked waits no longer than a statement may take, and the repeat would hold up its lane as long again.
+        // After a statement timeout the callers have timed out too, and a retry would block the partition as long
+        // again.
         if (pause === undefined || isStatementTimeout(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, pause));
-        return await this.#attempt(movements, attempt + 1); // it may have happened
+        return await this.#attempt(movements, attempt + 1); // it may have been committed; a retry has no second effect
       }
       if (movements.length > 1) {
-        // One of them spoils the statement for all. Halve until it stands alone, so that it fails no neighbour.
+        // One movement makes the statement fail for all. Split the batch until it is alone, so that only it fails.
         const middle = Math.ceil(movements.length / 2);
         return [
           ...(await this.#attempt(movements.slice(0, middle), 0)),
@@ -134,15 +142,11 @@ export class Journal {
 
   async #statement(movements: Movement[]): Promise<PostResult[]> {
     const { book } = movements[0] as Movement;
-    const exceptions = await this.#sql.unsafe<RejectedMovement[]>(
-      POST.text,
-      POST.values(book, batchColumns(movements)),
-      {
-        prepare: true,
-      },
-    );
+    const rejected = await this.#sql.unsafe<RejectedMovement[]>(POST.text, POST.values(book, batchColumns(movements)), {
+      prepare: true,
+    });
     const results: PostResult[] = movements.map(() => ({ outcome: 'posted' }));
-    for (const { movement, outcome, code, accountCode, detail } of exceptions) {
+    for (const { movement, outcome, code, accountCode, detail } of rejected) {
       results[movement - 1] =
         outcome === 'refused' ? { outcome, code, account: accountCode, detail: { ...detail } } : { outcome };
     }
@@ -150,7 +154,7 @@ export class Journal {
   }
 }
 
-/** A movement that was not posted, as `ledger.post` answers it. `movement` counts from 1. */
+/** A movement that was not posted, as returned by `ledger.post`. `movement` is its position, counting from 1. */
 interface RejectedMovement {
   movement: number;
   outcome: 'duplicate' | 'duplicate_differs' | 'refused';
@@ -159,7 +163,7 @@ interface RejectedMovement {
   detail: object | null;
 }
 
-/** Counts what became of a batch, each outcome once for the batch. */
+/** Counts the outcomes of a batch. */
 async function recordMetrics(
   movements: Movement[],
   committed: Promise<PromiseSettledResult<PostResult>[]>,
@@ -183,7 +187,9 @@ async function recordMetrics(
   }
 }
 
-/** For each movement, the position of the first one in the batch that changes a row which it changes too, or its own. */
+/**
+ * For each movement, the position of the first movement in the batch that changes one of the same rows; else its own.
+ */
 function firstWriterOf(movements: readonly Movement[]): number[] {
   const changedBy = new Map<string, number>();
   return movements.map((movement, position) => {

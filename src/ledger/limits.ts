@@ -1,5 +1,5 @@
-// The tier1 limits (contract, section 8). They are written onto a wallet's account when it reaches tier1; from then on
-// the database enforces them in the statement that moves the money.
+// The tier1 limits (contract, section 8). They are stored on the account of a wallet when it reaches tier1; the
+// statement that moves the money then enforces them.
 import type { Kobo } from '../money.ts';
 
 export const TIER1_BALANCE_MAX: Kobo = 30_000_000;

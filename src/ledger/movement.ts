@@ -1,26 +1,29 @@
-// What the ledger takes and gives: a movement is everything that becomes true together, a result is what became of it. The
-// journal (journal.ts) posts movements; resources make them.
+// Input and output of the journal: a movement is everything that is committed together, a PostResult is its outcome.
+// src/resources builds movements; journal.ts posts them.
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { AccountCode } from './chart.ts';
 import type { Posting } from './postings.ts';
 
-/** One business event in the books. */
+/** One business event in the ledger. */
 export interface Transaction {
   id: Uuid;
-  /** Business key, unique in the book: the same key posts once, for ever. */
+  /** Business key, unique in the book: a key is posted once, ever. */
   key: string;
   kind: string;
   /** Public id of the resource that caused it. */
   resource: string;
   effectiveAt: Date;
-  /** `credit_exempt`: money that comes back to a wallet posts though it is frozen or over a limit; closed takes none. */
+  /**
+   * `credit_exempt`, for money that returns to a wallet: the credited account may be frozen, unverified or over a
+   * limit; only a closed one refuses the credit.
+   */
   rules: 'enforced' | 'credit_exempt';
   reverses?: Uuid;
   postings: readonly Posting[];
 }
 
-/** An event as it is stored and later delivered. `data` is the payload of that moment. */
+/** An event as it is stored and later delivered. `data` is the payload at that moment. */
 export interface EventRow {
   id: Uuid;
   type: string;
@@ -35,7 +38,7 @@ export interface OutboxMessage {
   message: object;
 }
 
-/** What a repeat of this request is answered with, committed together with the money. */
+/** The stored response for repeats of this request, committed together with the money. */
 export interface IdempotencyOutcome {
   key: string;
   claim: Uuid;
@@ -45,7 +48,7 @@ export interface IdempotencyOutcome {
   response: string;
 }
 
-/** Tables that `ledger.post` writes along with the money. */
+/** Tables that `ledger.post` writes together with the money. */
 export type RowTable =
   | 'payments'
   | 'transfers'
@@ -58,7 +61,9 @@ export type RowTable =
   | 'reconciliation_breaks'
   | 'virtual_accounts';
 
-/** Everything that becomes true together, or not at all. Rows are in camelCase, complete, with the next `version`. */
+/**
+ * Everything that is committed atomically. Rows are complete, with column names in camelCase and the next `version`.
+ */
 export interface Movement {
   book: Book;
   transaction?: Transaction;
@@ -66,7 +71,7 @@ export interface Movement {
   events?: readonly EventRow[];
   outbox?: readonly OutboxMessage[];
   outcome?: IdempotencyOutcome;
-  /** The span that asked for it, which what the outbox starts belongs to. The journal fills it in. */
+  /** The span that posts it: the parent of the spans that its outbox messages start. Set by the journal. */
   traceparent?: string;
 }
 
@@ -80,10 +85,14 @@ export type RefusalCode =
   | 'IDEMPOTENCY_IN_PROGRESS';
 
 /**
- * What became of a movement. `posted`: it is durable. `duplicate`: its business key was posted before, or this very
- * request committed and its answer was lost; nothing changed now. `duplicate_differs`: its business key was posted before
- * with other postings, so this movement was not; nothing changed now. `refused`: a rule of the books said no. `conflict`:
- * a row had been changed since it was read, or a unique value is taken; read again and decide again.
+ * The outcome of a movement.
+ * - `posted`: it is durable.
+ * - `duplicate`: its business key was posted before, or this request committed and its reply was lost. Nothing changed.
+ * - `duplicate_differs`: its business key was posted before with other postings. This movement was not posted; nothing
+ *   changed.
+ * - `refused`: a rule of the ledger does not allow it.
+ * - `conflict`: a row has a newer version than the one that was read, or a unique value exists already. Read again and
+ *   decide again.
  */
 export type PostResult =
   | { outcome: 'posted' }

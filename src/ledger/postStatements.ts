@@ -1,20 +1,20 @@
-// The call that posts a batch: its text, made once when the process starts, and the values of a batch in the order in which the
-// text numbers them.
+// The SQL statement that posts a batch: its text, built once at start, and the parameter values of a batch in the order
+// of the text.
 import type { Book } from '../money.ts';
 import { type BatchColumns, DOCUMENT_SEPARATOR } from './batch.ts';
 
-/** A statement, and what it is sent with for a batch. */
+/** The text of a statement and its parameter values for a batch. */
 interface Statement {
   text: string;
   values: (book: Book, columns: BatchColumns) => string[];
 }
 
-/** An argument of the function: its name, what it is read as from the text that is sent, and that text. */
+/** An argument of the function: its name, the type to which its text is cast, and that text. */
 type Argument = [name: string, type: string, text: (columns: BatchColumns, book: Book) => string];
 
 const DOCUMENTS = 'documents';
 
-/** Posts a batch. Answers a row for each movement that was not posted. */
+/** Posts a batch. Returns a row for each movement that was not posted. */
 export const POST: Statement = statement('SELECT movement, outcome, code, account_code, detail FROM ledger.post', [
   ['organisation', 'uuid', (_, book) => book.organisationId],
   ['book', 'text', (_, book) => book.environment],
@@ -40,7 +40,7 @@ export const POST: Statement = statement('SELECT movement, outcome, code, accoun
   ['event_ids', 'uuid[]', ({ events }) => events.ids],
   ['event_types', 'text[]', ({ events }) => events.types],
   ['event_resources', 'text[]', ({ events }) => events.resources],
-  ['event_documents', DOCUMENTS, ({ events }) => events.joinDocuments],
+  ['event_documents', DOCUMENTS, ({ events }) => events.documents],
   ['event_times', 'timestamptz[]', ({ events }) => events.times],
   ['message_movements', 'integer[]', ({ messages }) => messages.movements],
   ['message_topics', 'text[]', ({ messages }) => messages.topics],
@@ -50,9 +50,9 @@ export const POST: Statement = statement('SELECT movement, outcome, code, accoun
 ]);
 
 function statement(head: string, callArguments: readonly Argument[]): Statement {
-  const passed = callArguments.map(([name, type], place) => `${name} => ${castOf(`$${place + 1}`, type)}`);
+  const parameters = callArguments.map(([name, type], index) => `${name} => ${castOf(`$${index + 1}`, type)}`);
   return {
-    text: `${head}(${passed.join(', ')})`,
+    text: `${head}(${parameters.join(', ')})`,
     values: (book, columns) => callArguments.map(([, , text]) => text(columns, book)),
   };
 }

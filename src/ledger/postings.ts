@@ -1,5 +1,5 @@
-// Postings as data: pure functions that make them. A posting moves one amount from a debited account to a credited one,
-// so whatever list of them is posted balances.
+// Postings as data, and pure functions that build them. A posting moves one amount from a debited account to a credited
+// one, so any list of postings balances.
 import type { Kobo } from '../money.ts';
 import type { AccountCode } from './chart.ts';
 
@@ -9,20 +9,20 @@ export interface Posting {
   amount: Kobo;
 }
 
-/** An amount on one account: one side of a movement before it is paired with the other. */
+/** An amount on one account: one side of a movement, before it is matched with the other side. */
 export interface Leg {
   account: AccountCode;
   amount: Kobo;
 }
 
 /**
- * The fewest postings that take `sources` to `destinations`, both in order: the first source pays the first destination
- * until one of them is used up. Throws when the two sides differ in sum. Zero shares are left out.
+ * Returns the postings that move `sources` to `destinations`, both in order: the first source pays the first
+ * destination until one of them is used up. Throws when the sums of the two sides differ. Zero amounts are skipped.
  */
 export function allocate(sources: readonly Leg[], destinations: readonly Leg[]): Posting[] {
   const postings: Posting[] = [];
-  const from = sources.filter((share) => share.amount > 0).map((share) => ({ ...share }));
-  const to = destinations.filter((share) => share.amount > 0).map((share) => ({ ...share }));
+  const from = sources.filter((leg) => leg.amount > 0).map((leg) => ({ ...leg }));
+  const to = destinations.filter((leg) => leg.amount > 0).map((leg) => ({ ...leg }));
   while (from[0] !== undefined && to[0] !== undefined) {
     const amount = Math.min(from[0].amount, to[0].amount);
     postings.push({ debit: from[0].account, credit: to[0].account, amount });
@@ -35,7 +35,7 @@ export function allocate(sources: readonly Leg[], destinations: readonly Leg[]):
   return postings;
 }
 
-/** The postings that undo these, last first. The money goes back the way it came. */
+/** Returns the postings that reverse these: debit and credit swapped, in reverse order. */
 export function reversePostings(postings: readonly Posting[]): Posting[] {
   return postings.toReversed().map(({ debit, credit, amount }) => ({ debit: credit, credit: debit, amount }));
 }

@@ -1,9 +1,9 @@
-// Ledger transactions as rows, for telling one's own posting from somebody else's.
+// Look-up of ledger transactions, to recognise a posting of one's own.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 
-/** The transaction that was posted under a business key; null while there is none. */
+/** The id of the transaction with this business key; null if none was posted. */
 export async function findTransactionId(sql: Sql, book: Book, key: string): Promise<Uuid | null> {
   const [row] = await sql<{ id: Uuid }[]>`
     SELECT id FROM ledger.transactions

@@ -1,6 +1,6 @@
-// Proves that the books are whole: reads every posting, account and transaction and names whatever does not hold. It
+// Verifies the integrity of the ledger: reads every posting, account and transaction and reports each violation. It
 // works organisation by organisation and in pages, so that neither memory nor a single query grows with the ledger, and
-// on one snapshot, so that a service that is posting meanwhile does not look broken.
+// on one snapshot, so that concurrent postings do not appear as violations.
 import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
@@ -17,10 +17,10 @@ export type FindingKind =
   | 'REVERSAL_OUTSIDE_BOOK'
   | 'REVERSED_TWICE';
 
-/** One thing that does not hold. Amounts are kobo as text: broken books may hold more than a safe integer. */
+/** One violation. Amounts are kobo as text: a corrupt ledger may contain more than a safe integer. */
 export interface Finding {
   kind: FindingKind;
-  /** Public id of the organisation; with the environment it names the book. */
+  /** Public id of the organisation; with the environment it identifies the book. */
   organisation: string;
   environment: Environment;
   account: string | null;
@@ -47,13 +47,13 @@ export interface Progress {
   total: number;
 }
 
-/** Large enough that round trips do not matter, small enough that a page is checked in memory and within a second. */
+/** Large enough that round trips do not matter, small enough to check a page in memory and within a second. */
 const PAGE_SIZE = 10_000;
 
-/** Broken books are repaired from the first findings; a list of millions helps nobody. */
+/** A corrupt ledger is repaired from the first findings; a list of millions would not help. */
 const FINDINGS_MAX = 1_000;
 
-/** Accounts whose owner never owes: the first segment of a code. Clearing and expense accounts may stand below zero. */
+/** First segments of the codes whose balance is never negative. That of a clearing or expense account may be. */
 const NEVER_NEGATIVE = new Set(['wallet', 'reserve', 'suspense', 'unclaimed', 'in_transit', 'income']);
 
 type Snapshot = postgres.TransactionSql<{ bigint: number }>;
@@ -61,18 +61,18 @@ type Fragment = ReturnType<Snapshot>;
 type LedgerTable = 'postings' | 'accounts' | 'transactions';
 
 /**
- * Verifies all books on one read-only snapshot. Needs no more than the right to read the ledger. Throws what the
- * driver throws when the database is away: then nothing is proved either way.
+ * Verifies all books on one read-only snapshot. It needs only the right to read the ledger. When the database is
+ * unavailable it throws the error of the driver, and the verification has no result.
  */
 export async function verifyLedger(
   sql: Sql,
   options: { onProgress?: (progress: Progress) => void; pageSize?: number } = {},
 ): Promise<Verification> {
   return await sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (snapshot) => {
-    const begun = await nameSnapshot(snapshot);
+    const snapshotName = await nameSnapshot(snapshot);
     const sizes = await readSizes(snapshot);
     const findings = new Findings();
-    // A posting is read once for itself and once for each of its two accounts.
+    // A posting is read three times: once by #checkPostings and once for each of its two accounts.
     const total = 3 * sizes.postings + sizes.accounts + sizes.transactions;
     let done = 0;
     const advance = (rows: number): void => {
@@ -89,15 +89,16 @@ export async function verifyLedger(
       organisationId = await nextOrganisation(snapshot, organisationId);
     }
 
-    // The driver can go on outside the transaction after a lost connection (docs/decisions/0001): then it was no snapshot.
-    if ((await nameSnapshot(snapshot)) !== begun) {
-      throw new Error('The connection to the database was lost in the middle of the verification. Run it again.');
+    // After a lost connection the driver can continue outside of the transaction (docs/decisions/0001), without a
+    // snapshot.
+    if ((await nameSnapshot(snapshot)) !== snapshotName) {
+      throw new Error('The connection to the database was lost during the verification. Run it again.');
     }
     return { books, ...sizes, findings: findings.listed, truncated: findings.truncated };
   });
 }
 
-/** Names the connection and its snapshot. */
+/** Identifies the connection and its snapshot. */
 async function nameSnapshot(snapshot: Snapshot): Promise<string> {
   const [row] = await snapshot<{ name: string }[]>`
     SELECT pg_backend_pid() || '/' || pg_current_snapshot() || '/' || current_setting('transaction_read_only') AS name`;
@@ -108,11 +109,11 @@ async function readSizes(snapshot: Snapshot): Promise<Record<LedgerTable, number
   const [row] = await snapshot<Record<LedgerTable, number>[]>`
     SELECT (SELECT count(*) FROM ledger.accounts) AS accounts, (SELECT count(*) FROM ledger.postings) AS postings,
            (SELECT count(*) FROM ledger.transactions) AS transactions`;
-  if (row === undefined) throw new Error('a count came back empty');
+  if (row === undefined) throw new Error('the query for the table sizes returned no row');
   return row;
 }
 
-/** The next organisation that has anything in the ledger, whether or not it is registered; null behind the last. */
+/** The next organisation with rows in the ledger, whether or not it is registered; null after the last. */
 async function nextOrganisation(snapshot: Snapshot, after: Uuid | null): Promise<Uuid | null> {
   const first = (table: LedgerTable) => snapshot`
     (SELECT organisation_id FROM ${snapshot(`ledger.${table}`)}
@@ -123,7 +124,7 @@ async function nextOrganisation(snapshot: Snapshot, after: Uuid | null): Promise
   return row?.organisationId ?? null;
 }
 
-/** Where something does not hold, as the queries below answer it. */
+/** The location of a violation, as the queries below return it. */
 interface Place {
   organisationId: Uuid;
   environment: Environment;
@@ -154,23 +155,25 @@ class Findings {
   }
 }
 
-/** An account on the way along its entries: the sides of postings that name it, in the order of the postings. */
+/**
+ * The state of a scan over the entries of an account: the sides of postings that name it, in the order of the postings.
+ */
 interface AccountScan {
   id: string;
   environment: Environment;
   code: string;
-  /** NULL for a shared account, which keeps none. */
+  /** Stored balance; null for an account with a derived balance. */
   balance: string | null;
-  /** Number of the last posting that was read. */
+  /** Id of the last posting that was read. */
   last: string;
-  /** The balance that it left. */
+  /** The balance after that posting. */
   before: string;
   sum: bigint;
-  mismatched: BrokenLink[];
+  mismatched: RunningBalanceMismatch[];
 }
 
-/** An entry whose balance is not the one before it, less or plus the amount. */
-interface BrokenLink {
+/** An entry whose balance is not the previous balance less or plus its amount. */
+interface RunningBalanceMismatch {
   environment: Environment;
   transactionId: Uuid;
   postingId: string;
@@ -178,7 +181,7 @@ interface BrokenLink {
   found: string | null;
 }
 
-/** The check of one organisation's books. */
+/** The check of the books of one organisation. */
 class OrganisationCheck {
   readonly #snapshot: Snapshot;
   readonly #organisationId: Uuid;
@@ -193,10 +196,11 @@ class OrganisationCheck {
     this.#pageSize = pageSize;
   }
 
-  /** Checks everything; answers how many books the organisation has. `advance` is told of the rows that were read. */
+  /** Runs all checks and returns the number of books. `advance` is called with the number of rows that were read. */
   async run(advance: (rows: number) => void): Promise<number> {
     await this.#eachPage('postings', this.#pageSize, advance, (page) => this.#checkPostings(page));
-    // What fills a page here is the accounts' entries, and most accounts have many: so few accounts at a time.
+    // The size of a page is limited by the entries of the accounts, and most accounts have many: so fewer accounts per
+    // page.
     const accounts = Math.ceil(Math.sqrt(this.#pageSize));
     await this.#eachPage('accounts', accounts, advance, (page) => this.#checkAccounts(page, advance));
     await this.#eachPage('transactions', this.#pageSize, advance, (page) => this.#checkTransactions(page));
@@ -211,7 +215,7 @@ class OrganisationCheck {
     this.#findings.add(kind, { organisationId: this.#organisationId, ...place }, expected, found);
   }
 
-  /** Checks a table page by page, in the order of its primary key. The limit also tells the planner how little it is about. */
+  /** Checks a table page by page, in the order of its primary key. The LIMIT also gives the planner a row estimate. */
   async #eachPage(
     table: LedgerTable,
     size: number,
@@ -221,11 +225,11 @@ class OrganisationCheck {
     const snapshot = this.#snapshot;
     const key: Fragment = table === 'postings' ? snapshot`transaction_id, id` : snapshot`id`;
     const type = table === 'transactions' ? snapshot`uuid` : snapshot`bigint`;
-    let behind: Fragment = snapshot``;
+    let afterPrevious: Fragment = snapshot``;
     for (;;) {
       const page = (columns: Fragment): Fragment => snapshot`
         SELECT ${columns} FROM ${snapshot(`ledger.${table}`)}
-        WHERE organisation_id = ${this.#organisationId} ${behind} ORDER BY ${key} LIMIT ${size}`;
+        WHERE organisation_id = ${this.#organisationId} ${afterPrevious} ORDER BY ${key} LIMIT ${size}`;
       const [end] = await snapshot<{ rows: number; transactionId?: Uuid; id: string }[]>`
         SELECT rows, ${key}::text FROM (
           SELECT *, row_number() OVER (ORDER BY ${key}) AS rows FROM (${page(key)}) p
@@ -233,7 +237,7 @@ class OrganisationCheck {
       if (end === undefined) return;
       await check(page(snapshot`*`));
       advance(end.rows);
-      behind =
+      afterPrevious =
         end.transactionId === undefined
           ? snapshot`AND id > ${end.id}::text::${type}`
           : snapshot`AND (transaction_id, id) > (${end.transactionId}, ${end.id}::text::${type})`;
@@ -241,8 +245,8 @@ class OrganisationCheck {
   }
 
   /**
-   * The environment of the row that `id` names. LATERAL with a limit is one look-up in the index for each; a plain join
-   * may read the whole other table, page after page.
+   * The environment of the row with this id. LATERAL with LIMIT is planned as one index look-up per row; a plain join
+   * may scan the other table for every page.
    */
   #bookOf(table: 'accounts' | 'transactions', id: Fragment): Fragment {
     const snapshot = this.#snapshot;
@@ -251,7 +255,7 @@ class OrganisationCheck {
                WHERE organisation_id = ${this.#organisationId} AND id = ${id} LIMIT 1)`;
   }
 
-  /** Each posting stands in the book of its transaction and of its two accounts. */
+  /** Each posting is in the book of its transaction and of its two accounts. */
   async #checkPostings(page: Fragment): Promise<void> {
     const snapshot = this.#snapshot;
     const postings = await snapshot<
@@ -283,78 +287,90 @@ class OrganisationCheck {
   }
 
   /**
-   * Each balance is the sum of the account's entries, and each entry left the balance before it, less or plus its
-   * amount. Adds every account to its book.
+   * Each stored balance is the sum of the account's entries, and the balance after each entry is the previous one less
+   * or plus its amount. Adds the balance of each account to the sum of its book.
    */
   async #checkAccounts(page: Fragment, advance: (rows: number) => void): Promise<void> {
     const accounts = await this.#snapshot<Pick<AccountScan, 'id' | 'environment' | 'code' | 'balance'>[]>`
       SELECT id::text, environment, code, balance::text FROM (${page}) a ORDER BY a.id`;
-    const walks = accounts.map(
+    const scans = accounts.map(
       (account): AccountScan => ({ ...account, last: '0', before: '0', sum: 0n, mismatched: [] }),
     );
-    for (let walking = walks; walking.length > 0; ) walking = await this.#scanNext(walking, advance);
+    for (let unfinished = scans; unfinished.length > 0; ) unfinished = await this.#scanNext(unfinished, advance);
 
-    for (const { environment, code, balance, sum, mismatched } of walks) {
+    for (const { environment, code, balance, sum, mismatched } of scans) {
       for (const { expected, found, ...place } of mismatched) {
-        this.#add('RUNNING_BALANCE_MISMATCH', { ...place, code }, expected ?? 'no balance kept', found ?? 'no balance');
+        this.#add(
+          'RUNNING_BALANCE_MISMATCH',
+          { ...place, code },
+          expected ?? 'no stored balance',
+          found ?? 'no balance',
+        );
       }
-      const kept = balance === null ? sum : BigInt(balance);
-      if (kept !== sum) this.#add('BALANCE_MISMATCH', { environment, code }, String(sum), String(kept));
-      if (kept < 0n && NEVER_NEGATIVE.has(code.split(':', 1)[0] ?? '')) {
-        this.#add('NEGATIVE_BALANCE', { environment, code }, '>= 0', String(kept));
+      const actual = balance === null ? sum : BigInt(balance);
+      if (actual !== sum) this.#add('BALANCE_MISMATCH', { environment, code }, String(sum), String(actual));
+      if (actual < 0n && NEVER_NEGATIVE.has(code.split(':', 1)[0] ?? '')) {
+        this.#add('NEGATIVE_BALANCE', { environment, code }, '>= 0', String(actual));
       }
-      this.#bookSums.set(environment, (this.#bookSums.get(environment) ?? 0n) + kept);
+      this.#bookSums.set(environment, (this.#bookSums.get(environment) ?? 0n) + actual);
     }
   }
 
-  /** Walks accounts along their next entries, a page of them altogether. Answers those that may have more to come. */
-  async #scanNext(walking: AccountScan[], advance: (rows: number) => void): Promise<AccountScan[]> {
+  /** Reads the next entries of the accounts, one page in total. Returns the scans that may have more entries. */
+  async #scanNext(scans: AccountScan[], advance: (rows: number) => void): Promise<AccountScan[]> {
     const snapshot = this.#snapshot;
-    const each = Math.ceil(this.#pageSize / walking.length);
+    const entriesMax = Math.ceil(this.#pageSize / scans.length);
     const entries = (side: 'debit' | 'credit', change: Fragment) => snapshot`
       (SELECT environment, transaction_id, id AS posting_id, ${change} AS change, ${snapshot(`${side}_balance_after`)} AS after
        FROM ledger.postings
        WHERE organisation_id = ${this.#organisationId} AND ${snapshot(`${side}_account_id`)} = a.id AND id > a.last
-       ORDER BY id LIMIT ${each})`;
+       ORDER BY id LIMIT ${entriesMax})`;
     const read = await snapshot<
-      { id: string; entries: number; last: string; before: string | null; sum: string; broken: BrokenLink[] | null }[]
+      {
+        id: string;
+        entries: number;
+        last: string;
+        before: string | null;
+        sum: string;
+        mismatched: RunningBalanceMismatch[] | null;
+      }[]
     >`
-      WITH links AS (
+      WITH entries AS (
         SELECT a.id, e.*,
-               CASE WHEN a.kept THEN e.change + coalesce(lag(e.after, 1, a.before) OVER chain, 0) END AS expected
+               CASE WHEN a.has_balance THEN e.change + coalesce(lag(e.after, 1, a.before) OVER account, 0) END AS expected
         FROM (
-          SELECT unnest(${walking.map(({ id }) => id)}::text[]::bigint[]) AS id,
-                 unnest(${walking.map(({ last }) => last)}::text[]::bigint[]) AS last,
-                 unnest(${walking.map(({ before }) => before)}::text[]::bigint[]) AS before,
-                 unnest(${walking.map(({ balance }) => String(balance !== null))}::text[]::boolean[]) AS kept
+          SELECT unnest(${scans.map(({ id }) => id)}::text[]::bigint[]) AS id,
+                 unnest(${scans.map(({ last }) => last)}::text[]::bigint[]) AS last,
+                 unnest(${scans.map(({ before }) => before)}::text[]::bigint[]) AS before,
+                 unnest(${scans.map(({ balance }) => String(balance !== null))}::text[]::boolean[]) AS has_balance
         ) a
         CROSS JOIN LATERAL (
           ${entries('debit', snapshot`-amount::numeric`)} UNION ALL ${entries('credit', snapshot`amount::numeric`)}
-          ORDER BY posting_id LIMIT ${each}
+          ORDER BY posting_id LIMIT ${entriesMax}
         ) e
-        WINDOW chain AS (PARTITION BY a.id ORDER BY e.posting_id)
+        WINDOW account AS (PARTITION BY a.id ORDER BY e.posting_id)
       )
       SELECT id::text, count(*) AS entries, max(posting_id)::text AS last, sum(change)::text AS sum,
              (array_agg(after ORDER BY posting_id))[count(*)]::text AS before,
              jsonb_agg(jsonb_build_object('environment', environment, 'transactionId', transaction_id, 'postingId', posting_id::text,
                                           'expected', expected::text, 'found', after::text) ORDER BY posting_id)
-               FILTER (WHERE after IS DISTINCT FROM expected) AS broken
-      FROM links GROUP BY links.id`;
+               FILTER (WHERE after IS DISTINCT FROM expected) AS mismatched
+      FROM entries GROUP BY entries.id`;
     const byId = new Map(read.map((account) => [account.id, account]));
     advance(read.reduce((sum, account) => sum + account.entries, 0));
-    return walking.filter((walk) => {
-      const on = byId.get(walk.id);
-      if (on === undefined) return false;
-      walk.last = on.last;
-      walk.before = on.before ?? '0';
-      walk.sum += BigInt(on.sum);
-      // One more than can be listed is enough to say that there are more.
-      walk.mismatched.push(...(on.broken ?? []).slice(0, FINDINGS_MAX + 1 - walk.mismatched.length));
-      return on.entries === each;
+    return scans.filter((scan) => {
+      const next = byId.get(scan.id);
+      if (next === undefined) return false;
+      scan.last = next.last;
+      scan.before = next.before ?? '0';
+      scan.sum += BigInt(next.sum);
+      // One more than can be listed is enough to set `truncated`.
+      scan.mismatched.push(...(next.mismatched ?? []).slice(0, FINDINGS_MAX + 1 - scan.mismatched.length));
+      return next.entries === entriesMax;
     });
   }
 
-  /** Each transaction moved something, and what it reverses is a transaction of its own book. */
+  /** Each transaction has a posting, and a reversal reverses a transaction of the same book. */
   async #checkTransactions(page: Fragment): Promise<void> {
     const rows = await this.#snapshot<
       (Place & { transactionId: Uuid; empty: boolean; reverses: Uuid | null; reversedEnvironment: string | null })[]
@@ -377,7 +393,7 @@ class OrganisationCheck {
     }
   }
 
-  /** A transaction is reversed once at most. A unique index says so too; this finds what came past it. */
+  /** A transaction is reversed at most once. A unique index enforces this too; the check finds what bypassed it. */
   async #checkReversals(): Promise<void> {
     const rows = await this.#snapshot<{ environment: Environment; transactionId: Uuid; times: number }[]>`
       SELECT min(environment) AS environment, reverses AS transaction_id, count(*) AS times

@@ -1,30 +1,30 @@
-// The one logger: JSON lines on standard output. Names, account numbers, BVNs and keys are never passed to it.
+// The logger of every process: JSON lines on standard output. Never log names, account numbers, BVNs or keys.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { currentTraceId } from './tracing.ts';
 
 export type Log = Logger;
 
-const ids = new AsyncLocalStorage<Readonly<Record<string, unknown>>>();
+const contextIds = new AsyncLocalStorage<Readonly<Record<string, unknown>>>();
 
-/** Every line that is logged while `work` runs, however deep inside, carries these ids: of the workflow, the activity … */
-export function withLogIds<Result>(carried: Readonly<Record<string, unknown>>, work: () => Result): Result {
-  return ids.run(carried, work);
+/** Runs `work`; every line logged in its async context has these ids, such as those of a workflow or an activity. */
+export function withLogIds<Result>(ids: Readonly<Record<string, unknown>>, work: () => Result): Result {
+  return contextIds.run(ids, work);
 }
 
-/** A new object for each line: pino writes the line's own fields into it. */
-function carriedIds(): object {
+/** Returns a new object for each line, because pino adds the fields of the line to it. */
+function contextFields(): object {
   const traceId = currentTraceId();
-  return { ...ids.getStore(), ...(traceId !== undefined && { traceId }) };
+  return { ...contextIds.getStore(), ...(traceId !== undefined && { traceId }) };
 }
 
-/** Lines wait for so many bytes, or for so long, and are then written together: a write for each line is dear. */
-const WRITE = { bytes: 4_096, everyMs: 100 };
+/** Buffered: one write(2) per line is expensive. */
+const BUFFER = { bytes: 4_096, flushEveryMs: 100 };
 
-/** A logger for one process; `part` tells its lines from the other processes' (`api`, `worker`). */
+/** Creates the logger of a process. `part` (`api`, `worker`) is a field of each of its lines. */
 export function createLog(part: string, level: string, destination?: DestinationStream): Log {
   return pino(
-    { level, base: { part }, timestamp: pino.stdTimeFunctions.isoTime, mixin: carriedIds },
-    destination ?? pino.destination({ dest: 1, minLength: WRITE.bytes, periodicFlush: WRITE.everyMs }),
+    { level, base: { part }, timestamp: pino.stdTimeFunctions.isoTime, mixin: contextFields },
+    destination ?? pino.destination({ dest: 1, minLength: BUFFER.bytes, periodicFlush: BUFFER.flushEveryMs }),
   );
 }

@@ -1,22 +1,22 @@
-// The listener that Prometheus scrapes: a port of its own, off unless one is configured, and never one that customers
-// reach. A scrape cannot hurt the service: what must be asked for is asked for at most once in a while, and not waited for.
+// The HTTP listener that Prometheus scrapes: on a port of its own, off unless configured, and never reachable by
+// customers. Scrapes put a bounded load on the service: gauges that need a query are cached, and their query times out.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Log } from './log.ts';
 import { gaugeSourceUp, registry, watchProcess } from './metrics.ts';
 
-/** Gauges that somebody else has to be asked for. */
+/** Gauges whose values are queried from another system. */
 export interface Collector {
   name: string;
-  /** Asks, and resolves with what sets the gauges; it is not called when the answer came too late. */
+  /** Queries the values and resolves with a function that sets the gauges; it is not called after a timeout. */
   collect: () => Promise<() => void>;
-  /** Takes the gauges away: a stale value would look like a true one. */
+  /** Removes the values of the gauges: a stale value would look current. */
   reset: () => void;
 }
 
 export interface MetricsServer {
   port: number;
-  /** Adds gauges that are looked up from now on, when somebody scrapes. */
+  /** Adds a collector, which runs on scrapes from now on. */
   add: (source: Collector) => void;
   close: () => Promise<void>;
 }
@@ -25,9 +25,9 @@ export interface MetricsServerOptions {
   port: number;
   bindAddress: string;
   log: Log;
-  /** However many scrape, a source is asked no more often than this. */
+  /** A collector runs at most once per this interval, however many scrapers there are. */
   cacheMs?: number;
-  /** A scrape waits for its sources no longer than this; Prometheus itself gives up after 10 s. */
+  /** Timeout of a collector. Shorter than the scrape timeout of Prometheus, 10 s by default. */
   waitMs?: number;
 }
 
@@ -38,44 +38,44 @@ const PATH = '/metrics';
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { log, cacheMs = CACHE_MS, waitMs = WAIT_MS } = options;
   watchProcess();
-  const looks: (() => Promise<void>)[] = [];
+  const collectors: (() => Promise<void>)[] = [];
 
   const add = (source: Collector): void => {
-    let lookedAt = Number.NEGATIVE_INFINITY;
-    let looking: Promise<void> | null = null;
-    const look = async (): Promise<void> => {
+    let collectedAt = Number.NEGATIVE_INFINITY;
+    let inFlight: Promise<void> | null = null;
+    const collect = async (): Promise<void> => {
       try {
-        const show = await withinTime(source.collect(), waitMs);
-        source.reset(); // what is no more
-        show();
+        const setGauges = await withTimeout(source.collect(), waitMs);
+        source.reset(); // removes label values that no longer exist
+        setGauges();
         gaugeSourceUp.set({ source: source.name }, 1);
       } catch (error) {
-        log.warn({ err: error, source: source.name }, 'gauges could not be read');
+        log.warn({ err: error, source: source.name }, 'collecting gauges failed');
         source.reset();
         gaugeSourceUp.set({ source: source.name }, 0);
       }
-      lookedAt = Date.now();
-      looking = null;
+      collectedAt = Date.now();
+      inFlight = null;
     };
-    looks.push(async () => {
-      if (Date.now() - lookedAt < cacheMs) return;
-      looking ??= look();
-      await looking;
+    collectors.push(async () => {
+      if (Date.now() - collectedAt < cacheMs) return;
+      inFlight ??= collect();
+      await inFlight;
     });
   };
 
   const server = createServer((request, response) => {
-    const answer = async (): Promise<void> => {
+    const respond = async (): Promise<void> => {
       if (request.method !== 'GET' || request.url !== PATH) {
         response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end(`Metrics are at GET ${PATH}\n`);
         return;
       }
-      await Promise.all(looks.map((look) => look()));
+      await Promise.all(collectors.map((collect) => collect()));
       const text = await registry.metrics();
       response.writeHead(200, { 'content-type': registry.contentType }).end(text);
     };
-    answer().catch((error: unknown) => {
-      log.error({ err: error }, 'metrics could not be written');
+    respond().catch((error: unknown) => {
+      log.error({ err: error }, 'the metrics response failed');
       response.destroy();
     });
   });
@@ -86,15 +86,15 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   return { port: (server.address() as AddressInfo).port, add, close: () => closeServer(server) };
 }
 
-/** Rejects when the work takes longer; what it does after that is nobody's concern. */
-async function withinTime<Answer>(work: Promise<Answer>, limitMs: number): Promise<Answer> {
+/** Rejects after `limitMs`. The work itself is not cancelled; a later result or error is ignored. */
+async function withTimeout<Result>(work: Promise<Result>, limitMs: number): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs);
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`timed out after ${limitMs} ms`)), limitMs);
   });
-  work.catch(() => {}); // heard below, unless it is late
+  work.catch(() => {}); // no unhandled rejection when it rejects after the timeout
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }

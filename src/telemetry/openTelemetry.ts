@@ -1,4 +1,5 @@
-// Traces by OpenTelemetry, sent as OTLP over HTTP. Loaded by src/telemetry/tracing.ts when traces are switched on, and never else.
+// Tracing with OpenTelemetry, exported as OTLP over HTTP. src/telemetry/tracing.ts imports this file only when tracing
+// is on.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Attributes,
@@ -30,44 +31,48 @@ const KINDS = {
   internal: SpanKind.INTERNAL,
 } as const;
 
-/** A traceparent of version 00; later versions begin with the same fields. */
+/** A W3C traceparent of version 00; later versions start with the same fields. */
 const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
 
 export function createTracer(settings: NonNullable<Config['tracing']>, part: string): Tracer {
-  const inProgress = new AsyncLocalStorage<Context>();
+  const activeContext = new AsyncLocalStorage<Context>();
   const ids = new RandomIdGenerator();
-  let chosenSpanId: string | undefined;
+  let nextSpanId: string | undefined;
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': settings.serviceName || `manilla-${part}` }),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.ratio) }),
     idGenerator: {
       generateTraceId: () => ids.generateTraceId(),
-      generateSpanId: () => chosenSpanId ?? ids.generateSpanId(),
+      generateSpanId: () => nextSpanId ?? ids.generateSpanId(),
     },
-    // Headers, compression and certificates it reads from the environment itself.
+    // The exporter reads headers, compression and certificates from the environment (OTEL_EXPORTER_OTLP_*).
     spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: settings.url }) })],
   });
   const otel = provider.getTracer('manilla');
 
-  const begin = (name: string, start: Omit<SpanStart, 'parent' | 'root'> & { startTime?: number }, above: Context) => {
+  const startSpan = (
+    name: string,
+    start: Omit<SpanStart, 'parent' | 'root'> & { startTime?: number },
+    parentContext: Context,
+  ) => {
     const { kind, attributes = {}, links = [], startTime } = start;
-    const linked = links.flatMap((link) => readTraceparent(link) ?? []).map((context) => ({ context }));
-    const options = { kind: KINDS[kind], attributes: written(attributes), links: linked };
-    return otel.startSpan(name, startTime === undefined ? options : { ...options, startTime }, above);
+    const spanLinks = links.flatMap((link) => readTraceparent(link) ?? []).map((context) => ({ context }));
+    const options = { kind: KINDS[kind], attributes: definedAttributes(attributes), links: spanLinks };
+    return otel.startSpan(name, startTime === undefined ? options : { ...options, startTime }, parentContext);
   };
 
   return {
     async inSpan(name, { parent, root, ...start }, work) {
-      const above = root ? ROOT_CONTEXT : parent === undefined ? inProgress.getStore() : under(parent);
-      if (above === undefined) return await work(NOT_TRACED);
-      const span = begin(name, start, above);
+      const parentContext = root ? ROOT_CONTEXT : parent === undefined ? activeContext.getStore() : contextOf(parent);
+      if (parentContext === undefined) return await work(NOT_TRACED);
+      const span = startSpan(name, start, parentContext);
       const handle: Span = {
-        rename: (better) => span.updateName(better),
-        set: (attributes) => span.setAttributes(written(attributes)),
+        rename: (newName) => span.updateName(newName),
+        set: (attributes) => span.setAttributes(definedAttributes(attributes)),
         fail: (code) => span.setAttribute('error.type', code).setStatus({ code: SpanStatusCode.ERROR }),
       };
       try {
-        return await inProgress.run(trace.setSpan(above, span), () => work(handle));
+        return await activeContext.run(trace.setSpan(parentContext, span), () => work(handle));
       } catch (error) {
         handle.fail(codeOf(error));
         throw error;
@@ -77,17 +82,17 @@ export function createTracer(settings: NonNullable<Config['tracing']>, part: str
     },
 
     record({ name, parent, spanId, startedAt, endedAt, failure, ...start }: FinishedSpan) {
-      const above = under(parent);
-      if (above === undefined) return;
-      chosenSpanId = spanId;
-      const span = begin(name, { ...start, startTime: startedAt }, above);
-      chosenSpanId = undefined;
+      const parentContext = contextOf(parent);
+      if (parentContext === undefined) return;
+      nextSpanId = spanId;
+      const span = startSpan(name, { ...start, startTime: startedAt }, parentContext);
+      nextSpanId = undefined;
       if (failure !== undefined) span.setAttribute('error.type', failure).setStatus({ code: SpanStatusCode.ERROR });
       span.end(endedAt);
     },
 
     current() {
-      const context = inProgress.getStore();
+      const context = activeContext.getStore();
       const span = context && trace.getSpanContext(context);
       if (span === undefined || (span.traceFlags & TraceFlags.SAMPLED) === 0) return undefined;
       return { traceId: span.traceId, traceparent: `00-${span.traceId}-${span.spanId}-01` };
@@ -105,19 +110,19 @@ function readTraceparent(text: string): SpanContext | undefined {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED, isRemote: true };
 }
 
-function under(traceparent: string): Context | undefined {
-  const above = readTraceparent(traceparent);
-  return above && trace.setSpanContext(ROOT_CONTEXT, above);
+function contextOf(traceparent: string): Context | undefined {
+  const spanContext = readTraceparent(traceparent);
+  return spanContext && trace.setSpanContext(ROOT_CONTEXT, spanContext);
 }
 
-function written(attributes: SpanAttributes): Attributes {
+function definedAttributes(attributes: SpanAttributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }
 
-/** What a fault is called. Its message stays here: it may hold what a caller or a bank said of a person. */
+/** The code of an error. Its message is not exported: it may contain personal data from a caller or a bank. */
 function codeOf(error: unknown): string {
   const { code, type, name } = (error ?? {}) as { code?: unknown; type?: unknown; name?: unknown };
   return (
-    ([type, code, name].find((word) => typeof word === 'string' && word !== '') as string | undefined) ?? 'unknown'
+    ([type, code, name].find((text) => typeof text === 'string' && text !== '') as string | undefined) ?? 'unknown'
   );
 }

@@ -1,14 +1,16 @@
-// What a span is to the rest of the service, independent of the library that records it.
-/** Ids, codes and counts only: a span goes to another system, so nothing in it may name a person or an account. */
+// The interface of a span and of a tracer, independent of the library that records them.
+
+/** Ids, codes and counts only: spans are sent to another system, so they must not contain names or account numbers. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface SpanStart {
   kind: 'server' | 'client' | 'producer' | 'consumer' | 'internal';
   attributes?: SpanAttributes;
-  /** The `traceparent` of the span above. Without one it is the span in progress; where there is none, no span is made. */
+  /** The `traceparent` of the parent span; by default the active span. Without a parent no span is created. */
   parent?: string | undefined;
-  /** Begins a trace of its own. `links`: the `traceparent`s of what it has to do with. */
+  /** Starts a new trace. */
   root?: boolean;
+  /** The `traceparent`s of related spans. */
   links?: readonly string[];
 }
 
@@ -16,26 +18,26 @@ export interface SpanStart {
 export interface Span {
   rename: (name: string) => void;
   set: (attributes: SpanAttributes) => void;
-  /** It did not go well, and this is the code of why. */
+  /** Marks the span as failed. `code`: the error code. */
   fail: (code: string) => void;
 }
 
-/** A span that is told of when it is over. Times are milliseconds since 1970. */
+/** A span that is recorded after it has ended. Times are milliseconds since 1970. */
 export interface FinishedSpan {
   name: string;
   kind: SpanStart['kind'];
   parent: string;
-  /** Its own id, 16 hexadecimal digits, where others already know it by that. */
+  /** The id of the span, 16 hexadecimal digits, when child spans already refer to it. */
   spanId?: string;
   startedAt: number;
   endedAt: number;
   attributes: SpanAttributes;
   links?: readonly string[];
-  /** The code of why it failed. */
+  /** The error code, if it failed. */
   failure?: string | undefined;
 }
 
-/** What does the work while traces are on: src/telemetry/openTelemetry.ts. */
+/** Implemented in src/telemetry/openTelemetry.ts, while tracing is on. */
 export interface Tracer {
   inSpan: <Result>(name: string, start: SpanStart, work: (span: Span) => Promise<Result>) => Promise<Result>;
   record: (span: FinishedSpan) => void;

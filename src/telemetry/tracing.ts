@@ -1,5 +1,5 @@
-// Traces: what a span is to the rest of the service, and the switch. While they are off, which is the default, everything
-// here is one look at a variable, and nothing of OpenTelemetry's SDK is loaded (docs/traces.md).
+// Tracing: the functions that the service calls, and the switch. While tracing is off, which is the default, each call
+// only reads a variable, and the OpenTelemetry SDK is not loaded (docs/traces.md).
 import type { Config } from '../config.ts';
 import type { FinishedSpan, Span, SpanStart, Tracer } from './span.ts';
 
@@ -7,36 +7,36 @@ let tracer: Tracer | null = null;
 
 const NO_SPAN: Span = { rename: () => {}, set: () => {}, fail: () => {} };
 
-/** Switches traces on where the configuration says so. `part` names the process. Answers how to send what is left and stop. */
+/** Turns tracing on if it is configured. `part`: the process. Returns a function that flushes the spans and stops. */
 export async function startTracing({ tracing }: Pick<Config, 'tracing'>, part: string): Promise<() => Promise<void>> {
   if (tracing === null) return () => Promise.resolve();
   const { createTracer } = await import('./openTelemetry.ts');
-  const started = createTracer(tracing, part);
-  tracer = started;
+  const newTracer = createTracer(tracing, part);
+  tracer = newTracer;
   return async () => {
     tracer = null;
-    await started.close();
+    await newTracer.close();
   };
 }
 
 export const isTracing = (): boolean => tracer !== null;
 
-/** Does the work, in a span when traces are on. What it throws marks the span as failed and is thrown on. */
+/** Runs `work`, in a span when tracing is on. An error marks the span as failed and is rethrown. */
 export function inSpan<Result>(name: string, start: SpanStart, work: (span: Span) => Promise<Result>): Promise<Result> {
   return tracer === null ? work(NO_SPAN) : tracer.inSpan(name, start, work);
 }
 
-/** A span whose work was done elsewhere: in the sandbox of a workflow, which knows no clock and no network. */
+/** Records a span of work that ran elsewhere: in the sandbox of a workflow, which has no real clock and no network. */
 export function recordSpan(span: FinishedSpan): void {
   tracer?.record(span);
 }
 
-/** The span in progress as a W3C `traceparent`, for what is to be continued elsewhere; undefined when it is not traced. */
+/** The active span as a W3C `traceparent`, to continue the trace elsewhere; undefined when it is not sampled. */
 export function currentTraceparent(): string | undefined {
   return tracer?.current()?.traceparent;
 }
 
-/** The trace in progress, for the log. */
+/** The id of the active trace, for the log. */
 export function currentTraceId(): string | undefined {
   return tracer?.current()?.traceId;
 }

@@ -1,32 +1,33 @@
-// Whether Temporal can start flows. Its front end answers some calls by itself, such as that for its version, also while
-// no flow can start; so the check is a call that needs the namespace and the part that keeps the flows.
+// Health check of Temporal: whether it can start workflows. Its frontend serves some calls alone, such as the one for
+// its version, even while no workflow can start. The check is therefore a call that needs the namespace and the history
+// service.
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 
 /**
- * Throws unless the namespace exists and the history shard of a flow answers. It asks about a flow that there is not: to
- * say so, the server must look it up. Another flow, and so as a rule another shard, is asked about each time.
+ * Throws unless the namespace exists and a history shard responds. It describes a workflow that does not exist, which
+ * the server can report only after a lookup in history. The id is random, so each check usually reaches another shard.
  */
 export async function checkFlowsCanStart(connection: Connection, namespace: string, timeoutMs: number): Promise<void> {
   const handle = new Client({ connection, namespace }).workflow.getHandle(`absent-${randomUUID()}`);
   try {
     await connection.withDeadline(Date.now() + timeoutMs, () => handle.describe());
   } catch (error) {
-    // A namespace that there is not is another error, though its status is the same.
+    // A missing namespace has the same gRPC status but is a different error class.
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }
 
 export interface TemporalHealth {
-  /** Throws unless flows can start, within the time limit. */
+  /** Throws unless workflows can start; bounded by the time limit. */
   check: () => Promise<void>;
-  /** Waits for the checks in flight, at most their time limit, and closes the connection. */
+  /** Waits for the checks in flight, at most for their time limit, and closes the connection. */
   close: () => Promise<void>;
 }
 
 /**
- * Checks over a connection of its own, made at the first check. The connection is closed only when no check is in flight: the SDK
- * retries a call from a timer, and a retry on a closed channel throws where nothing can catch it.
+ * Checks over a connection of its own, opened by the first check. The connection is closed only when no check is in
+ * flight: the SDK retries a call from a timer, and a retry on a closed channel throws outside of any try block.
  */
 export function createTemporalHealth(address: string, namespace: string, timeoutMs: number): TemporalHealth {
   const connection = Connection.lazy({ address });

@@ -1,4 +1,4 @@
-// Temporal's own log lines, as lines of the process's log.
+// Adapts the logger of the Temporal SDK: its lines go to the log of the process.
 import type { Logger, LogLevel, LogMetadata } from '@temporalio/worker';
 import type { Log } from '../telemetry/log.ts';
 

@@ -111,7 +111,7 @@ describe('a later migration', () => {
     await held`BEGIN`;
     await held`SELECT FROM wallets`;
     const migrated = migrate(database.url, { folder, log: (line) => lines.push(line) });
-    await waitFor('it to give way', () => lines.includes(`${name} waits for a table that is locked; trying again`));
+    await waitFor('it to give way', () => lines.includes(`${name}: lock timeout on a table; retrying`));
     expect(await other`SELECT FROM wallets`).toHaveLength(0); // a read does not queue behind it for longer than its limit
     await held`COMMIT`;
     held.release();

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
+import { publicId } from '../../src/ids.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';

@@ -1,16 +1,17 @@
--- The books: accounts, transactions and postings. Nothing here knows of wallets, payments or banks. The functions that write them
--- are in src/ledger/sql/.
+-- The ledger: accounts, transactions and postings. It has no notion of wallets, payments or banks. The functions that
+-- write these tables are in src/ledger/sql/.
 --
--- The environment of a row has no CHECK here, which would be read anew for each row: nobody may write these tables but ledger.post
--- and ledger.open_account, and they check it once a call.
+-- `environment` has no CHECK in these tables, because a CHECK is evaluated for each row. Only ledger.post and
+-- ledger.open_account may write them, and both check it once per call.
 CREATE SCHEMA ledger;
 
--- The role of every running process. Migrations run as the owner.
+-- The role of every running process. Migrations run as the owner of the database.
 DO $$
 BEGIN
   CREATE ROLE manilla_app NOLOGIN;
 EXCEPTION
-  WHEN duplicate_object OR unique_violation THEN NULL; -- roles belong to the whole cluster, so another database made it
+  -- Roles are shared by the whole cluster: another database created it.
+  WHEN duplicate_object OR unique_violation THEN NULL;
 END
 $$;
 DO $$
@@ -18,7 +19,8 @@ BEGIN
   EXECUTE format('GRANT manilla_app TO %I', current_user);
 EXCEPTION
   WHEN OTHERS THEN
-    IF NOT pg_has_role(current_user, 'manilla_app', 'MEMBER') THEN RAISE; END IF; -- raced by another database, or granted by an administrator
+    -- Ignored if the role is granted: by a concurrent migration of another database, or by an administrator.
+    IF NOT pg_has_role(current_user, 'manilla_app', 'MEMBER') THEN RAISE; END IF;
 END
 $$;
 GRANT USAGE ON SCHEMA ledger TO manilla_app;
@@ -28,10 +30,11 @@ CREATE TABLE organisations (
   name            text NOT NULL,
   created_at      timestamptz(3) NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE organisations IS 'Who owns wallets, keys and webhook endpoints. Its id is the distribution column of every table.';
+COMMENT ON TABLE organisations IS
+  'Owners of wallets, keys and webhook endpoints. organisation_id is the distribution column of every table.';
 
--- The form of a code is checked by its type when an account is opened. A CHECK of the table would be evaluated with each change of a
--- balance too.
+-- A domain checks the format of a code when an account is opened. A CHECK of the table would also be evaluated at every
+-- change of a balance.
 CREATE DOMAIN ledger.account_code AS text CHECK (VALUE ~ '^[a-z_]+(:[a-z0-9_]+)+$');
 
 CREATE TABLE ledger.accounts (
@@ -47,20 +50,29 @@ CREATE TABLE ledger.accounts (
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT account_code_unique UNIQUE (code, organisation_id, environment),
-  -- One CHECK for floor and ceiling: each CHECK of a row costs every statement that changes a balance. Above 2^53 - 1 a balance is
-  -- not exact in JSON, and could be posted and not be read any more; ledger.post refuses the credit before.
+  -- One CHECK for both bounds: every statement that changes a balance evaluates each CHECK. A balance above 2^53 - 1 is
+  -- not exact in JSON: it could be posted but no longer read. ledger.post refuses such a credit before this CHECK
+  -- fails.
   CONSTRAINT balance_in_range CHECK (balance BETWEEN 0 AND 9007199254740991),
   CONSTRAINT closed_is_empty CHECK (status <> 'closed' OR balance = 0)
-) WITH (fillfactor = 70); -- room for balance updates on the same page, so that they touch no index
--- Each account that a batch posts to is found by its code: a hash leads to its page at once, where the tree of the unique key is
--- walked from its root. Its collation is its own, so that the order in which ledger.post locks accounts has one way to find them.
+) WITH (fillfactor = 70); -- space on each page for HOT updates of balances, which touch no index
+-- ledger.post finds the accounts of a batch by code. A hash index reads the page directly; the B-tree of the unique key
+-- would be searched from its root. Its collation differs from that of the unique key, so that it is the only index that
+-- the query in ledger.post can use: this fixes the order in which accounts are locked.
 CREATE INDEX accounts_by_code ON ledger.accounts USING hash (code COLLATE "C");
-COMMENT ON TABLE ledger.accounts IS 'Where money stands. A code has segments: wallet:<id>, clearing:<rail>, suspense:payment:<id>, income:fees ...';
-COMMENT ON COLUMN ledger.accounts.balance IS 'Kobo, credits less debits, at most 2^53 - 1. NULL: a shared platform account, which is never locked; its balance is the sum of its postings.';
-COMMENT ON COLUMN ledger.accounts.status IS 'active; frozen (nothing moves for now); closed (nothing moves ever again).';
-COMMENT ON COLUMN ledger.accounts.verified IS 'False until the owner of a wallet gave KYC details; an unverified account takes no posting.';
-COMMENT ON COLUMN ledger.accounts.balance_max IS 'The most the account may hold after a credit, in kobo. NULL: no limit.';
-COMMENT ON COLUMN ledger.accounts.posting_max IS 'The most one posting may move in or out, in kobo. NULL: no limit.';
+COMMENT ON TABLE ledger.accounts IS
+  'Ledger accounts. A code has segments: wallet:<id>, clearing:<rail>, suspense:payment:<id>, income:fees ...';
+COMMENT ON COLUMN ledger.accounts.balance IS
+  'Kobo, credits less debits, at most 2^53 - 1. NULL: a platform account with a derived balance, the sum of its '
+  'postings; its row is never locked.';
+COMMENT ON COLUMN ledger.accounts.status IS
+  'active; frozen (no postings except exempt credits, such as refunds); closed (no postings ever again).';
+COMMENT ON COLUMN ledger.accounts.verified IS
+  'False until KYC details of the wallet were submitted. Like a frozen account, an unverified one accepts exempt '
+  'credits only.';
+COMMENT ON COLUMN ledger.accounts.balance_max IS 'Maximum balance after a credit, in kobo. NULL: no limit.';
+COMMENT ON COLUMN ledger.accounts.posting_max IS
+  'Maximum amount of one posting, debit or credit, in kobo. NULL: no limit.';
 
 CREATE TABLE ledger.transactions (
   organisation_id uuid NOT NULL,
@@ -76,10 +88,12 @@ CREATE TABLE ledger.transactions (
   CONSTRAINT transaction_key_unique UNIQUE (key, organisation_id, environment)
 );
 CREATE UNIQUE INDEX one_reversal_per_transaction ON ledger.transactions (organisation_id, reverses) WHERE reverses IS NOT NULL;
-COMMENT ON TABLE ledger.transactions IS 'One business event, immutable. Its postings say what moved.';
-COMMENT ON COLUMN ledger.transactions.key IS 'The business key: the same key posts once, whoever asks and however often.';
-COMMENT ON COLUMN ledger.transactions.resource IS 'The public id of what caused it, for example a payment.';
-COMMENT ON COLUMN ledger.transactions.effective_at IS 'When it happened; created_at is when it was written.';
+COMMENT ON TABLE ledger.transactions IS 'One business event, immutable. Its postings are the amounts that it moved.';
+COMMENT ON COLUMN ledger.transactions.key IS
+  'The business key, unique in a book: a repeated posting with the same key changes nothing.';
+COMMENT ON COLUMN ledger.transactions.resource IS 'Public id of the resource that caused it, for example a payment.';
+COMMENT ON COLUMN ledger.transactions.effective_at IS
+  'When the business event happened; created_at is when the row was written.';
 
 CREATE TABLE ledger.postings (
   organisation_id      uuid NOT NULL,
@@ -95,14 +109,17 @@ CREATE TABLE ledger.postings (
   PRIMARY KEY (organisation_id, transaction_id, id),
   CONSTRAINT two_accounts CHECK (debit_account_id <> credit_account_id)
 );
--- An account has one organisation, so these need none. The statement and `ledger verify` follow an account along them.
+-- An account belongs to one organisation, so these need no organisation_id. Account statements and `ledger verify` read
+-- the postings of an account in this order.
 CREATE INDEX postings_by_debit ON ledger.postings (debit_account_id, id);
 CREATE INDEX postings_by_credit ON ledger.postings (credit_account_id, id);
-COMMENT ON TABLE ledger.postings IS 'One amount from one account to another: balanced by construction, append-only.';
-COMMENT ON COLUMN ledger.postings.debit_balance_after IS 'Balance of the debited account after this posting; NULL where no balance is kept.';
+COMMENT ON TABLE ledger.postings IS
+  'One amount from a debited to a credited account: balanced by construction, append-only.';
+COMMENT ON COLUMN ledger.postings.debit_balance_after IS
+  'Balance of the debited account after this posting; NULL for an account with a derived balance.';
 
--- Nobody edits the past, the owner included: a correction is a new transaction that names the one it reverses. The function is here
--- and not in src/ledger/sql/, because the triggers of the numbered files need it.
+-- Transactions and postings are append-only, for the owner too: a correction is a new transaction that reverses the
+-- wrong one. The function is here and not in src/ledger/sql/, because the triggers in the numbered files need it.
 CREATE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '% is append-only: post a reversing transaction instead', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';

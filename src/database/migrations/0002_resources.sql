@@ -1,5 +1,6 @@
--- The resources of the API and what operations decide about. Every row belongs to one organisation and environment, and every unique
--- key contains the organisation. Lists are read newest first from the end of an ascending index, in which a new row comes last.
+-- The resources of the API, review cases and reconciliation. Every row belongs to one organisation and environment, and
+-- every unique key contains the organisation. Lists are read newest first by a backward scan of an ascending index, to
+-- which new rows are appended.
 
 CREATE TABLE wallets (
   organisation_id    uuid NOT NULL,
@@ -19,7 +20,8 @@ CREATE TABLE wallets (
 CREATE UNIQUE INDEX one_settlement_wallet ON wallets (organisation_id, environment) WHERE kind = 'settlement';
 CREATE INDEX wallets_newest ON wallets (organisation_id, environment, created_at, id);
 CREATE INDEX wallets_by_email ON wallets (organisation_id, environment, email, created_at, id);
-COMMENT ON COLUMN wallets.account_id IS 'Its ledger account, which holds balance, status and limits: one truth, decided under one lock.';
+COMMENT ON COLUMN wallets.account_id IS
+  'Its ledger account, which has the balance, status and limits, so that one row lock covers all of them.';
 
 CREATE TABLE wallet_kyc (
   organisation_id uuid NOT NULL,
@@ -29,7 +31,8 @@ CREATE TABLE wallet_kyc (
   submitted_at    timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, wallet_id)
 );
-COMMENT ON COLUMN wallet_kyc.sealed IS 'Key id and AES-256-GCM ciphertext of the details, bound to the wallet''s id.';
+COMMENT ON COLUMN wallet_kyc.sealed IS
+  'Key id and AES-256-GCM ciphertext of the KYC details, bound to the id of the wallet.';
 
 CREATE TABLE virtual_accounts (
   organisation_id uuid NOT NULL,
@@ -45,7 +48,8 @@ CREATE TABLE virtual_accounts (
   PRIMARY KEY (organisation_id, environment, rail, account_number),
   CONSTRAINT virtual_account_owner_unique UNIQUE (organisation_id, owner_id)
 );
-COMMENT ON TABLE virtual_accounts IS 'Account numbers that a rail gave us: one for each bank-transfer payment, a permanent one for each wallet.';
+COMMENT ON TABLE virtual_accounts IS
+  'Account numbers issued by a rail: one per bank-transfer payment, and a permanent one per wallet.';
 
 CREATE TABLE payments (
   organisation_id  uuid NOT NULL,
@@ -72,9 +76,12 @@ CREATE TABLE payments (
 );
 CREATE INDEX payments_newest ON payments (organisation_id, environment, created_at, id);
 CREATE INDEX payments_by_target ON payments (organisation_id, environment, target_wallet_id, created_at, id);
-COMMENT ON COLUMN payments.version IS 'Counts the changes: a writer names the version it read, and a stale one changes nothing.';
-COMMENT ON COLUMN payments.amount_credited IS 'What the target wallet got: base plus surplus. Refunds never pass it.';
-COMMENT ON COLUMN payments.amount_refunding IS 'Refunds under way; amount_refunded are those completed.';
+COMMENT ON COLUMN payments.version IS
+  'Incremented by every change. A writer passes the version that it read; a stale version changes nothing.';
+COMMENT ON COLUMN payments.amount_credited IS
+  'Amount credited to the target wallet: base amount plus surplus. Refunds never exceed it.';
+COMMENT ON COLUMN payments.amount_refunding IS
+  'Total of the refunds in progress; amount_refunded is the total of the completed ones.';
 COMMENT ON COLUMN payments.payer_wallet_id IS 'The wallet that paid a virtual_wallet payment.';
 
 CREATE TABLE transfers (
@@ -115,7 +122,8 @@ CREATE TABLE withdrawals (
 );
 CREATE INDEX withdrawals_newest ON withdrawals (organisation_id, environment, created_at, id);
 CREATE INDEX withdrawals_by_source ON withdrawals (organisation_id, environment, source_wallet_id, created_at, id);
-COMMENT ON TABLE withdrawals IS 'Money from a wallet to a bank account. Its public id is the reference that the rail is given, the same on every attempt.';
+COMMENT ON TABLE withdrawals IS
+  'Money from a wallet to a bank account. Its public id is the reference at the rail, the same on every attempt.';
 
 CREATE TABLE refunds (
   organisation_id uuid NOT NULL,
@@ -139,7 +147,9 @@ CREATE TABLE refunds (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX refunds_by_payment ON refunds (organisation_id, environment, payment_id, created_at, id);
-COMMENT ON COLUMN refunds.returned_at IS 'When the bank sent it back; NULL for one that never left. Both are `failed`, but after a return a late word that it was paid is old news, and after a failure it is a contradiction.';
+COMMENT ON COLUMN refunds.returned_at IS
+  'When the bank returned it, NULL if it did not. The status is `failed` after a return as well as after a refusal, '
+  'but a late report of its payment is obsolete after a return and a contradiction after a refusal.';
 
 CREATE TABLE payouts (
   organisation_id  uuid NOT NULL,
@@ -155,8 +165,12 @@ CREATE TABLE payouts (
   created_at       timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, id)
 );
-COMMENT ON TABLE payouts IS 'Many disbursements in one call. How many succeeded and failed is counted in payout_items, so items that end at the same time never queue on this row.';
-COMMENT ON COLUMN payouts.failures_reported IS 'How many failed items the last event told of: a bank may return an item after the payout has ended, and that is told too.';
+COMMENT ON TABLE payouts IS
+  'Many disbursements in one request. Completed and failed items are counted in payout_items, so that items that end '
+  'at the same time do not contend for this row.';
+COMMENT ON COLUMN payouts.failures_reported IS
+  'Number of failed items in the last event. A bank may return an item after the payout has ended, which causes '
+  'another event.';
 CREATE INDEX payouts_newest ON payouts (organisation_id, environment, created_at, id);
 CREATE INDEX payouts_by_source ON payouts (organisation_id, environment, source_wallet_id, created_at, id);
 
@@ -182,8 +196,9 @@ CREATE TABLE payout_items (
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT payout_item_position_unique UNIQUE (organisation_id, payout_id, position)
 );
-COMMENT ON COLUMN payout_items.returned_at IS 'When the bank sent it back, as for a refund.';
-COMMENT ON COLUMN payout_items.reference IS 'The caller''s own name for the item. The rail is given the item''s public id.';
+COMMENT ON COLUMN payout_items.returned_at IS 'When the bank returned it, as for refunds.returned_at.';
+COMMENT ON COLUMN payout_items.reference IS
+  'The caller''s own reference. The reference at the rail is the public id of the item.';
 
 CREATE TABLE inbound_credits (
   organisation_id       uuid NOT NULL,
@@ -207,9 +222,12 @@ CREATE TABLE inbound_credits (
 );
 CREATE INDEX inbound_credits_by_owner ON inbound_credits (organisation_id, environment, owner_id, created_at, id)
   WHERE owner_id IS NOT NULL;
-COMMENT ON TABLE inbound_credits IS 'Money that a rail says arrived. Its session id is its identity: the same one twice is one credit.';
-COMMENT ON COLUMN inbound_credits.owner_kind IS 'Whose account number it came to; NULL when nobody''s.';
-COMMENT ON COLUMN inbound_credits.status IS 'received: reported, not in the books yet; posted; suspense; set_aside: the rail did not confirm it, so nothing was posted.';
+COMMENT ON TABLE inbound_credits IS
+  'Incoming money that a rail reported. The session id identifies it: a repeated report is the same credit.';
+COMMENT ON COLUMN inbound_credits.owner_kind IS
+  'Kind of owner of the account number that received it; NULL if the number has no owner.';
+COMMENT ON COLUMN inbound_credits.status IS
+  'received: reported, not posted yet; posted; suspense; set_aside: not confirmed by the rail, so nothing was posted.';
 
 CREATE TABLE review_cases (
   organisation_id   uuid NOT NULL,
@@ -230,23 +248,31 @@ CREATE TABLE review_cases (
   created_at        timestamptz(3) NOT NULL,
   resolved_at       timestamptz(3),
   PRIMARY KEY (organisation_id, id),
-  -- Some hold no money: there is nothing of them to credit, send back or keep, whatever the code above thinks.
+  -- Cases of these two reasons hold no money that could be credited, returned or moved to unclaimed.
   CONSTRAINT review_case_money CHECK (
     CASE WHEN reason IN ('reconciliation_break', 'credit_unconfirmed') THEN account_code IS NULL AND status IN ('open', 'closed')
          ELSE account_code IS NOT NULL AND amount > 0 AND status <> 'closed' END)
 );
 CREATE INDEX review_cases_newest ON review_cases (organisation_id, environment, created_at, id);
--- Where a credit that did not stay where it came to has gone: by its own case, or by that of the payment that held it when it expired.
+-- To find where a credit went that was not credited as intended: by its own case, or by the case of the payment that
+-- held it at its expiry.
 CREATE INDEX review_cases_by_credit ON review_cases (organisation_id, inbound_credit_id) WHERE inbound_credit_id IS NOT NULL;
 CREATE INDEX review_cases_by_expired_payment ON review_cases (organisation_id, payment_id) WHERE reason = 'partial_expired';
-COMMENT ON TABLE review_cases IS 'What a person must decide: where money in suspense belongs, that what is behind a reconciliation break is put right, or what became of a credit that the rail did not confirm.';
-COMMENT ON COLUMN review_cases.amount IS 'The money in suspense; for a break or an unconfirmed credit, the money in question.';
-COMMENT ON COLUMN review_cases.account_code IS 'The suspense account that holds the money; NULL for a break and for an unconfirmed credit, which hold none.';
-COMMENT ON COLUMN review_cases.rail IS 'The rail that sends the money back.';
-COMMENT ON COLUMN review_cases.attempts IS 'References that the rail was given to send the money back by; the last one may be given again.';
-COMMENT ON COLUMN review_cases.failure IS 'How the last attempt to send it back ended; failure_reason is that in words.';
+COMMENT ON TABLE review_cases IS
+  'Decisions for an operator: where money in suspense belongs, how a reconciliation break was corrected, or what '
+  'became of a credit that the rail did not confirm.';
+COMMENT ON COLUMN review_cases.amount IS
+  'The amount in suspense; for a reconciliation break or an unconfirmed credit, the amount in question.';
+COMMENT ON COLUMN review_cases.account_code IS
+  'The suspense account that holds the money; NULL for a reconciliation break or an unconfirmed credit, which hold '
+  'none.';
+COMMENT ON COLUMN review_cases.rail IS 'The rail that returns the money to the sender.';
+COMMENT ON COLUMN review_cases.attempts IS
+  'Number of references used so far to return the money to the sender; the last one may be sent again.';
+COMMENT ON COLUMN review_cases.failure IS
+  'How the last attempt to return the money ended; failure_reason is the text of the reason.';
 
--- What each reconciliation of a rail's statement with the books came to. A report tells; it never repairs.
+-- The result of each reconciliation of a rail's statement with the ledger. A reconciliation reports and never repairs.
 CREATE TABLE reconciliation_reports (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
@@ -262,13 +288,15 @@ CREATE TABLE reconciliation_reports (
   CONSTRAINT reconciliation_period_order CHECK (period_from < period_to)
 );
 CREATE INDEX reconciliation_reports_newest ON reconciliation_reports (organisation_id, environment, created_at, id);
-COMMENT ON TABLE reconciliation_reports IS 'A rail''s statement of a period, compared line by line with the postings on clearing:<rail>.';
-COMMENT ON COLUMN reconciliation_reports.line_count IS 'Lines of the statement in the period.';
-COMMENT ON COLUMN reconciliation_reports.breaks IS 'The breaks, at most 1,000 of them; break_count counts all. Ids, amounts, codes and times only.';
+COMMENT ON TABLE reconciliation_reports IS
+  'A rail''s statement of a period, compared line by line with the postings on clearing:<rail>.';
+COMMENT ON COLUMN reconciliation_reports.line_count IS 'Number of statement lines in the period.';
+COMMENT ON COLUMN reconciliation_reports.breaks IS
+  'The breaks, at most 1,000 of them; break_count is the number of all. Ids, amounts, codes and times only.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON reconciliation_reports FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 GRANT SELECT, INSERT ON reconciliation_reports TO manilla_app;
 
--- One row a break, however many runs find it. Its id is that of its review case, and both are written by ledger.post.
+-- One row per break, however many runs find it. It has the same id as its review case; ledger.post writes both.
 CREATE TABLE reconciliation_breaks (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
@@ -288,23 +316,27 @@ CREATE TABLE reconciliation_breaks (
   CONSTRAINT reconciliation_break_unique UNIQUE (organisation_id, environment, rail, reference, kind, line, at, occurrence)
 );
 CREATE INDEX reconciliation_breaks_by_time ON reconciliation_breaks (organisation_id, environment, rail, at);
-COMMENT ON TABLE reconciliation_breaks IS 'What the rail''s statement and the books do not agree on; each has a review case of the same id.';
-COMMENT ON COLUMN reconciliation_breaks.at IS 'When the line happened, by the side that has it.';
-COMMENT ON COLUMN reconciliation_breaks.occurrence IS 'Counts breaks that are alike in all the rest: the same line three times on a statement is two of them.';
-COMMENT ON COLUMN reconciliation_breaks.cleared_at IS 'Since when runs over its time do not find it any more.';
+COMMENT ON TABLE reconciliation_breaks IS
+  'Differences between the rail''s statement and the ledger; each has a review case with the same id.';
+COMMENT ON COLUMN reconciliation_breaks.at IS 'Time of the line, according to the side that has it.';
+COMMENT ON COLUMN reconciliation_breaks.occurrence IS
+  'Numbers the breaks that are equal in all other columns: the same line three times on a statement makes two breaks.';
+COMMENT ON COLUMN reconciliation_breaks.cleared_at IS
+  'Time since which the runs that cover it no longer find it. NULL: not cleared.';
 
 GRANT SELECT ON reconciliation_breaks TO manilla_app;
 
--- The sweeper pages over resources that have not ended. They are few among all that ever were, so each index is small.
+-- The sweep pages over resources that have not ended. These are a small part of all rows, so each partial index is
+-- small.
 CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('pending', 'partial');
 CREATE INDEX withdrawals_open ON withdrawals (organisation_id, id) WHERE status = 'processing';
 CREATE INDEX refunds_open ON refunds (organisation_id, id) WHERE status = 'processing';
 CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'processing';
--- A bank may return an item after its payout has ended; that is told by a roll-up of its own.
+-- A bank may return an item after its payout has ended; a roll-up of its own reports that.
 CREATE INDEX payout_items_returned ON payout_items (organisation_id, payout_id) WHERE returned_at IS NOT NULL;
 CREATE INDEX inbound_credits_open ON inbound_credits (organisation_id, id) WHERE status = 'received';
 CREATE INDEX review_cases_open ON review_cases (organisation_id, id) WHERE status IN ('open', 'returning');
 
--- Money resources are written by ledger.post alone; the application reads them.
+-- Only ledger.post writes the resources that move money; the application reads them.
 GRANT SELECT ON payments, transfers, withdrawals, refunds, payouts, payout_items, inbound_credits, review_cases TO manilla_app;
 GRANT SELECT, INSERT, UPDATE ON organisations, wallets, wallet_kyc, virtual_accounts TO manilla_app;

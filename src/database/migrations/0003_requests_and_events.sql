@@ -1,5 +1,5 @@
--- What a request leaves besides the resources: keys and counters, answers that are replayed, events and their deliveries, the outbox,
--- and what operators did.
+-- Tables besides the resources: API keys and rate counters, idempotency keys with their stored responses, events and
+-- webhook deliveries, the outbox, the audit log and rail pauses.
 
 CREATE TABLE events (
   organisation_id uuid NOT NULL,
@@ -12,7 +12,8 @@ CREATE TABLE events (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX events_newest ON events (organisation_id, environment, created_at, id);
-COMMENT ON COLUMN events.data IS 'The payload as of that moment; json, not jsonb, so that its text never changes and a signature stays valid.';
+COMMENT ON COLUMN events.data IS
+  'The payload at that moment; json, not jsonb, so that its text never changes and a signature stays valid.';
 
 CREATE TABLE outbox (
   organisation_id uuid NOT NULL,
@@ -27,7 +28,9 @@ CREATE TABLE outbox (
   PRIMARY KEY (organisation_id, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000); -- rows live for milliseconds
 CREATE INDEX outbox_next ON outbox (topic, available_at, id);
-COMMENT ON TABLE outbox IS 'What must be told after a commit: a flow to start or wake, an event to deliver. The relay leases rows by moving available_at.';
+COMMENT ON TABLE outbox IS
+  'Messages to process after a commit: flows to start or signal, events to deliver. The relay leases rows by '
+  'advancing available_at.';
 
 CREATE TABLE idempotency_keys (
   organisation_id uuid NOT NULL,
@@ -39,12 +42,14 @@ CREATE TABLE idempotency_keys (
   status_code     integer,
   response        text,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
-  -- The key first: it tells rows apart, so the way down the tree compares one column.
+  -- The key is the first column because it is the most selective: a B-tree search mostly compares only this column.
   PRIMARY KEY (key, organisation_id, environment)
 );
 CREATE INDEX idempotency_keys_oldest ON idempotency_keys (created_at);
-COMMENT ON TABLE idempotency_keys IS 'One effect per key. A row with no status_code is a request under way, or one that died: claimed_until tells.';
-COMMENT ON COLUMN idempotency_keys.claim IS 'Names the one attempt that may commit: a slow first attempt cannot commit after a second took over.';
+COMMENT ON TABLE idempotency_keys IS
+  'One effect per key. Without a status_code the request is in progress, or its process died: see claimed_until.';
+COMMENT ON COLUMN idempotency_keys.claim IS
+  'Id of the only attempt that may commit: a slow first attempt cannot commit after a second one took over.';
 
 CREATE TABLE api_keys (
   organisation_id uuid NOT NULL,
@@ -61,8 +66,9 @@ CREATE TABLE api_keys (
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT api_key_hash_unique UNIQUE (hash, organisation_id)
 );
-COMMENT ON COLUMN api_keys.hash IS 'SHA-256 of the key. The key has 256 random bits, so a slow hash would add nothing.';
-COMMENT ON COLUMN api_keys.hint IS 'Its last four characters, for people to tell keys apart.';
+COMMENT ON COLUMN api_keys.hash IS
+  'SHA-256 of the key. The key has 256 random bits, so a slow hash would not add security.';
+COMMENT ON COLUMN api_keys.hint IS 'The last four characters of the key, to distinguish keys in a list.';
 
 CREATE UNLOGGED TABLE rate_counters (
   organisation_id uuid NOT NULL,
@@ -71,7 +77,8 @@ CREATE UNLOGGED TABLE rate_counters (
   hits            integer NOT NULL,
   PRIMARY KEY (organisation_id, api_key_id)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE rate_counters IS 'Requests of a key in its current minute, counted across processes. Lost in a crash, which forgives a minute.';
+COMMENT ON TABLE rate_counters IS
+  'Requests per key in the current minute, counted across processes. A crash loses them and so resets the minute.';
 
 CREATE TABLE webhook_endpoints (
   organisation_id uuid NOT NULL,
@@ -89,7 +96,7 @@ CREATE TABLE webhook_endpoints (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX webhook_endpoints_newest ON webhook_endpoints (organisation_id, environment, created_at, id);
-COMMENT ON COLUMN webhook_endpoints.event_types IS 'Which events it wants; NULL means all.';
+COMMENT ON COLUMN webhook_endpoints.event_types IS 'The subscribed event types; NULL: all.';
 
 CREATE TABLE webhook_deliveries (
   organisation_id uuid NOT NULL,
@@ -105,9 +112,11 @@ CREATE TABLE webhook_deliveries (
   PRIMARY KEY (organisation_id, event_id, endpoint_id),
   CONSTRAINT failed_has_reason CHECK ((status = 'failed') = (failure_reason IS NOT NULL))
 );
-COMMENT ON TABLE webhook_deliveries IS 'One event to one endpoint.';
-COMMENT ON COLUMN webhook_deliveries.attempts IS 'Attempts on its schedule so far; a redelivery of an ended delivery starts again from none.';
-COMMENT ON COLUMN webhook_deliveries.delivered_at IS 'When the endpoint last took it; kept when a later redelivery fails.';
+COMMENT ON TABLE webhook_deliveries IS 'The delivery of one event to one endpoint.';
+COMMENT ON COLUMN webhook_deliveries.attempts IS
+  'Attempts of the retry schedule so far; redelivering a finished delivery resets it to 0.';
+COMMENT ON COLUMN webhook_deliveries.delivered_at IS
+  'Time of the last successful attempt; unchanged when a later redelivery fails.';
 
 CREATE TABLE webhook_attempts (
   organisation_id uuid NOT NULL,
@@ -123,7 +132,7 @@ CREATE TABLE webhook_attempts (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX webhook_attempts_by_event ON webhook_attempts (organisation_id, event_id, id);
-COMMENT ON TABLE webhook_attempts IS 'The log of a delivery: what was answered, or why nothing was.';
+COMMENT ON TABLE webhook_attempts IS 'The attempts of a delivery: the response, or why there was none.';
 
 CREATE TABLE audit_log (
   organisation_id uuid NOT NULL,
@@ -137,10 +146,10 @@ CREATE TABLE audit_log (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
-COMMENT ON TABLE audit_log IS 'What a person did with a command: who, what, to what, why.';
+COMMENT ON TABLE audit_log IS 'Actions of operators: operator, action, subject and reason.';
 
--- Operations can pause the rail of an environment: nothing is sent while a row is here. What was done and why is in the
--- audit log. A pause is of the rail and not of one book, so its organisation is the nil UUID.
+-- Operators can pause the rail of an environment: no transfer is sent while its row exists. The audit log has the
+-- history. A pause applies to the rail and not to one book, so organisation_id is the nil UUID.
 CREATE TABLE rail_pauses (
   organisation_id uuid NOT NULL CHECK (organisation_id = '00000000-0000-0000-0000-000000000000'),
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
@@ -149,17 +158,19 @@ CREATE TABLE rail_pauses (
   paused_at       timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, environment)
 );
-COMMENT ON TABLE rail_pauses IS 'Environments whose rail is given no transfer for now.';
-COMMENT ON COLUMN rail_pauses.organisation_id IS 'The nil UUID: the pause holds for every organisation, also one that is created later.';
+COMMENT ON TABLE rail_pauses IS 'Environments whose rail is paused: no transfer is sent.';
+COMMENT ON COLUMN rail_pauses.organisation_id IS
+  'The nil UUID: the pause applies to every organisation, including those created later.';
 GRANT SELECT, INSERT, DELETE ON rail_pauses TO manilla_app;
 
--- The sweeper's.
+-- For the sweep.
 CREATE INDEX webhook_deliveries_open ON webhook_deliveries (organisation_id, event_id, endpoint_id) WHERE status = 'pending';
--- Housekeeping's.
+-- For housekeeping.
 CREATE INDEX webhook_attempts_oldest ON webhook_attempts (attempted_at);
--- Closing an endpoint ends the flows that wait for an operator because all attempts at it were in vain.
+-- Closing an endpoint ends the delivery flows that are parked because all attempts at it failed.
 CREATE INDEX webhook_deliveries_spent ON webhook_deliveries (organisation_id, endpoint_id) WHERE failure_reason = 'retries_exhausted';
--- The age of the oldest delivery is asked every few seconds, most of all when an endpoint is down and millions wait.
+-- A metric reads the age of the oldest pending delivery every few seconds, also while an endpoint is down and millions
+-- are pending.
 CREATE INDEX webhook_deliveries_oldest
   ON webhook_deliveries (environment, (attempts = 0 AND next_attempt_at IS NULL), created_at) WHERE status = 'pending';
 

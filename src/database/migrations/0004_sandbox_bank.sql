@@ -1,5 +1,5 @@
--- The sandbox bank: a bank of its own that happens to keep its books in this database. The service reaches it only
--- through the rail port and its signed callbacks; it does not share a table with it.
+-- The sandbox bank: a simulated bank that stores its data in this database. The service communicates with it only
+-- through the rail port and its signed callbacks; the two share no table.
 CREATE SCHEMA sandbox_bank;
 GRANT USAGE ON SCHEMA sandbox_bank TO manilla_app;
 
@@ -16,7 +16,8 @@ CREATE TABLE sandbox_bank.accounts (
   PRIMARY KEY (organisation_id, account_number),
   CONSTRAINT account_reference_unique UNIQUE (organisation_id, reference)
 );
-COMMENT ON TABLE sandbox_bank.accounts IS 'Account numbers it gave to a customer, one for each of the customer''s references.';
+COMMENT ON TABLE sandbox_bank.accounts IS
+  'Account numbers issued to a customer of the bank, one per reference of the customer.';
 
 CREATE TABLE sandbox_bank.credits (
   organisation_id       uuid NOT NULL,
@@ -29,7 +30,8 @@ CREATE TABLE sandbox_bank.credits (
   received_at           timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, session_id)
 );
-COMMENT ON TABLE sandbox_bank.credits IS 'Money it received for a customer. The session id is the interbank identity of the transfer.';
+COMMENT ON TABLE sandbox_bank.credits IS
+  'Money received for a customer. The session id is the interbank identifier of the transfer.';
 
 CREATE TABLE sandbox_bank.destinations (
   organisation_id uuid NOT NULL,
@@ -39,9 +41,12 @@ CREATE TABLE sandbox_bank.destinations (
   behaviour       text NOT NULL CHECK (behaviour IN ('complete', 'reject', 'return', 'hold', 'timeout_delivered', 'timeout_lost', 'unavailable')),
   PRIMARY KEY (organisation_id, account_number, bank_code)
 );
-COMMENT ON TABLE sandbox_bank.destinations IS 'How transfers to an account end, where its customer chose otherwise than the presets in src/rail/sandbox/destinations.ts.';
-COMMENT ON COLUMN sandbox_bank.destinations.bank_code IS 'The bank that the choice is about; * for the account number at every bank.';
-COMMENT ON COLUMN sandbox_bank.destinations.name IS 'The name that name enquiry finds; NULL for the one made from the number.';
+COMMENT ON TABLE sandbox_bank.destinations IS
+  'Outcomes of transfers to an account, where a customer overrides the presets in src/rail/sandbox/destinations.ts.';
+COMMENT ON COLUMN sandbox_bank.destinations.bank_code IS
+  'The bank that the override applies to; * for the account number at every bank.';
+COMMENT ON COLUMN sandbox_bank.destinations.name IS
+  'The result of a name enquiry; NULL: a name derived from the account number.';
 
 CREATE TABLE sandbox_bank.requests (
   organisation_id uuid NOT NULL,
@@ -51,7 +56,9 @@ CREATE TABLE sandbox_bank.requests (
   times           integer NOT NULL DEFAULT 1,
   PRIMARY KEY (organisation_id, reference)
 );
-COMMENT ON TABLE sandbox_bank.requests IS 'Each reference that a customer sent and how often, whether or not it got through. It is the wire, not the books: only a row in transfers is one that the bank took.';
+COMMENT ON TABLE sandbox_bank.requests IS
+  'Each reference that a customer sent, and how often, whether or not the request reached the bank. Only transfers in '
+  'the table transfers were accepted.';
 
 CREATE TABLE sandbox_bank.transfers (
   organisation_id uuid NOT NULL,
@@ -73,8 +80,9 @@ CREATE TABLE sandbox_bank.transfers (
 );
 CREATE INDEX transfers_due ON sandbox_bank.transfers (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX transfers_held ON sandbox_bank.transfers (organisation_id, account_number) WHERE status = 'processing' AND due_at IS NULL;
-COMMENT ON TABLE sandbox_bank.transfers IS 'Transfers that it took from a customer, one for each of the customer''s references.';
-COMMENT ON COLUMN sandbox_bank.transfers.outcome IS 'How it will end when it is due. NULL while processing: it is held until somebody says.';
+COMMENT ON TABLE sandbox_bank.transfers IS 'Transfers accepted from a customer, one per reference of the customer.';
+COMMENT ON COLUMN sandbox_bank.transfers.outcome IS
+  'The outcome when it is due. NULL while processing: held until an outcome is set for its destination.';
 
 CREATE TABLE sandbox_bank.statement_lines (
   organisation_id uuid NOT NULL,
@@ -86,7 +94,9 @@ CREATE TABLE sandbox_bank.statement_lines (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX statement_lines_by_reference ON sandbox_bank.statement_lines (organisation_id, reference);
-COMMENT ON TABLE sandbox_bank.statement_lines IS 'What really left for a transfer, and what really came back. No key keeps it to one line a reference: paying twice would show here.';
+COMMENT ON TABLE sandbox_bank.statement_lines IS
+  'Money that was sent for a transfer, and money that came back. There is deliberately no unique key on the '
+  'reference: a double payment would show here as two lines.';
 
 CREATE TABLE sandbox_bank.callbacks (
   organisation_id uuid NOT NULL,
@@ -97,7 +107,7 @@ CREATE TABLE sandbox_bank.callbacks (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX callbacks_next ON sandbox_bank.callbacks (available_at, id);
-COMMENT ON TABLE sandbox_bank.callbacks IS 'What it still has to tell its customer; a row goes when the customer answered 2xx.';
+COMMENT ON TABLE sandbox_bank.callbacks IS 'Callbacks to send to the customer; a row is deleted after a 2xx response.';
 
 GRANT USAGE ON SEQUENCE sandbox_bank.account_numbers TO manilla_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sandbox_bank TO manilla_app;

@@ -1,7 +1,7 @@
 -- version 1
 -- Opening and verifying the account of a wallet.
 
--- A verified account moves money at once; any other waits for KYC.
+-- Opens the account of a wallet. An unverified one cannot move money until ledger.verify_account is called, after KYC.
 CREATE OR REPLACE FUNCTION ledger.open_account(organisation uuid, env text, account_code text, is_verified boolean)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE account bigint;
@@ -15,7 +15,7 @@ END $$;
 REVOKE ALL ON FUNCTION ledger.open_account FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.open_account TO manilla_app;
 
--- Verifies an account and sets what may move through it. Limits of NULL mean none.
+-- Verifies an account and sets its limits. NULL: no limit.
 CREATE OR REPLACE FUNCTION ledger.verify_account(organisation uuid, account bigint, new_balance_max bigint, new_posting_max bigint)
 RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
   UPDATE ledger.accounts SET verified = true, balance_max = new_balance_max, posting_max = new_posting_max

@@ -1,6 +1,6 @@
 -- version 1
--- Forgets attempts made before a time, at most so many at a call, and answers how many. The application may not delete
--- from the log; this is the one way, and it never reaches the last month.
+-- Deletes webhook attempts made before a time, at most rows_max per call, and returns the number of deleted rows. The
+-- application role may not delete from this log itself; this function never deletes attempts of the last 30 days.
 CREATE OR REPLACE FUNCTION ledger.forget_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE forgotten integer;
@@ -14,6 +14,7 @@ BEGIN
   GET DIAGNOSTICS forgotten = ROW_COUNT;
   RETURN forgotten;
 END $$;
-COMMENT ON FUNCTION ledger.forget_webhook_attempts(timestamptz, integer) IS 'Housekeeping of the delivery log, in small batches.';
+COMMENT ON FUNCTION ledger.forget_webhook_attempts(timestamptz, integer) IS
+  'Deletes old webhook attempts in small batches.';
 REVOKE ALL ON FUNCTION ledger.forget_webhook_attempts(timestamptz, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.forget_webhook_attempts(timestamptz, integer) TO manilla_app;

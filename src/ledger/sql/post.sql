@@ -1,37 +1,39 @@
 -- version 1
--- ledger.post: the one way money moves. A batch of movements goes in, and those that were not posted come back, each with its
--- reason; no rows mean that all of them were. A movement is a transaction with its postings and everything that must be true
--- together with it (resource rows, events, outbox messages, the idempotency outcome). It is one statement, so a lost connection
--- leaves all of it or nothing.
+-- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
+-- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
+-- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
+-- A call is one statement: after a lost connection either all of it was written or nothing.
 --
--- A batch is of one book: every table that is read or written here is met by its organisation, so that a distributed database
--- can run the whole of it where the organisation lives. It comes as columns: arrays of one length, one slot each, positions
--- counting from 1 (src/ledger/batch.ts makes them).
---   accounts     what the postings name, by code, in the order in which everybody locks them; `account_kinds` ('wallet', 'stored_balance',
---                'derived_balance') is read only for an account that does not exist yet: whether an existing one keeps a balance, and is
---                locked, says its row. `account_changes` is what the batch adds up to for each (credits less debits); it saves the
---                addition here, and is compared with what the postings come to
---   movements    the transaction of each (null where it has none) and its claim to an Idempotency-Key (the same). One of the
---                rules `credit_exempt` is taken by the credited side though it is frozen or over a limit. The arrays of the
---                claims are empty when no movement has one
---   postings     in the order of their movements; they name accounts by position
+-- A batch belongs to one book: every table is accessed by organisation, so that a distributed database can run the
+-- whole call on the node of the organisation. The batch is passed as columns: arrays of equal length, with positions
+-- counting from 1 (built by src/ledger/batch.ts).
+--   accounts     the accounts in the postings, by code, in the order in which every caller locks them. `account_kinds`
+--                ('wallet', 'stored_balance', 'derived_balance') is read only for an account that does not exist yet;
+--                whether an existing account has a stored balance, and so is locked, is decided by its row.
+--                `account_changes` is the net change of each account in the batch (credits less debits): it saves
+--                adding up the postings here, and the result is compared with them
+--   movements    the transaction of each (null if it has none) and its claim to an Idempotency-Key (likewise). Under
+--                the rules `credit_exempt` the credited account may be frozen, unverified or over a limit. The arrays
+--                of the claims are empty when no movement has one
+--   postings     in the order of their movements; accounts are given by position
 --   events, messages
---                each names its movement
---   resources    rows by table, each with `m`, its movement; written by ledger.write_rows
+--                each with the position of its movement
+--   resources    rows by table, each with the position of its movement as `m`; written by ledger.write_rows
 --
--- How it works. The batch is expected to post: everything that does not depend on a balance is written first, then the balances
--- are moved, which locks them, and each posting is decided against the balances that the ones before it left. Where a movement is
--- refused, or was posted before, what was written is undone (the block is a subtransaction) and the batch is written once more
--- without that movement. Refused movements are decided again in each pass, so the answer is that of the pass that is committed:
--- every decision in it was taken on balances that are locked. Without interference the second pass is the last.
+-- Algorithm: optimistic, because most batches post completely. Everything that does not depend on a balance is written
+-- first. Then the balances are updated, which locks the accounts, and each posting is checked against the balances that
+-- the postings before it leave. When a movement is refused, or was posted before, all writes are rolled back (the block
+-- is a subtransaction) and the batch is written again without that movement. Each pass decides the refused movements
+-- again, so the returned reasons are those of the committed pass: all of its decisions were made on locked balances.
+-- Without concurrent changes the second pass is the last.
 --
--- Order of locks, for all callers: keys and rows, new accounts by code, existing accounts by slot. Two statements that take the
--- same accounts in two orders deadlock, so the order must not be the planner's choice, which depends on what is known of the
--- tables at that moment and stays in use after. So step 3 leaves it one way to find accounts: the hash index of their codes, for
--- each code of the list in turn. Scans of the whole table are disabled, and so are joins by hash and by merge. Organisation and
--- environment are columns of the list, and compared with IS TRUE, which no index serves: restricted by values that are the same
--- for all, the accounts themselves could be what a plan begins with. The codes are compared under a collation of their own, which
--- is that of the hash index: the unique index has another, and could else be read from one end to the other.
+-- Lock order, the same for all callers: keys and rows, new accounts by code, existing accounts by slot. Two statements
+-- that lock the same accounts in different orders deadlock, so the order must not depend on the query plan, which
+-- depends on the statistics at planning time and stays cached. Step 3 therefore allows a single plan: a look-up in the
+-- hash index of codes for each code of the list in turn. Sequential scans, hash joins and merge joins are disabled.
+-- Organisation and environment are columns of the list and compared with IS TRUE, which no index supports: as constants
+-- they would allow a plan that starts from ledger.accounts. The codes are compared under the collation of the hash
+-- index: the unique index has another one, and could otherwise be scanned from end to end.
 CREATE OR REPLACE FUNCTION ledger.post(
   organisation          uuid,
   book                  text,
@@ -80,7 +82,7 @@ DECLARE
   account_count  integer := cardinality(account_codes);
   posting_count  integer := cardinality(amounts);
   changes        bigint[] := account_changes;
-  -- One slot an account. Without nulls: Postgres then finds an element without walking over those before it.
+  -- One element per account. Without nulls, Postgres accesses an array element without scanning those before it.
   slots          integer[];
   account_ids    bigint[];
   balances       bigint[];
@@ -88,11 +90,11 @@ DECLARE
   balances_last  bigint[];
   balance_maxes  bigint[];
   posting_maxes  bigint[];
-  -- One slot a posting.
+  -- One element per posting.
   debit_afters  bigint[];
   credit_afters bigint[];
-  -- One slot a movement. `written`: expected to post, and so written in this pass; NULL while all are. `known`: found to be
-  -- there already. `accepted`: what this pass decides.
+  -- One element per movement. `written`: expected to post, so written in this pass; NULL while all are. `known`: found
+  -- to exist already. `accepted`: the decisions of this pass.
   written  boolean[];
   known    boolean[];
   accepted boolean[];
@@ -127,8 +129,8 @@ BEGIN
   <<passes>>
   LOOP
     BEGIN
-      -- 1. What does not depend on a balance, each table once. Arrays are read in step, in the list of what is selected: in FROM
-      -- each would be copied into a table first.
+      -- 1. Everything that does not depend on a balance, one INSERT per table. Parallel arrays are unnested in the
+      -- SELECT list: in FROM each would be materialised first.
       INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, reverses, effective_at)
       SELECT organisation, book, t.id, t.key, t.kind, t.resource, t.reverses, t.effective_at
       FROM (
@@ -169,7 +171,7 @@ BEGIN
       END IF;
 
       IF cardinality(claim_keys) > 0 THEN
-        -- In key order, so that two batches that meet here do not wait for each other in a circle.
+        -- In key order, so that two batches with common keys do not deadlock.
         INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until, status_code, response)
         SELECT organisation, book, k.key, decode(k.fingerprint, 'base64'), k.claim, now(), k.status_code, k.response
         FROM (
@@ -193,7 +195,8 @@ BEGIN
 
       EXIT passes WHEN posting_count = 0;
 
-      -- 2. Platform accounts come into being with their first posting; a wallet's account is opened with the wallet.
+      -- 2. Accounts of the platform are created by their first posting; the account of a wallet is opened with the
+      -- wallet.
       IF 'stored_balance' = ANY (account_kinds) OR 'derived_balance' = ANY (account_kinds) THEN
         INSERT INTO ledger.accounts (organisation_id, environment, code, balance)
         SELECT organisation, book, a.code, CASE a.kind WHEN 'stored_balance' THEN 0 END
@@ -204,9 +207,9 @@ BEGIN
         ON CONFLICT DO NOTHING;
       END IF;
 
-      -- 3. Each account that keeps a balance moves by what the batch adds up to, in the order of the list (see above). That locks
-      -- it, finds it and writes it in one go; what it held before is what the postings are decided against below. One that
-      -- cannot move so far is left: step 4 says which posting is in the way.
+      -- 3. Each account with a stored balance is updated by its net change, in the order of the list (see above). This
+      -- finds, locks and writes it at once; step 4 checks the postings against the balance before the update. An
+      -- account for which the net change is not allowed is not updated: step 4 finds the posting that causes it.
       IF changes IS NULL THEN
         changes := array_fill(0::bigint, ARRAY[account_count]);
         FOR position IN 1..posting_count LOOP
@@ -233,8 +236,9 @@ BEGIN
       INTO slots, account_ids, balances, balances_last, balance_maxes, posting_maxes
       FROM (SELECT * FROM moved ORDER BY slot) a;
       IF account_count > coalesce(cardinality(slots), 0) THEN
-        -- What was not moved: shared accounts, whose balance is NULL and which nothing locks; a wallet that does not exist, which
-        -- has no id and takes no posting; and what cannot move so far. Mostly they are the last of the list.
+        -- Accounts that were not updated: those with a derived balance, whose balance is NULL and which are never
+        -- locked; a wallet that does not exist, which has no id and accepts no posting; and accounts that cannot take
+        -- the net change. They are usually the last ones of the list.
         in_front := coalesce(cardinality(slots), 0);
         IF in_front > 0 AND slots[in_front] <> in_front THEN in_front := 0; END IF;
         SELECT slots || array_agg(r.slot), account_ids || array_agg(r.id), balances || array_agg(r.balance),
@@ -260,8 +264,9 @@ BEGIN
         END IF;
       END IF;
 
-      -- 4. Each posting in turn against the balances that the ones before it left; a shared account's is NULL and in nobody's way.
-      -- First as if all that was written could be posted, which is mostly so.
+      -- 4. Each posting in turn is checked against the balances that the postings before it leave. A derived balance is
+      -- NULL, which passes every check. The first loop assumes that everything that was written can be posted, the
+      -- usual case.
       debit_afters := array_fill(NULL::bigint, ARRAY[posting_count]);
       credit_afters := debit_afters;
       obstacle := written IS NOT NULL;
@@ -284,7 +289,7 @@ BEGIN
         END LOOP;
       END IF;
       IF obstacle THEN
-        -- Then movement by movement: whatever of one was done is undone when one of its postings is refused.
+        -- Otherwise movement by movement: when a posting is refused, the earlier postings of its movement are undone.
         IF known IS NULL THEN
           known := array_fill(false, ARRAY[cardinality(transaction_ids)]);
           written := array_fill(true, ARRAY[cardinality(transaction_ids)]);
@@ -306,7 +311,7 @@ BEGIN
           c := credits[position];
           amount := amounts[position];
           IF amount > posting_maxes[d] OR amount > posting_maxes[c] OR balances[d] < amount OR balances[c] + amount > balance_maxes[c] THEN
-            -- See what it is, in the order in which a caller is told.
+            -- Find the reason, in the order of precedence of the refusal codes.
             refusal := NULL;
             why := NULL;
             SELECT x.status, x.verified, coalesce(x.posting_max, no_limit) AS posting_max INTO payer
@@ -334,7 +339,7 @@ BEGIN
               why := jsonb_build_object('attemptedAmount', amount);
             END IF;
             IF refusal IS NOT NULL THEN
-              FOR undo IN REVERSE position - 1..first LOOP -- all of a movement or nothing of it
+              FOR undo IN REVERSE position - 1..first LOOP -- a movement is atomic
                 balances[debits[undo]] := balances[debits[undo]] + amounts[undo];
                 balances[credits[undo]] := balances[credits[undo]] - amounts[undo];
               END LOOP;
@@ -357,7 +362,7 @@ BEGIN
         RAISE EXCEPTION 'decided otherwise than was written' USING ERRCODE = 'ML003';
       END IF;
 
-      -- 5. The postings, in their order: so they are numbered, and so a statement reads.
+      -- 5. The postings, in their order, which is the order of their ids and of account statements.
       INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount,
                                    debit_balance_after, credit_balance_after)
       SELECT organisation, book, transaction_ids[p.movement], account_ids[p.debit], account_ids[p.credit], p.amount, p.debit_after,
@@ -376,8 +381,8 @@ BEGIN
           known := array_fill(false, ARRAY[cardinality(transaction_ids)]);
           written := array_fill(true, ARRAY[cardinality(transaction_ids)]);
         END IF;
-        -- What is already there: a business key that was posted, a claim that was lost or has committed. LATERAL with OFFSET
-        -- leaves the plan no choice but to look each of them up.
+        -- Find what exists already: a business key that was posted, a claim that was lost or was committed. LATERAL
+        -- with OFFSET 0 forces one look-up per key.
         news := false;
         FOR seen IN
           SELECT k.slot, t.id
@@ -392,7 +397,7 @@ BEGIN
           codes[seen.slot] := NULL;
           culprits[seen.slot] := NULL;
           details[seen.slot] := NULL;
-          -- A key stands for its postings. Their order does not matter.
+          -- The same key must have the same postings, in any order.
           outcomes[seen.slot] := CASE WHEN (
             SELECT array_agg(concat_ws(' ', debit.code, credit.code, p.amount) ORDER BY concat_ws(' ', debit.code, credit.code, p.amount))
             FROM ledger.postings p
@@ -427,14 +432,14 @@ BEGIN
             details[seen.slot] := NULL;
           END LOOP;
         END IF;
-        -- Anything else spoils the statement, and the journal finds out what: it tries the halves of the batch.
+        -- Any other cause fails the statement; the journal then splits the batch in halves to find it.
         IF NOT news THEN RAISE; END IF;
         FOR slot IN 1..cardinality(transaction_ids) LOOP
           written[slot] := written[slot] AND NOT known[slot];
         END LOOP;
     END;
-    -- What was undone is written once more, without what is not to be posted. Others may change the balances in between, and then
-    -- it is decided anew; in the end the caller may as well come again.
+    -- Write the batch again, without the movements that are not posted. When concurrent statements change the balances
+    -- in between, another pass decides again; after ten passes the call fails, and the journal retries it.
     changes := NULL;
     unlocked := false;
     pass := coalesce(pass, 0) + 1;
@@ -451,6 +456,7 @@ BEGIN
   END IF;
 END
 $$;
-COMMENT ON FUNCTION ledger.post IS 'Posts a batch of movements of one book, each whole or not at all. See src/ledger/journal.ts.';
+COMMENT ON FUNCTION ledger.post IS
+  'Posts a batch of movements of one book, each atomically. See src/ledger/journal.ts.';
 REVOKE ALL ON FUNCTION ledger.post FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.post TO manilla_app;

@@ -1,5 +1,5 @@
 -- version 1
--- What still moves to or from a wallet: counts by kind, without those that are zero.
+-- Number of open resources that will move money to or from a wallet, by kind. Zero counts are left out.
 CREATE OR REPLACE FUNCTION ledger.wallet_in_flight(organisation uuid, env text, wallet uuid) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
   SELECT coalesce(jsonb_object_agg(kind, number) FILTER (WHERE number > 0), '{}')
@@ -24,9 +24,10 @@ LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
   ) counted
 $$;
 
--- An operator freezes, unfreezes ('active') or closes a wallet. It takes the lock that money moves under, so the status
--- holds from the moment this returns; the audit entry is written with it. Answers what became of it: changed; unchanged
--- (it was so before); not_found; closed (for ever); settlement, balance or in_flight (why it cannot be closed).
+-- Freezes, unfreezes ('active') or closes a wallet for an operator. It takes the row lock under which money moves, so
+-- the new status applies to every movement after it returns. The audit entry is written in the same statement.
+-- Outcomes: changed; unchanged (it had this status before); not_found; closed (a closed wallet cannot be changed);
+-- settlement, balance or in_flight (the reason why it cannot be closed).
 CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, operator_name text, why text)
 RETURNS TABLE (outcome text, env text, status_before text, held bigint, in_flight jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$

@@ -1,10 +1,11 @@
 -- version 1
--- How ledger.post writes rows along with the money. Each takes an array of complete rows and answers how many it wrote: a
--- row of version 1 is new, any other replaces exactly the version before it, and one that was overtaken is left out.
+-- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
+-- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
+-- with a stale version is not written and not counted.
 --
--- Columns are named, so that a table may get a column with a default while processes of the version before run: these functions then
--- leave it out, and the default applies. The version of them that writes the column has to read it as `coalesce(column, default)`,
--- because those processes do not send it.
+-- Columns are listed explicitly, so that a table can get a column with a default while processes of the previous
+-- version run: these functions then omit the column, and its default applies. A new version of a function that writes
+-- the column must read it as `coalesce(column, default)`, because processes of the previous version do not send it.
 CREATE OR REPLACE FUNCTION ledger.write_payments(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE written integer;
 BEGIN
@@ -184,7 +185,7 @@ BEGIN
   RETURN written;
 END $$;
 
--- Which function writes a table is named here, and not looked up by its name: so each call is planned once and not for each batch.
+-- Static calls instead of dynamic SQL: their plans are cached, where EXECUTE would plan the call for each batch.
 CREATE OR REPLACE FUNCTION ledger.write_rows(row_table text, table_rows jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
   CASE row_table
@@ -200,7 +201,7 @@ BEGIN
     WHEN 'virtual_accounts' THEN RETURN ledger.write_virtual_accounts(table_rows);
   END CASE; -- any other name fails here
 END $$;
-COMMENT ON FUNCTION ledger.write_rows IS 'Writes the rows of one table that movements carry, and answers how many it wrote.';
+COMMENT ON FUNCTION ledger.write_rows IS 'Writes the rows of movements in one table and returns how many it wrote.';
 REVOKE ALL ON FUNCTION
   ledger.write_rows, ledger.write_payments, ledger.write_transfers, ledger.write_withdrawals, ledger.write_refunds,
   ledger.write_payouts, ledger.write_payout_items, ledger.write_inbound_credits, ledger.write_review_cases,
