@@ -154,7 +154,7 @@ describe('an item', () => {
 
   test('cannot be put back twice', () => {
     const failed = applied(putBack(oneItem().held.item)).item;
-    expect(() => putBack(failed)).toThrow('is back already');
+    expect(() => putBack(failed)).toThrow('were already returned');
   });
 
   test('of a wallet that was closed meanwhile waits in suspense, with a review case', () => {

@@ -35,7 +35,8 @@ async function runChecks(services: ApiDependencies): Promise<CheckResults> {
 }
 
 /**
- * Up to this many messages the result is exact. With more waiting, the backlog itself makes the oldest ones overdue.
+ * Up to this many messages the result is exact. With more, the first in this order is overdue itself, so the delay is
+ * still detected.
  */
 const MESSAGES_CHECKED_MAX = 1_000;
 

@@ -14,7 +14,7 @@ import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
 import { paymentView } from '../views.ts';
 
-/** A payment ends at most once, so the second attempt sees how it ended; the third is for another lost conflict. */
+/** A payment ends at most once, so a second attempt sees how it ended; a third is for a lost Idempotency-Key claim. */
 const ATTEMPTS_MAX = 3;
 
 const pay = route({

@@ -35,7 +35,8 @@ const createBody = z
 type CreateBody = z.infer<typeof createBody>;
 
 /**
- * Refunds in other processes, and completions, change the payment too, so the version check may fail; not this often.
+ * Refunds in other processes, and completions, change the payment too and fail the version check; so often only by a
+ * bug.
  */
 const ATTEMPTS_MAX = 60;
 
