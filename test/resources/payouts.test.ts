@@ -247,5 +247,5 @@ test.each([
 
 test('a payout with open items cannot be told as ended', () => {
   const { payout } = batchOf([1]);
-  expect(() => rollUpMovement(book, payout, { open: 1, completed: 0, failed: 0 })).toThrow('goes on');
+  expect(() => rollUpMovement(book, payout, { open: 1, completed: 0, failed: 0 })).toThrow('in progress has no event');
 });
