@@ -1,13 +1,13 @@
-// The HTTP application: the order of the checks that every request goes through, on one screen.
+// The HTTP application. Every request passes these steps, in this order:
 //
-//   answer          request id, envelope, the only catch
-//   match a route   404 ROUTE_NOT_FOUND for anything else, and for a route of the other environment
+//   respond         request id, envelope, log line, the only catch
+//   match a route   404 ROUTE_NOT_FOUND for an unknown route and for a route of the other environment
 //   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked
-//   count           429: the key's requests this minute, and in the same statement whether its Idempotency-Key is known
+//   rate limit      429: the key's requests this minute; the same statement looks up the Idempotency-Key
 //   authorise       403: the route's scope
-//   validate        400: body and query against the route's contract
+//   validate        400: query and body against the route's schemas
 //   idempotency     400, 409 or a replay (money routes)
-//   handle          the route's own work
+//   handle          the route's handler
 import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Environment } from '../money.ts';
@@ -34,7 +34,7 @@ import type { Call, Caller, ItemResponse, Page, Route } from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
-/** What all listeners of a process share: the cache of keys and the batches of counters and claims. */
+/** Shared by all listeners of a process: the API key cache, the rate limiter and the idempotency keys. */
 export interface RequestGuards {
   apiKeys: ApiKeys;
   rateLimiter: RateLimiter;
@@ -54,22 +54,22 @@ export function createRequestGuards(services: ApiDependencies): RequestGuards {
 }
 
 /** The application for one environment's host. */
-export function createApp(services: ApiDependencies, gate: RequestGuards, environment: Environment): Koa {
+export function createApp(services: ApiDependencies, guards: RequestGuards, environment: Environment): Koa {
   const app = new Koa();
   const router = new Router({ prefix: '/v1' });
   for (const route of ROUTES) {
     if (route.environments !== undefined && !route.environments.includes(environment)) continue;
-    router.register(route.path, [route.method], (ctx) => serve(services, gate, environment, route, ctx));
+    router.register(route.path, [route.method], (ctx) => serve(services, guards, environment, route, ctx));
   }
   if (isTracing()) app.use(trace(environment));
   app.use(respond(services.log, environment));
   app.use(router.routes());
   app.use(refuseUnknownRoute);
-  app.silent = true; // `answer` has logged it
+  app.silent = true; // `respond` logs errors
   return app;
 }
 
-/** Nothing is served here. Where the path is one of ours, says by which methods (RFC 9110, 10.2.1). */
+/** Throws ROUTE_NOT_FOUND. For a known path, with the methods that it supports, also in `Allow` (RFC 9110, 10.2.1). */
 function refuseUnknownRoute(ctx: Context): never {
   const layers = (ctx as Context & Partial<Pick<KoaRouterContext, 'matched'>>).matched ?? [];
   const allowedMethods = [...new Set(layers.flatMap(({ methods }) => methods))].toSorted();
@@ -83,14 +83,14 @@ function refuseUnknownRoute(ctx: Context): never {
 
 async function serve(
   services: ApiDependencies,
-  gate: RequestGuards,
+  guards: RequestGuards,
   environment: Environment,
   route: Route,
   ctx: KoaRouterContext,
 ): Promise<void> {
   ctx.state.route = `${route.method.toUpperCase()} ${route.path}`;
   ctx.state.params = ctx.params;
-  const { caller, keyIsKnown } = await checkRequest(gate, environment, route, ctx);
+  const { caller, keyIsKnown } = await checkRequest(guards, environment, route, ctx);
   const rawBody =
     ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
   const query = readQuery(route, ctx);
@@ -110,29 +110,29 @@ async function serve(
   const result =
     route.idempotency === undefined
       ? await route.handle(call)
-      : await handleIdempotently(gate.idempotencyKeys, route, keyIsKnown, call, ctx);
+      : await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx);
   send(ctx, result);
 }
 
-/** A route that declares no query takes none. Throws VALIDATION_FAILED for a parameter that it does not have. */
+/** Parses the query string; a route without a query schema takes no parameters. Throws VALIDATION_FAILED. */
 function readQuery(route: Route, ctx: Context): unknown {
   if (route.query !== undefined) return parse(route.query, { ...ctx.query });
   if (ctx.querystring !== '') parse(noQuery, { ...ctx.query });
   return undefined;
 }
 
-/** Key, rate and scope. A route without authentication gets a caller that owns nothing. */
+/** Checks API key, rate limit and scope. A route without authentication gets a caller that owns nothing. */
 async function checkRequest(
-  gate: RequestGuards,
+  guards: RequestGuards,
   environment: Environment,
   route: Route,
   ctx: Context,
 ): Promise<{ caller: Caller; keyIsKnown: boolean }> {
   if (route.access === 'none') return { caller: ANONYMOUS, keyIsKnown: false };
-  const caller = await gate.apiKeys.authenticate(ctx.headers.authorization, environment);
+  const caller = await guards.apiKeys.authenticate(ctx.headers.authorization, environment);
   ctx.state.caller = caller;
   const idempotencyKey = route.idempotency === undefined ? '' : ctx.get('Idempotency-Key');
-  const { rate, keyIsKnown } = await gate.rateLimiter.check(
+  const { rate, keyIsKnown } = await guards.rateLimiter.check(
     caller,
     isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined,
   );
@@ -164,7 +164,7 @@ function setRateLimitHeaders(ctx: Context, rate: Rate): void {
   });
 }
 
-/** A money route: replays a known key, and otherwise lets the handler commit its outcome together with the money. */
+/** Runs a money route: replays the outcome of a known key; otherwise the handler commits its outcome with the money. */
 async function handleIdempotently(
   keys: IdempotencyKeys,
   route: Route,
@@ -174,11 +174,11 @@ async function handleIdempotently(
 ): Promise<ItemResponse | Page> {
   const key = readIdempotencyKey(ctx.get('Idempotency-Key'));
   const { book } = call.caller;
-  const print = fingerprint(ctx.method, ctx.path, call.rawBody);
+  const requestFingerprint = fingerprint(ctx.method, ctx.path, call.rawBody);
   const claimed =
     keyIsKnown || route.idempotency === 'claim_first'
-      ? await keys.claim(book, key, print)
-      : keys.reserve(book, key, print);
+      ? await keys.claim(book, key, requestFingerprint)
+      : keys.reserve(book, key, requestFingerprint);
   if (!('fingerprint' in claimed)) return replay(ctx, claimed);
   try {
     return await route.handle({
@@ -194,21 +194,21 @@ async function handleIdempotently(
 }
 
 /**
- * A business refusal is the answer to this key from now on; after any other failure the key is free again. Answers what the
- * caller is told: when somebody else has the key by now, that; and when the refusal could not be stored, the fault in its place,
- * since a repeat might pass.
+ * Stores a refusal (404, 409 or 422) as the outcome of its key; after any other error, releases the key. Returns the
+ * error to send: IDEMPOTENCY_IN_PROGRESS when another request has claimed the key meanwhile, and the storage error when
+ * the refusal could not be stored, because a retry might then succeed.
  */
 async function storeRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown): Promise<unknown> {
   try {
     if (error instanceof ApiError && error.code !== 'IDEMPOTENCY_IN_PROGRESS' && STORED_REFUSALS.has(error.status)) {
       const response = JSON.stringify({ code: error.code, details: error.details });
-      const kept = await keys.settle(claim, { statusCode: error.status, response });
-      return kept ? error : new ApiError('IDEMPOTENCY_IN_PROGRESS');
+      const stored = await keys.settle(claim, { statusCode: error.status, response });
+      return stored ? error : new ApiError('IDEMPOTENCY_IN_PROGRESS');
     }
-  } catch (fault) {
-    return fault;
+  } catch (storageError) {
+    return storageError;
   }
-  await keys.release(claim).catch(() => {}); // a mark lapses by itself
+  await keys.release(claim).catch(() => {}); // a claim that is left behind expires
   return error;
 }
 
@@ -224,7 +224,7 @@ function replay(ctx: Context, stored: StoredOutcome): ItemResponse {
 function send(ctx: Context, result: ItemResponse | Page): void {
   ctx.status = result.status;
   ctx.body = successEnvelope(result, ctx.state.requestId);
-  // Our own id, for the log line; what stands in a path may be anything.
+  // For the log line. Taken from the response: an id in the path may be any text.
   const id = (result.data as { id?: unknown } | null | undefined)?.id;
   if (typeof id === 'string') ctx.state.resource = id;
 }

@@ -1,4 +1,4 @@
-// Asking the rail while a caller waits: what is in the way becomes an answer that the caller can act on.
+// Rail calls within a request (banks, name enquiry), with the rail's errors mapped to the error catalog.
 
 import type { Environment } from '../money.ts';
 import { type Bank, type BankRail, RailRefusedError, RailUnavailableError } from '../rail/port.ts';
@@ -12,14 +12,14 @@ export function requireRail(services: ApiDependencies, environment: Environment)
   return rail;
 }
 
-/** The 502 or 504 of a rail that did not do what was asked; any other error stays as it is. */
+/** Maps a rail error to BANK_RAIL_TIMEOUT (504) or BANK_RAIL_ERROR (502); returns any other error unchanged. */
 export function toRailError(error: unknown): unknown {
   if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) return error;
   const timedOut = error instanceof RailUnavailableError && error.timedOut;
   return new ApiError(timedOut ? 'BANK_RAIL_TIMEOUT' : 'BANK_RAIL_ERROR', { service: 'bank_rail' }, { cause: error });
 }
 
-/** A bank account, as the rail's name enquiry knows it. */
+/** A bank account, as found by the rail's name enquiry. */
 export interface ResolvedAccount {
   bank: Bank;
   accountName: string;

@@ -1,4 +1,4 @@
-// What the request handlers work with, made once for each process.
+// The dependencies of the request handlers, created once per process.
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Keyring } from '../keyring.ts';
@@ -13,12 +13,12 @@ export interface ApiDependencies {
   keyring: Keyring;
   /** Durable connections: money, resources, reads. */
   sql: Sql;
-  /** Connections whose commits do not wait for the disk: in-progress marks and rate counters. */
+  /** Connections whose commits do not wait for the disk: idempotency claims and rate counters. */
   asyncCommitSql: Sql;
   journal: Journal;
   rails: Rails;
-  /** For the simulations of the test environment. */
+  /** For the simulation routes of the test environment. */
   sandboxBank: SandboxBank;
-  /** Whether Temporal can start flows; health reports it. */
+  /** Whether Temporal can start flows, for the health check. May reject instead of returning false. */
   temporalIsUp: () => Promise<boolean>;
 }

@@ -1,11 +1,11 @@
-// The three shapes of every answer (contract, section 2.2), and the request id that all of them carry.
+// The response envelopes (contract, section 2.2): item, page and error, each with the request id.
 import { randomUUID } from 'node:crypto';
 import { type ApiError, typeOf } from './errors.ts';
 import type { ItemResponse, Page } from './route.ts';
 
-/** `req_` and 24 hexadecimal characters, nearly all of them chance. */
+/** `req_` and 24 hexadecimal characters; 90 of their 96 bits are random. */
 export function newRequestId(): string {
-  return `req_${randomUUID().replaceAll('-', '').slice(-24)}`; // Node keeps a store of UUIDs, and none of single bytes
+  return `req_${randomUUID().replaceAll('-', '').slice(-24)}`; // Node caches random data for UUIDs, not for randomBytes
 }
 
 export function successEnvelope(result: ItemResponse | Page, requestId: string): object {

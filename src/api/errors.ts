@@ -1,5 +1,5 @@
-// The error catalog: every code that a caller can meet, with its HTTP status and what to do about it. `docs/errors.md`
-// is made from it. No other place maps a code to a status (contract, section 7).
+// The error catalog: every error code with its HTTP status and message (contract, section 7). No other place maps a
+// code to a status. `tools/generateErrorsDoc.ts` generates `docs/errors.md` from it.
 
 export type ErrorType =
   | 'validation_error'
@@ -27,74 +27,131 @@ const TYPE_OF_STATUS = {
 
 export type ErrorStatus = keyof typeof TYPE_OF_STATUS;
 
-/** Code → status and the message a person reads. Codes never change their meaning; messages may. */
+/**
+ * Status and message by code. The message says what is wrong and what to do next. Messages may change; the meaning of a
+ * code never does.
+ */
 export const CATALOG = {
-  VALIDATION_FAILED: [400, 'The request is not valid. Correct the fields named in details.fields.'],
-  MALFORMED_JSON: [400, 'The body is not valid JSON. Send one JSON value, encoded as UTF-8.'],
-  BODY_TOO_LARGE: [400, 'The body is too large. Send fewer items, or shorter texts.'],
-  UNSUPPORTED_CONTENT_TYPE: [400, 'The body must be sent with Content-Type: application/json.'],
-  IDEMPOTENCY_KEY_MISSING: [400, 'This request moves money: send an Idempotency-Key header, for example a UUID.'],
-  IDEMPOTENCY_KEY_INVALID: [400, 'Idempotency-Key must be 1 to 255 visible ASCII characters.'],
+  VALIDATION_FAILED: [400, 'The request is invalid. Correct the fields listed in details.fields and send it again.'],
+  MALFORMED_JSON: [400, 'The request body is not valid JSON. Send one JSON value, encoded as UTF-8.'],
+  BODY_TOO_LARGE: [
+    400,
+    'The request body is too large. Send fewer items or shorter texts; details.fields states the limit in bytes.',
+  ],
+  UNSUPPORTED_CONTENT_TYPE: [
+    400,
+    'The content type of the request body is not supported. Send JSON with the header Content-Type: application/json.',
+  ],
+  IDEMPOTENCY_KEY_MISSING: [
+    400,
+    'This request requires an Idempotency-Key header. Send a unique value, such as a UUID, and reuse it when you retry.',
+  ],
+  IDEMPOTENCY_KEY_INVALID: [
+    400,
+    'The Idempotency-Key header is invalid. Send 1 to 255 visible ASCII characters without spaces, such as a UUID.',
+  ],
   INVALID_CURSOR: [
     400,
-    'The cursor is not valid here. Pass nextCursor back unchanged, alone or with the same filters.',
+    'The cursor is not valid for this list. Pass the nextCursor of the previous page unchanged, alone or with the same filters.',
   ],
-  API_KEY_MISSING: [401, 'Send your API key: Authorization: Bearer <API_KEY>.'],
+  API_KEY_MISSING: [401, 'No API key was sent. Send it in the header Authorization: Bearer <API_KEY>.'],
   API_KEY_INVALID: [
     401,
-    'The API key is not valid. Send it as Authorization: Bearer <API_KEY>; it may also be mistyped, expired or revoked.',
+    'The API key is malformed, unknown, expired or revoked. Send a valid key as Authorization: Bearer <API_KEY>.',
   ],
-  RAIL_CALLBACK_INVALID: [401, 'The callback is not signed by the rail, or was signed too long ago.'],
-  API_KEY_ENVIRONMENT_MISMATCH: [401, 'This API key belongs to the other environment. Use its host, or its key.'],
-  API_KEY_SCOPE_FORBIDDEN: [403, 'The API key lacks a scope that this request needs. Use a key that has it.'],
+  RAIL_CALLBACK_INVALID: [
+    401,
+    'The callback could not be verified: its signature or content is invalid, or it was signed too long ago. Sign the raw body and send it again.',
+  ],
+  API_KEY_ENVIRONMENT_MISMATCH: [
+    401,
+    "The API key belongs to the other environment. Use a key of this environment, or the host of the key's environment.",
+  ],
+  API_KEY_SCOPE_FORBIDDEN: [
+    403,
+    'The API key lacks the scope that this request requires. Use a key with the scope in details.requiredScopes.',
+  ],
   ROUTE_NOT_FOUND: [
     404,
-    'There is no such route. Check the path, which starts with /v1, and the method: details.allowedMethods names those of a path that is there.',
+    'No route matches this method and path. Paths start with /v1; if the path exists, details.allowedMethods lists its methods.',
   ],
-  WALLET_NOT_FOUND: [404, 'There is no wallet with this id.'],
-  PAYMENT_NOT_FOUND: [404, 'There is no payment with this id.'],
-  TRANSFER_NOT_FOUND: [404, 'There is no transfer with this id.'],
-  WITHDRAWAL_NOT_FOUND: [404, 'There is no withdrawal with this id.'],
-  REFUND_NOT_FOUND: [404, 'There is no refund with this id.'],
-  PAYOUT_NOT_FOUND: [404, 'There is no payout with this id.'],
-  EVENT_NOT_FOUND: [404, 'There is no event with this id.'],
-  BANK_TRANSFER_NOT_FOUND: [404, 'The sandbox bank took no transfer with this reference.'],
-  WEBHOOK_ENDPOINT_NOT_FOUND: [404, 'There is no webhook endpoint with this id.'],
-  IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used for another request. Use a new key for a new request.'],
-  IDEMPOTENCY_IN_PROGRESS: [409, 'The first request with this key is still running. Retry with the same key shortly.'],
-  BANK_TRANSFER_ENDED: [409, 'The transfer has ended in a way that rules this out; details say how it stands.'],
-  EXTERNAL_REFERENCE_TAKEN: [409, 'Another wallet has this externalReference; details name it.'],
+  WALLET_NOT_FOUND: [404, 'No such wallet. Check the id and the environment of the API key.'],
+  PAYMENT_NOT_FOUND: [404, 'No such payment. Check the id and the environment of the API key.'],
+  TRANSFER_NOT_FOUND: [404, 'No such transfer. Check the id and the environment of the API key.'],
+  WITHDRAWAL_NOT_FOUND: [404, 'No such withdrawal. Check the id and the environment of the API key.'],
+  REFUND_NOT_FOUND: [404, 'No such refund. Check the id and the environment of the API key.'],
+  PAYOUT_NOT_FOUND: [404, 'No such payout. Check the id and the environment of the API key.'],
+  EVENT_NOT_FOUND: [404, 'No such event. Check the id and the environment of the API key.'],
+  BANK_TRANSFER_NOT_FOUND: [
+    404,
+    'The sandbox bank has no transfer with this reference. Use the id of a withdrawal, refund or payout item that was sent.',
+  ],
+  WEBHOOK_ENDPOINT_NOT_FOUND: [404, 'No such webhook endpoint. Check the id and the environment of the API key.'],
+  IDEMPOTENCY_KEY_REUSED: [
+    409,
+    'This Idempotency-Key was used with another method, path or body. Use a new key for a new request; retry a request unchanged.',
+  ],
+  IDEMPOTENCY_IN_PROGRESS: [
+    409,
+    'A request with this Idempotency-Key is still in progress. Wait a moment, then retry with the same key.',
+  ],
+  BANK_TRANSFER_ENDED: [
+    409,
+    'The transfer has ended with another status, given in details.status. Simulate this outcome with a new transfer.',
+  ],
+  EXTERNAL_REFERENCE_TAKEN: [
+    409,
+    'Another wallet has this externalReference. Use the wallet in details.walletId, or choose another reference.',
+  ],
   WALLET_KYC_REQUIRED: [422, 'The wallet has not reached tier1. Submit its KYC details first.'],
   WALLET_KYC_NOT_APPLICABLE: [
     422,
-    "This is the platform's own settlement wallet: it has no customer, takes no KYC details and has no tier1 limits.",
+    'A settlement wallet belongs to the platform: it has no KYC details and no tier1 limits. Submit KYC details for other wallets only.',
   ],
   WALLET_TIER1_LIMIT_EXCEEDED: [
     422,
-    'The amount passes a limit of the wallet (of tier1, or the largest balance there is); details say which.',
+    'The amount exceeds a limit of the wallet (a tier1 limit or the largest possible balance). Send a smaller amount; details.limit and details.limitAmount describe the limit.',
   ],
-  WALLET_INSUFFICIENT_FUNDS: [422, 'The balance of the wallet is too low.'],
-  WALLET_FROZEN: [422, 'The wallet is frozen: no money moves until it is unfrozen.'],
-  WALLET_CLOSED: [422, 'The wallet is closed and accepts no new movement.'],
+  WALLET_INSUFFICIENT_FUNDS: [
+    422,
+    'The wallet balance is too low for the amount and its fee, details.attemptedAmount in total. Fund the wallet or send a smaller amount.',
+  ],
+  WALLET_FROZEN: [
+    422,
+    'The wallet is frozen and cannot move money. Use another wallet, or ask support to unfreeze it.',
+  ],
+  WALLET_CLOSED: [422, 'The wallet is closed and cannot move money. Use another wallet.'],
   WITHDRAWAL_NAME_VERIFICATION_FAILED: [
     422,
-    'accountName is not the name that the bank has for this account; details name both.',
+    "accountName differs from the bank's name for this account. Compare details.providedName with details.resolvedName, then correct the account or omit accountName.",
   ],
-  BANK_CODE_UNKNOWN: [422, 'There is no bank with this code. GET /banks lists them.'],
-  BANK_ACCOUNT_NOT_RESOLVED: [422, 'The bank knows no account with this number.'],
-  SAME_WALLET: [422, 'Source and destination are the same wallet.'],
-  PAYMENT_NOT_PAYABLE: [422, 'Only a pending payment can be paid, before it expires; details say how it stands.'],
-  PAYMENT_METHOD_MISMATCH: [422, 'A payment of this method cannot be paid from a wallet.'],
-  PAYMENT_NOT_REFUNDABLE: [422, 'Only a settled or partially refunded payment can be refunded.'],
-  REFUND_AMOUNT_EXCEEDED: [422, 'The amount is more than what is left to refund; details say how much that is.'],
+  BANK_CODE_UNKNOWN: [422, 'No bank has this code. Use a code from GET /banks.'],
+  BANK_ACCOUNT_NOT_RESOLVED: [422, 'The bank has no account with this number. Check accountNumber and bankCode.'],
+  SAME_WALLET: [422, 'The source and destination wallets are the same. Use two different wallets.'],
+  PAYMENT_NOT_PAYABLE: [
+    422,
+    'The payment is not pending or has expired; see details.status and details.expiresAt. Create a new payment if it is still to be paid.',
+  ],
+  PAYMENT_METHOD_MISMATCH: [
+    422,
+    'This payment cannot be paid from a wallet. Pay it by details.method, or create a payment with the method in details.requiredMethod.',
+  ],
+  PAYMENT_NOT_REFUNDABLE: [
+    422,
+    'Only a settled or partially refunded payment can be refunded. Check details.status before you request a refund.',
+  ],
+  REFUND_AMOUNT_EXCEEDED: [422, 'The amount exceeds what is left to refund. Refund at most details.refundableAmount.'],
   REFUND_DESTINATION_REQUIRED: [
     422,
-    'It is not clear where this refund should go; details.reason says why. Send destination "bank" with the bankAccount to refund to.',
+    'The destination of this refund is unclear; details.reason says why. Send destination "bank" with the bankAccount to refund to.',
   ],
-  WEBHOOK_URL_FORBIDDEN: [422, 'Webhooks are not sent to this address; details.reason says why.'],
+  WEBHOOK_URL_FORBIDDEN: [422, 'Webhooks cannot be sent to this URL; details.reason says why. Use another URL.'],
   WEBHOOK_ENDPOINT_DISABLED: [422, 'The webhook endpoint is disabled. Enable it first.'],
   WEBHOOK_ENDPOINT_LIMIT_REACHED: [422, 'Webhook endpoint limit reached; delete one first.'],
-  RATE_LIMIT_EXCEEDED: [429, 'Too many requests with this key. Wait for Retry-After seconds.'],
+  RATE_LIMIT_EXCEEDED: [
+    429,
+    'Too many requests with this API key. Wait for the number of seconds in Retry-After, then retry.',
+  ],
   INTERNAL_ERROR: [
     500,
     'Something went wrong on our side. Retry with the same Idempotency-Key; contact support with the requestId if it persists.',
@@ -104,7 +161,7 @@ export const CATALOG = {
     503,
     'A dependency is unavailable. Retry with the same Idempotency-Key where details.retryable is true.',
   ],
-  BANK_RAIL_TIMEOUT: [504, 'The bank rail did not answer in time. Retry with the same Idempotency-Key.'],
+  BANK_RAIL_TIMEOUT: [504, 'The bank rail did not respond in time. Retry with the same Idempotency-Key.'],
 } as const satisfies Record<string, readonly [ErrorStatus, string]>;
 
 export type ErrorCode = keyof typeof CATALOG;
@@ -112,7 +169,7 @@ export type ErrorCode = keyof typeof CATALOG;
 const statusOf = (code: ErrorCode): ErrorStatus => CATALOG[code][0];
 export const typeOf = (code: ErrorCode): ErrorType => TYPE_OF_STATUS[statusOf(code)];
 
-/** One field that is wrong: a dotted path, zod's reason, a sentence, and the bound that was missed. */
+/** One invalid field: its dotted path, a code, a message, and the constraint that was violated. */
 export interface FieldError {
   field: string;
   code: string;
@@ -120,7 +177,9 @@ export interface FieldError {
   constraint?: Record<string, unknown>;
 }
 
-/** An answer that is an error of the catalog. `details` has the shape that contract section 7 gives its type. */
+/**
+ * An error of the catalog, sent as the response. `details` has the shape that contract section 7 defines for its type.
+ */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown>;
@@ -136,7 +195,7 @@ export class ApiError extends Error {
     return statusOf(this.code);
   }
 
-  /** Whether the same request may go through later, as far as it is up to us. */
+  /** Whether a retry of the same request may succeed: a 5xx that is not caused by the configuration. */
   get isRetryable(): boolean {
     return this.details.retryable === true;
   }
@@ -158,7 +217,9 @@ type FoundResource =
   | 'bank_transfer'
   | 'webhook_endpoint';
 
-/** 404 for a resource that is not there, or not this caller's: both read the same, so that ids cannot be probed. */
+/**
+ * The 404 for a resource that does not exist or belongs to another caller: the same for both, so ids cannot be probed.
+ */
 export function notFound(resource: FoundResource, id: string): ApiError {
   return new ApiError(`${resource.toUpperCase()}_NOT_FOUND` as ErrorCode, { resource, id });
 }

@@ -6,7 +6,7 @@ import { startTracing } from '../telemetry/tracing.ts';
 import { createTemporalHealth } from '../temporal/health.ts';
 import { startApi } from './server.ts';
 
-/** How long health waits for Temporal's answer. */
+/** Timeout of the health check's call to Temporal. */
 const TEMPORAL_ANSWER_MS = 1_000;
 
 const config = readConfig(process.env);

@@ -1,5 +1,5 @@
-// What a route is: a declaration that app.ts turns into a chain of middleware. Every rule that holds for all routes
-// (keys, rate, scopes, validation, idempotency, envelopes) reads this declaration; a handler only does its own work.
+// The declaration of a route. app.ts applies the rules that all routes share (API key, rate limit, scopes, validation,
+// idempotency, envelopes) from this declaration, so a handler contains only its own logic.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Uuid } from '../ids.ts';
@@ -10,7 +10,7 @@ import type { ApiDependencies } from './dependencies.ts';
 export type Scope = 'wallet' | 'payment' | 'transfer' | 'payout' | 'webhook';
 export const SCOPES = ['wallet', 'payment', 'transfer', 'payout', 'webhook'] as const satisfies readonly Scope[];
 
-/** Who asks: the key, and the book that every query of this request is scoped by. */
+/** The authenticated caller: its API key, and the book that scopes every query of the request. */
 export interface Caller {
   keyId: Uuid;
   scopes: readonly Scope[];
@@ -18,13 +18,13 @@ export interface Caller {
 }
 
 /**
- * What a handler is given. `outcome` makes the idempotency record that the handler commits with the money; on a route
- * that takes no Idempotency-Key it makes none.
+ * The input of a handler. `outcome` builds the idempotency record that the handler commits with the money; on a route
+ * without Idempotency-Key it returns undefined.
  */
 export interface Call<Body, Query> {
   services: ApiDependencies;
   caller: Caller;
-  /** The environment of the host that was asked. */
+  /** The environment of the host that received the request. */
   environment: Environment;
   params: Readonly<Record<string, string>>;
   headers: IncomingHttpHeaders;
@@ -50,24 +50,25 @@ export interface Route<Body = unknown, Query = unknown> {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Below `/v1`, with `:name` for parameters. */
   path: string;
-  /** The scope its key needs; `any` for every live key; `none` for a route without authentication. */
+  /** The scope that the API key needs; `any`: any valid key; `none`: a route without authentication. */
   access: Scope | 'any' | 'none';
-  /** Where it exists. A route of one environment is ROUTE_NOT_FOUND on the other's host. */
+  /** The environments that have this route; default: both. On the other host it is ROUTE_NOT_FOUND. */
   environments?: readonly Environment[];
   /**
-   * One of the money POSTs: requires an Idempotency-Key. `moves`: all that it changes is one movement, which carries its key.
-   * `acts_first`: before that it has something done elsewhere, such as an account opened, which two must not begin at once.
+   * For the money POSTs, which require an Idempotency-Key. `with_commit`: the only change is one movement, and the key
+   * is committed with it. `claim_first`: the handler first acts elsewhere, such as opening an account at the rail, so
+   * the key is claimed before the handler runs: two requests with the same key must not both start.
    */
   idempotency?: 'with_commit' | 'claim_first';
   body?: z.ZodType<Body>;
-  /** Strict: an unknown parameter is refused. A route without one takes no parameters. */
+  /** Should be strict, so that unknown parameters are rejected. A route without a query schema takes no parameters. */
   query?: z.ZodType<Query>;
-  /** The largest body it takes, in bytes. */
+  /** The maximum body size in bytes. */
   bodyBytesMax?: number;
   handle: (call: Call<Body, Query>) => Promise<ItemResponse | Page>;
 }
 
-/** Keeps the types of body and query together with their schemas. */
+/** Infers the handler's types of body and query from their schemas. */
 export function route<Body = undefined, Query = undefined>(declaration: Route<Body, Query>): Route {
   return declaration as Route;
 }

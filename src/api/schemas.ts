@@ -1,11 +1,11 @@
-// The building blocks of request contracts. Everything is strict: no unknown keys, no coercion of amounts, and no text
-// that Postgres cannot store.
+// The building blocks of request schemas. They are strict: no coercion of amounts, and no text that Postgres cannot
+// store.
 import { z } from 'zod';
 import { parseId, type Uuid } from '../ids.ts';
 import { AMOUNT_MAX } from '../money.ts';
 import { ApiError, type FieldError } from './errors.ts';
 
-/** A text of 1 to `max` characters without NUL and without broken surrogates, neither of which Postgres can store. */
+/** A string of 1 to `max` characters. NUL and lone surrogates are rejected, because Postgres cannot store them. */
 export const text = (max: number) =>
   z
     .string()
@@ -15,23 +15,23 @@ export const text = (max: number) =>
     .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
 
 /**
- * A field that may be left out. `null` means the same: clients that send every field of a model, as many generated ones do,
- * need not leave any out.
+ * An optional field. `null` means the same as leaving it out, because many generated clients send every field of a
+ * model.
  */
 export const optional = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().transform((value) => value ?? undefined);
 
-/** The same, for a field that has a value when it is left out. */
+/** An optional field with a default. */
 export const optionalOr = <Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>) =>
   schema.nullish().transform((value) => value ?? fallback);
 
-/** A whole, positive number of kobo. Strings and fractions are refused, never rounded. */
+/** A positive integer of kobo. Strings and fractions are rejected, never converted or rounded. */
 export const amount = z.number().int().min(1).max(AMOUNT_MAX);
 
-/** An id in a body. Its form is not checked here: a malformed id is one that does not exist (404). */
+/** An id in a body. Its format is not checked here: a malformed id is reported as 404, like an unknown one. */
 export const id = text(64);
 
-/** A wallet to filter a list by. One that is not there owns nothing: the same empty page as for a stranger's. */
+/** A wallet id as a list filter. An unknown wallet gives an empty page, as does a wallet of another organisation. */
 export const walletIdFilter = z.string().transform((walletId, context): Uuid => {
   const uuid = parseId('wallet', walletId);
   if (uuid !== null) return uuid;
@@ -45,41 +45,45 @@ export const bankCode = z.string().regex(/^[0-9]{3,6}$/, 'must be a bank code of
 /** A calendar date that exists, `YYYY-MM-DD`. */
 export const calendarDate = z.iso.date();
 
-/** The years that four digits can write, all of which Postgres can hold. */
+/** The years that four digits can express; Postgres can store all of them. */
 const TIME_MIN = Date.parse('0001-01-01T00:00:00.000Z');
 const TIME_MAX = Date.parse('9999-12-31T23:59:59.999Z');
 
-const TIME_FORM =
-  'must be a date and time with an offset (RFC 3339), such as 2026-01-31T09:00:00Z or 2026-01-31T10:00:00%2B01:00: ' +
-  'in a URL a + is written %2B';
+const TIMESTAMP_MESSAGE =
+  'must be a date and time with an offset (RFC 3339), such as 2026-01-31T09:00:00Z or 2026-01-31T10:00:00%2B01:00 ' +
+  '(in a URL, encode + as %2B)';
 
-/** A moment in a query, with any offset. One outside the years 0001 to 9999 in UTC is refused. */
-export const timestamp = z.iso.datetime({ offset: true, error: TIME_FORM }).transform((value, context): Date => {
-  const at = new Date(value);
-  if (at.getTime() >= TIME_MIN && at.getTime() <= TIME_MAX) return at;
-  context.issues.push({
-    code: 'invalid_format',
-    format: 'datetime',
-    input: value,
-    message: 'must be a time of the years 0001 to 9999 in UTC',
+/** A timestamp in a query, with any offset, within the years 0001 to 9999 in UTC. */
+export const timestamp = z.iso
+  .datetime({ offset: true, error: TIMESTAMP_MESSAGE })
+  .transform((value, context): Date => {
+    const at = new Date(value);
+    if (at.getTime() >= TIME_MIN && at.getTime() <= TIME_MAX) return at;
+    context.issues.push({
+      code: 'invalid_format',
+      format: 'datetime',
+      input: value,
+      message: 'must be within the years 0001 to 9999 in UTC',
+    });
+    return z.NEVER;
   });
-  return z.NEVER;
-});
 
-/** Filters that every list of resources takes. */
+/** The filters that all lists of resources share. */
 export const createdFilters = { createdAtFrom: timestamp.optional(), createdAtTo: timestamp.optional() };
 
 /** The query of a route that takes no parameters. */
 export const noQuery = z.strictObject({});
 
-/** What a schema makes of a value. Throws VALIDATION_FAILED with every fault by its path. */
+/** Parses a value by a schema. Throws VALIDATION_FAILED with all invalid fields. */
 export function parse<Output>(schema: z.ZodType<Output>, value: unknown): Output {
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new ApiError('VALIDATION_FAILED', { fields: fieldErrors(parsed.error) });
   return parsed.data;
 }
 
-/** zod's issues as the contract's field errors: a dotted path, the reason, and the bound that was missed. */
+/**
+ * Maps zod's issues to the contract's field errors: dotted path, code, message and the constraint that was violated.
+ */
 function fieldErrors(error: z.ZodError): FieldError[] {
   return error.issues.flatMap((issue): FieldError[] => {
     const path = issue.path.map(String);
@@ -87,15 +91,15 @@ function fieldErrors(error: z.ZodError): FieldError[] {
       return issue.keys.map((key) => ({
         field: [...path, key].join('.'),
         code: issue.code,
-        message: `${key} is not a field or parameter of this request`,
+        message: `${key} is not a field or parameter of this request; remove it or correct its spelling`,
       }));
     }
-    // A rule of ours names its code and what it missed itself.
+    // A custom rule gives its own code and constraint in `params`.
     if (issue.code === 'custom' && issue.params !== undefined) {
       const { code, constraint } = issue.params as Pick<FieldError, 'code' | 'constraint'>;
       return [{ field: path.join('.'), code, message: issue.message, ...(constraint && { constraint }) }];
     }
-    // zod 4 renamed this reason; the contract keeps the older name.
+    // zod 4 renamed this code; the contract keeps the earlier name.
     const code = issue.code === 'invalid_format' ? 'invalid_string' : issue.code;
     const constraint = constraintOf(issue);
     return [{ field: path.join('.'), code, message: issue.message, ...(constraint && { constraint }) }];
@@ -119,5 +123,5 @@ function constraintOf(issue: z.core.$ZodIssue): Record<string, unknown> | undefi
   }
 }
 
-/** zod gives a pattern as `/…/flags`; JSON Schema and others know the part between the slashes. */
+/** zod gives a pattern as `/…/flags`; JSON Schema and other tools expect only the part between the slashes. */
 const sourceOf = (pattern: string | undefined): string | undefined => pattern?.replace(/^\/|\/[a-z]*$/g, '');

@@ -1,4 +1,4 @@
-// The HTTP listeners: one for each environment, or both behind one port and told apart by the Host header.
+// The HTTP listeners: one port per environment; where hosts are configured, the Host header selects the environment.
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -9,43 +9,45 @@ import type { ApiDependencies } from './dependencies.ts';
 import { errorEnvelope, newRequestId } from './envelope.ts';
 import { ApiError } from './errors.ts';
 
-/** A client that sends slower than this is not a client (slow-loris). */
+/** Time limits for receiving the headers and the whole request, against slowloris attacks. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the idle time of common load balancers (60 s), so that it is they who close. */
+/** Longer than the idle timeout of common load balancers (60 s), so that the load balancer closes idle connections. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** Keys' last-use times are written this often. */
+/** How often the last-use times of API keys are written. */
 const RECORD_USE_EVERY_MS = 60_000;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export interface RunningApi {
-  /** The ports that are listened on; useful where 0 was configured. */
+  /** The listening ports; needed where port 0 was configured. */
   ports: Record<Environment, number>;
-  /** Takes no more requests, finishes those under way, and resolves. */
+  /** Stops accepting requests, finishes those in flight, and resolves. */
   close: () => Promise<void>;
 }
 
-/** Starts listening. With `hosts` configured, both ports serve both environments by the Host header. */
+/**
+ * Starts listening. A Host header equal to one of `hosts` selects the environment on either port; else the port does.
+ */
 export async function startApi(services: ApiDependencies): Promise<RunningApi> {
   const { config, log } = services;
-  const gate = createRequestGuards(services);
+  const guards = createRequestGuards(services);
   const handlers: Record<Environment, Handler> = {
-    test: createApp(services, gate, 'test').callback(),
-    live: createApp(services, gate, 'live').callback(),
+    test: createApp(services, guards, 'test').callback(),
+    live: createApp(services, guards, 'live').callback(),
   };
   const listen = async (environment: Environment): Promise<Server> => {
     const server = createServer({
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
-      requireHostHeader: false, // Node's own answer to a request without one has no envelope
+      requireHostHeader: false, // Node's own 400 response has no envelope
     });
     server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       void handlers[environmentOf(request, config.hosts) ?? environment](request, response);
     };
     server.on('request', handle);
-    server.on('checkExpectation', handle); // an Expect that we do not know changes nothing
+    server.on('checkExpectation', handle); // an unknown Expect header is ignored
     server.on('connect', (request, socket) => {
       endWith(
         socket,
@@ -64,16 +66,18 @@ export async function startApi(services: ApiDependencies): Promise<RunningApi> {
   const servers = { test: await listen('test'), live: await listen('live') };
   const { ports, bindAddress } = config.metrics;
   const metrics = ports.api === null ? null : await startMetricsServer({ port: ports.api, bindAddress, log });
-  const recording = setInterval(() => {
-    gate.apiKeys.recordUse().catch((error: unknown) => log.warn({ err: error }, 'last-use times were not written'));
+  const recordUseTimer = setInterval(() => {
+    guards.apiKeys
+      .recordUse()
+      .catch((error: unknown) => log.warn({ err: error }, 'could not record the last use of API keys'));
   }, RECORD_USE_EVERY_MS);
 
   return {
     ports: { test: portOf(servers.test), live: portOf(servers.live) },
     close: async () => {
-      clearInterval(recording);
+      clearInterval(recordUseTimer);
       await Promise.all([closeServer(servers.test), closeServer(servers.live), metrics?.close()]);
-      await gate.apiKeys.recordUse().catch(() => {});
+      await guards.apiKeys.recordUse().catch(() => {});
     },
   };
 }
@@ -94,7 +98,7 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-/** What never becomes a request still gets the envelope, so that every answer of the service reads the same. */
+/** Sends an error envelope on a connection where Koa handles no request: CONNECT, or a malformed request. */
 function endWith(socket: Duplex, error: ApiError): void {
   const requestId = newRequestId();
   const body = JSON.stringify(errorEnvelope(error, requestId));

@@ -1,4 +1,4 @@
-// Resource views: exactly the fields of contract part 2, made from rows. Nothing else leaves the service.
+// Resource views: the fields of contract section 2, built from rows. A row is never returned to a caller directly.
 import { publicId, type Uuid } from '../ids.ts';
 import { isoTime } from '../ledger/isoTime.ts';
 import { CURRENCY } from '../money.ts';
@@ -73,7 +73,7 @@ export const paymentView = (payment: PaymentWithAccount) => ({
   virtualAccount: payment.account === null ? null : virtualAccountView(payment.account),
 });
 
-/** Money that arrived, who sent it, and where it is now. */
+/** An inbound credit: the amount, its sender and its current status. */
 export const creditView = (credit: ListedCredit) => ({
   id: publicId('inboundCredit', credit.id),
   amount: credit.amount,
@@ -92,8 +92,8 @@ export const creditView = (credit: ListedCredit) => ({
 });
 
 /**
- * Where a credit is: with its owner (`posted`), or where its review case put it. The case of a surplus is about a part: the
- * rest is with its owner. A status that is not named here is shown as it is.
+ * The public status of a credit: that of its review case, where it has one. The case of a surplus concerns only part of
+ * the credit, so the credit keeps its own status. A status without an entry below is returned unchanged.
  */
 function creditStatus({ status, reviewReason, reviewStatus }: ListedCredit): string {
   if (reviewStatus === null || reviewReason === 'surplus_over_limit') return CREDIT_STATUSES[status] ?? status;
@@ -182,7 +182,7 @@ export const webhookEndpointView = (endpoint: WebhookEndpoint) => ({
   createdAt: timestamp(endpoint.createdAt),
 });
 
-/** The envelope of contract section 6, as webhooks carry it. */
+/** The event envelope of contract section 6, the same as in webhooks. */
 export const eventView = (event: Event) => ({
   id: publicId('event', event.id),
   type: event.type,

@@ -1,5 +1,5 @@
-// API keys as rows, for the commands that make, list, rotate and revoke them. Each change is one statement that also
-// writes the audit entry. Only the hash of a key is ever here; src/api/admission/apiKeys.ts checks the keys of requests.
+// Queries for API keys, for the commands that create, list, rotate and revoke them. Each change is one statement that
+// also writes the audit entry. Only the hash of a key is stored; src/api/admission/apiKeys.ts authenticates requests.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
@@ -33,14 +33,14 @@ export async function insertApiKey(sql: Sql, key: NewApiKeyRow, operator: string
     SELECT organisation_id, environment, ${operator}, 'api_key.create', id::text FROM created`;
 }
 
-/** One key of this organisation; null when there is none. */
+/** One API key of this organisation; null when it does not exist. */
 export async function findApiKey(sql: Sql, organisationId: Uuid, id: Uuid): Promise<ApiKeyRow | null> {
   const [row] = await sql<ApiKeyRow[]>`
     SELECT ${columns(sql)} FROM api_keys WHERE organisation_id = ${organisationId} AND id = ${id}`;
   return row ?? null;
 }
 
-/** The keys of an organisation, oldest first, those that no longer work included. */
+/** All API keys of an organisation, oldest first, expired and revoked ones included. */
 export async function listApiKeys(
   sql: Sql,
   organisationId: Uuid,
@@ -53,8 +53,8 @@ export async function listApiKeys(
 }
 
 /**
- * Stores the successor of a key and lets the old one live on until `oldExpiresAt`. False, and nothing is stored, when
- * the old key was revoked or given another expiry since it was read.
+ * Stores the successor of a key; the old key expires at `oldExpiresAt`. Returns false, without a change, when the old
+ * key was revoked or its expiry changed since it was read.
  */
 export async function replaceApiKey(
   sql: Sql,
@@ -79,7 +79,7 @@ export async function replaceApiKey(
   return rows.length > 0;
 }
 
-/** Ends a key at once. False when it was revoked before. */
+/** Revokes a key. Returns false when it was already revoked or does not exist. */
 export async function revokeApiKey(
   sql: Sql,
   organisationId: Uuid,
@@ -98,7 +98,7 @@ export async function revokeApiKey(
   return rows.length > 0;
 }
 
-/** The insert of a key, as part of a larger statement; `from` may make it depend on a row of another part. */
+/** SQL: inserts a key, for use in a CTE. `from`: a FROM clause that makes the insert depend on a row of another CTE. */
 const insertion = (sql: Sql, key: NewApiKeyRow, from = sql``) => sql`
   INSERT INTO api_keys (organisation_id, environment, id, name, hash, hint, scopes, expires_at)
   SELECT ${key.organisationId}::uuid, ${key.environment}::text, ${key.id}::uuid, ${key.name}::text, ${key.hash}::bytea,

@@ -1,10 +1,11 @@
-// Events as rows. They are written with the change that they tell of (`ledger.post`) and never altered.
+// Queries for events. `ledger.post` writes an event in the same statement as the change that it describes; an event
+// never changes.
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { ListFilters, PageRequest } from './pages.ts';
 
-/** What an endpoint can ask for (contract, section 6; the ones that the contract leaves open are named in docs/webhooks.md). */
+/** The event types that an endpoint can subscribe to (contract, section 6, and docs/webhooks.md). */
 export const EVENT_TYPES = [
   'payment.settled',
   'payment.expired',
@@ -22,7 +23,7 @@ export const EVENT_TYPES = [
   'review_case.resolved',
 ] as const;
 
-/** Sent to one endpoint when its owner asks for it; no endpoint subscribes to it. */
+/** Sent to one endpoint on request; endpoints cannot subscribe to it. */
 export const TEST_EVENT_TYPE = 'webhook.test';
 
 export type EventType = (typeof EVENT_TYPES)[number];
@@ -36,7 +37,7 @@ export interface Event {
 
 const columns = (sql: Sql) => sql`id, type, data, created_at`;
 
-/** One event of this book; null when there is none. */
+/** One event of this book; null when it does not exist. */
 export async function findEvent(sql: Sql, book: Book, id: Uuid): Promise<Event | null> {
   const [row] = await sql<Event[]>`
     SELECT ${columns(sql)} FROM events
@@ -48,7 +49,7 @@ export interface EventFilters extends ListFilters {
   type?: string | undefined;
 }
 
-/** A page of events, newest first, and one more when another page exists. */
+/** A page of events, newest first, plus one row when another page exists. */
 export async function listEvents(sql: Sql, book: Book, filters: EventFilters, page: PageRequest): Promise<Event[]> {
   return await sql<Event[]>`
     SELECT ${columns(sql)} FROM events
@@ -61,12 +62,12 @@ export async function listEvents(sql: Sql, book: Book, filters: EventFilters, pa
 }
 
 /**
- * Writes a test event for one endpoint and tells the relay, in one statement. The endpoint gets it whatever types it
- * asked for, and no other endpoint does.
+ * Writes a test event for one endpoint and its outbox message, in one statement. Only this endpoint receives it,
+ * whatever types it subscribes to.
  */
 export async function insertTestEvent(sql: Sql, book: Book, endpointId: Uuid, event: Event): Promise<void> {
   await sql`
-    WITH told AS (
+    WITH queued AS (
       INSERT INTO outbox (organisation_id, environment, topic, message)
       VALUES (${book.organisationId}, ${book.environment}, 'event',
               jsonb_build_object('eventId', ${event.id}::uuid, 'endpointId', ${endpointId}::uuid))

@@ -1,4 +1,4 @@
-// Organisations as rows. One comes into being together with its two settlement wallets; no money moves here.
+// Queries for organisations. An organisation is created with its two settlement wallets; no money moves here.
 import type { Sql } from '../database/pool.ts';
 import { newUuid, type Uuid } from '../ids.ts';
 import { walletAccount } from '../ledger/chart.ts';
@@ -12,17 +12,17 @@ export interface Organisation {
 }
 
 /**
- * Creates an organisation, a settlement wallet with its ledger account in each environment, and the audit entry, in one
- * statement: a lost connection leaves all of it or nothing. A settlement wallet is the platform's own, so its account
- * is verified from birth and has no limits.
+ * Creates an organisation, a settlement wallet with its ledger account in each environment, and the audit entry. One
+ * statement, so a lost connection leaves all of it or nothing. A settlement wallet belongs to the platform, so its
+ * account is created verified and without limits.
  */
 export async function createOrganisation(
   sql: Sql,
-  wanted: { name: string; email: string; operator: string },
+  options: { name: string; email: string; operator: string },
 ): Promise<Organisation> {
   const organisation = {
     organisationId: newUuid(),
-    name: wanted.name,
+    name: options.name,
     settlementWalletId: newUuid(),
     liveSettlementWalletId: newUuid(),
     createdAt: new Date(),
@@ -40,15 +40,15 @@ export async function createOrganisation(
         AS w (environment, id, code)
     ), settlement AS (
       INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, full_name, created_at)
-      SELECT organisation_id, environment, id, account_id, 'settlement', ${wanted.email}, ${wanted.name}, created_at
+      SELECT organisation_id, environment, id, account_id, 'settlement', ${options.email}, ${options.name}, created_at
       FROM opened
     )
     INSERT INTO audit_log (organisation_id, operator, action, subject)
-    SELECT organisation_id, ${wanted.operator}, 'organisation.create', organisation_id::text FROM organisation`;
+    SELECT organisation_id, ${options.operator}, 'organisation.create', organisation_id::text FROM organisation`;
   return organisation;
 }
 
-/** Every organisation with its settlement wallets, oldest first. */
+/** All organisations with their settlement wallets, oldest first. */
 export async function listOrganisations(sql: Sql): Promise<Organisation[]> {
   return await sql<Organisation[]>`
     SELECT o.organisation_id, o.name, t.id AS settlement_wallet_id, l.id AS live_settlement_wallet_id, o.created_at

@@ -1,7 +1,7 @@
-// What every list query takes: the page that is asked for and the filters that all lists share.
+// Parameters of all list queries: the requested page and the filters that all lists share.
 import type { Uuid } from '../ids.ts';
 
-/** The last row of a page: the next page starts behind it. */
+/** The sort position of a row. The next page starts after the position of the last row. */
 export interface Position {
   createdAt: Date;
   id: Uuid | number;

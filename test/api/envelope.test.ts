@@ -203,7 +203,7 @@ describe('a body that cannot be read', () => {
     expect([status, error.code, headers.get('connection')]).toEqual([400, 'BODY_TOO_LARGE', 'close']);
     const maximum = route.bodyBytesMax ?? 65_536;
     expect(error.details.fields).toEqual([
-      { field: '', code: 'too_big', message: `at most ${maximum} bytes`, constraint: { maximum } },
+      { field: '', code: 'too_big', message: `must be at most ${maximum} bytes`, constraint: { maximum } },
     ]);
   });
 

@@ -45,6 +45,8 @@ test('an activity whose second reading shows what was posted goes on', async () 
 
 test('a request fails with a fault, and is not told that it succeeded', async () => {
   const { wallet, other } = await postedWithOtherPostings();
-  await expect(postNew(books.journal, other)).rejects.toThrow('a business key was posted before with other postings');
+  await expect(postNew(books.journal, other)).rejects.toThrow(
+    'the business key was already posted with different postings',
+  );
   expect(await balanceOf(books, wallet)).toBe(90);
 });

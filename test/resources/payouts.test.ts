@@ -154,7 +154,7 @@ describe('an item', () => {
 
   test('cannot be put back twice', () => {
     const failed = applied(putBack(oneItem().held.item)).item;
-    expect(() => putBack(failed)).toThrow('is back already');
+    expect(() => putBack(failed)).toThrow('were already returned');
   });
 
   test('of a wallet that was closed meanwhile waits in suspense, with a review case', () => {
@@ -247,5 +247,5 @@ test.each([
 
 test('a payout with open items cannot be told as ended', () => {
   const { payout } = batchOf([1]);
-  expect(() => rollUpMovement(book, payout, { open: 1, completed: 0, failed: 0 })).toThrow('goes on');
+  expect(() => rollUpMovement(book, payout, { open: 1, completed: 0, failed: 0 })).toThrow('in progress has no event');
 });

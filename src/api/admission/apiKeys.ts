@@ -1,5 +1,5 @@
-// API keys (contract, section 5): their form, and finding the caller behind one. A key is 256 random bits, stored as
-// its SHA-256; it is never logged.
+// API keys (contract, section 5): their format, and authentication of a caller by key. A key is 256 random bits, stored
+// as its SHA-256; it is never logged.
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../database/pool.ts';
@@ -10,10 +10,10 @@ import type { Caller, Scope } from '../route.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_BYTES = 32;
-/** 32 bytes in base62 have at most 43 digits; shorter numbers are padded, so every key has the same length. */
+/** 32 bytes have at most 43 digits in base62; shorter numbers are padded, so all keys have the same length. */
 const KEY = /^svc_(test|live)_[0-9A-Za-z]{43}$/;
 
-/** A revoked key stops working everywhere within this time. */
+/** The cache TTL, and so the longest time that a revoked key keeps working in any process. */
 const CACHE_MS = 3_000;
 const CACHED_KEYS_MAX = 10_000;
 
@@ -37,7 +37,7 @@ interface KeyRow {
   expiresAt: Date | null;
 }
 
-/** Finds callers by key, remembering each for a few seconds so that a request needs no extra round trip. */
+/** Authenticates callers by API key. Keys are cached for a few seconds, which saves a round trip per request. */
 export class ApiKeys {
   readonly #sql: Sql;
   readonly #cache = new LRUCache<string, Promise<KeyRow | null>>({ max: CACHED_KEYS_MAX, ttl: CACHE_MS });
@@ -47,7 +47,9 @@ export class ApiKeys {
     this.#sql = sql;
   }
 
-  /** The caller of an Authorization header on a host. Throws the 401 of the first check that fails. */
+  /**
+   * The caller of an Authorization header on the host of an environment. Throws the 401 of the first check that fails.
+   */
   async authenticate(header: string | undefined, environment: Environment): Promise<Caller> {
     if (header === undefined || header.trim() === '') throw new ApiError('API_KEY_MISSING');
     const key = /^Bearer +([^ ]+) *$/i.exec(header)?.[1];
@@ -66,7 +68,7 @@ export class ApiKeys {
     };
   }
 
-  /** Writes down when the keys seen since the last call were last used. Called every minute, not on a request. */
+  /** Updates `last_used_at` of the keys used since the last call. Called once a minute, never within a request. */
   async recordUse(): Promise<void> {
     const used = [...this.#used];
     this.#used.clear();
@@ -78,14 +80,14 @@ export class ApiKeys {
   }
 
   #find(hash: Buffer): Promise<KeyRow | null> {
-    const name = hash.toString('base64');
-    let found = this.#cache.get(name);
-    if (found === undefined) {
-      found = this.#read(hash);
-      this.#cache.set(name, found);
-      found.catch(() => this.#cache.delete(name)); // an outage is not remembered
+    const cacheKey = hash.toString('base64');
+    let row = this.#cache.get(cacheKey);
+    if (row === undefined) {
+      row = this.#read(hash);
+      this.#cache.set(cacheKey, row);
+      row.catch(() => this.#cache.delete(cacheKey)); // a failed read is not cached
     }
-    return found;
+    return row;
   }
 
   async #read(hash: Buffer): Promise<KeyRow | null> {

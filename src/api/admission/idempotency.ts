@@ -1,7 +1,10 @@
-// Idempotency of the money POSTs (contract, section 4.2). The outcome is committed in the statement that moves the money
-// (`IdempotencyOutcome`), and only when its key is nobody else's. So of two attempts one moves money, and a process that dies
-// leaves the whole outcome or nothing. Until then a new key is held in the memory of its process. What may not even be begun
-// twice, and every key that is known already, is claimed: with a mark for all processes, which need not survive a crash.
+// Idempotency of the money POSTs (contract, section 4.2). The outcome is committed in the statement that moves the
+// money (`IdempotencyOutcome`), and only if no other request owns its key. So of two attempts only one moves money, and
+// a crash leaves the whole outcome or nothing.
+//
+// Until the commit, a new key is reserved in the memory of its process (`reserve`). A key that is already in the
+// database, and every key of a `claim_first` route, is claimed instead (`claim`): with a row that all processes see.
+// Claims need not survive a crash, so their commits do not wait for the disk.
 import { createHash } from 'node:crypto';
 import { GroupCommit } from '../../concurrency/groupCommit.ts';
 import type { Sql } from '../../database/pool.ts';
@@ -11,22 +14,22 @@ import type { Book } from '../../money.ts';
 import { idempotencyClaims } from '../../telemetry/metrics.ts';
 import { ApiError } from '../errors.ts';
 
-/** A key is "in progress" for at most this long after its process died. */
+/** A claim expires after this, so a key stays in progress for at most this long after its process died. */
 const CLAIM_SECONDS = 60;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const BATCH_MAX = 500;
 
-/** A key that one request is to answer. */
+/** The right of one request to use a key. */
 export interface Claim {
   book: Book;
   key: string;
   fingerprint: string;
   id: Uuid;
-  /** Whether other processes see it: it was marked in the database. Otherwise it is held here only. */
+  /** True: claimed, with a row in the database. False: reserved, in the memory of this process only. */
   persisted: boolean;
 }
 
-/** What a key was answered with before. `response` is the JSON of `data` or of the error. */
+/** The stored outcome of a key. `response` is JSON: `data` of a success, or `code` and `details` of a refusal. */
 export interface StoredOutcome {
   statusCode: number;
   response: string;
@@ -43,17 +46,17 @@ export function readIdempotencyKey(header: string): string {
 
 export const isIdempotencyKey = (header: string): boolean => KEY.test(header);
 
-/** SHA-256 over method, path and the raw bytes of the body: reordered keys or another space make another request. */
+/** SHA-256 over method, path and raw body. A body with reordered keys or different whitespace is another request. */
 export function fingerprint(method: string, path: string, body: Buffer): string {
   return createHash('sha256').update(`${method}\n${path}\n`).update(body).digest('base64');
 }
 
 interface Options {
-  /** For marks: their commits do not wait for the disk, so one that is lost in a crash blocks nothing. */
+  /** For claims: commits do not wait for the disk. A claim that is lost in a crash blocks nothing. */
   asyncCommitSql: Sql;
-  /** For outcomes: what a caller was told must be told again after any crash. */
+  /** For outcomes: a response that a caller has received must be replayed after any crash, so its commit is durable. */
   sql: Sql;
-  /** A key is remembered this long; after that it is new again. */
+  /** The retention of keys; afterwards a key counts as new. */
   keptDays: number;
 }
 
@@ -76,27 +79,31 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Takes a key that nobody used before, as far as is known: in this process at once, and for all others when the outcome is
-   * committed. `letGo` ends it. Throws the two 409s.
+   * Reserves a key that the database did not have when the rate limiter looked it up. Effective at once in this
+   * process; other processes see the key when the outcome is committed. `unreserve` ends the reservation. Throws
+   * IDEMPOTENCY_IN_PROGRESS or IDEMPOTENCY_KEY_REUSED.
    */
-  reserve(book: Book, key: string, print: string): Claim {
+  reserve(book: Book, key: string, requestFingerprint: string): Claim {
     const name = reservationKey(book, key);
-    const held = this.#reserved.get(name);
-    if (held !== undefined) refuse(held.fingerprint === print ? 'in_progress' : 'reused');
-    const claim = { book, key, fingerprint: print, id: newUuid(), persisted: false };
+    const existing = this.#reserved.get(name);
+    if (existing !== undefined) refuse(existing.fingerprint === requestFingerprint ? 'in_progress' : 'reused');
+    const claim = { book, key, fingerprint: requestFingerprint, id: newUuid(), persisted: false };
     this.#reserved.set(name, claim);
     idempotencyClaims.inc({ outcome: 'claimed' });
     return claim;
   }
 
-  /** Ends what `hold` began, when the request was answered. */
+  /** Ends a reservation, once the request has its response. Does nothing for a claim. */
   unreserve({ book, key, persisted }: Claim): void {
     if (!persisted) this.#reserved.delete(reservationKey(book, key));
   }
 
-  /** Claims a key before all processes, or tells what it was answered with before. Throws the two 409s. */
-  async claim(book: Book, key: string, print: string): Promise<Claim | StoredOutcome> {
-    const claim = { book, key, fingerprint: print, id: newUuid(), persisted: true };
+  /**
+   * Claims a key for all processes, or returns its stored outcome. Throws IDEMPOTENCY_IN_PROGRESS or
+   * IDEMPOTENCY_KEY_REUSED.
+   */
+  async claim(book: Book, key: string, requestFingerprint: string): Promise<Claim | StoredOutcome> {
+    const claim = { book, key, fingerprint: requestFingerprint, id: newUuid(), persisted: true };
     const result = await this.#group.add(claim);
     if (result === 'reused' || result === 'in_progress') refuse(result);
     idempotencyClaims.inc({ outcome: result === 'claimed' ? 'claimed' : 'replayed' });
@@ -104,8 +111,9 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Stores the answer of a request that moved nothing, a business refusal. It is on disk before the caller is told: otherwise a
-   * crash could turn a refusal that was told into a repeat that moves money. False when the key is somebody else's by now.
+   * Stores a refusal, which moved no money, as the outcome of its key. It is on disk before the response is sent;
+   * otherwise a crash could lose it, and a retry of the refused request could move money. Returns false when another
+   * request has claimed the key in the meantime.
    */
   async settle(claim: Claim, outcome: StoredOutcome): Promise<boolean> {
     const { count } = await this.#sql`
@@ -117,7 +125,7 @@ export class IdempotencyKeys {
     return count === 1;
   }
 
-  /** Lets go of a mark whose request ended without an outcome, so that a retry need not wait for the claim to lapse. */
+  /** Deletes the claim of a request that ended without an outcome, so that a retry need not wait until it expires. */
   async release(claim: Claim): Promise<void> {
     if (!claim.persisted) return;
     await this.#asyncCommitSql`
@@ -127,8 +135,8 @@ export class IdempotencyKeys {
   }
 
   async #claim(organisationId: Uuid, claims: Claim[]): Promise<PromiseSettledResult<ClaimResult>[]> {
-    // In key order, so that two processes that claim the same keys never wait for each other in a circle.
-    const taken = await this.#asyncCommitSql<{ claim: Uuid }[]>`
+    // Sorted by key, so that two processes that claim the same keys do not deadlock.
+    const claimed = await this.#asyncCommitSql<{ claim: Uuid }[]>`
       INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until)
       SELECT DISTINCT ON (environment, key) ${organisationId}::uuid, environment, key,
              decode(fingerprint, 'base64'), claim, now() + make_interval(secs => ${CLAIM_SECONDS})
@@ -143,20 +151,26 @@ export class IdempotencyKeys {
       WHERE i.created_at < now() - make_interval(days => ${this.#keptDays})
          OR (i.status_code IS NULL AND i.claimed_until < now() AND i.fingerprint = excluded.fingerprint)
       RETURNING claim`;
-    const ours = new Set(taken.map(({ claim }) => claim));
-    const others = claims.filter(({ id }) => !ours.has(id));
-    // Who claimed is told so though this fails: a claim that nobody knows of would block its key until it lapses.
-    const [known] = await Promise.allSettled([this.#look(organisationId, others)]);
+    const claimedIds = new Set(claimed.map(({ claim }) => claim));
+    const unavailable = claims.filter(({ id }) => !claimedIds.has(id));
+    // If this look-up fails, successful claims are still returned: a claim without a request would block its key until
+    // it expires.
+    const [existing] = await Promise.allSettled([this.#lookUp(organisationId, unavailable)]);
     return claims.map(({ id }) => {
-      if (ours.has(id)) return { status: 'fulfilled', value: 'claimed' };
-      return known.status === 'rejected' ? known : { status: 'fulfilled', value: resultOf(known.value.get(id)) };
+      if (claimedIds.has(id)) return { status: 'fulfilled', value: 'claimed' };
+      return existing.status === 'rejected'
+        ? existing
+        : { status: 'fulfilled', value: resultOf(existing.value.get(id)) };
     });
   }
 
-  /** What the keys of these claims, which somebody claimed before, stand at: by claim. LEFT: no plan may begin with all keys. */
-  async #look(organisationId: Uuid, claims: Claim[]): Promise<Map<Uuid, KnownKey>> {
+  /**
+   * The state of keys that other requests claimed before, by the id of the failed claim. LEFT JOIN, so that no query
+   * plan starts from all keys of the table.
+   */
+  async #lookUp(organisationId: Uuid, claims: Claim[]): Promise<Map<Uuid, ExistingKey>> {
     if (claims.length === 0) return new Map();
-    const rows = await this.#asyncCommitSql<(KnownKey & { claim: Uuid })[]>`
+    const rows = await this.#asyncCommitSql<(ExistingKey & { claim: Uuid })[]>`
       SELECT w.claim, i.fingerprint = decode(w.fingerprint, 'base64') AS same, i.status_code, i.response
       FROM unnest(
         ${claims.map(({ book }) => book.environment)}::text[], ${claims.map(({ key }) => key)}::text[],
@@ -171,29 +185,29 @@ export class IdempotencyKeys {
 const reservationKey = ({ organisationId, environment }: Book, key: string): string =>
   `${organisationId}/${environment}/${key}`;
 
-/** Tells why a key is not to be had. */
-function refuse(why: 'reused' | 'in_progress'): never {
-  idempotencyClaims.inc({ outcome: why });
-  throw new ApiError(why === 'reused' ? 'IDEMPOTENCY_KEY_REUSED' : 'IDEMPOTENCY_IN_PROGRESS');
+/** Counts the outcome and throws the 409 for a key that is not available. */
+function refuse(reason: 'reused' | 'in_progress'): never {
+  idempotencyClaims.inc({ outcome: reason });
+  throw new ApiError(reason === 'reused' ? 'IDEMPOTENCY_KEY_REUSED' : 'IDEMPOTENCY_IN_PROGRESS');
 }
 
-/** A key that somebody claimed before. All are null when it was let go of at this very moment. */
-interface KnownKey {
-  /** Whether it was for the same request. */
+/** A key that another request claimed before. All fields are null if its row was deleted before the look-up. */
+interface ExistingKey {
+  /** Whether the fingerprints are equal. */
   same: boolean | null;
   statusCode: number | null;
   response: string | null;
 }
 
-/** What a claim is told whose key was not to be had. */
-function resultOf(known: KnownKey | undefined): ClaimResult {
-  if (known === undefined || known.same === null) return 'in_progress';
-  if (!known.same) return 'reused';
-  const { statusCode, response } = known;
+/** The result of a claim whose key was not available. */
+function resultOf(existing: ExistingKey | undefined): ClaimResult {
+  if (existing === undefined || existing.same === null) return 'in_progress';
+  if (!existing.same) return 'reused';
+  const { statusCode, response } = existing;
   return statusCode === null || response === null ? 'in_progress' : { statusCode, response };
 }
 
-/** The record that `ledger.post` commits together with the money. */
+/** The idempotency record that `ledger.post` commits with the money. */
 export function outcomeOf(claim: Claim, stored: StoredOutcome): IdempotencyOutcome {
   return { key: claim.key, claim: claim.id, fingerprint: claim.fingerprint, ...stored };
 }

@@ -1,13 +1,13 @@
-// What every request is asked at the door, in one statement: which one it is of its key's this minute, and whether its
-// Idempotency-Key was seen before. The count is exact across processes: one counter a key in Postgres, whose commit does not
-// wait for the disk. Concurrent requests of one process share the statement.
+// Rate limiting and Idempotency-Key look-up, in one statement per batch of concurrent requests. The rate limit is exact
+// across processes: Postgres has one counter row per API key. Commits do not wait for the disk, so a crash may lose the
+// latest counts.
 
 import { GroupCommit } from '../../concurrency/groupCommit.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Caller } from '../route.ts';
 
-/** Where a key stands in its current minute. */
+/** The rate limit of an API key in the current minute. */
 export interface Rate {
   limit: number;
   remaining: number;
@@ -15,16 +15,16 @@ export interface Rate {
   exceeded: boolean;
 }
 
-/** A request at the door. */
+/** A request to be checked. */
 interface IncomingRequest {
   caller: Caller;
   idempotencyKey: string | undefined;
 }
 
-/** What is known of it. */
+/** The rate limit and the Idempotency-Key of one request. */
 export interface CheckResult {
   rate: Rate;
-  /** Whether the Idempotency-Key was claimed or answered before, be it long ago. */
+  /** Whether the Idempotency-Key is in the database, claimed or with an outcome, even past its retention. */
   keyIsKnown: boolean;
 }
 
@@ -41,31 +41,31 @@ export class RateLimiter {
     this.#perMinute = perMinute;
     this.#group = new GroupCommit({
       partitionOf: ({ caller }) => caller.book.organisationId,
-      commit: (organisationId, arrivals) => this.#admit(organisationId, arrivals),
+      commit: (organisationId, requests) => this.#checkBatch(organisationId, requests),
       entriesMax: BATCH_MAX,
     });
   }
 
-  /** Counts one request of this caller's key, and looks for its Idempotency-Key where it has one. */
+  /** Counts one request of the caller's API key, and looks up its Idempotency-Key if it has one. */
   check(caller: Caller, idempotencyKey?: string): Promise<CheckResult> {
     return this.#group.add({ caller, idempotencyKey });
   }
 
-  async #admit(organisationId: Uuid, arrivals: IncomingRequest[]): Promise<PromiseSettledResult<CheckResult>[]> {
+  async #checkBatch(organisationId: Uuid, requests: IncomingRequest[]): Promise<PromiseSettledResult<CheckResult>[]> {
     const hits = new Map<Uuid, number>();
-    const places = arrivals.map(({ caller: { keyId } }) => {
-      const place = (hits.get(keyId) ?? 0) + 1;
-      hits.set(keyId, place);
-      return place;
+    const ordinals = requests.map(({ caller: { keyId } }) => {
+      const ordinal = (hits.get(keyId) ?? 0) + 1;
+      hits.set(keyId, ordinal);
+      return ordinal;
     });
-    const rows = await this.#countAndLook(organisationId, [...hits], arrivals);
+    const rows = await this.#countAndLookUp(organisationId, [...hits], requests);
     const totals = new Map(rows.map((row) => [row.keyId, row]));
     const known = new Set(rows[0]?.known);
-    return arrivals.map(({ caller }, position) => {
+    return requests.map(({ caller }, position) => {
       const total = totals.get(caller.keyId);
-      if (total === undefined) throw new Error('a rate counter did not come back');
+      if (total === undefined) throw new Error('the result has no row for a rate counter');
       const before = total.hits - (hits.get(caller.keyId) ?? 0);
-      const used = before + (places[position] ?? 0);
+      const used = before + (ordinals[position] ?? 0);
       const rate = {
         limit: this.#perMinute,
         remaining: Math.max(0, this.#perMinute - used),
@@ -77,13 +77,13 @@ export class RateLimiter {
   }
 
   /**
-   * A row for each API key, and in every row the positions of the arrivals whose Idempotency-Key is there. LATERAL with
-   * OFFSET, which no plan looks through: each is found by its own key.
+   * One row per API key. `known` is the same in all rows: the positions of the requests whose Idempotency-Key exists.
+   * LATERAL with OFFSET 0, which the planner does not flatten into a join: each key is looked up by index.
    */
-  async #countAndLook(organisationId: Uuid, hits: [Uuid, number][], arrivals: IncomingRequest[]) {
-    // In key order, so that two processes that count the same keys never wait for each other in a circle.
+  async #countAndLookUp(organisationId: Uuid, hits: [Uuid, number][], requests: IncomingRequest[]) {
+    // Sorted by key, so that two processes that count the same keys do not deadlock.
     const counts = hits.toSorted(([a], [b]) => (a < b ? -1 : 1));
-    const asked = arrivals.flatMap(({ caller, idempotencyKey: key }, position) =>
+    const lookUps = requests.flatMap(({ caller, idempotencyKey: key }, position) =>
       key === undefined ? [] : [{ environment: caller.book.environment, key, position }],
     );
     return await this.#sql<{ keyId: Uuid; windowStart: Date; hits: number; known: number[] }[]>`
@@ -99,13 +99,13 @@ export class RateLimiter {
       SELECT api_key_id AS key_id, window_start, hits, ARRAY(
         SELECT a.position
         FROM unnest(
-          ${asked.map(({ environment }) => environment)}::text[], ${asked.map(({ key }) => key)}::text[],
-          ${asked.map(({ position }) => position)}::integer[]
+          ${lookUps.map(({ environment }) => environment)}::text[], ${lookUps.map(({ key }) => key)}::text[],
+          ${lookUps.map(({ position }) => position)}::integer[]
         ) AS a (environment, key, position),
         LATERAL (
           SELECT FROM idempotency_keys i
           WHERE i.organisation_id = ${organisationId} AND i.environment = a.environment AND i.key = a.key OFFSET 0
-        ) there
+        ) existing
       ) AS known
       FROM counted`;
   }

@@ -1,5 +1,5 @@
 // Cursors for keyset pagination (contract, section 4.10): base64url of a position, the page size and the filters,
-// signed, and bound to one list of one book. A cursor that was changed, or belongs elsewhere, is INVALID_CURSOR.
+// signed, and bound to one list of one book. A modified cursor, or one of another list or book, is INVALID_CURSOR.
 
 import type { Keyring } from '../../keyring.ts';
 import type { Book } from '../../money.ts';
@@ -16,15 +16,15 @@ export interface CursorScope {
   book: Book;
 }
 
-/** Filters as they stood in the query, by name. */
+/** The unparsed filters of a query string, by name. */
 export type QueryFilters = Readonly<Record<string, unknown>>;
 
-/** What a request for a page comes down to. */
+/** A page request with the filters that its cursor carries. */
 export interface Paging extends PageRequest {
   filters: QueryFilters;
 }
 
-/** The page size of a `limit` parameter: anything that is not a whole number from 1 to 100 falls back to 20. */
+/** The page size of a `limit` parameter; anything but an integer from 1 to 100 falls back to 20. */
 function pageSize(limit: string | undefined): number {
   if (limit === undefined || !/^[0-9]{1,3}$/.test(limit)) return PAGE_SIZE_DEFAULT;
   const value = Number(limit);
@@ -32,8 +32,8 @@ function pageSize(limit: string | undefined): number {
 }
 
 /**
- * Reads `limit` and `cursor`. A cursor carries its own limit and filters: given alone it goes on with them, and filters
- * that come with it must be the same. Throws INVALID_CURSOR.
+ * Reads `limit` and `cursor`. A cursor carries its own limit and filters, so it is sufficient alone; filters sent with
+ * it must equal its own. Throws INVALID_CURSOR.
  */
 export function readPaging(
   keyring: Keyring,
@@ -42,21 +42,21 @@ export function readPaging(
 ): Paging {
   if (query.cursor === undefined) return { limit: pageSize(query.limit), after: null, filters: query.filters };
   const bytes = Buffer.from(query.cursor, 'base64url');
-  // Node's decoder skips characters that are not base64url; a cursor is valid in its one spelling only.
+  // Node's decoder skips characters that are not base64url; only the canonical encoding of a cursor is valid.
   if (bytes.toString('base64url') !== query.cursor || bytes.length <= SIGNATURE_BYTES) {
     throw new ApiError('INVALID_CURSOR');
   }
   const text = bytes.subarray(SIGNATURE_BYTES).toString('utf8');
   if (!keyring.verify('cursor', text, bytes.subarray(0, SIGNATURE_BYTES))) throw new ApiError('INVALID_CURSOR');
-  const [place, limit, filters, createdAt, id] = JSON.parse(text) as [string, number, QueryFilters, string, string];
-  if (place !== scopeKey(scope)) throw new ApiError('INVALID_CURSOR');
+  const [key, limit, filters, createdAt, id] = JSON.parse(text) as [string, number, QueryFilters, string, string];
+  if (key !== scopeKey(scope)) throw new ApiError('INVALID_CURSOR');
   if (Object.keys(query.filters).length > 0 && canonical(query.filters) !== canonical(filters)) {
     throw new ApiError('INVALID_CURSOR');
   }
   return { limit, after: { createdAt: new Date(createdAt), id }, filters };
 }
 
-/** The page of `rows`, which were read with one more than the limit to learn whether another page exists. */
+/** Builds a page from `rows`, which were read with limit + 1 to detect whether another page exists. */
 export function paginate<Row>(
   keyring: Keyring,
   scope: CursorScope,
@@ -64,11 +64,11 @@ export function paginate<Row>(
   rows: Row[],
   positionOf: (row: Row) => Position,
 ) {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
+  const pageRows = rows.slice(0, limit);
+  const last = pageRows.at(-1);
   const hasMore = rows.length > limit && last !== undefined;
   return {
-    rows: shown,
+    rows: pageRows,
     pagination: {
       limit,
       hasMore,
@@ -90,6 +90,6 @@ function writeCursor(
 
 const scopeKey = ({ list, book }: CursorScope): string => `${book.environment} ${book.organisationId} ${list}`;
 
-/** The same filters in another order are the same filters. */
+/** Serialises filters independent of their order. */
 const canonical = (filters: QueryFilters): string =>
   JSON.stringify(Object.entries(filters).toSorted(([a], [b]) => (a < b ? -1 : 1)));

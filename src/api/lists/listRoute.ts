@@ -1,5 +1,5 @@
-// What a list is: a route that declares its filters, how a page of it is read, and how a row is shown. Page size, cursor
-// and pagination (contract, section 4.10) are the same for all, and are done here.
+// List routes. A list declares its filters, how to read a page, and the view of a row; page size, cursor and pagination
+// (contract, section 4.10) are implemented here for all lists.
 import { z } from 'zod';
 import type { PageRequest, Position } from '../../resources/pages.ts';
 import { type Call, type Route, route, type Scope } from '../route.ts';
@@ -9,28 +9,29 @@ import { paginate, readPaging } from './cursor.ts';
 interface List<Filters extends z.ZodRawShape, Row> {
   path: string;
   access: Scope;
-  /** The filters it takes. Other parameters are refused: a misspelt filter must not answer with everything. */
+  /** The supported filters. Other parameters are rejected, so that a misspelt filter does not return all rows. */
   filters: Filters;
-  /** Reads a page, newest first, and one row more when another page exists. */
+  /** Reads a page, newest first, plus one row when another page exists. */
   find: (
     call: Call<undefined, unknown>,
     filters: z.output<z.ZodObject<Filters>>,
     page: PageRequest,
   ) => Promise<readonly Row[]>;
   view: (row: Row) => unknown;
-  /** Where a row stands in the list; `byCreation` for most. */
+  /** The sort position of a row; `byCreation` for most lists. */
   positionOf: (row: Row) => Position;
 }
 
-/** By its own time and id. */
+/** Position by creation time, then id. */
 export const byCreation = ({ createdAt, id }: Position): Position => ({ createdAt, id });
 
-/** No cursor that was ever made: what cannot be read as one stands for it. */
+/** Replaces a cursor that is not a string. It is never a valid cursor, so it leads to INVALID_CURSOR. */
 const UNREADABLE_CURSOR = '.';
 
 /**
- * What every list takes. An unusable limit falls back to the default, and an unusable cursor is INVALID_CURSOR, also when
- * one is given twice: that makes a list of it, which is neither. An empty cursor is none, as loops that begin with one send it.
+ * The paging parameters of every list. An invalid limit falls back to the default; an invalid cursor is INVALID_CURSOR.
+ * A repeated parameter is parsed as an array, which is invalid too. An empty cursor counts as none, because client
+ * loops often start with an empty string.
  */
 const paging = z.looseObject({
   limit: z.string().optional().catch(undefined),
@@ -41,24 +42,28 @@ const paging = z.looseObject({
     .transform((cursor) => (cursor === '' ? undefined : cursor)),
 });
 
-/** A GET route that answers a list by pages. Throws VALIDATION_FAILED for a bad filter, and INVALID_CURSOR. */
+/**
+ * Declares a GET route that returns a paginated list. It throws VALIDATION_FAILED for invalid filters, and
+ * INVALID_CURSOR.
+ */
 export function listRoute<Filters extends z.ZodRawShape, Row>(list: List<Filters, Row>): Route {
-  const contract = z.strictObject(list.filters);
+  const filterSchema = z.strictObject(list.filters);
   return route({
     method: 'get',
     path: list.path,
     access: list.access,
     query: paging,
     handle: async (call) => {
-      const { limit, cursor, ...given } = call.query;
-      const asked = parse(contract, given); // a bad filter is told before a cursor that does not fit it
+      const { limit, cursor, ...queryFilters } = call.query;
+      const parsedFilters = parse(filterSchema, queryFilters); // an invalid filter is reported before a cursor mismatch
       const { keyring } = call.services;
-      const place = list.path.replaceAll(/:([a-z]+)/gi, (_, name: string) => call.params[name] ?? '');
-      const scope = { list: place, book: call.caller.book };
-      const page = readPaging(keyring, scope, { limit, cursor, filters: given });
-      const filters = cursor === undefined ? asked : parse(contract, page.filters); // a cursor brings its own
-      const found = await list.find(call, filters, page);
-      const { rows, pagination } = paginate(keyring, scope, page, [...found], list.positionOf);
+      const path = list.path.replaceAll(/:([a-z]+)/gi, (_, name: string) => call.params[name] ?? '');
+      const scope = { list: path, book: call.caller.book };
+      const page = readPaging(keyring, scope, { limit, cursor, filters: queryFilters });
+      // A cursor carries its own filters.
+      const filters = cursor === undefined ? parsedFilters : parse(filterSchema, page.filters);
+      const rowsRead = await list.find(call, filters, page);
+      const { rows, pagination } = paginate(keyring, scope, page, [...rowsRead], list.positionOf);
       return { status: 200, data: rows.map(list.view), pagination };
     },
   });

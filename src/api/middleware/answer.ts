@@ -1,5 +1,5 @@
-// The outermost middleware: gives the request its id, turns whatever happens inside into one of the three envelopes,
-// and is the only place where an error is caught.
+// The outermost middleware: assigns the request id, turns every error into an error envelope, enforces the request's
+// deadline, and writes the log line and the metrics. The only place where errors are caught.
 import type { Context, Next } from 'koa';
 import { withinAttempt } from '../../concurrency/attempt.ts';
 import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
@@ -21,31 +21,34 @@ export function respond(log: Log, environment: Environment) {
     ctx.set('X-Request-Id', requestId);
     ctx.set('Cache-Control', 'no-store');
     try {
-      await inTime(next);
+      await withDeadline(next);
     } catch (fault) {
       const error = asApiError(fault);
-      // What no retry would mend is how this installation is set up, such as live without a rail, and no fault.
+      // A 5xx that is not retryable comes from the configuration, such as live without a rail: a warning, not an error.
       if (error.status >= 500) log[error.isRetryable ? 'error' : 'warn']({ requestId, err: fault }, error.code);
-      // Our own checks should have refused it. The message of such an error repeats the value, so it is not logged.
+      // Validation should have rejected the value. Postgres quotes it in the message, so the error is not logged.
       else if (isBadValue(fault))
-        log.warn({ requestId, sqlState: fault.code }, 'Postgres refused a value of a request');
+        log.warn({ requestId, sqlState: fault.code }, 'Postgres rejected a value of a request');
       ctx.status = error.status;
       ctx.body = errorEnvelope(error, requestId);
       ctx.state.errorCode = error.code;
-      ctx.state.resource = ownIdIn(ctx);
-      if (!ctx.req.complete) ctx.set('Connection', 'close'); // the rest of an unread body is not worth reading
+      ctx.state.resource = publicIdInPath(ctx);
+      if (!ctx.req.complete) ctx.set('Connection', 'close'); // do not read the rest of the body
     }
-    const tookMs = performance.now() - started;
-    countRequest(environment, ctx.state.route, ctx.status, tookMs / 1000);
-    const durationMs = Math.round(tookMs);
+    const elapsedMs = performance.now() - started;
+    countRequest(environment, ctx.state.route, ctx.status, elapsedMs / 1000);
+    const durationMs = Math.round(elapsedMs);
     const { route, resource } = ctx.state;
     const line = { requestId, method: ctx.method, route, resource, status: ctx.status, durationMs };
-    log.info(ctx.state.errorCode === undefined ? line : { ...line, ...blame(ctx) }, 'request');
+    log.info(ctx.state.errorCode === undefined ? line : { ...line, ...failureFields(ctx) }, 'request');
   };
 }
 
-/** What support needs to find a failed request by: why it failed, and whose it was as far as the key was known. */
-function blame({ state }: Context): object {
+/**
+ * Log fields by which support finds a failed request: its error code, and its organisation and API key if
+ * authenticated.
+ */
+function failureFields({ state }: Context): object {
   const caller = state.caller as Caller | undefined;
   return {
     code: state.errorCode,
@@ -54,42 +57,44 @@ function blame({ state }: Context): object {
   };
 }
 
-/** The id in a path that has the form of one of ours. Anything else there may be a name or a number, and is not logged. */
-const ownIdIn = ({ state }: Context): string | undefined =>
+/**
+ * The parameter of the path that has the format of a public id. Others may be names or account numbers: never logged.
+ */
+const publicIdInPath = ({ state }: Context): string | undefined =>
   Object.values((state.params as Record<string, string> | undefined) ?? {}).find(isPublicId);
 
 /**
- * Waits no longer than the deadline, and then tells which of the two it was: 504 for the rail, 503 for the database. What
- * was begun goes on without the caller: if it commits, its outcome is stored under the idempotency key, and the retry is
- * told it. A call of the rail that is still open shortly before ends first, so that its failure is recorded and answered.
+ * Fails with a timeout after REQUEST_MAX_MS: 504 if a rail call is pending, else 503 for the database. The work
+ * continues without the caller: if it commits, its outcome is stored under the idempotency key, and a retry returns it.
+ * A rail call ends earlier, after REQUEST_RAIL_MAX_MS, so that there is time to record its failure and respond.
  */
-async function inTime(next: Next): Promise<void> {
-  const waiting = { railCalls: 0 };
+async function withDeadline(next: Next): Promise<void> {
+  const pending = { railCalls: 0 };
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooLate(waiting)), REQUEST_MAX_MS);
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(timeoutError(pending)), REQUEST_MAX_MS);
   });
   const endsAt = performance.now() + REQUEST_RAIL_MAX_MS;
-  const work = withinAttempt({ endsAt }, () => trackPendingCalls(waiting, next));
-  work.catch(() => {}); // heard below, unless it is late
+  const work = withinAttempt({ endsAt }, () => trackPendingCalls(pending, next));
+  work.catch(() => {}); // handled below, unless the deadline passes first
   try {
-    await Promise.race([work, late]);
+    await Promise.race([work, deadline]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-const tooLate = ({ railCalls }: PendingCalls): ApiError =>
+const timeoutError = ({ railCalls }: PendingCalls): ApiError =>
   railCalls > 0
     ? new ApiError('BANK_RAIL_TIMEOUT', { service: 'bank_rail' })
     : new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
 
-/** What the caller is told of a fault: a code of the catalog and never what is inside. */
+/** Maps any error to a code of the catalog, without internal details. */
 function asApiError(fault: unknown): ApiError {
   if (fault instanceof ApiError) return fault;
   if (isBadValue(fault)) return new ApiError('VALIDATION_FAILED', {}, { cause: fault });
   if (isOutage(fault)) return new ApiError('SERVICE_UNAVAILABLE', { service: 'database' }, { cause: fault });
-  // Koa and the router complain of what they cannot decode, for example a broken % sequence in a path.
+  // Koa and the router throw a 400 for input that they cannot decode, such as a malformed % sequence in a path.
   if ((fault as { status?: unknown } | null)?.status === 400 || fault instanceof URIError) {
     return new ApiError('VALIDATION_FAILED', {}, { cause: fault });
   }

@@ -1,12 +1,12 @@
-// Reads a request's body: its raw bytes (which the idempotency fingerprint needs), then JSON.
+// Reads a request body: first its raw bytes, which the idempotency fingerprint needs, then the JSON.
 import type { Context } from 'koa';
 import getRawBody from 'raw-body';
 import { ApiError } from '../errors.ts';
 
-/** 64 KB is hundreds of times an ordinary request. */
+/** 64 KB, hundreds of times the size of an ordinary request. */
 const BODY_BYTES_MAX = 64 * 1024;
 
-/** The raw bytes. Throws BODY_TOO_LARGE, with details naming the limit in bytes. */
+/** Reads the raw bytes. Throws BODY_TOO_LARGE, with the limit in its details. */
 export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX): Promise<Buffer> {
   try {
     return await getRawBody(ctx.req, { limit: bytesMax, length: ctx.request.length });
@@ -14,7 +14,12 @@ export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX):
     if ((error as { type?: unknown }).type === 'entity.too.large') {
       throw new ApiError('BODY_TOO_LARGE', {
         fields: [
-          { field: '', code: 'too_big', message: `at most ${bytesMax} bytes`, constraint: { maximum: bytesMax } },
+          {
+            field: '',
+            code: 'too_big',
+            message: `must be at most ${bytesMax} bytes`,
+            constraint: { maximum: bytesMax },
+          },
         ],
       });
     }
@@ -22,7 +27,7 @@ export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX):
   }
 }
 
-/** The JSON value of a body; undefined for an empty one. Throws UNSUPPORTED_CONTENT_TYPE or MALFORMED_JSON. */
+/** Parses a body as JSON; undefined when it is empty. Throws UNSUPPORTED_CONTENT_TYPE or MALFORMED_JSON. */
 export function parseJson(ctx: Context, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   if (ctx.is('application/json') !== 'application/json') throw new ApiError('UNSUPPORTED_CONTENT_TYPE');

@@ -1,11 +1,11 @@
-// The span of a request, around everything else. Used only when traces are on (docs/traces.md).
+// The server span of a request, around all other middleware. Used only when tracing is enabled (docs/traces.md).
 import type { Context, Next } from 'koa';
 import type { Environment } from '../../money.ts';
 import { inSpan } from '../../telemetry/tracing.ts';
 
 /**
- * Begins a trace. A `traceparent` that the caller sends becomes a link: callers are strangers, and would otherwise decide
- * what is sampled and which trace it is counted to.
+ * Starts a new trace for each request. A `traceparent` sent by the caller becomes a link and not the parent: callers
+ * are untrusted, and could otherwise control sampling and add spans to other traces.
  */
 export function trace(environment: Environment) {
   return async (ctx: Context, next: Next): Promise<void> => {

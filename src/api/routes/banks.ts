@@ -1,4 +1,4 @@
-// Banks and name enquiry: what a caller asks before money is sent. Both are the rail's own answers.
+// The bank list and name enquiry, for use before money is sent. Both return what the rail reports.
 import { z } from 'zod';
 import { requireRail, resolveBankAccount, toRailError } from '../bankLookup.ts';
 import { type Route, route } from '../route.ts';
@@ -11,7 +11,7 @@ const list = route({
   handle: async ({ services, caller }) => {
     const rail = requireRail(services, caller.book.environment);
     const banks = await rail.banks().catch((error: unknown) => Promise.reject(toRailError(error)));
-    // Always whole, on one page: it is short, and an integrator shows or searches it as a whole. So it takes no limit.
+    // The list is short, and clients show or search all of it: always one page, without a limit parameter.
     return {
       status: 200,
       data: banks.map(({ code, name }) => ({ code, name })),

@@ -1,4 +1,4 @@
-// Events (contract, section 6): the history of what was told, how each endpoint took it, and telling it again.
+// Events (contract, section 6): list and read events, list their webhook deliveries, and request a redelivery.
 import { z } from 'zod';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
@@ -48,9 +48,9 @@ const redeliver = route({
   handle: async (call) => {
     const { services, caller, body } = call;
     const event = await requireEvent(call);
-    const only =
+    const onlyEndpointId =
       body?.endpointId === undefined ? undefined : await requireEnabled(services, caller.book, body.endpointId);
-    const endpoints = await requestRedelivery(services.sql, caller.book, event.id, only);
+    const endpoints = await requestRedelivery(services.sql, caller.book, event.id, onlyEndpointId);
     return {
       status: 202,
       data: {
@@ -61,7 +61,7 @@ const redeliver = route({
   },
 });
 
-/** The event that the path names. Throws EVENT_NOT_FOUND. */
+/** Reads the event of the path. Throws EVENT_NOT_FOUND. */
 async function requireEvent({ services, caller, params }: Call<unknown, unknown>): Promise<Event> {
   const eventId = params.id ?? '';
   const uuid = parseId('event', eventId);
@@ -70,7 +70,7 @@ async function requireEvent({ services, caller, params }: Call<unknown, unknown>
   return event;
 }
 
-/** The endpoint that a body names. Throws WEBHOOK_ENDPOINT_NOT_FOUND or WEBHOOK_ENDPOINT_DISABLED. */
+/** Returns the id of an enabled endpoint. Throws WEBHOOK_ENDPOINT_NOT_FOUND or WEBHOOK_ENDPOINT_DISABLED. */
 async function requireEnabled(services: ApiDependencies, book: Book, endpointId: string): Promise<Uuid> {
   const uuid = parseId('webhookEndpoint', endpointId);
   const endpoint = uuid === null ? null : await findWebhookEndpoint(services.sql, book, uuid);

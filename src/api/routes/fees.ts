@@ -1,4 +1,4 @@
-// Fee quotes: what a movement of money would cost, before it is asked for. The schedule itself is src/ledger/fees.ts.
+// Fee quotes: the fee of a movement before it is requested. The fee schedule is src/ledger/fees.ts.
 import { z } from 'zod';
 import { CHARGED_MOVEMENTS, feeOf } from '../../ledger/fees.ts';
 import { CURRENCY } from '../../money.ts';
@@ -11,7 +11,7 @@ const quote = route({
   access: 'any',
   query: z.strictObject({
     type: z.enum(CHARGED_MOVEMENTS),
-    // A query knows texts only. Digits alone are an amount: not "1e3", "+5", "10.0" or "".
+    // Query parameters are strings. Only decimal digits are accepted, not "1e3", "+5", "10.0" or "".
     amount: z
       .string()
       .regex(/^[0-9]{1,15}$/, 'must be a whole number of kobo in decimal digits')

@@ -1,5 +1,5 @@
-// Health (contract, section 4.3): 200 while money can be accepted, 503 when the database is gone. It answers within two
-// seconds even when a dependency hangs rather than refuses.
+// Health (contract, section 4.3): 200 while money requests can be accepted, 503 when the database is unavailable.
+// Responds within two seconds even if a dependency hangs.
 import { readFileSync } from 'node:fs';
 import { FLOW_TOPIC } from '../../workflows/flows.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -7,49 +7,55 @@ import { ApiError } from '../errors.ts';
 import { type Route, route } from '../route.ts';
 
 const CHECK_TIMEOUT_MS = 1_500;
-/** However many ask, the database and Temporal are asked once a second. */
+/** Cache time of the checks: whatever the request rate, the database and Temporal are checked at most once a second. */
 const FRESH_FOR_MS = 1_000;
-/** A flow that has waited longer is delayed: no worker runs, or too few, or Temporal starts none. */
+/**
+ * Flows are `delayed` when a message waits longer: no worker is running, there are too few, or Temporal starts no
+ * flows.
+ */
 const FLOWS_DELAYED_SECONDS = 30;
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
 
-/** What the checks found. Undefined: that check failed, or had no answer in time. */
-interface Found {
-  /** How long a flow has been waiting for its start, or for what wakes it. 0: none is. */
+/** The results of the checks. Undefined: the check failed or timed out. */
+interface CheckResults {
+  /** How long the oldest message has been waiting to start or wake a flow; 0 when there is none. */
   undeliveredSeconds: number | undefined;
   temporal: true | undefined;
 }
 
-async function look(services: ApiDependencies): Promise<Found> {
+async function runChecks(services: ApiDependencies): Promise<CheckResults> {
   const [undeliveredSeconds, temporal] = await Promise.all([
-    inTime(oldestUndelivered(services)),
-    inTime(services.temporalIsUp().then((isUp) => isUp || undefined)),
+    withTimeout(oldestUndelivered(services)),
+    withTimeout(services.temporalIsUp().then((isUp) => isUp || undefined)),
   ]);
   return { undeliveredSeconds, temporal };
 }
 
-/** Enough that with fewer messages all are looked at; and where there are more, the first one is overdue itself. */
-const MESSAGES_LOOKED_AT = 1_000;
+/**
+ * Up to this many messages the result is exact. With more, the first in this order is overdue itself, so the delay is
+ * still detected.
+ */
+const MESSAGES_CHECKED_MAX = 1_000;
 
 /**
- * The age of the oldest message that is to start or wake a flow, in seconds; 0 when there is none. By when it was written and
- * not by when it is due: one that Temporal refuses is put back again and again, and is never due for long. The check of the
- * database as well. Bounded, and in the order of the index that the relay reads.
+ * The age in seconds of the oldest message that starts or wakes a flow; 0 when there is none. Measured from
+ * `created_at`, not `available_at`: a message that Temporal rejects is rescheduled after each attempt, so it is never
+ * due for long. Also serves as the database check. Bounded by a LIMIT, in the order of the index that the relay reads.
  */
 async function oldestUndelivered({ asyncCommitSql: sql }: ApiDependencies): Promise<number> {
   const [oldest] = await sql<{ seconds: number }[]>`
     SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS seconds
     FROM (
-      SELECT created_at FROM outbox WHERE topic = ${FLOW_TOPIC} ORDER BY available_at, id LIMIT ${MESSAGES_LOOKED_AT}
+      SELECT created_at FROM outbox WHERE topic = ${FLOW_TOPIC} ORDER BY available_at, id LIMIT ${MESSAGES_CHECKED_MAX}
     ) undelivered`;
   return oldest?.seconds ?? 0;
 }
 
-/** The answer, or undefined when the check fails or takes too long. */
-async function inTime<Answer>(check: Promise<Answer>): Promise<Answer | undefined> {
+/** The result of a check; undefined when it fails or times out. */
+async function withTimeout<Result>(check: Promise<Result>): Promise<Result | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), CHECK_TIMEOUT_MS);
@@ -61,14 +67,16 @@ async function inTime<Answer>(check: Promise<Answer>): Promise<Answer | undefine
   }
 }
 
-/** One look at a time, shared by all who ask meanwhile and for a second after it. `take` must not fail. */
-function shared<Answer>(take: () => Promise<Answer>): () => Promise<Answer> {
-  let current: Promise<Answer> | undefined;
+/**
+ * Shares one call of `load` among all concurrent callers, and its result for a second afterwards. `load` must not fail.
+ */
+function cached<Result>(load: () => Promise<Result>): () => Promise<Result> {
+  let current: Promise<Result> | undefined;
   let freshUntil = 0;
   return () => {
     if (current === undefined || performance.now() >= freshUntil) {
       freshUntil = Number.POSITIVE_INFINITY;
-      current = take();
+      current = load();
       void current.then(() => {
         freshUntil = performance.now() + FRESH_FOR_MS;
       });
@@ -77,16 +85,16 @@ function shared<Answer>(take: () => Promise<Answer>): () => Promise<Answer> {
   };
 }
 
-/** By process: both environments have the same database and the same Temporal. */
-const looks = new WeakMap<ApiDependencies, () => Promise<Found>>();
+/** One cache per process: both environments use the same database and Temporal server. */
+const checkCaches = new WeakMap<ApiDependencies, () => Promise<CheckResults>>();
 
-function lookOf(services: ApiDependencies): () => Promise<Found> {
-  let found = looks.get(services);
-  if (found === undefined) {
-    found = shared(() => look(services));
-    looks.set(services, found);
+function checksOf(services: ApiDependencies): () => Promise<CheckResults> {
+  let checks = checkCaches.get(services);
+  if (checks === undefined) {
+    checks = cached(() => runChecks(services));
+    checkCaches.set(services, checks);
   }
-  return found;
+  return checks;
 }
 
 const health = route({
@@ -94,7 +102,7 @@ const health = route({
   path: '/health',
   access: 'none',
   handle: async ({ services, environment }) => {
-    const { undeliveredSeconds, temporal } = await lookOf(services)();
+    const { undeliveredSeconds, temporal } = await checksOf(services)();
     if (undeliveredSeconds === undefined) throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
     const flowsStartInTime = undeliveredSeconds <= FLOWS_DELAYED_SECONDS;
     return {

@@ -1,4 +1,4 @@
-// Every route of the service, one list: app.ts serves it, tests and docs read it.
+// All routes of the service. app.ts serves them; tests compare them with the documentation.
 import type { Route } from '../route.ts';
 import { bankRoutes } from './banks.ts';
 import { eventRoutes } from './events.ts';

@@ -1,5 +1,5 @@
-// Paying a `virtual_wallet` payment from a wallet (contract, section 4.7). The money moves here and not in the payment's
-// flow: the caller waits for the answer, and the flow only hears that it may end.
+// Pays a `virtual_wallet` payment from a wallet (contract, section 4.7). The money moves here and not in the payment's
+// flow, because the caller waits for the result; a signal then ends the flow.
 import { z } from 'zod';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { PostResult } from '../../ledger/movement.ts';
@@ -14,8 +14,8 @@ import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
 import { paymentView } from '../views.ts';
 
-/** A payment ends at most once, so whoever is overtaken learns it in the next round; one more is for a lost claim. */
-const ROUNDS_MAX = 3;
+/** A payment ends at most once, so a second attempt sees how it ended; a third is for a lost Idempotency-Key claim. */
+const ATTEMPTS_MAX = 3;
 
 const pay = route({
   method: 'post',
@@ -27,17 +27,17 @@ const pay = route({
     const walletId = call.params.id ?? '';
     const payerWalletId = parseId('wallet', walletId);
     if (payerWalletId === null) throw notFound('wallet', walletId);
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const payment = await requirePayment(call, call.body.paymentId);
       const settled = settledBy(payment, payerWalletId);
       const result = { status: 200 as const, data: paymentView(settled) };
       if (await post(call, settled, call.outcome(result))) return result;
     }
-    throw new Error('a payment was overtaken again and again');
+    throw new Error(`a payment changed during each of ${ATTEMPTS_MAX} attempts to pay it`);
   },
 });
 
-/** The payment that the body names. Throws PAYMENT_NOT_FOUND. */
+/** Reads the payment of the body. Throws PAYMENT_NOT_FOUND. */
 async function requirePayment(
   { services, caller }: Call<unknown, unknown>,
   paymentId: string,
@@ -48,7 +48,7 @@ async function requirePayment(
   return payment;
 }
 
-/** The payment as it is once this wallet has paid it. Throws why it cannot be paid. */
+/** The payment after this wallet has paid it. Throws PAYMENT_METHOD_MISMATCH, PAYMENT_NOT_PAYABLE or SAME_WALLET. */
 function settledBy(payment: PaymentWithAccount, payerWalletId: Uuid): PaymentWithAccount & { payerWalletId: Uuid } {
   const now = new Date();
   const decision = decidePay(payment, payerWalletId, now);
@@ -76,7 +76,7 @@ function detailsOf(code: PayRefusal, payment: Payment): Record<string, unknown> 
   }
 }
 
-/** Moves the money. False when another writer ended the payment first: then it must be read and decided again. */
+/** Posts the payment. Returns false when another writer changed the payment first: read it and decide again. */
 async function post(
   { services, caller }: Call<unknown, unknown>,
   settled: Payment & { payerWalletId: Uuid },
@@ -88,12 +88,12 @@ async function post(
     outbox: [endPaidPayment(caller.book, settled)],
     outcome,
   });
-  if (result.outcome === 'duplicate_differs') return false; // another wallet paid: the key is the payment's
+  if (result.outcome === 'duplicate_differs') return false; // another wallet paid: the key is per payment
   throwIfRefused(movement, result);
-  // For the same reason a duplicate is ours only if our own transaction stands under it.
+  // For the same reason, a duplicate is a success only if the posted transaction is this one.
   if (result.outcome !== 'duplicate') return result.outcome === 'posted';
-  const { id: ours, key } = movement.transaction;
-  return (await findTransactionId(services.sql, caller.book, key)) === ours;
+  const { id: transactionId, key } = movement.transaction;
+  return (await findTransactionId(services.sql, caller.book, key)) === transactionId;
 }
 
 export const payRoutes: Route[] = [pay];

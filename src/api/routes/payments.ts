@@ -1,5 +1,5 @@
-// Payments (contract, section 4.8): create, read, list. Creating one posts nothing to the ledger; money moves when the
-// rail reports it, in the payment's workflow.
+// Payments (contract, section 4.8): create, read, list. Creating a payment posts nothing to the ledger; the payment's
+// flow posts the money when the rail reports it.
 import { z } from 'zod';
 import { newUuid, parseId, publicId } from '../../ids.ts';
 import { paymentFee } from '../../ledger/fees.ts';
@@ -70,7 +70,7 @@ const create = route({
   },
 });
 
-/** The wallet to be credited. Throws what would refuse the credit anyway, before a payer is told to pay. */
+/** The wallet to be credited. Throws the refusals that the credit would meet, before a payer gets payment details. */
 async function requireTarget(
   services: ApiDependencies,
   book: Book,
@@ -96,8 +96,8 @@ async function requireTarget(
 }
 
 /**
- * Has the rail open the payment's account number, with the payment's id as reference. When it does not, the payment is
- * kept as `failed` and the caller gets 502, or 504 when the rail did not answer in time.
+ * Opens the payment's account number at the rail, with the payment's id as reference. If that fails, stores the payment
+ * as `failed` and throws 502, or 504 on a timeout.
  */
 async function openAccountOnce(
   services: ApiDependencies,
@@ -107,14 +107,14 @@ async function openAccountOnce(
 ): Promise<VirtualAccountRow> {
   const rail = requireRail(services, book.environment);
   try {
-    const minted = await openAccount(rail, book, wallet, payment);
+    const account = await openAccount(rail, book, wallet, payment);
     return {
       rail: rail.name,
       ownerKind: 'payment',
       ownerId: payment.id,
       expiresAt: payment.expiresAt,
       createdAt: payment.createdAt,
-      ...minted,
+      ...account,
     };
   } catch (error) {
     if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
@@ -132,7 +132,7 @@ function openAccount(rail: BankRail, book: Book, wallet: Wallet, payment: Paymen
   });
 }
 
-/** The payment, its account number and the start of its flow; all of it or nothing. */
+/** The movement that stores the payment and its account number, and starts its flow: all or nothing. */
 function acceptedPayment(book: Book, payment: Payment, account: VirtualAccountRow | null): Movement {
   return {
     book,
@@ -174,7 +174,7 @@ const readCredits = listRoute({
   positionOf: byCreation,
 });
 
-/** The payment that the path names. Throws PAYMENT_NOT_FOUND. */
+/** Reads the payment of the path. Throws PAYMENT_NOT_FOUND. */
 export async function requirePayment({
   services,
   caller,

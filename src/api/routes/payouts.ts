@@ -1,4 +1,5 @@
-// Payouts (contract, section 4.9): a batch is checked as a whole and its money reserved here; the rest is the flow's work.
+// Payouts (contract, section 4.9): validates a batch as a whole and reserves its money; the payout's flow sends the
+// items.
 import { z } from 'zod';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import { bankTransferFee } from '../../ledger/fees.ts';
@@ -25,9 +26,9 @@ import { amount, bankAccountNumber, bankCode, createdFilters, id, optional, text
 import { payoutView } from '../views.ts';
 
 const ITEMS_MAX = 1_000;
-/** A thousand items take up about a quarter of it, so that long references and names fit too. */
+/** 1 MB. A thousand ordinary items need about a quarter of it, which leaves room for long references and names. */
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Deposit accounts that are opened at the same time, for destinations that should have one and do not. */
+/** How many missing deposit accounts of destination wallets are opened concurrently. */
 const ACCOUNTS_OPENED_AT_ONCE = 10;
 
 const itemBody = z
@@ -40,33 +41,33 @@ const itemBody = z
     ),
   })
   .refine((item) => ((item.destinationWalletId ?? null) === null) !== ((item.bankAccount ?? null) === null), {
-    message: 'needs exactly one of destinationWalletId and bankAccount',
-    when: ({ value }) => typeof value === 'object' && value !== null, // whatever else is wrong with it
+    message: 'must have exactly one of destinationWalletId and bankAccount',
+    when: ({ value }) => typeof value === 'object' && value !== null, // checked even if the item has other errors
   });
 
 const createBody = z.strictObject({
   sourceWalletId: optional(id),
-  // Told together with what else is wrong with the items, whose faults do not hide a reference that is given twice.
+  // `when`: repeated references are reported together with other errors of the items.
   items: z
     .array(itemBody)
     .min(1)
     .max(ITEMS_MAX)
-    .superRefine(refuseRepeats, { when: ({ value }) => Array.isArray(value) }),
+    .superRefine(rejectRepeats, { when: ({ value }) => Array.isArray(value) }),
 });
 
-/** Items may be anything here: what is wrong with each is told as well. */
-function refuseRepeats(items: unknown[], { addIssue }: Pick<z.RefinementCtx, 'addIssue'>): void {
-  const places = new Map<string, number>();
+/** Reports repeated references. Items may be of any type here: their own errors are reported separately. */
+function rejectRepeats(items: unknown[], { addIssue }: Pick<z.RefinementCtx, 'addIssue'>): void {
+  const positions = new Map<string, number>();
   for (const [position, item] of items.entries()) {
     const reference = (item as { reference?: unknown } | null)?.reference;
     if (typeof reference !== 'string') continue;
-    const first = places.get(reference);
-    if (first === undefined) places.set(reference, position);
+    const first = positions.get(reference);
+    if (first === undefined) positions.set(reference, position);
     else
       addIssue({
         code: 'custom',
         path: [position, 'reference'],
-        message: `items.${first} has the same reference`,
+        message: `must be unique: items.${first} has the same reference`,
         params: { code: 'duplicate', constraint: { sameAs: `items.${first}.reference` } },
       });
   }
@@ -96,7 +97,7 @@ const create = route({
     const items = body.items.map((item, position): PayoutItem => {
       const destination = item.destinationWalletId === undefined ? null : wallets.find(item.destinationWalletId);
       const account = destination === null ? item.bankAccount : accountOf(destination);
-      if (account === undefined) throw new Error('an item without a destination passed validation');
+      if (account === undefined) throw new Error('a payout item without a destination passed validation');
       return {
         id: newUuid(),
         version: 1,
@@ -139,17 +140,17 @@ const create = route({
   },
 });
 
-/** The wallets that a request names. `find` is for ids that were found to be there. */
-interface NamedWallets {
+/** The wallets of a request. `find` accepts only ids that the request contains. */
+interface RequestWallets {
   source: PayoutWallet;
   find: (walletId: string) => PayoutWallet;
   destinations: PayoutWallet[];
 }
 
-/** Reads them with one query. Throws WALLET_NOT_FOUND for the first that is not there. */
-async function loadWallets(services: ApiDependencies, book: Book, body: Body): Promise<NamedWallets> {
-  const named = [body.sourceWalletId, ...body.items.map((item) => item.destinationWalletId)];
-  const walletIds = [...new Set(named.filter((walletId) => walletId !== undefined))];
+/** Reads the wallets with one query. Throws WALLET_NOT_FOUND for the first that does not exist. */
+async function loadWallets(services: ApiDependencies, book: Book, body: Body): Promise<RequestWallets> {
+  const requested = [body.sourceWalletId, ...body.items.map((item) => item.destinationWalletId)];
+  const walletIds = [...new Set(requested.filter((walletId) => walletId !== undefined))];
   const uuids = new Map(walletIds.map((walletId) => [walletId, parseId('wallet', walletId)]));
   const wallets = await findPayoutWallets(
     services.sql,
@@ -167,15 +168,15 @@ async function loadWallets(services: ApiDependencies, book: Book, body: Body): P
     body.sourceWalletId === undefined
       ? wallets.find((wallet) => wallet.kind === 'settlement')
       : found.get(body.sourceWalletId);
-  if (source === undefined) throw new Error('an organisation has no settlement wallet');
-  const paid = new Set(body.items.map((item) => item.destinationWalletId));
-  return { source, find, destinations: walletIds.filter((walletId) => paid.has(walletId)).map(find) };
+  if (source === undefined) throw new Error('the organisation has no settlement wallet');
+  const destinationIds = new Set(body.items.map((item) => item.destinationWalletId));
+  return { source, find, destinations: walletIds.filter((walletId) => destinationIds.has(walletId)).map(find) };
 }
 
-/** The answer of the rail, or the 502 or 504 that stands for none. */
-async function fromRail<Answer>(answer: Promise<Answer>): Promise<Answer> {
+/** The result of a rail call. Throws 502 or 504 when the call fails. */
+async function fromRail<Result>(call: Promise<Result>): Promise<Result> {
   try {
-    return await answer;
+    return await call;
   } catch (error) {
     throw toRailError(error);
   }
@@ -183,7 +184,7 @@ async function fromRail<Answer>(answer: Promise<Answer>): Promise<Answer> {
 
 const isVerified = (wallet: PayoutWallet): boolean => wallet.kind === 'settlement' || wallet.kycStatus === 'tier1';
 
-/** Throws what would refuse the reserve anyway. The books have the last word. */
+/** Throws the refusals that the reserve would meet. The ledger checks them again when it posts. */
 function assertCanPay(source: PayoutWallet): void {
   const walletId = publicId('wallet', source.id);
   if (source.status === 'frozen') throw new ApiError('WALLET_FROZEN', { walletId });
@@ -191,8 +192,8 @@ function assertCanPay(source: PayoutWallet): void {
   if (!isVerified(source)) throw new ApiError('WALLET_KYC_REQUIRED', { walletId });
 }
 
-/** Everything that wallets and banks show to be wrong with the items, each by its path. */
-function itemErrors(items: readonly ItemBody[], wallets: NamedWallets, banks: readonly Bank[]): FieldError[] {
+/** All errors of the items that the wallets and the bank list reveal, each with its path. */
+function itemErrors(items: readonly ItemBody[], wallets: RequestWallets, banks: readonly Bank[]): FieldError[] {
   const bankCodes = new Set(banks.map(({ code }) => code));
   return items.flatMap((item, position): FieldError[] => {
     const errors: FieldError[] = [];
@@ -200,51 +201,57 @@ function itemErrors(items: readonly ItemBody[], wallets: NamedWallets, banks: re
       errors.push({ field: `items.${position}.${field}`, code, message, ...(constraint && { constraint }) });
     };
     if (item.bankAccount !== undefined && !bankCodes.has(item.bankAccount.bankCode)) {
-      add('bankAccount.bankCode', 'bank_code_unknown', 'There is no bank with this code. GET /banks lists them.');
+      add('bankAccount.bankCode', 'bank_code_unknown', 'must be a bank code from GET /banks');
     }
     if (item.destinationWalletId !== undefined) {
       const wallet = wallets.find(item.destinationWalletId);
       const refusal = destinationRefusal(wallet, wallets.source);
       if (refusal !== null) add('destinationWalletId', ...refusal);
       if (wallet.postingMax !== null && item.amount > wallet.postingMax) {
-        add('amount', 'wallet_tier1_limit_exceeded', 'is more than the destination wallet may receive at once', {
-          maximum: wallet.postingMax,
-        });
+        add(
+          'amount',
+          'wallet_tier1_limit_exceeded',
+          'must not exceed what the destination wallet may receive in one transaction',
+          {
+            maximum: wallet.postingMax,
+          },
+        );
       }
     }
     return errors;
   });
 }
 
-/** Why a wallet cannot be paid: code and message; null when it can. */
+/** Why a wallet cannot be a destination, as code and message; null when it can. */
 function destinationRefusal(wallet: PayoutWallet, source: PayoutWallet): [string, string] | null {
-  if (wallet.id === source.id) return ['same_wallet', 'is the wallet that the money comes from'];
-  if (wallet.status === 'closed') return ['wallet_closed', 'is closed and accepts no new movement'];
-  if (wallet.status === 'frozen') return ['wallet_frozen', 'is frozen: no money moves until it is unfrozen'];
-  return isVerified(wallet) ? null : ['wallet_kyc_required', 'has not reached tier1. Submit its KYC details first.'];
+  if (wallet.id === source.id) return ['same_wallet', 'must not be the source wallet'];
+  if (wallet.status === 'closed') return ['wallet_closed', 'must not be a closed wallet'];
+  if (wallet.status === 'frozen')
+    return ['wallet_frozen', 'must not be a frozen wallet; use another wallet, or ask support to unfreeze it'];
+  return isVerified(wallet) ? null : ['wallet_kyc_required', 'must be a tier1 wallet; submit its KYC details first'];
 }
 
 type DepositAccount = Pick<PayoutItem, 'accountNumber' | 'accountName' | 'bankCode'>;
 
-/** The account number behind each destination wallet; one that has none yet gets it now. Throws what the rail throws. */
+/** The deposit account of each destination wallet. Opens the missing ones; throws 502 or 504 when the rail fails. */
 async function depositAccounts(
   { sql }: ApiDependencies,
   rail: BankRail,
   book: Book,
-  { destinations }: NamedWallets,
+  { destinations }: RequestWallets,
   banks: readonly Bank[],
 ): Promise<(wallet: PayoutWallet) => DepositAccount> {
-  const without = destinations.filter((wallet) => wallet.depositAccount === null);
-  for (let from = 0; from < without.length; from += ACCOUNTS_OPENED_AT_ONCE) {
-    const some = without.slice(from, from + ACCOUNTS_OPENED_AT_ONCE);
-    await fromRail(Promise.all(some.map((wallet) => openDepositAccount(sql, rail, book, wallet))));
+  const withoutAccount = destinations.filter((wallet) => wallet.depositAccount === null);
+  for (let from = 0; from < withoutAccount.length; from += ACCOUNTS_OPENED_AT_ONCE) {
+    const chunk = withoutAccount.slice(from, from + ACCOUNTS_OPENED_AT_ONCE);
+    await fromRail(Promise.all(chunk.map((wallet) => openDepositAccount(sql, rail, book, wallet))));
   }
-  const openedIds = without.map((wallet) => wallet.id);
+  const openedIds = withoutAccount.map((wallet) => wallet.id);
   const opened = openedIds.length === 0 ? [] : await findPayoutWallets(sql, book, openedIds);
   const byWallet = new Map([...destinations, ...opened].map((wallet) => [wallet.id, wallet.depositAccount]));
   return (wallet) => {
     const account = byWallet.get(wallet.id) ?? null;
-    if (account === null) throw new Error('a deposit account was opened and is not there');
+    if (account === null) throw new Error('a deposit account was opened but has no row');
     const bank = banks.find(({ name }) => name === account.bankName);
     if (bank === undefined) throw new ApiError('BANK_RAIL_ERROR', { service: 'bank_rail' });
     return { accountNumber: account.accountNumber, accountName: account.accountName, bankCode: bank.code };

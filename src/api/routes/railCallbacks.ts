@@ -1,5 +1,5 @@
-// What rails tell us. A callback is authenticated over its raw bytes, stored under the rail's own identity of the fact,
-// and wakes the flow through the outbox; the flow confirms it with the rail before any money moves.
+// Callbacks from rails. A callback is authenticated over its raw bytes and wakes its flow through the outbox; a credit
+// is stored under the rail's session id, so repeats have no effect. The flow queries the rail before any money moves.
 import { z } from 'zod';
 import { newUuid, parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
@@ -25,7 +25,7 @@ const receive = route({
   method: 'post',
   path: '/rails/:rail/callbacks',
   access: 'none',
-  query: z.looseObject({}), // a rail may append what it likes to the address it was given
+  query: z.looseObject({}), // a rail may append parameters of its own to the callback URL
   handle: async ({ services, environment, params, headers, rawBody }) => {
     const name = params.rail ?? '';
     const rail = services.rails.named(environment, name);
@@ -37,7 +37,7 @@ const receive = route({
         await receiveCredit(services, { organisationId, environment }, rail.name, callback.credit);
       } else {
         const { organisationId, reference } = callback;
-        await receiveNews(services, { organisationId, environment }, reference);
+        await receiveTransferUpdate(services, { organisationId, environment }, reference);
       }
     } catch (error) {
       if (!(error instanceof RailCallbackInvalidError)) throw error;
@@ -47,14 +47,14 @@ const receive = route({
   },
 });
 
-/** Stores a credit and wakes its flow, in one statement. The same session id again changes nothing. */
+/** Stores a credit and starts or wakes its flow, in one statement. A repeated session id changes nothing. */
 async function receiveCredit(
   services: ApiDependencies,
   book: Book,
   rail: string,
   report: InboundCreditReport,
 ): Promise<void> {
-  const { organisationId: _contract, ...facts } = report;
+  const { organisationId: _organisationId, ...fields } = report;
   const owner = await findAccountByNumber(services.sql, book, rail, report.accountNumber);
   const credit: InboundCredit = {
     id: newUuid(),
@@ -64,7 +64,7 @@ async function receiveCredit(
     ownerId: owner?.ownerId ?? null,
     status: 'received',
     createdAt: new Date(),
-    ...facts,
+    ...fields,
   };
   const flow = await flowOf(services, book, credit);
   const result = await services.journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [flow] });
@@ -73,21 +73,24 @@ async function receiveCredit(
   }
 }
 
-/** The flow that a credit belongs to: its payment's, or one of its own. */
+/** The message that starts or wakes the flow of a credit: its payment's flow, or a flow of its own. */
 async function flowOf(services: ApiDependencies, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage> {
   if (credit.ownerKind !== 'payment' || credit.ownerId === null) return startInboundCredit(book, credit, null);
   const payment = await findPayment(services.sql, book, credit.ownerId);
-  if (payment === null) throw new Error('a virtual account belongs to a payment that is not there');
+  if (payment === null) throw new Error('a virtual account belongs to a payment that does not exist');
   return startInboundCredit(book, credit, payment);
 }
 
-/** Wakes the flow of a bank transfer. News of a reference that is not ours changes nothing. */
-async function receiveNews(services: ApiDependencies, book: Book, reference: string): Promise<void> {
+/** Wakes the flow of a bank transfer. An update with an unknown reference is ignored. */
+async function receiveTransferUpdate(services: ApiDependencies, book: Book, reference: string): Promise<void> {
   const flow = await flowOfTransfer(services, book, reference);
   if (flow !== null) await services.journal.post({ book, outbox: [flow] });
 }
 
-/** The flow of the resource whose public id the rail knows a transfer by. */
+/**
+ * The message that wakes the flow of a transfer, by its reference: the public id of the resource. Null when it is
+ * unknown.
+ */
 async function flowOfTransfer(
   { sql }: ApiDependencies,
   book: Book,
@@ -105,13 +108,13 @@ async function flowOfTransfer(
   }
   const itemId = parseId('payoutItem', reference);
   if (itemId !== null) {
-    const sourced = await findPayoutItem(sql, book, itemId);
-    return sourced && wakePayoutItem(book, sourced);
+    const itemWithWallet = await findPayoutItem(sql, book, itemId);
+    return itemWithWallet && wakePayoutItem(book, itemWithWallet);
   }
   const caseId = caseOfReference(reference);
   if (caseId !== null) {
-    const reviewed = await findReviewCase(sql, book, caseId);
-    return reviewed && wakeReviewCase(book, reviewed);
+    const reviewCase = await findReviewCase(sql, book, caseId);
+    return reviewCase && wakeReviewCase(book, reviewCase);
   }
   return null;
 }

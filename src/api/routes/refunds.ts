@@ -1,4 +1,5 @@
-// Refunds (contract, section 4.8): of a settled payment, in whole or in parts, to a bank or to the wallet that paid.
+// Refunds (contract, section 4.8): full or partial refunds of a settled payment, to a bank account or the paying
+// wallet.
 import { z } from 'zod';
 import { KeyedMutex } from '../../concurrency/keyedMutex.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
@@ -33,13 +34,16 @@ const createBody = z
 
 type CreateBody = z.infer<typeof createBody>;
 
-/** Other processes, or a refund that completes, may overtake this one; more rounds are a fault. */
-const ROUNDS_MAX = 60;
+/**
+ * Refunds in other processes, and completions, change the payment too and fail the version check; so often only by a
+ * bug.
+ */
+const ATTEMPTS_MAX = 60;
 
-/** Anybody can pay one kobo towards a payment, from as many accounts as they have. */
+/** Limits the error details: a payment can receive small credits from any number of accounts. */
 const PAYERS_NAMED_MAX = 100;
 
-/** Each refund changes its payment's row, so a hundred at once would overtake each other thousands of times. */
+/** Each refund changes its payment's row: a hundred at once would fail the version check thousands of times. */
 const paymentMutex = new KeyedMutex();
 
 const create = route({
@@ -55,28 +59,30 @@ const create = route({
   },
 });
 
-/** Posts it against the payment as it stands. `read`: the payment, if nobody can have changed it since it was read. */
+/** Posts a refund against the current payment. `current`: the payment as read before; null if it must be read again. */
 async function refund(
   call: Call<CreateBody, unknown>,
-  read: Payment | null,
+  current: Payment | null,
   destination: Destination,
 ): Promise<ItemResponse> {
   const id = newUuid();
-  for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const payment = round === 0 && read !== null ? read : await requirePayment(call);
-    const drafted = draft(id, payment, call.body, destination);
-    const result: ItemResponse = { status: 201, data: refundView(drafted) };
-    const movement = movementOf(call.caller.book, payment, drafted, destination);
-    const posted = await call.services.journal.post({ ...movement, outcome: call.outcome(result) });
-    throwIfRefused(movement, posted);
-    if (posted.outcome !== 'conflict') return result;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const payment = attempt === 0 && current !== null ? current : await requirePayment(call);
+    const row = newRefund(id, payment, call.body, destination);
+    const result: ItemResponse = { status: 201, data: refundView(row) };
+    const movement = movementOf(call.caller.book, payment, row, destination);
+    const postResult = await call.services.journal.post({ ...movement, outcome: call.outcome(result) });
+    throwIfRefused(movement, postResult);
+    if (postResult.outcome !== 'conflict') return result;
   }
-  throw new Error(`a refund was overtaken ${ROUNDS_MAX} times`);
+  throw new Error(`the payment of a refund changed during each of ${ATTEMPTS_MAX} attempts`);
 }
 
 type Destination = { kind: 'wallet'; walletId: Uuid } | { kind: 'bank'; rail: string; account: PayerAccount };
 
-/** Where the money goes. Throws REFUND_DESTINATION_REQUIRED when that is not known, and what name enquiry throws. */
+/**
+ * The destination of the money. Throws REFUND_DESTINATION_REQUIRED when it is unclear, and the errors of name enquiry.
+ */
 async function readDestination(call: Call<CreateBody, unknown>, payment: Payment): Promise<Destination> {
   const { services, caller, body } = call;
   const refundAmount = requireRefundable(payment, body);
@@ -91,14 +97,14 @@ async function readDestination(call: Call<CreateBody, unknown>, payment: Payment
     return { kind, rail: rail.name, account: requirePayer(payment, payers, refundAmount) };
   }
   const { accountName } = await resolveBankAccount(rail, caller.book.organisationId, body.bankAccount);
-  const provided = body.bankAccount.accountName;
-  if (provided !== undefined && !isSameName(provided, accountName)) {
-    throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', { providedName: provided, resolvedName: accountName });
+  const providedName = body.bankAccount.accountName;
+  if (providedName !== undefined && !isSameName(providedName, accountName)) {
+    throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', { providedName, resolvedName: accountName });
   }
   return { kind, rail: rail.name, account: { ...body.bankAccount, accountName } };
 }
 
-/** The account that all of a payment came from. Throws REFUND_DESTINATION_REQUIRED when there is no such one. */
+/** The one account that paid the whole payment. Throws REFUND_DESTINATION_REQUIRED when there is none. */
 function requirePayer(payment: Payment, payers: readonly Payer[], refundAmount: Kobo): PayerAccount {
   const refundedBefore = payment.amountRefunding + payment.amountRefunded;
   const decision = decideRefundAccount(payers, refundedBefore, refundAmount);
@@ -108,8 +114,9 @@ function requirePayer(payment: Payment, payers: readonly Payer[], refundAmount: 
 }
 
 /**
- * Tells who paid as far as it takes to choose: errors are stored with their key and land in logs, so without names and with
- * the end of each account number only. `GET /payments/:id/credits` has all of it.
+ * REFUND_DESTINATION_REQUIRED with the payers to choose from. Errors are stored with their idempotency key and end up
+ * in callers' logs, so the details have no names and only the last four digits of account numbers. `GET
+ * /payments/:id/credits` returns the full data.
  */
 function destinationRequired(
   payment: Payment,
@@ -137,13 +144,16 @@ function requireRefundable(payment: Payment, body: CreateBody): number {
     throw new ApiError('PAYMENT_NOT_REFUNDABLE', { paymentId, status: payment.status });
   }
   if (decision.kind === 'too_much') {
-    const attempted = body.amount === undefined ? {} : { attemptedAmount: body.amount };
-    throw new ApiError('REFUND_AMOUNT_EXCEEDED', { paymentId, refundableAmount: decision.refundable, ...attempted });
+    throw new ApiError('REFUND_AMOUNT_EXCEEDED', {
+      paymentId,
+      refundableAmount: decision.refundable,
+      ...(body.amount !== undefined && { attemptedAmount: body.amount }),
+    });
   }
   return decision.amount;
 }
 
-function draft(id: Uuid, payment: Payment, body: CreateBody, destination: Destination): Refund {
+function newRefund(id: Uuid, payment: Payment, body: CreateBody, destination: Destination): Refund {
   const now = new Date();
   const toBank = destination.kind === 'bank';
   return {

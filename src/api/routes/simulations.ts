@@ -1,4 +1,4 @@
-// Simulations: what an integrator makes the sandbox bank do (docs/sandbox.md). They exist on the test host only.
+// Simulations: requests by which an integrator controls the sandbox bank (docs/sandbox.md). On the test host only.
 import { z } from 'zod';
 import { CURRENCY } from '../../money.ts';
 import { isBankCode } from '../../rail/sandbox/banks.ts';
@@ -19,7 +19,9 @@ const inboundCredit = route({
     senderName: optional(text(200)),
     senderAccountNumber: optional(bankAccountNumber),
     senderBankCode: optional(bankCode),
-    sessionId: optional(z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be 1 to 100 letters, digits, - or _')),
+    sessionId: optional(
+      z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be 1 to 100 letters, digits, hyphens or underscores'),
+    ),
   }),
   handle: async ({ services, caller, body }) => {
     const credit = await services.sandboxBank.receiveCredit({
@@ -88,29 +90,32 @@ const resolveTransfer = route({
   body: z.strictObject({ outcome: z.enum(OUTCOMES) }),
   handle: async (call) => {
     const { services, caller, body } = call;
-    const { reference } = await requireTransfer(call, ON_ITS_WAY_MS);
-    const done = await services.sandboxBank.transfers.resolve(caller.book.organisationId, reference, body.outcome);
+    const { reference } = await requireTransfer(call, SUBMISSION_WAIT_MS);
+    const resolved = await services.sandboxBank.transfers.resolve(caller.book.organisationId, reference, body.outcome);
     const transfer = await requireTransfer(call);
-    if (!done) {
+    if (!resolved) {
       throw new ApiError('BANK_TRANSFER_ENDED', { reference, status: transfer.status, outcome: body.outcome });
     }
     return { status: 200, data: transferView(transfer) };
   },
 });
 
-/** The account number of the path. Throws VALIDATION_FAILED for anything but ten digits. */
+/** The account number of the path. Throws VALIDATION_FAILED unless it has ten digits. */
 function requireAccountNumber({ params }: Call<unknown, unknown>): string {
   return parse(z.object({ accountNumber: bankAccountNumber }), params).accountNumber;
 }
 
-/** References are public ids, so anything else is one that the bank never took. */
+/** The format of references, which are public ids. The bank has no transfer with any other. */
 const REFERENCE = /^[a-z0-9_]{1,40}$/;
 
-/** A request for money is answered before its flow gives the transfer to the bank: a resolve waits this long for it. */
-const ON_ITS_WAY_MS = 3_000;
+/**
+ * A money request returns before its flow sends the transfer to the bank, so `resolve` waits this long for the
+ * transfer.
+ */
+const SUBMISSION_WAIT_MS = 3_000;
 const POLL_MS = 50;
 
-/** The transfer that the path names, if this organisation sent it. Throws BANK_TRANSFER_NOT_FOUND. */
+/** Reads the transfer of the path, of this organisation only. Throws BANK_TRANSFER_NOT_FOUND. */
 async function requireTransfer(
   { services, caller, params }: Call<unknown, unknown>,
   withinMs = 0,
@@ -118,14 +123,14 @@ async function requireTransfer(
   const reference = params.reference ?? '';
   if (!REFERENCE.test(reference)) throw notFound('bank_transfer', reference);
   for (const deadline = Date.now() + withinMs; ; ) {
-    const found = await services.sandboxBank.transfers.find(caller.book.organisationId, reference);
-    if (found !== null) return found;
+    const transfer = await services.sandboxBank.transfers.find(caller.book.organisationId, reference);
+    if (transfer !== null) return transfer;
     if (Date.now() >= deadline) throw notFound('bank_transfer', reference);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
-/** A transfer as the bank's own books have it. */
+/** The view of a transfer in the sandbox bank. */
 const transferView = (transfer: SandboxTransferRecord) => ({
   reference: transfer.reference,
   status: transfer.status,

@@ -1,5 +1,5 @@
-// Transfers between two wallets (contract, section 4.5). One statement moves the money and writes everything that goes
-// with it; nothing is read before it, because the books themselves say why they refuse.
+// Transfers between two wallets (contract, section 4.5). One statement moves the money and writes all rows that belong
+// to the transfer. Nothing is read before it, because the ledger returns the reason of a refusal.
 import { z } from 'zod';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import { transferFee } from '../../ledger/fees.ts';
@@ -38,7 +38,7 @@ const create = route({
   },
 });
 
-/** The wallet that an id names, if any: whether it is there and the caller's, the books know. Throws WALLET_NOT_FOUND. */
+/** Parses a wallet id; the ledger checks that it exists in the caller's book. Throws WALLET_NOT_FOUND if malformed. */
 function walletUuid(walletId: string): Uuid {
   const uuid = parseId('wallet', walletId);
   if (uuid === null) throw notFound('wallet', walletId);

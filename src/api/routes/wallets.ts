@@ -50,10 +50,10 @@ const createWallet = route({
     } catch (error) {
       if (violatedUnique(error) !== 'wallet_external_reference_unique' || wallet.externalReference === null)
         throw error;
-      const holder = await findWalletByReference(services.sql, caller.book, wallet.externalReference);
+      const existing = await findWalletByReference(services.sql, caller.book, wallet.externalReference);
       throw new ApiError('EXTERNAL_REFERENCE_TAKEN', {
         externalReference: wallet.externalReference,
-        ...(holder && { walletId: publicId('wallet', holder.id) }),
+        ...(existing && { walletId: publicId('wallet', existing.id) }),
       });
     }
     return { status: 201, data: walletView({ ...wallet, kycStatus: 'none', status: 'active' }) };
@@ -83,36 +83,36 @@ const read = route({
   handle: async (call) => ({ status: 200, data: walletView(await requireWallet(call)) }),
 });
 
-/** A rule of ours about a text whose form is right already, told as a text that is not valid. */
+/** Parameters of a rule that is checked after the format of a string, and reported as `invalid_string` too. */
 const plausible = (message: string, constraint: Record<string, unknown>) => ({
   message,
   params: { code: 'invalid_string', constraint },
   when: ({ issues }: { issues: readonly unknown[] }) => issues.length === 0,
 });
 
-/** Nobody has ever been older than 122 years. */
+/** The longest verified human lifespan is 122 years. */
 const AGE_MAX_YEARS = 120;
 
-/** A day as a calendar date in UTC, `YYYY-MM-DD`, some years ago. */
-function dayBefore(years: number): string {
+/** Today's date in UTC minus a number of years, as `YYYY-MM-DD`. */
+function dateYearsAgo(years: number): string {
   const day = new Date();
   day.setUTCFullYear(day.getUTCFullYear() - years);
   return day.toISOString().slice(0, 10);
 }
 
 /**
- * What a record of a person can hold at all. The details are not verified, so this refuses slips and placeholders only. There
- * is no least age: accounts are opened for children, and who may have one is for the caller to decide.
+ * KYC details are not verified, so this rejects only typing errors and placeholders. There is no minimum age: accounts
+ * are opened for children, and the caller decides who may have one.
  */
 const kycBody = z.strictObject({
   bvn: z
     .string()
     .regex(/^[0-9]{11}$/, 'must be exactly 11 digits')
-    .refine((bvn) => new Set(bvn).size > 1, plausible('must not be one digit eleven times', { format: 'bvn' })),
+    .refine((bvn) => new Set(bvn).size > 1, plausible('must not be the same digit eleven times', { format: 'bvn' })),
   dateOfBirth: calendarDate
-    .refine((date) => date <= dayBefore(0), plausible('must not be in the future', { format: 'date' }))
+    .refine((date) => date <= dateYearsAgo(0), plausible('must not be in the future', { format: 'date' }))
     .refine(
-      (date) => date >= dayBefore(AGE_MAX_YEARS),
+      (date) => date >= dateYearsAgo(AGE_MAX_YEARS),
       plausible(`must not be more than ${AGE_MAX_YEARS} years ago`, { format: 'date' }),
     ),
   gender: z.enum(['male', 'female', 'other']),
@@ -127,12 +127,12 @@ const kycBody = z.strictObject({
   city: text(100),
   state: text(100),
   country: optionalOr(
-    z
-      .string()
-      .refine(
-        (code) => COUNTRY_CODES.has(code),
-        plausible('must be a country code of ISO 3166-1 in two capital letters', { format: 'iso3166-1-alpha-2' }),
-      ),
+    z.string().refine(
+      (code) => COUNTRY_CODES.has(code),
+      plausible('must be an ISO 3166-1 alpha-2 country code in capital letters, such as NG', {
+        format: 'iso3166-1-alpha-2',
+      }),
+    ),
     'NG',
   ),
   postalCode: optional(text(20)),
@@ -153,7 +153,7 @@ const submitKyc = route({
       try {
         await openDepositAccount(services.sql, rail, caller.book, wallet);
       } catch (error) {
-        // The wallet is tier1 all the same; its account number is asked for again when it is first read.
+        // The wallet is tier1 anyway; its account number is opened when it is first read.
         if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
       }
     }
@@ -186,8 +186,8 @@ const readDepositAccount = route({
     const { services, caller } = call;
     const wallet = await requireWallet(call);
     requireTier1(wallet);
-    const known = await findAccountByOwner(services.sql, caller.book, wallet.id);
-    if (known !== null) return { status: 200, data: virtualAccountView(known) };
+    const existing = await findAccountByOwner(services.sql, caller.book, wallet.id);
+    if (existing !== null) return { status: 200, data: virtualAccountView(existing) };
     const rail = requireRail(services, caller.book.environment);
     try {
       await openDepositAccount(services.sql, rail, caller.book, wallet);
@@ -195,7 +195,7 @@ const readDepositAccount = route({
       throw toRailError(error);
     }
     const opened = await findAccountByOwner(services.sql, caller.book, wallet.id);
-    if (opened === null) throw new Error('a deposit account was opened and is not there');
+    if (opened === null) throw new Error('a deposit account was opened but has no row');
     return { status: 200, data: virtualAccountView(opened) };
   },
 });
@@ -225,7 +225,7 @@ const readDeposits = listRoute({
   positionOf: byCreation,
 });
 
-/** The wallet that the path names. Throws WALLET_NOT_FOUND. */
+/** Reads the wallet of the path. Throws WALLET_NOT_FOUND. */
 export async function requireWallet({ services, caller, params }: Call<unknown, unknown>): Promise<Wallet> {
   const id = params.id ?? '';
   const uuid = parseId('wallet', id);

@@ -1,4 +1,5 @@
-// Webhook endpoints (docs/webhooks.md): where an organisation wants its events. A secret is shown once, when it is made.
+// Webhook endpoints (docs/webhooks.md): the URLs that receive an organisation's events. A secret is returned only once,
+// when it is created.
 import { z } from 'zod';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
@@ -25,10 +26,10 @@ import { eventView, webhookEndpointView } from '../views.ts';
 const url = text(2048).refine((value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value), {
   message: 'must be an absolute http or https URL',
   params: { code: 'invalid_string', constraint: { format: 'url' } },
-  when: ({ issues }) => issues.length === 0, // what is wrong with a text is told once
+  when: ({ issues }) => issues.length === 0, // report one error per string
 });
 
-/** Null: every type, also those that are added later. */
+/** Null: all types, including those added later. */
 const eventTypes = z
   .array(z.enum(EVENT_TYPES))
   .min(1)
@@ -87,7 +88,7 @@ const update = route({
   access: 'webhook',
   body: z.strictObject({
     url: optional(url),
-    // Null is a value of these two, which takes away what is there; left out, they stay as they are.
+    // For these two, null clears the value; omitting the field leaves it unchanged.
     description: text(500).nullish(),
     eventTypes: eventTypes.nullish(),
     status: optional(status),
@@ -143,19 +144,19 @@ const sendTest = route({
   },
 });
 
-/** Throws WEBHOOK_URL_FORBIDDEN. */
+/** Checks the URL of an endpoint. Throws WEBHOOK_URL_FORBIDDEN. */
 function requireDestination({ config }: ApiDependencies, book: Book, target: string): void {
   const reason = destinationProblem(new URL(target), destinationRules(book.environment, config.webhooks));
   if (reason !== null) throw new ApiError('WEBHOOK_URL_FORBIDDEN', { reason });
 }
 
-/** A new secret, for its owner and for our table. */
+/** A new secret, in plain text for the response and sealed for the database. */
 function newSecret({ keyring }: ApiDependencies, endpointId: Uuid): { secret: string; sealed: string } {
   const secret = newWebhookSecret();
   return { secret, sealed: keyring.seal('webhook-secret', endpointId, secret) };
 }
 
-/** What was found by the path's id. Throws WEBHOOK_ENDPOINT_NOT_FOUND for null. */
+/** Returns what was found by the id of the path. Throws WEBHOOK_ENDPOINT_NOT_FOUND for null. */
 function orNotFound<Found>({ params }: Call<unknown, unknown>, found: Found | null): Found {
   if (found === null) throw notFound('webhook_endpoint', params.id ?? '');
   return found;

@@ -1,4 +1,4 @@
-// Withdrawals (contract, section 4.6): accepted here, with the money held in transit; the rest is the flow's work.
+// Withdrawals (contract, section 4.6): accepts a withdrawal and holds its money in transit; its flow sends the money.
 import { z } from 'zod';
 import { newUuid, parseId } from '../../ids.ts';
 import { bankTransferFee } from '../../ledger/fees.ts';

@@ -1,4 +1,4 @@
-// How an inbound credit reaches the flow that places it: its payment's flow, or one of its own.
+// The outbox message that starts or signals the flow of an inbound credit: its payment's flow, or a flow of its own.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
@@ -6,7 +6,7 @@ import type { InboundCreditInput } from '../../workflows/inboundCredit/messages.
 import { creditPayment, type PaymentOfFlow } from '../payments/flow.ts';
 import type { InboundCredit } from './queries.ts';
 
-/** `payment`: the payment whose account the credit came to; null where it came to a deposit account or to an unknown account. */
+/** `payment`: the payment whose account number was credited; null for a deposit account or an unknown account. */
 export function startInboundCredit(
   book: Book,
   credit: InboundCredit,

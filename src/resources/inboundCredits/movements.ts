@@ -1,5 +1,5 @@
-// How inbound money that belongs to no payment stands in the books: in the wallet whose deposit account it came to, or in
-// suspense with a review case for a person.
+// Ledger movements of an inbound credit: to the wallet whose deposit account was credited, or to suspense with a review
+// case for an operator. Credits accepted by a payment are posted by payments/movements.ts.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
@@ -9,7 +9,9 @@ import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewReason } from '../reviewCases/queries.ts';
 import type { InboundCredit } from './queries.ts';
 
-/** The ledger transaction of a credit: whatever becomes of it, it is posted once under the rail's session id. */
+/**
+ * The ledger transaction of a credit. Its business key is the rail and its session id, so a credit is posted only once.
+ */
 export function creditTransaction(
   credit: InboundCredit,
   kind: string,
@@ -27,7 +29,7 @@ export function creditTransaction(
   };
 }
 
-/** The whole credit into suspense, with an open review case. `walletId`: the wallet that it came for, where that is known. */
+/** Posts the whole credit to suspense and opens a review case. `walletId`: the intended wallet, if known. */
 export function creditToSuspense(
   book: Book,
   credit: InboundCredit,
@@ -62,8 +64,8 @@ export function creditToSuspense(
 }
 
 /**
- * The rail does not confirm the credit, and an operator has it set aside: nothing is posted, and a review case that holds no money
- * is opened. `walletId`: the wallet that it came for, where that is known.
+ * Sets aside a credit that the rail does not confirm, on an operator's request: posts nothing, and opens a review case
+ * that holds no money. `walletId`: the intended wallet, if known.
  */
 export function setAsideMovement(book: Book, credit: InboundCredit, walletId: Uuid | null): Movement {
   return withCaseFlows({
@@ -84,7 +86,7 @@ export function setAsideMovement(book: Book, credit: InboundCredit, walletId: Uu
   });
 }
 
-/** Why a wallet that cannot take money now sends it to review. */
+/** The review reason by the refusal of the wallet that should be credited. */
 const REVIEW_REASONS: Partial<Record<RefusalCode, ReviewReason>> = {
   WALLET_FROZEN: 'wallet_frozen',
   WALLET_CLOSED: 'wallet_closed',
@@ -93,8 +95,9 @@ const REVIEW_REASONS: Partial<Record<RefusalCode, ReviewReason>> = {
 };
 
 /**
- * Null: it was not this wallet that refused, or for no reason that a credit can meet. Any account refuses a credit that would
- * take it past the largest balance there can be, a payment's own suspense account too.
+ * The review reason of a refused credit; null when another account refused it, or with an unexpected code. The limit
+ * code is accepted from any account, because every account refuses a credit beyond the largest possible balance, the
+ * suspense account of a payment too.
  */
 export function reviewReasonOf(
   { code, account }: { code: RefusalCode; account: AccountCode | null },
@@ -104,7 +107,7 @@ export function reviewReasonOf(
   return isExpected ? (REVIEW_REASONS[code] ?? null) : null;
 }
 
-/** Money into the wallet whose deposit account it came to. */
+/** Posts a credit to the wallet whose deposit account was credited. */
 export function depositMovement(book: Book, credit: InboundCredit, walletId: string): Movement {
   return {
     book,

@@ -1,4 +1,4 @@
-// Money that a rail says arrived, as rows.
+// Queries for inbound credits: money whose arrival a rail has reported.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -15,12 +15,13 @@ export interface InboundCredit {
   senderName: string | null;
   senderAccountNumber: string | null;
   senderBankCode: string | null;
-  /** Whose account number it came to; null when nobody's. */
+  /** The owner of the credited account number; null when it is unknown. */
   ownerKind: 'payment' | 'wallet' | null;
   ownerId: Uuid | null;
   /**
-   * `received`: known, not in the books yet. `posted`: where it belongs. `suspense`: waits for a person. `set_aside`: the rail
-   * did not confirm it, so nothing is posted, and a review case of the reason `credit_unconfirmed` was opened.
+   * `received`: stored, not posted yet. `posted`: posted to its payment or wallet. `suspense`: posted to suspense, with
+   * a review case for an operator. `set_aside`: not confirmed by the rail, so not posted, with a review case
+   * `credit_unconfirmed`.
    */
   status: 'received' | 'posted' | 'suspense' | 'set_aside';
   receivedAt: Date;
@@ -36,20 +37,20 @@ export async function findInboundCredit(sql: Sql, book: Book, id: Uuid): Promise
   return row ?? null;
 }
 
-/** Whose account number a credit came to. */
+/** The owner of a credited account number. */
 export interface CreditOwner {
   kind: 'payment' | 'wallet';
   id: Uuid;
 }
 
-/** A credit with the review case that decides about it, or about a part of it. */
+/** A credit with the review case for all or part of it, if any. */
 export interface ListedCredit extends InboundCredit {
   reviewCaseId: Uuid | null;
   reviewReason: ReviewReason | null;
   reviewStatus: ReviewCase['status'] | null;
 }
 
-/** A page of the credits that came to an account number of ours, newest first, and one more when another page exists. */
+/** A page of the credits to an owner's account number, newest first, plus one row when another page exists. */
 export async function listCredits(
   sql: Sql,
   book: Book,
@@ -57,8 +58,8 @@ export async function listCredits(
   filters: ListFilters,
   page: PageRequest,
 ): Promise<ListedCredit[]> {
-  // A credit has at most one case of its own; what an expired payment held of its credits has one case for all of them. The case of
-  // an unconfirmed credit says nothing about it any more once the rail has confirmed it.
+  // `own`: the review case of the credit itself; that of an unconfirmed credit counts only while the credit is set aside.
+  // `held`: the case of an expired payment, one for all credits that it held.
   return await sql<ListedCredit[]>`
     SELECT c.id, c.version, c.rail, c.session_id, c.account_number, c.amount, c.sender_name, c.sender_account_number,
            c.sender_bank_code, c.owner_kind, c.owner_id, c.status, c.received_at, c.created_at,
@@ -85,16 +86,19 @@ export async function listCredits(
     ORDER BY c.created_at DESC, c.id DESC LIMIT ${page.limit + 1}`;
 }
 
-/** What one bank account paid towards a payment. Without number or bank: what the rail named no sender of. */
+/**
+ * The sum that one bank account paid towards a payment. Number and bank are null where the rail did not name the
+ * sender.
+ */
 export interface Payer {
   accountNumber: string | null;
   bankCode: string | null;
-  /** As the last of its credits named it. */
+  /** The sender name of its latest credit. */
   accountName: string | null;
   amount: Kobo;
 }
 
-/** Who paid a payment by bank, the largest amount first; at most `max` of them. */
+/** The bank accounts that paid a payment, the largest sum first; at most `max` of them. */
 export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: number): Promise<Payer[]> {
   return await sql<Payer[]>`
     SELECT sender_account_number AS account_number, sender_bank_code AS bank_code, sum(amount)::bigint AS amount,

@@ -1,4 +1,4 @@
-// How the flow of a payment is started and signalled.
+// Outbox messages that start or signal the flow of a payment.
 import { publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
@@ -11,7 +11,7 @@ import {
 } from '../../workflows/payment/messages.ts';
 import type { Payment } from './queries.ts';
 
-/** What the flow's input is made of. */
+/** The fields that the flow's input is built from. */
 export type PaymentOfFlow = Pick<Payment, 'id' | 'targetWalletId' | 'baseAmount' | 'expiresAt'>;
 
 export function paymentInput(book: Book, payment: PaymentOfFlow): PaymentInput {
@@ -38,13 +38,13 @@ function paymentFlow(book: Book, payment: PaymentOfFlow): FlowMessage {
 export const startPayment = (book: Book, payment: PaymentOfFlow): FlowOutboxMessage =>
   toOutbox(paymentFlow(book, payment));
 
-/** A credit came to the payment's account: starts the flow, or wakes the one that runs. */
+/** After a credit to the payment's account number: signals the flow, and starts it if it is not running. */
 export function creditPayment(book: Book, payment: PaymentOfFlow, creditId: Uuid): FlowOutboxMessage {
   const payload: CreditReceived = { inboundCreditId: publicId('inboundCredit', creditId) };
   return toOutbox({ ...paymentFlow(book, payment), signal: { name: creditReceived.name, payload } });
 }
 
-/** A wallet has paid the payment, and the books say so already: ends its flow. */
+/** After a payment from a wallet has been posted: signals the flow to end. */
 export function endPaidPayment(
   book: Book,
   payment: PaymentOfFlow & Pick<Payment, 'amountReceived'>,

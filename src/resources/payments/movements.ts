@@ -1,4 +1,4 @@
-// How a payment stands in the books: pure functions that turn a decision into the movement that makes it true.
+// Ledger movements of a payment: pure functions that turn a decision into the movement to post.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
@@ -10,7 +10,7 @@ import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
 
-/** A payment as a decision leaves it. */
+/** The payment after a decision. */
 export function paymentAfter(payment: Payment, decision: CreditDecision): Payment {
   if (decision.kind === 'to_suspense') return payment;
   const { amountReceived } = decision;
@@ -27,7 +27,9 @@ export function paymentAfter(payment: Payment, decision: CreditDecision): Paymen
       };
 }
 
-/** A credit that the payment takes: held with it, or settling it together with what was held before. */
+/**
+ * A credit accepted by the payment: held in its suspense account, or settling it together with the credits held before.
+ */
 export function creditMovement(
   book: Book,
   payment: Payment,
@@ -39,7 +41,8 @@ export function creditMovement(
   const suspense = paymentSuspenseAccount(payment.id);
   const settles = decision.kind === 'settle';
   const hold = allocate([{ account: clearing, amount: credit.amount }], [{ account: suspense, amount: credit.amount }]);
-  // With earlier credits all money is gathered first, so that the wallet is credited once and its limit sees the whole.
+  // With earlier credits, all money is gathered in suspense first, so that the wallet gets one credit and its limit is
+  // checked on the whole amount.
   const gathers = settles && decision.heldBefore > 0;
   const settlement = settles
     ? allocate(
@@ -82,7 +85,7 @@ export function creditMovement(
   });
 }
 
-/** The end of a payment's window. What was received so far waits for a person. */
+/** Expires a payment. The money received so far stays in suspense, with a review case for an operator. */
 export function expiryMovement(book: Book, next: Payment, toReview: Kobo): Movement {
   return withCaseFlows({
     book,
@@ -107,8 +110,8 @@ export function expiryMovement(book: Book, next: Payment, toReview: Kobo): Movem
 }
 
 /**
- * A payment that a wallet paid: what is payable leaves the payer, the base reaches the target, the fee is earned. The
- * key is the payment's own, so no second wallet can ever pay it.
+ * Pays a payment from a wallet: the payable amount leaves the payer, the base amount reaches the target, the fee
+ * becomes income. The business key is that of the payment, so no second wallet can pay it.
  */
 export function walletPaymentMovement(
   book: Book,
@@ -136,13 +139,13 @@ export function walletPaymentMovement(
   };
 }
 
-/** The columns of a payment, without what the query joined to it. */
+/** The row of a payment, without the joined account. */
 export function paymentRow(payment: Payment): Payment {
-  const { account: _joined, ...row } = payment as PaymentWithAccount;
+  const { account: _account, ...row } = payment as PaymentWithAccount;
   return row;
 }
 
-/** Payload as contract section 6 has it. A partial credit also emits `payment.settled`, with the status `partial`. */
+/** The payload of contract section 6. A partial credit also emits `payment.settled`, with the status `partial`. */
 function paymentEvent(type: 'payment.settled' | 'payment.expired', payment: Payment): EventRow {
   return {
     id: newUuid(),

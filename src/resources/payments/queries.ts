@@ -1,4 +1,4 @@
-// Payments as rows. They are written by `ledger.post` only, together with the money and events that belong to a change.
+// Queries for payments. Only `ledger.post` writes them, in the same statement as the money and events of a change.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -16,16 +16,16 @@ export type PaymentStatus =
 
 export interface Payment {
   id: Uuid;
-  /** Counts the changes; a change names the version it saw. */
+  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
   method: 'bank_transfer' | 'virtual_wallet';
   status: PaymentStatus;
   baseAmount: Kobo;
   fee: Kobo;
   amountReceived: Kobo;
-  /** What the target wallet got: base plus surplus. */
+  /** The amount credited to the target wallet: base amount plus surplus. */
   amountCredited: Kobo;
-  /** Refunds under way, in kobo; `amountRefunded` are those completed. */
+  /** The sum of refunds in progress; `amountRefunded` is the sum of completed refunds. */
   amountRefunding: Kobo;
   amountRefunded: Kobo;
   targetWalletId: Uuid;
@@ -37,7 +37,7 @@ export interface Payment {
   createdAt: Date;
 }
 
-/** A payment with the account number it was given, if it has one. */
+/** A payment with its account number, if it has one. */
 export interface PaymentWithAccount extends Payment {
   account: Pick<VirtualAccountRow, 'accountNumber' | 'bankName' | 'accountName' | 'expiresAt'> | null;
 }
@@ -62,7 +62,7 @@ function withAccount({ accountNumber, bankName, accountName, ...payment }: Payme
   return { ...payment, account };
 }
 
-/** What a payer must transfer, in kobo. */
+/** The amount that the payer must transfer. */
 export const payableAmount = (payment: Pick<Payment, 'baseAmount' | 'fee'>): Kobo => payment.baseAmount + payment.fee;
 
 export async function findPayment(sql: Sql, book: Book, id: Uuid): Promise<PaymentWithAccount | null> {
@@ -78,7 +78,7 @@ export interface PaymentFilters extends ListFilters {
   targetWalletId?: Uuid | undefined;
 }
 
-/** A page of payments, newest first, and one more when another page exists. */
+/** A page of payments, newest first, plus one row when another page exists. */
 export async function listPayments(
   sql: Sql,
   book: Book,

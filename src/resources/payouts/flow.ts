@@ -1,4 +1,4 @@
-// How the flows of a payout and of its items are started and woken. They run on the payouts' own queue.
+// Outbox messages that start or wake the flows of a payout and its items. They run on a task queue of their own.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
@@ -26,8 +26,8 @@ export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
 }
 
 /**
- * The rail reported something about an item: wakes its flow, or starts one that follows up on an item that ended. The first flow of
- * an item is a child of its payout's.
+ * After an update from the rail: signals the item's flow, and starts one if none is running, because a completed item
+ * may still be returned. The first flow of an item is a child workflow of its payout's flow.
  */
 export function wakePayoutItem(book: Book, { item, sourceWalletId }: ItemWithWallet): FlowOutboxMessage {
   const input: PayoutItemInput = {

@@ -1,5 +1,5 @@
-// How a payout stands in the books: its whole money in a reserve of its own when accepted; each item from there into
-// transit when it is sent, then paid out by the rail, or put back into the wallet.
+// Ledger movements of a payout: all of its money goes to a reserve account when it is accepted; each item moves from
+// there into transit when it is sent, and is then completed by the rail or returned to the wallet.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import {
   clearingAccount,
@@ -17,7 +17,7 @@ import { type ItemCounts, type PayoutState, rollUp } from '../../workflows/payou
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
 
-/** The transaction that takes all amounts and fees out of the wallet. Its refusals are the caller's. */
+/** Moves all amounts and fees from the wallet into the payout's reserve. A refusal is returned to the caller. */
 export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Transaction {
   return {
     id: payout.id,
@@ -26,7 +26,7 @@ export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Tra
     resource: publicId('payout', payout.id),
     effectiveAt: payout.createdAt,
     rules: 'enforced',
-    // One posting an item: a tier1 limit is on each amount, and not on the fees, which are one posting for all.
+    // One posting per item, because the tier1 limit applies to each amount without its fee; one posting for all fees.
     postings: [...items.map(({ amount }) => amount), payout.totalFee].map((amount) => ({
       debit: walletAccount(payout.sourceWalletId),
       credit: payoutReserveAccount(payout.id),
@@ -37,7 +37,12 @@ export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Tra
 
 const total = (item: PayoutItem) => item.amount + item.fee;
 
-function itemTransaction(item: PayoutItem, step: 'hold' | 'completion', sources: Leg[], to: Leg[]): Transaction {
+function itemTransaction(
+  item: PayoutItem,
+  step: 'hold' | 'completion',
+  sources: Leg[],
+  destinations: Leg[],
+): Transaction {
   return {
     id: newUuid(),
     key: `${publicId('payoutItem', item.id)}/${step}`,
@@ -45,13 +50,13 @@ function itemTransaction(item: PayoutItem, step: 'hold' | 'completion', sources:
     resource: publicId('payoutItem', item.id),
     effectiveAt: new Date(),
     rules: 'enforced',
-    postings: allocate(sources, to),
+    postings: allocate(sources, destinations),
   };
 }
 
 /**
- * The item is about to be given to the rail, under the name that the bank has: amount and fee leave the reserve for
- * transit. The transaction has the item's own UUID, by which a failure or return names what it reverses.
+ * Before an item is sent: moves amount and fee from the reserve into transit, and stores the bank's account name. The
+ * transaction has the item's UUID, which a failure or return uses as `reverses`.
  */
 export function holdItem(book: Book, item: PayoutItem, accountName: string | null): Movement {
   const next: PayoutItem = { ...item, version: item.version + 1, status: 'processing', accountName };
@@ -70,7 +75,7 @@ export function holdItem(book: Book, item: PayoutItem, accountName: string | nul
   };
 }
 
-/** It is paid out: the amount leaves through the rail, the fee is earned. */
+/** After the rail has paid out an item: the amount leaves through the clearing account, the fee becomes income. */
 export function completeItem(book: Book, item: PayoutItem, report: TransferReport): Movement {
   const next: PayoutItem = { ...item, version: item.version + 1, status: 'completed', sessionId: report.sessionId };
   return {
@@ -83,7 +88,7 @@ export function completeItem(book: Book, item: PayoutItem, report: TransferRepor
   };
 }
 
-/** Why an item failed, and the interbank identity of its transfer if there ever was one. */
+/** Why an item failed, and the interbank session id of its transfer, if it has one. */
 export interface ItemFailure {
   kind: 'payout_item_refusal' | 'payout_item_failure' | 'payout_item_return';
   reason: string;
@@ -91,9 +96,9 @@ export interface ItemFailure {
 }
 
 /**
- * Amount and fee go back to the wallet, once, from where they stand: the reserve when the item was never sent, transit
- * while the rail has it, and where the completion had put them when the bank returns it late. A wallet that was closed
- * meanwhile takes nothing; then the money waits for a person.
+ * Returns amount and fee of an item to the wallet, once: from the reserve if the item was never sent, from transit
+ * while the rail has it, or from clearing and fee income if the bank returns it after completion. If the wallet has
+ * been closed, the money goes to suspense with a review case for an operator.
  */
 export function returnItemFunds(
   book: Book,
@@ -130,7 +135,7 @@ export function returnItemFunds(
   });
 }
 
-/** Where the money of an item stands. An operator may decide one that never left the reserve. */
+/** The accounts that hold the money of an item. `pending` too: an operator may resolve an item that was never sent. */
 function currentLegs(item: PayoutItem): Leg[] {
   switch (item.status) {
     case 'pending':
@@ -143,7 +148,7 @@ function currentLegs(item: PayoutItem): Leg[] {
         { account: FEE_INCOME, amount: item.fee },
       ];
     case 'failed':
-      throw new Error(`the money of payout item ${item.id} is back already`);
+      throw new Error(`the funds of payout item ${item.id} were already returned`);
   }
 }
 
@@ -157,7 +162,7 @@ const closedWalletCase = (item: PayoutItem, walletId: Uuid) =>
     walletId,
   });
 
-/** What the items have become is told: the status, and an event with their counts. */
+/** Updates the payout's status from its items, and emits an event with their counts. */
 export function rollUpMovement(book: Book, payout: Payout, counts: ItemCounts): Movement {
   const status = rollUp(counts);
   const next: Payout = { ...payout, version: payout.version + 1, status, failuresReported: counts.failed };
@@ -171,7 +176,7 @@ const EVENTS: Record<Exclude<PayoutState, 'processing'>, string> = {
 };
 
 function payoutEvent(payout: Payout, counts: ItemCounts): EventRow {
-  if (payout.status === 'processing') throw new Error('there is no event about a payout that goes on');
+  if (payout.status === 'processing') throw new Error('a payout in progress has no event');
   return {
     id: newUuid(),
     type: EVENTS[payout.status],

@@ -1,4 +1,4 @@
-// Payouts and their items as rows. They are written by `ledger.post` only, together with the money that a change moves.
+// Queries for payouts and their items. Only `ledger.post` writes them, in the same statement as the money of a change.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -10,50 +10,50 @@ export type PayoutItemStatus = 'pending' | 'processing' | 'completed' | 'failed'
 
 export interface Payout {
   id: Uuid;
-  /** Counts the changes; a change names the version it saw. */
+  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
   sourceWalletId: Uuid;
   totalAmount: Kobo;
   totalFee: Kobo;
   itemCount: number;
   status: PayoutStatus;
-  /** How many failed items the last event told of. */
+  /** The number of failed items in the latest event. */
   failuresReported: number;
   createdAt: Date;
 }
 
 export interface PayoutItem {
   id: Uuid;
-  /** Counts the changes; a change names the version it saw. */
+  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
   payoutId: Uuid;
-  /** Its place in the batch, from 0. */
+  /** The index in the batch, from 0. */
   position: number;
   amount: Kobo;
   fee: Kobo;
   status: PayoutItemStatus;
-  /** The wallet whose deposit account is paid; null for any other bank account. */
+  /** The wallet whose deposit account receives the money; null for any other bank account. */
   destinationWalletId: Uuid | null;
   accountNumber: string;
-  /** As the caller gave it, and from the hold on as the bank has it. */
+  /** The name given by the caller; from the hold on, the name that the bank has. */
   accountName: string | null;
   bankCode: string;
-  /** The caller's own name for the item. */
+  /** The caller's own reference for the item. */
   reference: string | null;
   failureReason: string | null;
   rail: string;
-  /** The interbank identity of the transfer, once the rail told it. */
+  /** The interbank session id of the transfer, once the rail has reported it. */
   sessionId: string | null;
-  /** When the bank sent it back; null for one that never left. */
+  /** When the bank returned the money; null if it did not. */
   returnedAt: Date | null;
 }
 
 export interface PayoutWithItems extends Payout {
-  /** In the order of the batch. */
+  /** In batch order. */
   items: PayoutItem[];
 }
 
-/** An item with the wallet that its money came from. */
+/** An item with its source wallet. */
 export interface ItemWithWallet {
   item: PayoutItem;
   sourceWalletId: Uuid;
@@ -67,7 +67,7 @@ const itemColumns = (sql: Sql) => sql`
   i.account_name, i.bank_code, i.reference, i.failure_reason, i.rail, i.session_id,
   i.returned_at`;
 
-/** Adds to each payout its items, all read with one query. */
+/** Adds the items to each payout, with one query for all. */
 async function withItems(sql: Sql, book: Book, payouts: Payout[]): Promise<PayoutWithItems[]> {
   const items = await sql<PayoutItem[]>`
     SELECT ${itemColumns(sql)} FROM payout_items i
@@ -91,7 +91,7 @@ export interface PayoutFilters extends ListFilters {
   sourceWalletId?: Uuid | undefined;
 }
 
-/** A page of payouts with their items, newest first, and one more when another page exists. */
+/** A page of payouts with their items, newest first, plus one when another page exists. */
 export async function listPayouts(
   sql: Sql,
   book: Book,
@@ -120,22 +120,22 @@ export async function findPayoutItem(sql: Sql, book: Book, id: Uuid): Promise<It
   return { item, sourceWalletId };
 }
 
-/** The items in these places of the batch that have not ended. */
+/** The items in a range of batch positions that have not ended. */
 export async function listOpenItems(
   sql: Sql,
   book: Book,
   payoutId: Uuid,
-  places: { from: number; count: number },
+  range: { from: number; count: number },
 ): Promise<Pick<PayoutItem, 'id' | 'amount'>[]> {
   return await sql<Pick<PayoutItem, 'id' | 'amount'>[]>`
     SELECT id, amount FROM payout_items
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND payout_id = ${payoutId}
-      AND position >= ${places.from} AND position < ${places.from + places.count}
+      AND position >= ${range.from} AND position < ${range.from + range.count}
       AND status IN ('pending', 'processing')
     ORDER BY position`;
 }
 
-/** A payout and how many of its items stand where, as of one moment. */
+/** A payout with the counts of its items by state, from one snapshot. */
 export interface PayoutCount {
   payout: Payout;
   open: number;
@@ -160,7 +160,7 @@ export async function countPayout(sql: Sql, book: Book, id: Uuid): Promise<Payou
   return { payout, open, completed, failed };
 }
 
-/** A wallet that a batch names, with the account number that money for it is sent to; null while it has none. */
+/** A wallet of a payout request, with its deposit account; null while it has none. */
 export interface PayoutWallet extends Wallet {
   depositAccount: { accountNumber: string; bankName: string; accountName: string } | null;
 }
@@ -171,7 +171,7 @@ type PayoutWalletRow = Wallet & {
   accountName: string | null;
 };
 
-/** All wallets that a batch names, and the settlement wallet, with their deposit accounts: one query for any number. */
+/** The wallets with these ids, and the settlement wallet, with their deposit accounts, in one query. */
 export async function findPayoutWallets(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWallet[]> {
   const rows = await sql<PayoutWalletRow[]>`
     SELECT w.id, w.account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,

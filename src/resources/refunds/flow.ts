@@ -1,4 +1,5 @@
-// How the flow of a refund to a bank is started and woken. A refund to a wallet is done at once and needs no flow.
+// Outbox messages that start or wake the flow of a refund to a bank. A refund to a wallet completes at once, without a
+// flow.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
@@ -24,6 +25,9 @@ function refundFlow(book: Book, refund: Refund): FlowMessage {
 
 export const startRefund = (book: Book, refund: Refund): FlowOutboxMessage => toOutbox(refundFlow(book, refund));
 
-/** The rail reported something: wakes a flow that runs, or starts one that follows up on a refund that ended. */
+/**
+ * After an update from the rail: signals the refund's flow, and starts one if none is running, because a completed
+ * refund may still be returned.
+ */
 export const wakeRefund = (book: Book, refund: Refund): FlowOutboxMessage =>
   toOutbox({ ...refundFlow(book, refund), signal: { name: transferUpdated.name, payload: null } });

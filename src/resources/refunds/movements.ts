@@ -1,5 +1,5 @@
-// How a refund stands in the books: at once to a wallet; to a bank by way of transit, paid out or put back. Each changes
-// the payment in the same statement, so that refunds never pass what was credited.
+// Ledger movements of a refund: to a wallet at once; to a bank through transit, then completed or returned to the
+// wallet. Each changes the payment in the same statement, so that refunds never exceed the credited amount.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, IN_TRANSIT_REFUNDS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
@@ -11,7 +11,7 @@ import type { Payment } from '../payments/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { Refund } from './queries.ts';
 
-/** A refund to the wallet that paid: done at once. */
+/** Refunds to the paying wallet: complete at once. */
 export function refundToWallet(book: Book, payment: Payment, refund: Refund, payerWalletId: Uuid): Movement {
   return {
     book,
@@ -21,7 +21,7 @@ export function refundToWallet(book: Book, payment: Payment, refund: Refund, pay
   };
 }
 
-/** A refund to a bank is accepted: the money leaves the wallet for transit. It has the refund's own UUID. */
+/** Accepts a refund to a bank: moves the money from the wallet into transit. The transaction has the refund's UUID. */
 export function holdRefund(book: Book, payment: Payment, refund: Refund): Movement {
   return {
     book,
@@ -33,7 +33,7 @@ export function holdRefund(book: Book, payment: Payment, refund: Refund): Moveme
   };
 }
 
-/** The rail paid it out. */
+/** After the rail has paid out: the money leaves through the clearing account. */
 export function completeRefund(book: Book, payment: Payment, refund: Refund, report: TransferReport): Movement {
   const next: Refund = {
     ...refund,
@@ -54,8 +54,8 @@ export function completeRefund(book: Book, payment: Payment, refund: Refund, rep
 }
 
 /**
- * The money goes back to the wallet, once: from transit, or, when the rail had confirmed it before, from where it had
- * left. A wallet that was closed meanwhile takes nothing; then the money waits for a person.
+ * Returns the money to the wallet, once: from transit, or, if the refund was completed before, from clearing. If the
+ * wallet has been closed, the money goes to suspense with a review case for an operator.
  */
 export function returnRefundFunds(
   book: Book,
@@ -69,7 +69,7 @@ export function returnRefundFunds(
     ...refund,
     version: refund.version + 1,
     status: 'failed',
-    failureReason: report.reason ?? 'The bank did not take the refund',
+    failureReason: report.reason ?? 'The bank refused or returned the refund',
     sessionId: report.sessionId ?? refund.sessionId,
     completedAt: new Date(),
     returnedAt: report.status === 'returned' ? new Date() : null,
@@ -106,7 +106,10 @@ function clearingOf(refund: Refund): AccountCode {
   return clearingAccount(refund.rail);
 }
 
-/** The whole amount from one account to another. Money that comes back to a wallet posts whatever its limits say. */
+/**
+ * Moves the whole amount between two accounts. `credit_exempt`: limits and freezes do not block money returning to a
+ * wallet.
+ */
 function move(
   refund: Refund,
   step: 'hold' | 'completion' | 'return',

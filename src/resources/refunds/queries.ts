@@ -1,4 +1,5 @@
-// Refunds as rows. They are written by `ledger.post` only, together with the money and the payment that they change.
+// Queries for refunds. Only `ledger.post` writes them, in the same statement as the money and the payment that they
+// change.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -6,13 +7,13 @@ import type { ListFilters, PageRequest } from '../pages.ts';
 
 export interface Refund {
   id: Uuid;
-  /** Counts the changes; a change names the version it saw. */
+  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
   paymentId: Uuid;
   amount: Kobo;
   destination: 'bank' | 'wallet';
   status: 'processing' | 'completed' | 'failed';
-  /** The caller's own words. */
+  /** Free text from the caller. */
   reason: string | null;
   accountNumber: string | null;
   accountName: string | null;
@@ -22,7 +23,7 @@ export interface Refund {
   sessionId: string | null;
   createdAt: Date;
   completedAt: Date | null;
-  /** When the bank sent it back; null for one that never left. */
+  /** When the bank returned the money; null if it did not. */
   returnedAt: Date | null;
 }
 
@@ -37,7 +38,7 @@ export async function findRefund(sql: Sql, book: Book, id: Uuid): Promise<Refund
   return row ?? null;
 }
 
-/** A page of a payment's refunds, newest first, and one more when another page exists. */
+/** A page of a payment's refunds, newest first, plus one row when another page exists. */
 export async function listRefunds(
   sql: Sql,
   book: Book,
@@ -54,7 +55,7 @@ export async function listRefunds(
     ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
 }
 
-/** A bank account that money came from. */
+/** The bank account of a payer. */
 export interface PayerAccount {
   accountNumber: string;
   bankCode: string;

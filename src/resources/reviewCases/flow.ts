@@ -1,4 +1,4 @@
-// How the flow of a review case is started and woken.
+// Outbox messages that start or wake the flow of a review case.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
@@ -6,7 +6,7 @@ import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workfl
 import type { ReviewCaseInput } from '../../workflows/reviewCase/messages.ts';
 import type { ReviewCase } from './queries.ts';
 
-/** What the flow's input is made of. */
+/** The fields that the flow's input is built from. */
 type CaseOfFlow = Pick<ReviewCase, 'id' | 'reason' | 'amount' | 'walletId'>;
 
 function reviewCaseFlow(book: Book, { id, reason, amount, walletId }: CaseOfFlow): FlowMessage {
@@ -29,6 +29,9 @@ function reviewCaseFlow(book: Book, { id, reason, amount, walletId }: CaseOfFlow
 export const startReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxMessage =>
   toOutbox(reviewCaseFlow(book, reviewCase));
 
-/** Its transfer or its break has changed: wakes a flow that waits, or starts one. */
+/**
+ * After a change of the case's return transfer or reconciliation break: signals the flow, and starts one if none is
+ * running.
+ */
 export const wakeReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxMessage =>
   toOutbox({ ...reviewCaseFlow(book, reviewCase), signal: { name: transferUpdated.name, payload: null } });

@@ -1,5 +1,6 @@
-// How a review case stands in the books: opened with the suspense posting, then credited, kept, or sent back by way of
-// transit. The case of a reconciliation break stands for no money and is settled without a posting.
+// Ledger movements of a review case: opened with the posting to suspense, then credited to a wallet, moved to
+// unclaimed, or returned to the sender through transit. A case of a reconciliation break or an unconfirmed credit holds
+// no money and is closed without a posting.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, IN_TRANSIT_RETURNS, UNCLAIMED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
@@ -27,18 +28,18 @@ export function openReviewCase(
   };
 }
 
-/** Adds to a movement that opens cases the start of their flows and the events that tell of them. */
+/** Adds the flow starts and the `review_case.opened` events of all cases that a movement opens. */
 export function withCaseFlows(movement: Movement): Movement {
   const cases = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
   if (cases.length === 0) return movement;
   return {
     ...movement,
-    events: [...(movement.events ?? []), ...cases.map((opened) => caseEvent('review_case.opened', opened))],
-    outbox: [...(movement.outbox ?? []), ...cases.map((opened) => startReviewCase(movement.book, opened))],
+    events: [...(movement.events ?? []), ...cases.map((row) => caseEvent('review_case.opened', row))],
+    outbox: [...(movement.outbox ?? []), ...cases.map((row) => startReviewCase(movement.book, row))],
   };
 }
 
-/** The money goes into a wallet. The wallet's own rules may refuse it. */
+/** Credits the money to a wallet, whose rules may refuse it. */
 export function creditCase(book: Book, open: ReviewCase, walletId: Uuid): Movement {
   const next: ReviewCase = { ...resolved(open, 'credited'), walletId };
   return {
@@ -49,7 +50,7 @@ export function creditCase(book: Book, open: ReviewCase, walletId: Uuid): Moveme
   };
 }
 
-/** Nobody can say whose it is: it is kept as unclaimed money. */
+/** Moves money of an unknown owner to the unclaimed account. */
 export function moveCaseToUnclaimed(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'unclaimed');
   return {
@@ -61,8 +62,8 @@ export function moveCaseToUnclaimed(book: Book, open: ReviewCase): Movement {
 }
 
 /**
- * The money is taken out of suspense, to be sent back by the last reference, or by a fresh one (`attempts` one more). The
- * caller has made sure that the rail is done with the last before it takes a fresh one.
+ * Moves the money from suspense into transit, to be returned under the latest reference, or under a new one (`attempts`
+ * incremented). For a new one, the caller must have checked that the rail has finished with the latest.
  */
 export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts: number): Movement {
   const next: ReviewCase = { ...open, version: open.version + 1, status: 'returning', rail, attempts };
@@ -73,26 +74,26 @@ export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts:
   };
 }
 
-/** The rail paid it out to where it came from. */
-export function completeReturn(book: Book, sending: ReviewCase): Movement {
-  const next: ReviewCase = { ...resolved(sending, 'returned_to_sender'), failure: null, failureReason: null };
-  const key = `${returnReference(sending)}/completion`;
+/** After the rail has returned the money to its sender. */
+export function completeReturn(book: Book, row: ReviewCase): Movement {
+  const next: ReviewCase = { ...resolved(row, 'returned_to_sender'), failure: null, failureReason: null };
+  const key = `${returnReference(row)}/completion`;
   return {
     book,
-    transaction: move(sending, key, IN_TRANSIT_RETURNS, clearingAccount(railOf(sending))),
+    transaction: move(row, key, IN_TRANSIT_RETURNS, clearingAccount(railOf(row))),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };
 }
 
-/** It could not be sent, or came back: it is in suspense again, and the case is open and says why. */
+/** After a return failed or came back: moves the money to suspense again, and reopens the case with the reason. */
 export function returnToSuspense(
   book: Book,
   row: ReviewCase,
   failure: ReturnFailure,
   report: TransferReport,
 ): Movement {
-  const from = row.status === 'returned_to_sender' ? clearingAccount(railOf(row)) : IN_TRANSIT_RETURNS;
+  const source = row.status === 'returned_to_sender' ? clearingAccount(railOf(row)) : IN_TRANSIT_RETURNS;
   const next: ReviewCase = {
     ...row,
     version: row.version + 1,
@@ -103,15 +104,15 @@ export function returnToSuspense(
   };
   return {
     book,
-    transaction: move(row, `${returnReference(row)}/return/${row.version}`, from, suspenseOf(row)),
+    transaction: move(row, `${returnReference(row)}/return/${row.version}`, source, suspenseOf(row)),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.opened', next)],
   };
 }
 
 /**
- * Nothing is open any more about a case that holds no money. Of a break no integrator is told, because it was never about theirs;
- * of a credit that was not confirmed they were told.
+ * Closes a case that holds no money. A reconciliation break has no events, because it does not concern integrators; an
+ * unconfirmed credit had a `review_case.opened` event, so it gets a `review_case.resolved` event.
  */
 export function closeCase(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'closed');
@@ -119,17 +120,19 @@ export function closeCase(book: Book, open: ReviewCase): Movement {
   return { book, rows: { review_cases: [next] }, events };
 }
 
-/** The rail confirms a credit that was set aside: it is received again, told to its flow, and its case is settled. */
+/**
+ * After the rail confirms a credit that was set aside: marks it as received, restarts its flow, and closes its case.
+ */
 export function receiveAfterAll(
   book: Book,
   open: ReviewCase,
   credit: InboundCredit,
   flow: FlowOutboxMessage,
 ): Movement {
-  const settled = closeCase(book, open);
+  const closed = closeCase(book, open);
   return {
-    ...settled,
-    rows: { ...settled.rows, inbound_credits: [{ ...credit, version: credit.version + 1, status: 'received' }] },
+    ...closed,
+    rows: { ...closed.rows, inbound_credits: [{ ...credit, version: credit.version + 1, status: 'received' }] },
     outbox: [restarted(flow)],
   };
 }
@@ -142,7 +145,7 @@ function suspenseOf(row: ReviewCase): AccountCode {
 }
 
 function railOf(row: ReviewCase): string {
-  if (row.rail === null) throw new Error(`review case ${row.id} was not given to a rail`);
+  if (row.rail === null) throw new Error(`review case ${row.id} has no rail`);
   return row.rail;
 }
 
@@ -150,7 +153,10 @@ function resolved(row: ReviewCase, status: 'credited' | 'unclaimed' | 'returned_
   return { ...row, version: row.version + 1, status, resolvedAt: new Date() };
 }
 
-/** `key`: whose step it is, the case’s or a transfer’s, and which. */
+/**
+ * `key`: the public id of the case or the reference of a return, then the step, which also gives the transaction's
+ * kind.
+ */
 function move(row: ReviewCase, key: string, debit: AccountCode, credit: AccountCode): Transaction {
   return {
     id: newUuid(),

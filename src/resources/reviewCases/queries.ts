@@ -1,11 +1,12 @@
-// Review cases as rows: money in a suspense account, or a reconciliation break, and what a person needs to decide it.
+// Queries for review cases: money in suspense, a reconciliation break or an unconfirmed credit that an operator must
+// resolve.
 import type { Sql } from '../../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
 import type { PayerAccount } from '../refunds/queries.ts';
 
-/** Why money waits for a person; a `reconciliation_break` and a `credit_unconfirmed` hold none. */
+/** Why a review case was opened. `reconciliation_break` and `credit_unconfirmed` hold no money. */
 export const REVIEW_REASONS = [
   'late_credit',
   'credit_after_settlement',
@@ -23,31 +24,33 @@ export const REVIEW_REASONS = [
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
 
 /**
- * How an attempt to send money back ended: by the rail’s own word `refused` or `returned`; `never_received` by it; or
- * `decided` by operators.
+ * How a failed attempt to return money ended: `refused` or `returned` as reported by the rail, `never_received` by the
+ * rail, or `decided` by operators.
  */
 export type ReturnFailure = 'refused' | 'returned' | 'never_received' | 'decided';
 
 export interface ReviewCase {
   id: Uuid;
-  /** Counts the changes; a change names the version it saw. */
+  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
   reason: ReviewReason;
-  /** `sending`: its money is on the way back to where it came from. `close`: nothing is open any more about a break or an unconfirmed credit. */
+  /**
+   * `returning`: the money is on its way back to the sender. `closed`: a break or an unconfirmed credit was resolved.
+   */
   status: 'open' | 'returning' | 'credited' | 'returned_to_sender' | 'unclaimed' | 'closed';
-  /** What is in suspense; for a break or an unconfirmed credit, what is in question. */
+  /** The amount in suspense; for a break or an unconfirmed credit, the amount in question. */
   amount: Kobo;
   /** The suspense account that holds the money while the case is open; null where the case holds none. */
   accountCode: AccountCode | null;
   inboundCreditId: Uuid | null;
   paymentId: Uuid | null;
-  /** Whom it came for, or whom it was given to. */
+  /** The wallet that the money was for, or that it was credited to. */
   walletId: Uuid | null;
-  /** The rail that sends it back. */
+  /** The rail that returns the money. */
   rail: string | null;
-  /** References that the rail was given to send it back by. */
+  /** The number of references used to return the money. */
   attempts: number;
-  /** How the last of them ended, when it did not send the money back; and in words. */
+  /** How the latest attempt failed, and the rail's reason. */
   failure: ReturnFailure | null;
   failureReason: string | null;
   createdAt: Date;
@@ -55,14 +58,14 @@ export interface ReviewCase {
 }
 
 /**
- * What the rail knows the last attempt to send it back by: the case’s id, and from the second on with its number. At
- * most 40 characters of `[a-z0-9_]`, as rails ask for.
+ * The rail's reference of the latest attempt to return the money: the case's id, from the second attempt on with its
+ * number. At most 40 characters of `[a-z0-9_]`, as rails require.
  */
 export function returnReference({ id, attempts }: Pick<ReviewCase, 'id' | 'attempts'>): string {
   return attempts > 1 ? `${publicId('reviewCase', id)}_${attempts}` : publicId('reviewCase', id);
 }
 
-/** The case that a rail's reference belongs to; null when it is none of ours. */
+/** The id of the case that a rail's reference belongs to; null for any other reference. */
 export function caseOfReference(reference: string): Uuid | null {
   return parseId('reviewCase', reference.replace(/_[1-9]\d{0,4}$/, ''));
 }
@@ -79,33 +82,33 @@ export async function findReviewCase(sql: Sql, book: Book, id: Uuid): Promise<Re
 }
 
 interface ReviewCaseFilter {
-  /** Without one: those that are not resolved. */
+  /** Default: cases that are not resolved. */
   status?: ReviewCase['status'] | undefined;
   reason?: ReviewReason | undefined;
   environment?: Environment | undefined;
 }
 
-/** One organisation's cases, the oldest first, and how many there are when these are not all. */
+/** The cases of one organisation, oldest first, at most `max`, and their total number. */
 export async function listReviewCases(
   sql: Sql,
   organisationId: Uuid,
   { status, reason, environment }: ReviewCaseFilter,
   max: number,
 ): Promise<{ cases: (ReviewCase & { environment: Environment })[]; total: number }> {
-  const found = sql`
+  const matching = sql`
     FROM review_cases
     WHERE organisation_id = ${organisationId}
       AND ${status === undefined ? sql`status IN ('open', 'returning')` : sql`status = ${status}`}
       ${reason === undefined ? sql`` : sql`AND reason = ${reason}`}
       ${environment === undefined ? sql`` : sql`AND environment = ${environment}`}`;
   const cases = await sql<(ReviewCase & { environment: Environment })[]>`
-    SELECT environment, ${columns(sql)} ${found} ORDER BY created_at, id LIMIT ${max}`;
+    SELECT environment, ${columns(sql)} ${matching} ORDER BY created_at, id LIMIT ${max}`;
   if (cases.length < max) return { cases, total: cases.length };
-  const [row] = await sql<{ total: number }[]>`SELECT count(*)::int AS total ${found}`;
+  const [row] = await sql<{ total: number }[]>`SELECT count(*)::int AS total ${matching}`;
   return { cases, total: row?.total ?? cases.length };
 }
 
-/** One case of an organisation, in whichever of its environments. */
+/** One case of an organisation, in either environment. */
 export async function findCaseOf(
   sql: Sql,
   organisationId: Uuid,
@@ -116,7 +119,7 @@ export async function findCaseOf(
   return row ?? null;
 }
 
-/** The accounts that a case's money came from: of its own credit, or of all credits that its payment held. */
+/** The sender accounts of a case's money: of its own credit, or of all credits that its payment held. */
 export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promise<(PayerAccount & { rail: string })[]> {
   return await sql<(PayerAccount & { rail: string })[]>`
     SELECT DISTINCT rail, sender_account_number AS account_number, sender_bank_code AS bank_code, sender_name AS account_name

@@ -1,4 +1,4 @@
-// How a transfer between two wallets stands in the books: one transaction, complete in the moment it is written.
+// Ledger movements of a transfer between two wallets: one transaction, after which the transfer is complete.
 import { newUuid, publicId } from '../../ids.ts';
 import { FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
 import { isoTime } from '../../ledger/isoTime.ts';
@@ -7,7 +7,9 @@ import { allocate } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import type { Transfer } from './queries.ts';
 
-/** The source pays amount and fee, the destination gets the amount. Its refusals are the caller's. */
+/**
+ * Debits amount and fee from the source, credits the amount to the destination. A refusal is returned to the caller.
+ */
 export function transferMovement(book: Book, transfer: Transfer): Movement {
   const id = publicId('transfer', transfer.id);
   return {

@@ -1,4 +1,5 @@
-// Transfers as rows. They are written by `ledger.post` only, together with the money, and never change afterwards.
+// Queries for transfers. `ledger.post` writes a transfer in the same statement as its money; it never changes
+// afterwards.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -25,7 +26,7 @@ export async function findTransfer(sql: Sql, book: Book, id: Uuid): Promise<Tran
   return row ?? null;
 }
 
-/** A page of transfers, newest first, and one more when another page exists. */
+/** A page of transfers, newest first, plus one row when another page exists. */
 export async function listTransfers(
   sql: Sql,
   book: Book,

@@ -1,4 +1,4 @@
-// Wallets as rows: reading them, and the few writes that move no money.
+// Queries for wallets: the reads, and the writes that move no money.
 import type postgres from 'postgres';
 import type { Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';
@@ -16,15 +16,15 @@ export interface Wallet {
   phone: string | null;
   externalReference: string | null;
   kycStatus: 'none' | 'tier1';
-  /** These two live on the wallet's ledger account, under whose lock money moves. */
+  /** `status` and `balance` are columns of the wallet's ledger account, whose row lock postings take. */
   status: 'active' | 'frozen' | 'closed';
   balance: Kobo;
-  /** The most one posting may move, in kobo; null: no limit. */
+  /** The maximum amount of one posting, in kobo; null: no limit. */
   postingMax: Kobo | null;
   createdAt: Date;
 }
 
-/** What a wallet's account numbers are called, and payers read. Never the email, which is the customer's own affair. */
+/** The account name of a wallet's account numbers. Payers see it, so it never contains the customer's email. */
 export const holderName = ({ id, fullName }: Pick<Wallet, 'id' | 'fullName'>): string =>
   fullName ?? `Wallet ${publicId('wallet', id).slice(-12, -4)}`;
 
@@ -35,7 +35,7 @@ const columns = (sql: Sql) => sql`
 const tables = (sql: Sql) => sql`
   wallets w JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.id = w.account_id`;
 
-/** One wallet of this book; null when there is none. */
+/** One wallet of this book; null when it does not exist. */
 export async function findWallet(sql: Sql, book: Book, id: Uuid): Promise<Wallet | null> {
   const [row] = await sql<Wallet[]>`
     SELECT ${columns(sql)} FROM ${tables(sql)}
@@ -43,7 +43,7 @@ export async function findWallet(sql: Sql, book: Book, id: Uuid): Promise<Wallet
   return row ?? null;
 }
 
-/** The wallet that carries the caller's own reference; null when there is none. */
+/** The wallet with this `externalReference`; null when there is none. */
 export async function findWalletByReference(sql: Sql, book: Book, reference: string): Promise<Wallet | null> {
   const [row] = await sql<Wallet[]>`
     SELECT ${columns(sql)} FROM ${tables(sql)}
@@ -60,7 +60,7 @@ export interface WalletFilters extends ListFilters {
   kycStatus?: Wallet['kycStatus'] | undefined;
 }
 
-/** A page of wallets, newest first, and one row more when another page exists. */
+/** A page of wallets, newest first, plus one row when another page exists. */
 export async function listWallets(sql: Sql, book: Book, filters: WalletFilters, page: PageRequest): Promise<Wallet[]> {
   return await sql<Wallet[]>`
     SELECT ${columns(sql)} FROM ${tables(sql)}
@@ -82,8 +82,8 @@ export type NewWallet = Pick<
 >;
 
 /**
- * Creates a wallet and opens its ledger account, in one statement. A settlement wallet is the platform's own: it needs
- * no KYC and has no limits. Fails on `wallet_external_reference_unique` when the reference is taken.
+ * Creates a wallet and its ledger account, in one statement. A settlement wallet belongs to the platform: it needs no
+ * KYC and has no limits. Violates `wallet_external_reference_unique` when the reference is taken.
  */
 export async function insertWallet(sql: Sql, book: Book, wallet: NewWallet): Promise<void> {
   await sql`
@@ -97,8 +97,8 @@ export async function insertWallet(sql: Sql, book: Book, wallet: NewWallet): Pro
 }
 
 /**
- * Stores sealed KYC details (a repeat replaces them), makes the wallet tier1 and puts the tier1 limits on its account,
- * in one statement. A settlement wallet keeps no limits.
+ * Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1 and the tier1 limits on its account,
+ * in one statement. A settlement wallet gets no limits.
  */
 export async function recordKyc(sql: Sql, book: Book, wallet: Wallet, sealed: string): Promise<void> {
   await sql`
@@ -116,14 +116,15 @@ export async function recordKyc(sql: Sql, book: Book, wallet: Wallet, sealed: st
 }
 
 /**
- * A number in the text of a query. A limit that the planner does not know makes it plan the query anew for each page, which
- * takes longer than reading one.
+ * A number inlined into the query text. With LIMIT as a parameter, Postgres would choose a custom plan for each
+ * execution, and planning takes longer than reading a page.
  */
 const literal = (sql: Sql, number: number) => sql.unsafe(String(Math.trunc(number)));
 
 /**
- * The postings on one side of an account, newest first. The range instead of an equality is on purpose: it leaves the
- * planner only the index by account, where a rare account among many postings could make it scan the primary key.
+ * SQL: the postings on one side of an account, newest first. BETWEEN instead of an equality is intended: it leaves the
+ * planner only the index by account. With an equality it may scan the primary key backwards, which is slow for an
+ * account with few postings among many.
  */
 const newestPostings = (
   sql: Sql,
@@ -140,7 +141,7 @@ const newestPostings = (
     ${condition}
   ORDER BY ${sql(`${side}_account_id`)} DESC, id DESC LIMIT ${literal(sql, max)}`;
 
-/** The balance of a wallet's account as of a moment: the one after its last posting up to then. */
+/** The balance of a wallet at a time: the balance after its last posting up to then. */
 export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
   const last = (side: 'debit' | 'credit') =>
     newestPostings(sql, book, wallet.accountId, side, sql`AND created_at <= ${at}`, 1);
@@ -151,7 +152,7 @@ export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date):
 
 /** One line of a wallet's statement. */
 export interface StatementLine {
-  /** The posting's number, which orders the statement. */
+  /** The id of the posting, which orders the statement. */
   id: number;
   transactionId: Uuid;
   kind: string;
@@ -163,7 +164,7 @@ export interface StatementLine {
   createdAt: Date;
 }
 
-/** A page of a wallet's ledger entries, newest first, and one more when another page exists. */
+/** A page of a wallet's statement, newest first, plus one line when another page exists. */
 export async function listStatement(
   sql: Sql,
   book: Book,
@@ -177,7 +178,7 @@ export async function listStatement(
     ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}`;
   const side = (direction: 'credit' | 'debit') =>
     newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
-  // The limit comes before the join: else the transactions of both sides are looked up, and half of them thrown away.
+  // LIMIT before the join: otherwise the transactions of both sides are looked up and half of them discarded.
   return await sql<StatementLine[]>`
     SELECT p.*, t.kind, t.resource, t.effective_at
     FROM (SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides ORDER BY id DESC LIMIT ${literal(sql, page.limit + 1)}) p

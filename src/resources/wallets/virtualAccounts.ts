@@ -1,4 +1,4 @@
-// Account numbers that a rail gave us, as rows.
+// Queries for virtual accounts: the account numbers that a rail opened for payments and wallets.
 import type { Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
@@ -19,7 +19,7 @@ export interface VirtualAccountRow {
 const columns = (sql: Sql) =>
   sql`rail, account_number, owner_kind, owner_id, bank_name, account_name, expires_at, created_at`;
 
-/** The account number of a payment or wallet; null when it has none. */
+/** The virtual account of a payment or wallet; null when it has none. */
 export async function findAccountByOwner(sql: Sql, book: Book, ownerId: Uuid): Promise<VirtualAccountRow | null> {
   const [row] = await sql<VirtualAccountRow[]>`
     SELECT ${columns(sql)} FROM virtual_accounts
@@ -27,7 +27,7 @@ export async function findAccountByOwner(sql: Sql, book: Book, ownerId: Uuid): P
   return row ?? null;
 }
 
-/** Who owns an account number on a rail; null when nobody of this book does. */
+/** The virtual account with this number on a rail; null when this book has none. */
 export async function findAccountByNumber(
   sql: Sql,
   book: Book,
@@ -42,8 +42,8 @@ export async function findAccountByNumber(
 }
 
 /**
- * Gives a wallet its permanent account number, unless it has one. Safe to repeat: the wallet's id is the reference, for
- * which the rail gives the same number again. Throws what the rail throws.
+ * Opens the permanent account number of a wallet, unless it has one. Idempotent: the wallet's id is the reference, and
+ * the rail returns the same number for the same reference. Throws RailUnavailableError or RailRefusedError.
  */
 export async function openDepositAccount(sql: Sql, rail: BankRail, book: Book, wallet: Wallet): Promise<void> {
   const account = await rail.openVirtualAccount({

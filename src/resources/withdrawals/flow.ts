@@ -1,4 +1,4 @@
-// How the flow of a withdrawal is started and woken.
+// Outbox messages that start or wake the flow of a withdrawal.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
@@ -25,6 +25,9 @@ function withdrawalFlow(book: Book, withdrawal: Withdrawal): FlowMessage {
 export const startWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
   toOutbox(withdrawalFlow(book, withdrawal));
 
-/** The rail reported something: wakes a flow that runs, or starts one that follows up on a withdrawal that ended. */
+/**
+ * After an update from the rail: signals the withdrawal's flow, and starts one if none is running, because a completed
+ * withdrawal may still be returned.
+ */
 export const wakeWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
   toOutbox({ ...withdrawalFlow(book, withdrawal), signal: { name: transferUpdated.name, payload: null } });

@@ -1,4 +1,5 @@
-// How a withdrawal stands in the books: held in transit when accepted, then paid out by the rail, or put back.
+// Ledger movements of a withdrawal: held in transit when accepted, then completed by the rail, or returned to the
+// wallet.
 import { newUuid, publicId } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, IN_TRANSIT_WITHDRAWALS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
@@ -9,8 +10,8 @@ import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { Withdrawal } from './queries.ts';
 
 /**
- * The transaction that takes amount and fee out of the wallet, into transit. Its refusals are the caller's. It has the
- * withdrawal's own UUID, by which a failure or return names what it reverses.
+ * Moves amount and fee from the wallet into transit. A refusal is returned to the caller. The transaction has the
+ * withdrawal's UUID, which a failure or return uses as `reverses`.
  */
 export function holdWithdrawal(row: Withdrawal): Transaction {
   return {
@@ -20,7 +21,7 @@ export function holdWithdrawal(row: Withdrawal): Transaction {
     resource: publicId('withdrawal', row.id),
     effectiveAt: row.createdAt,
     rules: 'enforced',
-    // Two postings: a tier1 limit is on the amount, not on the fee.
+    // Two postings, because the tier1 limit applies to the amount without the fee.
     postings: [row.amount, row.fee].map((amount) => ({
       debit: walletAccount(row.sourceWalletId),
       credit: IN_TRANSIT_WITHDRAWALS,
@@ -29,7 +30,7 @@ export function holdWithdrawal(row: Withdrawal): Transaction {
   };
 }
 
-/** The rail paid it out: the amount leaves through the rail, the fee is earned. */
+/** After the rail has paid out: the amount leaves through the clearing account, the fee becomes income. */
 export function completeWithdrawal(book: Book, row: Withdrawal, report: TransferReport): Movement {
   const now = new Date();
   const next: Withdrawal = {
@@ -62,8 +63,8 @@ export function completeWithdrawal(book: Book, row: Withdrawal, report: Transfer
 }
 
 /**
- * Amount and fee go back to the wallet, once: from transit, or, when the rail had confirmed it before, from where the
- * completion had put them. A wallet that was closed meanwhile takes nothing; then the money waits for a person.
+ * Returns amount and fee to the wallet, once: from transit, or, if the withdrawal was completed before, from clearing
+ * and fee income. If the wallet has been closed, the money goes to suspense with a review case for an operator.
  */
 export function returnWithdrawalFunds(
   book: Book,

@@ -1,4 +1,4 @@
-// Withdrawals as rows. They are written by `ledger.post` only, together with the money that a change moves.
+// Queries for withdrawals. Only `ledger.post` writes them, in the same statement as the money that a change moves.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -8,7 +8,7 @@ export type WithdrawalStatus = 'processing' | 'completed' | 'failed' | 'returned
 
 export interface Withdrawal {
   id: Uuid;
-  /** Counts the changes; a change names the version it saw. */
+  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
   sourceWalletId: Uuid;
   amount: Kobo;
@@ -21,7 +21,7 @@ export interface Withdrawal {
   narration: string | null;
   failureReason: string | null;
   rail: string;
-  /** The interbank identity of the transfer, once the rail told it. */
+  /** The interbank session id of the transfer, once the rail has reported it. */
   sessionId: string | null;
   createdAt: Date;
   completedAt: Date | null;
@@ -43,7 +43,7 @@ export interface WithdrawalFilters extends ListFilters {
   sourceWalletId?: Uuid | undefined;
 }
 
-/** A page of withdrawals, newest first, and one more when another page exists. */
+/** A page of withdrawals, newest first, plus one row when another page exists. */
 export async function listWithdrawals(
   sql: Sql,
   book: Book,
