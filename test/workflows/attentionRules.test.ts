@@ -26,7 +26,7 @@ describe('a resolution', () => {
     ['of a flow that is not parked', null, asked, /not parked/],
     ['that is no object', 'rail_unreachable', null, /one object/],
     ['with an unknown action', 'rail_unreachable', { ...asked, action: 'refund' as never }, /retry, complete, fail/],
-    ['with an action of another cause', 'rail_contradiction', { ...asked, action: 'fail' }, /retry, keep/],
+    ['with an action of another cause', 'rail_contradiction', { ...asked, action: 'fail' }, /retry, dismiss/],
     ['of a flow that waits for a paused rail', 'rail_paused', asked, /after `rail resume`/],
     ['that decides what the ledger must', 'posting_refused', { ...asked, action: 'complete' }, /one of retry:/],
     ['that decides what the bank must', 'credit_unconfirmed', { ...asked, action: 'complete' }, /retry, set_aside/],
