@@ -315,7 +315,7 @@ test('a decision that makes no sense is refused in words, and the case stays ope
       ({ outcome, message }) => `${outcome}: ${message}`,
       (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
     );
-  expect(await refusal({ action: 'burn' })).toMatch(/credit, return_to_sender, keep/);
+  expect(await refusal({ action: 'burn' })).toMatch(/credit, return_to_sender, move_to_unclaimed/);
   expect(await refusal({ action: 'move_to_unclaimed', reason: '' })).toMatch(/reason/);
   expect(await refusal({ action: 'move_to_unclaimed', walletId: 'x' })).toMatch(/walletId/);
   expect(await refusal({ action: 'credit' })).toMatch(/name one as walletId/);

@@ -15,9 +15,9 @@ test.each([
   [OPEN, { action: 'credit', walletId: 'svc_x_wlt' }, null],
   [OPEN, { action: 'return_to_sender' }, null],
   [OPEN, { action: 'move_to_unclaimed', evidence: 'ticket 7' }, null],
-  [OPEN, { action: 'closed', evidence: 'ticket 7' }, /one of credit, return_to_sender, keep/],
-  [OPEN, { action: 'burn' }, /one of credit, return_to_sender, keep/],
-  [OPEN, {}, /one of credit, return_to_sender, keep/],
+  [OPEN, { action: 'closed', evidence: 'ticket 7' }, /one of credit, return_to_sender, move_to_unclaimed/],
+  [OPEN, { action: 'burn' }, /one of credit, return_to_sender, move_to_unclaimed/],
+  [OPEN, {}, /one of credit, return_to_sender, move_to_unclaimed/],
   [OPEN, { action: 'move_to_unclaimed', walletId: 'svc_x_wlt' }, /walletId/],
   [OPEN, { action: 'move_to_unclaimed', reason: ' ' }, /reason/],
   [OPEN, { action: 'move_to_unclaimed', operator: '' }, /operator/],
@@ -34,7 +34,7 @@ test.each([
   [UNCONFIRMED, { action: 'closed' }, /evidence must say/],
   [UNCONFIRMED, { action: 'credit', evidence: 'ticket 7' }, /one of retry, close.*holds no money/],
   [UNCONFIRMED, { action: 'return_to_sender', evidence: 'ticket 7' }, /one of retry, close.*holds no money/],
-  [OPEN, { action: 'retry' }, /one of credit, return_to_sender, keep/],
+  [OPEN, { action: 'retry' }, /one of credit, return_to_sender, move_to_unclaimed/],
 ])('%j and %j', (reviewed, decision, words) => {
   const refusal = refuseDecision(reviewed, { ...SAID, ...decision } as Parameters<typeof refuseDecision>[1]);
   expect(refusal ?? 'allowed').toMatch(words ?? /^allowed$/);
