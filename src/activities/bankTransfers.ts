@@ -1,5 +1,5 @@
-// The steps of a bank transfer, the same for withdrawals, refunds to a bank and payout items. What differs, how each
-// stands in the books, is given by a `TransferBook`.
+// The steps of a bank transfer, shared by withdrawals, refunds to a bank, payout items and returns to the sender. What
+// differs between them, the rows and postings, is given by a `TransferAdapter`.
 import { activityInfo } from '@temporalio/activity';
 import { KeyedMutex } from '../concurrency/keyedMutex.ts';
 import type { Uuid } from '../ids.ts';
@@ -34,19 +34,19 @@ import { retryOnConflict } from './posting.ts';
 /** A change that moves money. */
 export type TransferChange = Extract<TransferDecision, 'complete' | 'fail' | 'return'>;
 
-/** How one kind of bank transfer stands in the books. */
+/** The rows and postings of one kind of bank transfer. */
 export interface TransferAdapter<Row> {
   /**
-   * Its row, with the rail it was given to, its state, and what the rail knows it by where that is not its public id.
-   * Throws when there is none.
+   * Reads its row, with the rail that it is sent through, its state, and its reference at the rail if that is not its
+   * public id. Throws if there is no such row.
    */
   read: (
     book: Book,
     transferId: string,
   ) => Promise<{ row: Row; rail: string; state: TransferState; reference?: string }>;
-  /** What the rail is told; the reference never changes. */
+  /** The instruction to the rail. Its reference never changes. */
   instruction: (book: Book, row: Row) => TransferInstruction;
-  /** Everything that becomes true when the rail's word is final. */
+  /** The movement that posts a final status. */
   movement: (
     book: Book,
     row: Row,
@@ -54,11 +54,11 @@ export interface TransferAdapter<Row> {
     report: TransferReport,
     source: DecidedBy,
   ) => Promise<Movement> | Movement;
-  /** The row that other transfers' movements change too, where there is one: theirs are posted one after another. */
+  /** The row that movements of other transfers change too, if there is one: they are posted one at a time. */
   sharedRow?: (row: Row) => Uuid;
 }
 
-/** Whose word it is: the rail’s own, our conclusion from its never having received anything, or operators’. */
+/** Who decided the status: the rail, our rule for a transfer that the rail never received, or operators. */
 export type DecidedBy = 'rail' | 'silence' | 'operators';
 
 const STATE_AFTER: Record<TransferChange, TransferState> = {
@@ -67,10 +67,10 @@ const STATE_AFTER: Record<TransferChange, TransferState> = {
   return: 'returned',
 };
 
-/** What is recorded when the rail never got any of the sends. */
+/** Failure reason when the rail received none of the sends. */
 const NEVER_RECEIVED = 'The bank never received the transfer';
 
-/** A score of refunds of one payment that end at once would overtake each other hundreds of times. */
+/** An optimisation: twenty refunds of one payment that end together would fail the version check hundreds of times. */
 const postingMutex = new KeyedMutex();
 
 interface Answer {
@@ -92,7 +92,7 @@ export function railOf(rails: ActivityDependencies['rails'], { environment }: Bo
   return rail;
 }
 
-/** What the rail says now of the transfer with this reference. */
+/** The rail's current status of the transfer with this reference. */
 export async function queryRail(rail: BankRail, { organisationId }: Book, reference: string): Promise<Answer> {
   try {
     const report = await rail.transferStatus({ organisationId, reference });
@@ -118,11 +118,11 @@ async function sendToRail(rail: BankRail, instruction: TransferInstruction): Pro
   }
 }
 
-/** A paused rail is looked at again after this, ever more slowly up to the maximum: so long a flow waits after a resume. */
+/** Delay until a paused rail is checked again; grows up to the maximum, which is the longest wait after a resume. */
 const PAUSED_LOOK_MS = 2_000;
 const PAUSED_LOOK_MAX_MS = 45_000;
 
-/** What a step answers while the rail is paused. A patient one throws: it is repeated until the rail is resumed. */
+/** The result of a step while the rail is paused. With `wait` it throws, and is retried until the rail is resumed. */
 export function pausedProgress(
   status: TransferState,
   limits: TransferLimits,
@@ -134,64 +134,64 @@ export function pausedProgress(
 
 export function createBankTransferSteps<Row, Input extends BankTransferInput>(
   { sql, rails, journal, log, config: { attention } }: ActivityDependencies,
-  books: TransferAdapter<Row>,
+  adapter: TransferAdapter<Row>,
 ) {
   /**
-   * Asks the rail, does `act` about its answer, and posts what came of it. A rail that is paused is asked all the same;
-   * where its answer is one of `held`, nothing is done about it until it is resumed.
+   * Queries the rail, runs `act` on its answer, and posts the resulting status. A paused rail is queried too; if its
+   * status is one of `deferred`, nothing is done until it is resumed.
    */
   async function advance(
     input: Input,
     act: (rail: BankRail, book: Book, row: Row, answer: Answer) => Promise<Answer> | Answer,
     {
-      held,
+      deferred,
       pauseMode,
       isDecision = false,
-    }: { held: readonly Answer['status'][]; pauseMode?: PauseMode | undefined; isDecision?: boolean },
+    }: { deferred: readonly Answer['status'][]; pauseMode?: PauseMode | undefined; isDecision?: boolean },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
     return await retryOnConflict(journal, async ({ postOrPark }) => {
-      const { row, rail: railName, state, reference = input.transferId } = await books.read(book, input.transferId);
+      const { row, rail: railName, state, reference = input.transferId } = await adapter.read(book, input.transferId);
       const rail = railOf(rails, book, railName);
-      const asked = await queryRail(rail, book, reference);
+      const answer = await queryRail(rail, book, reference);
       const limits = { ...attention, unknownIsFinalAfterMs: rail.unknownIsFinalAfterMs };
-      if (held.includes(asked.status) && (await isRailPaused(sql, book.environment))) {
+      if (deferred.includes(answer.status) && (await isRailPaused(sql, book.environment))) {
         return pausedProgress(state, limits, pauseMode);
       }
-      // An earlier attempt decided it, and its answer was lost: whether the rail answers now has no say in that.
+      // An earlier attempt posted the decision, and its response was lost: the rail's status no longer matters.
       if (isDecision && state !== 'processing') return { status: state, rail: 'known', limits };
-      const { status, report, decidedBy } = state === 'processing' ? await act(rail, book, row, asked) : asked;
+      const { status, report, decidedBy } = state === 'processing' ? await act(rail, book, row, answer) : answer;
       if (status === 'unreachable') return { status: state, rail: 'unreachable', limits };
       const decision = decideTransfer(state, status);
       if (decision === 'contradiction') {
-        log.error({ reference, state, status }, 'the rail contradicts its earlier word');
+        log.error({ reference, state, status }, 'the rail contradicts its earlier report');
         return { status: state, rail: 'contradiction', limits };
       }
       const known = status === 'unknown' ? 'unknown' : 'known';
       if (decision === 'none') return { status: state, rail: known, limits };
       const posted = await postingMutex.run(
-        books.sharedRow?.(row) ?? input.transferId,
-        async () => await postOrPark(await books.movement(book, row, decision, report, decidedBy)),
+        adapter.sharedRow?.(row) ?? input.transferId,
+        async () => await postOrPark(await adapter.movement(book, row, decision, report, decidedBy)),
       );
       return posted ? { status: STATE_AFTER[decision], rail: known, limits } : null;
     });
   }
 
   return {
-    /** Gives the rail the instruction, unless the rail knows it already: the same reference, however often. */
+    /** Sends the instruction, unless the rail knows its reference already. Every send has the same reference. */
     send: (input: Input, pauseMode?: PauseMode) =>
       advance(
         input,
         (rail, book, row, answer) =>
-          answer.status === 'unknown' ? sendToRail(rail, books.instruction(book, row)) : answer,
-        { held: ['unknown', 'unreachable'], pauseMode },
+          answer.status === 'unknown' ? sendToRail(rail, adapter.instruction(book, row)) : answer,
+        { deferred: ['unknown', 'unreachable'], pauseMode },
       ),
 
-    /** Asks the rail and posts what its answer means. */
+    /** Queries the rail and posts what follows from its status. */
     check: (input: Input, pauseMode?: PauseMode) =>
-      advance(input, (_rail, _book, _row, answer) => answer, { held: ['unreachable'], pauseMode }),
+      advance(input, (_rail, _book, _row, answer) => answer, { deferred: ['unreachable'], pauseMode }),
 
-    /** Posts what operators decided; the rail's own word, if it has one by now, goes before theirs. */
+    /** Posts what operators decided. A final status that the rail has reported by now takes precedence. */
     decide: (input: Input, { outcome, reason }: OperatorDecision) =>
       advance(
         input,
@@ -201,10 +201,10 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
           const status = outcome === 'complete' ? 'completed' : 'failed';
           return { status, report: emptyReport(answer.report.reference, status, reason), decidedBy: 'operators' };
         },
-        { held: [], isDecision: true },
+        { deferred: [], isDecision: true },
       ),
 
-    /** Posts that the transfer was never made, unless the rail knows it after all. */
+    /** Posts the transfer as never received, unless the rail knows it after all. */
     markUnsent: (input: Input, pauseMode?: PauseMode) =>
       advance(
         input,
@@ -216,7 +216,7 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
                 decidedBy: 'silence',
               }
             : answer,
-        { held: ['unreachable'], pauseMode },
+        { deferred: ['unreachable'], pauseMode },
       ),
   };
 }

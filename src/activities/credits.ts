@@ -1,4 +1,4 @@
-// What all flows that take in money share: reading a credit, and having the rail confirm it.
+// Reading an inbound credit, and having the rail confirm it: shared by all flows that receive money.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { RailRefusedError, RailUnavailableError } from '../rail/port.ts';
@@ -8,7 +8,7 @@ import type { IncompleteWork } from '../workflows/railWait/decide.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
 
-/** The credit that a flow was told of. */
+/** Reads the credit with which a flow was started or signalled. */
 export async function readCredit(
   { sql }: Pick<ActivityDependencies, 'sql'>,
   scope: FlowScope,
@@ -19,10 +19,10 @@ export async function readCredit(
   return credit;
 }
 
-/** What the rail answers about a credit that its callback reported. */
+/** The rail's response about a credit that its callback reported. */
 export type Confirmation = 'confirmed' | Pick<IncompleteWork, 'rail' | 'why'>;
 
-/** Asks the rail's own books for the credit: a callback alone moves no money. */
+/** Queries the rail for the credit: a callback alone moves no money. */
 export async function askAboutCredit(
   { rails }: Pick<ActivityDependencies, 'rails'>,
   book: Book,
@@ -33,8 +33,8 @@ export async function askAboutCredit(
   try {
     const report = await rail.findInboundCredit({ organisationId: book.organisationId, sessionId: credit.sessionId });
     if (report === null) return { rail: 'unconfirmed', why: 'not_known' };
-    const agrees = report.amount === credit.amount && report.accountNumber === credit.accountNumber;
-    return agrees ? 'confirmed' : { rail: 'unconfirmed', why: 'differs' };
+    const matches = report.amount === credit.amount && report.accountNumber === credit.accountNumber;
+    return matches ? 'confirmed' : { rail: 'unconfirmed', why: 'differs' };
   } catch (error) {
     if (error instanceof RailUnavailableError) return { rail: 'unreachable' };
     if (error instanceof RailRefusedError) return { rail: 'unconfirmed', why: 'not_known' };
@@ -42,7 +42,7 @@ export async function askAboutCredit(
   }
 }
 
-/** The same, as what a step leaves incomplete; null when the rail confirms it. */
+/** The same, as the work that a step leaves incomplete; null if the rail confirms the credit. */
 export async function confirmCredit(
   dependencies: Pick<ActivityDependencies, 'rails' | 'log' | 'config'>,
   book: Book,
@@ -51,11 +51,14 @@ export async function confirmCredit(
   const confirmation = await askAboutCredit(dependencies, book, credit);
   if (confirmation === 'confirmed') return null;
   const id = publicId('inboundCredit', credit.id);
-  dependencies.log.warn({ inboundCreditId: id, railName: credit.rail, ...confirmation }, 'a credit is not confirmed');
+  dependencies.log.warn(
+    { inboundCreditId: id, railName: credit.rail, ...confirmation },
+    'the rail has not confirmed a credit',
+  );
   return { id, what: 'credit', amount: credit.amount, ...confirmation, limits: limitsOf(dependencies) };
 }
 
-/** The settings that a flow goes by while it waits for the rail. */
+/** The settings that a flow needs while it waits for the rail. */
 export function limitsOf({ config: { attention } }: Pick<ActivityDependencies, 'config'>): IncompleteWork['limits'] {
   return { railUnreachableMs: attention.railUnreachableMs, creditUnconfirmedMs: attention.creditUnconfirmedMs };
 }

@@ -1,4 +1,4 @@
-// What activities work with, made once for each worker process.
+// The dependencies of activities, created once per worker process.
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Journal } from '../ledger/journal.ts';

@@ -1,14 +1,14 @@
-// The only maker of ApplicationFailure. A refusal is final and carries the API's code as its type; an outage is repeated
-// without end, and its type tells operations what is being waited for.
+// The only place that creates ApplicationFailures. What no retry can fix is non-retryable. Everything else is retried
+// without limit, and its type shows operators what the activity waits for.
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { POSTING_REFUSED, type PostingRefusal } from '../workflows/attention/messages.ts';
 
-/** The flow's own data is not there, or does not fit: a bug or a damaged database, never the caller's doing. */
+/** The flow's own data is missing or inconsistent: a bug or a damaged database, never an error of the caller. */
 export function invariantViolation(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, 'INVARIANT_BROKEN');
 }
 
-/** The ledger refused what it has no reason to refuse. No repeat would mend it: the flow parks. */
+/** The ledger refused what no rule expects it to refuse. A retry would not fix that: the flow parks. */
 export function postingRefused(refusal: PostingRefusal): ApplicationFailure {
   return ApplicationFailure.nonRetryable(
     `the ledger refused ${refusal.transaction ?? 'a change'}: ${refusal.code}`,
@@ -17,7 +17,7 @@ export function postingRefused(refusal: PostingRefusal): ApplicationFailure {
   );
 }
 
-/** Operations have paused the rail. Looked at again after the gap; it is no fault of ours, so no alarm. */
+/** The rail is paused by operations. Retried after the delay; benign, because it is intended: no alert. */
 export function railPaused(retryAfterMs: number): ApplicationFailure {
   return ApplicationFailure.create({
     message: 'the rail is paused by operations; nothing is sent until it is resumed',
@@ -27,12 +27,14 @@ export function railPaused(retryAfterMs: number): ApplicationFailure {
   });
 }
 
-/** The books themselves are wrong. No repeat would mend them: the flow fails, for a person to look at once. */
+/** The ledger itself is wrong. A retry would not fix that: the flow fails, so that an operator looks at it at once. */
 export function ledgerIntegrityViolation(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, 'LEDGER_INTEGRITY_VIOLATION');
 }
 
-/** An endpoint has not taken its event yet. The next attempt comes after the gap; it is no fault of ours, so no alarm. */
+/**
+ * An endpoint has not accepted its event yet. Retried after the delay; benign, because it is not our fault: no alert.
+ */
 export function deliveryFailed(message: string, retryAfterMs: number): ApplicationFailure {
   return ApplicationFailure.create({
     message,

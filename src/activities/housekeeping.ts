@@ -1,4 +1,4 @@
-// Forgetting rows that nobody needs any more, in batches so small that no request waits behind one.
+// Deletes rows whose retention period is over, in batches so small that no request waits for one.
 import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
@@ -12,14 +12,14 @@ export function createHousekeepingActivities({
   sql,
   config: { maintenance },
 }: Pick<ActivityDependencies, 'sql'> & { config: Pick<Config, 'maintenance'> }): HousekeepingActivities {
-  async function inBatches(forget: (rowsMax: number) => Promise<number>): Promise<number> {
-    let all = 0;
+  async function inBatches(deleteBatch: (rowsMax: number) => Promise<number>): Promise<number> {
+    let total = 0;
     for (;;) {
       requireTimeLeft(0);
-      const forgotten = await forget(BATCH_SIZE);
-      all += forgotten;
-      heartbeat(all);
-      if (forgotten < BATCH_SIZE) return all;
+      const deleted = await deleteBatch(BATCH_SIZE);
+      total += deleted;
+      heartbeat(total);
+      if (deleted < BATCH_SIZE) return total;
     }
   }
 
@@ -33,7 +33,7 @@ export function createHousekeepingActivities({
   };
 }
 
-/** After this a repeat of the request would be a new request. */
+/** Once its key is deleted, a repeated request is executed as a new one. */
 async function deleteIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
   const { count } = await sql`
     WITH old AS MATERIALIZED (
@@ -48,7 +48,7 @@ async function deleteIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number
 
 /** The log of webhook attempts; the events and deliveries themselves stay. */
 async function deleteWebhookAttempts(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
-  const [row] = await sql<{ forgotten: number }[]>`
-    SELECT ledger.forget_webhook_attempts(now() - make_interval(days => ${keptDays}), ${rowsMax}) AS forgotten`;
-  return row?.forgotten ?? 0;
+  const [row] = await sql<{ deleted: number }[]>`
+    SELECT ledger.forget_webhook_attempts(now() - make_interval(days => ${keptDays}), ${rowsMax}) AS deleted`;
+  return row?.deleted ?? 0;
 }

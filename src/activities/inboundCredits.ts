@@ -1,4 +1,4 @@
-// Placing money that belongs to no payment: into the wallet whose deposit account it came to, or into suspense.
+// Places credits that belong to no payment: in the wallet whose deposit account they came to, or in suspense.
 import type { Book } from '../money.ts';
 import {
   creditToSuspense,
@@ -26,7 +26,7 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
     return (await poster.postOrPark(creditToSuspense(book, credit, reason, walletId))) ? 'suspense' : null;
   }
 
-  /** Posts one credit; null when it was overtaken and must be read again. */
+  /** Posts one credit. Null: conflict, read again. */
   async function postCredit(
     poster: Poster,
     book: Book,
@@ -41,7 +41,7 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
     return reason === null ? refuse(movement, result) : await divert(poster, book, credit, reason);
   }
 
-  /** Places the credit if the rail confirms it. If not, it is set aside, or left for another time. */
+  /** Places the credit if the rail confirms it. Otherwise sets it aside, or leaves it for a later attempt. */
   async function place(input: InboundCreditInput, setAside: boolean): Promise<InboundCreditProgress> {
     const book = bookOf(input);
     return await retryOnConflict(journal, async (poster): Promise<InboundCreditProgress | null> => {
@@ -59,10 +59,7 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
   }
 
   return {
-    /** Confirms the credit with the rail and posts it where it belongs. */
     placeCredit: (input: InboundCreditInput) => place(input, false),
-
-    /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
     setAsideDeposit: (input: InboundCreditInput) => place(input, true),
   };
 }

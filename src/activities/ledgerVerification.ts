@@ -1,4 +1,4 @@
-// Proving all books whole. A finding is no outage: it fails the flow at once and loudly, for a person to look.
+// Verification of the ledger. A finding is not an outage: it fails the flow at once, so that an operator looks at it.
 import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import { verifyLedger } from '../ledger/verify.ts';
@@ -7,7 +7,7 @@ import type { LedgerVerificationActivities, VerificationResult } from '../workfl
 import type { ActivityDependencies } from './dependencies.ts';
 import { ledgerIntegrityViolation } from './failures.ts';
 
-/** How often a long verification says how far it is. */
+/** How often a long verification reports its progress. */
 const HEARTBEAT_EVERY_MS = 5_000;
 
 export function createLedgerVerificationActivities({
@@ -27,7 +27,7 @@ export function createLedgerVerificationActivities({
         });
         ledgerVerifications.inc({ outcome: findings.length === 0 ? 'ok' : 'violations' });
         if (findings.length === 0) return verified;
-        log.error({ findings: findings.slice(0, 20) }, 'the books are not whole');
+        log.error({ findings: findings.slice(0, 20) }, 'the ledger has violations');
         const kinds = [...new Set(findings.map(({ kind }) => kind))].join(', ');
         throw ledgerIntegrityViolation(
           `${truncated ? 'more than ' : ''}${findings.length} findings: ${kinds}; run \`ledger verify\``,

@@ -1,5 +1,6 @@
-// The payment flow's effects on the books. Each reads the state, lets the rules decide, and posts with one statement
-// that holds only if the state is still the one that was read; so each may run twice, and two may race.
+// The payment flow's effects on the ledger. Each activity reads the state, decides by the rules, and posts with one
+// statement that takes effect only if the state is still the one that was read; so each may run twice, and two may
+// race.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { RailRefusedError, RailUnavailableError } from '../rail/port.ts';
@@ -30,17 +31,17 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     return payment;
   }
 
-  /** Decides and posts one credit; null when it was overtaken and must be read again. */
+  /** Decides and posts one credit. Null: conflict, read again. */
   async function postCredit(
     poster: Poster,
     book: Book,
     payment: Payment,
     credit: InboundCredit,
   ): Promise<Payment | null> {
-    let room: WalletCapacity = 'all';
+    let capacity: WalletCapacity = 'all';
     let reason: ReviewReason = 'over_limit';
     for (;;) {
-      const decision = decideCredit(payment, credit.amount, room);
+      const decision = decideCredit(payment, credit.amount, capacity);
       const next = paymentAfter(payment, decision);
       const movement =
         decision.kind === 'to_suspense'
@@ -56,11 +57,16 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
       const refused = decision.kind === 'to_suspense' ? null : reviewReasonOf(result, payment.targetWalletId);
       if (refused === null) refuse(movement, result);
       reason = refused;
-      room = capacityAfterRefusal(room, decision, result.code === 'WALLET_TIER1_LIMIT_EXCEEDED', payment.baseAmount);
+      capacity = capacityAfterRefusal(
+        capacity,
+        decision,
+        result.code === 'WALLET_TIER1_LIMIT_EXCEEDED',
+        payment.baseAmount,
+      );
     }
   }
 
-  /** Closing twice is fine. Answers whether it is closed: the rail may not answer. */
+  /** Closes the account number; twice is harmless. Returns false if the rail did not respond. */
   async function closeAccount(book: Book, { id, account }: PaymentWithAccount): Promise<boolean> {
     if (account === null) return true;
     const { organisationId } = book;
@@ -71,13 +77,13 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     } catch (error) {
       if (error instanceof RailUnavailableError) return false;
       if (!(error instanceof RailRefusedError)) throw error;
-      // It stays open for good. What comes to it finds no open payment, and goes to review.
-      log.warn({ paymentId: publicId('payment', id), err: error }, 'the rail refuses to close an account');
+      // It stays open permanently. Money sent to it finds no open payment, and goes to review.
+      log.warn({ paymentId: publicId('payment', id), err: error }, 'the rail refused to close an account number');
     }
     return true;
   }
 
-  /** A payment that ended takes no more money on its account: so a repeat closes it again. */
+  /** Closes the account number of a payment that has ended; a retry closes it again. */
   async function finish(book: Book, payment: PaymentWithAccount, next: Payment): Promise<PaymentProgress> {
     const progress = { status: next.status, amountReceived: next.amountReceived };
     const isOpen = next.status === 'pending' || next.status === 'partial';
@@ -87,12 +93,13 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     return { ...progress, incomplete: { id, what: 'account', rail: 'unreachable', amount: 0, limits } };
   }
 
-  /** Places a credit if the rail confirms it. If not, it is set aside, or left for another time. */
+  /** Places a credit if the rail confirms it. Otherwise sets it aside, or leaves it for a later attempt. */
   async function place(input: PaymentInput, { inboundCreditId }: CreditReceived, setAside: boolean) {
     const book = bookOf(input);
     return await retryOnConflict(journal, async (poster): Promise<PaymentProgress | null> => {
       const credit = await readCredit(dependencies, input, inboundCreditId);
-      // After the credit: where another attempt placed that, the payment is what it left. Told of what was before, its flow would wait.
+      // Read after the credit: if another attempt has placed that, this is the payment afterwards. With an older state
+      // the flow would wait for money that is there.
       const payment = await readPayment(input);
       if (credit.status !== 'received') return await finish(book, payment, payment);
       const incomplete = await confirmCredit(dependencies, book, credit);
@@ -108,13 +115,9 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
   }
 
   return {
-    /** Confirms a credit with the rail and posts it: held, settled, or into suspense with a review case. */
     applyCredit: (input: PaymentInput, credit: CreditReceived) => place(input, credit, false),
-
-    /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
     setAsideCredit: (input: PaymentInput, credit: CreditReceived) => place(input, credit, true),
 
-    /** Ends a payment whose window closed. What was received so far goes to review. */
     async expirePayment(input: PaymentInput): Promise<PaymentProgress> {
       const book = bookOf(input);
       return await retryOnConflict(journal, async ({ postOrPark }) => {
@@ -127,7 +130,6 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
       });
     },
 
-    /** Closes the account of a payment that has ended, where the rail did not answer when it ended. */
     async closePaymentAccount(input: PaymentInput): Promise<PaymentProgress> {
       const payment = await readPayment(input);
       return await finish(bookOf(input), payment, payment);

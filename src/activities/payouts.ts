@@ -1,4 +1,4 @@
-// The steps of a payout: which items are open, each item's bank transfer, and the roll-up.
+// The activities of a payout: listing its open items, the steps of each item's bank transfer, and the roll-up.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { isSameName } from '../rail/accountNames.ts';
@@ -54,8 +54,8 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
   }
 
   /**
-   * Name enquiry, as for a withdrawal: the bank's own name for the account, or why the item cannot be sent. The deposit
-   * account of a wallet is ours and needs none. Throws RailUnavailable.
+   * Name enquiry, as for a withdrawal: returns the bank's own name for the account, or why the item cannot be sent. The
+   * deposit account of a wallet is ours and needs none. Throws RailUnavailable.
    */
   async function enquire(book: Book, item: PayoutItem): Promise<{ accountName: string | null } | { refusal: string }> {
     const { accountNumber, bankCode, accountName } = item;
@@ -70,8 +70,8 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
   }
 
   /**
-   * Takes a pending item's money out of the reserve: into transit, or back to the wallet where it cannot be sent. Answers
-   * whether it did so now; while the rail is paused the money stays where it is. Throws RailUnavailable.
+   * Moves a pending item's money out of the reserve: to transit, or back to the wallet if it cannot be sent. Returns
+   * whether this call did so; while the rail is paused the money stays in the reserve. Throws RailUnavailable.
    */
   async function hold(book: Book, itemId: string): Promise<boolean | 'paused'> {
     return await retryOnConflict(journal, async ({ postOrPark }) => {
@@ -87,7 +87,7 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
     });
   }
 
-  const books: TransferAdapter<ItemWithWallet> = {
+  const adapter: TransferAdapter<ItemWithWallet> = {
     async read(book, transferId) {
       const sourced = await readItem(book, transferId);
       const { rail, status, returnedAt } = sourced.item;
@@ -117,12 +117,13 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
   };
   const { send, check, markUnsent, decide } = createBankTransferSteps<ItemWithWallet, PayoutItemInput>(
     dependencies,
-    books,
+    adapter,
   );
 
   /**
-   * Does a step of the transfer. Whatever is asked for, an item that is still in the reserve is held and sent first; while
-   * there is no name enquiry to be had it stays there, and its flow waits as for any rail that does not answer.
+   * Runs a step of the transfer. Whichever step it is, an item that is still in the reserve is held and sent first.
+   * While the name enquiry is unavailable its money stays in the reserve, and its flow waits as for any unreachable
+   * rail.
    */
   const onceHeld =
     (step: typeof send) =>
@@ -143,7 +144,6 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
     };
 
   return {
-    /** The items of a page that have not ended. */
     async listPayoutItems({ payoutId, page, ...scope }: PayoutPageInput): Promise<OpenItem[]> {
       const open = await listOpenItems(sql, bookOf(scope), requireUuid('payout', payoutId), page);
       return open.map(({ id, amount }) => ({ itemId: publicId('payoutItem', id), amount }));
@@ -152,10 +152,9 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
     sendPayoutItem: onceHeld(send),
     checkPayoutItem: onceHeld(check),
     markPayoutItemUnsent: onceHeld(markUnsent),
-    /** An item may be decided that never left the reserve: then that is where its money comes from. */
+    // Without onceHeld: if the money is still in the reserve, the posting takes it from there.
     applyPayoutItemDecision: decide,
 
-    /** Tells what the items have become, when that is news: the status changes and an event is written. */
     async rollUpPayout({ payoutId, ...scope }: Pick<PayoutInput, 'payoutId'> & Book): Promise<PayoutProgress> {
       const book = bookOf(scope);
       return await retryOnConflict(journal, async ({ postOrPark }) => {

@@ -1,30 +1,30 @@
-// How activities post: read, decide, post, and read again where another writer was first. What the ledger has no reason to
-// refuse parks its flow when it is refused all the same.
+// How activities post: read, decide, post, and start again from the read on a conflict with another writer. A refusal
+// that no rule expects parks the flow.
 import { setTimeout as pause } from 'node:timers/promises';
 import { violatedCheck } from '../database/errors.ts';
 import type { Journal } from '../ledger/journal.ts';
 import type { Movement, PostResult } from '../ledger/movement.ts';
 import { invariantViolation, postingRefused } from './failures.ts';
 
-/** More rounds than any race between a credit, an expiry and a refund can need. */
+/** More rounds than any race between a credit, an expiry and a refund needs. */
 const CONFLICT_RETRIES_MAX = 20;
 
-/** Room for a score of writers of one row, each of whose rounds may take some twenty milliseconds on a busy machine. */
+/** Enough for about twenty writers of one row, each of whose rounds may take about 20 ms on a busy machine. */
 const PAUSE_MAX_MS = 500;
 
 type Refusal = Extract<PostResult, { outcome: 'refused' }>;
 
-/** `overtaken`: it is there since an earlier attempt, or somebody else was first; reading again tells. */
+/** `stale`: an earlier attempt has posted it, or another writer was first; the next read shows which. */
 export type Posted = { outcome: 'posted' | 'stale' } | Refusal;
 
 export interface Poster {
-  /** Posts what the books may refuse: the caller has an answer to that, or calls `refuse`. */
+  /** Posts what the ledger may refuse: the caller handles the refusal, or calls `refuse`. */
   post: (movement: Movement) => Promise<Posted>;
-  /** Posts what the books have no reason to refuse. Whether it was this call that posted it; false: read again. */
+  /** Posts what the ledger has no reason to refuse. Returns whether this call posted it; false: read again. */
   postOrPark: (movement: Movement) => Promise<boolean>;
 }
 
-/** Parks the flow because of a refusal that has no story. */
+/** Parks the flow on a refusal that no rule expects. */
 export function refuse({ transaction }: Movement, { code, account }: { code: string; account: string | null }): never {
   throw postingRefused({
     code,
@@ -35,8 +35,8 @@ export function refuse({ transaction }: Movement, { code, account }: { code: str
 }
 
 /**
- * Reads, decides and posts until it holds: `round` answers null when another writer was first, and then everything is
- * read again. Throws POSTING_REFUSED, which is for an operator; any other failure is repeated.
+ * Reads, decides and posts until that succeeds: `round` returns null on a conflict with another writer, and runs again
+ * from its read. Throws POSTING_REFUSED, which needs an operator; the activity is retried after any other failure.
  */
 export async function retryOnConflict<Result>(
   journal: Journal,
@@ -49,8 +49,8 @@ export async function retryOnConflict<Result>(
     if (result.outcome === 'refused') return result;
     if (result.outcome === 'posted') return { outcome: 'posted' };
     if (result.outcome === 'conflict') return { outcome: 'stale' };
-    // An earlier attempt posted it, perhaps after another decision, and reading again shows so. A second time, the rows
-    // contradict the books.
+    // An earlier attempt posted it, perhaps after another decision; the next read shows that. A second duplicate means
+    // that the rows contradict the ledger.
     const key = movement.transaction?.key ?? '';
     if (duplicates.has(key)) refuse(movement, { code: result.outcome.toUpperCase(), account: null });
     duplicates.add(key);
@@ -66,13 +66,13 @@ export async function retryOnConflict<Result>(
   for (let count = 1; count <= CONFLICT_RETRIES_MAX; count += 1) {
     const result = await round({ post, postOrPark });
     if (result !== null) return result;
-    // Many who write one row are overtaken by one of them in each round; apart from each other they are not.
+    // Random backoff: in each round only one of the concurrent writers of a row succeeds, unless they are spread out.
     if (count < CONFLICT_RETRIES_MAX) await pause(Math.random() * Math.min(2 ** count, PAUSE_MAX_MS));
   }
-  throw invariantViolation(`overtaken ${CONFLICT_RETRIES_MAX} times in a row`);
+  throw invariantViolation(`version conflict ${CONFLICT_RETRIES_MAX} times in a row`);
 }
 
-/** Posts one movement. A constraint that it breaks is a refusal that nobody may have foreseen. */
+/** Posts one movement. The violation of a check constraint is a refusal that no rule expects. */
 async function postOnce(journal: Journal, movement: Movement): Promise<PostResult> {
   try {
     return await journal.post(movement);

@@ -1,5 +1,5 @@
-// Comparing each organisation's book with its rail's statement, keeping what came of it, and opening a review case for
-// each new break. Nothing is repaired.
+// Compares each organisation's book with its rail's statement, stores a report, and opens a review case for each new
+// break. Nothing is repaired.
 import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import { newUuid } from '../ids.ts';
@@ -24,14 +24,15 @@ import type {
 import type { ActivityDependencies } from './dependencies.ts';
 
 /**
- * The two sides note one movement at different times. Lines are read from this much before the period to this much after
- * it, and only breaks of the period itself are told.
+ * The two sides record one movement at different times. Lines are read from this long before the period to this long
+ * after it, and only breaks within the period are reported.
  */
 const MARGIN_MS = 3_600_000;
-const BREAKS_KEPT_MAX = 1_000;
+/** Breaks that a report stores. */
+const BREAKS_STORED_MAX = 1_000;
 /**
- * New cases that one run opens in a book. More breaks than these have one cause, a wrong statement for example, and a
- * thousand flows help nobody find it; the next run opens the next ones.
+ * New cases that one run opens in a book. More breaks than these have one cause, a wrong statement for example, which
+ * more review cases do not help to find; the next run opens the next ones.
  */
 const CASES_OPENED_MAX = 1_000;
 
@@ -54,10 +55,10 @@ export function createReconciliationActivities({
   }
 
   /**
-   * A review case for each break that none was opened for yet, and a note on those that are gone or there again. Answers
-   * how many were opened. Posts no money. Another run that finds the same at the same time opens none of them again.
+   * Opens a review case for each new break, and records which breaks cleared or reopened. Returns the number of cases
+   * opened. Posts no money. A concurrent run that finds the same breaks opens no second case for them.
    */
-  async function keepCases(rail: BankRail, book: Book, period: Period, breaks: readonly Break[]): Promise<number> {
+  async function updateCases(rail: BankRail, book: Book, period: Period, breaks: readonly Break[]): Promise<number> {
     const { opened, cleared, reopened } = compareBreaks(breaks, await listStoredBreaks(sql, book, rail.name, period));
     const now = new Date();
     const [results] = await Promise.all([
@@ -68,17 +69,17 @@ export function createReconciliationActivities({
     return results.filter(({ outcome }) => outcome === 'posted').length;
   }
 
-  /** Answers how many lines there were, how many breaks, and how many of these were new. */
+  /** Returns the number of lines, of breaks, and of breaks that were new. */
   async function reconcile(rail: BankRail, book: Book, period: Period): Promise<Omit<Reconciled, 'books'>> {
     const wide = { from: new Date(period.from.getTime() - MARGIN_MS), to: new Date(period.to.getTime() + MARGIN_MS) };
     const isInPeriod = ({ at }: { at: Date }): boolean => at >= period.from && at < period.to;
     const statement = await readStatement(rail, book, wide);
-    // Read after the statement: what is on it had its time to be posted.
+    // Read after the statement, so that what is on it is posted already.
     const ledger = await listClearingLines(sql, book, rail.name, wide);
     const known = await findKnownReferences(sql, book, rail.name, statement);
     const breaks = matchStatement(statement, ledger, (_kind, reference) => known.has(reference)).filter(isInPeriod);
     const lines = statement.filter(isInPeriod).length;
-    const opened = await keepCases(rail, book, period, breaks);
+    const opened = await updateCases(rail, book, period, breaks);
     if (lines === 0 && breaks.length === 0) return { lines, breaks: 0, opened };
     await insertReport(sql, {
       ...book,
@@ -88,36 +89,35 @@ export function createReconciliationActivities({
       periodTo: period.to,
       lineCount: lines,
       breakCount: breaks.length,
-      breaks: breaks.slice(0, BREAKS_KEPT_MAX).map((one) => ({ ...one, at: one.at.toISOString() })),
+      breaks: breaks.slice(0, BREAKS_STORED_MAX).map((one) => ({ ...one, at: one.at.toISOString() })),
     });
     if (breaks.length > 0) {
       log.error(
         { ...book, rail: rail.name, breaks: breaks.length, opened },
-        'the rail’s statement and the books differ',
+        "the rail's statement and the ledger differ",
       );
     }
     return { lines, breaks: breaks.length, opened };
   }
 
   return {
-    /** Every book that has a rail. A repeat after a lost answer keeps one more report, which misleads nobody. */
     async reconcileBooks({ from, to }: ReconciliationInput): Promise<Reconciled> {
       const period = { from: new Date(from), to: new Date(to) };
-      const all: Reconciled = { books: 0, lines: 0, breaks: 0, opened: 0 };
+      const total: Reconciled = { books: 0, lines: 0, breaks: 0, opened: 0 };
       for (const environment of ['test', 'live'] as const) {
         const rail = rails.of(environment);
         if (rail === null) continue;
         for (const book of await listBooks(sql, environment)) {
           requireTimeLeft(0);
           const { lines, breaks, opened } = await reconcile(rail, book, period);
-          all.books += 1;
-          all.lines += lines;
-          all.breaks += breaks;
-          all.opened += opened;
-          heartbeat(all);
+          total.books += 1;
+          total.lines += lines;
+          total.breaks += breaks;
+          total.opened += opened;
+          heartbeat(total);
         }
       }
-      return all;
+      return total;
     },
   };
 }

@@ -1,4 +1,4 @@
-// The steps of the bank transfer of a refund.
+// The activities of a refund to a bank: the steps of its bank transfer.
 import { publicId, requireUuid } from '../ids.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import { completeRefund, returnRefundFunds } from '../resources/refunds/movements.ts';
@@ -11,10 +11,11 @@ import { invariantViolation } from './failures.ts';
 
 export function createRefundActivities(dependencies: ActivityDependencies): RefundActivities {
   const { sql } = dependencies;
-  const books: TransferAdapter<Refund> = {
+  const adapter: TransferAdapter<Refund> = {
     async read(book, transferId) {
       const row = await findRefund(sql, book, requireUuid('refund', transferId));
-      if (row === null || row.rail === null) throw invariantViolation(`refund ${transferId} is not one to a bank`);
+      if (row === null || row.rail === null)
+        throw invariantViolation(`refund ${transferId} is not in the database or is not a refund to a bank`);
       return { row, rail: row.rail, state: row.returnedAt === null ? row.status : 'returned' };
     },
     instruction(book, row) {
@@ -42,6 +43,6 @@ export function createRefundActivities(dependencies: ActivityDependencies): Refu
     },
     sharedRow: (row) => row.paymentId,
   };
-  const { send, check, markUnsent, decide } = createBankTransferSteps<Refund, RefundInput>(dependencies, books);
+  const { send, check, markUnsent, decide } = createBankTransferSteps<Refund, RefundInput>(dependencies, adapter);
   return { sendRefund: send, checkRefund: check, markRefundUnsent: markUnsent, applyRefundDecision: decide };
 }

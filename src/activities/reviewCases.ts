@@ -1,5 +1,5 @@
-// What operators decide about review cases: money in suspense, posted, and the steps of sending it back; breaks, which are closed
-// without a posting; and credits that the rail did not confirm, which are closed or taken in after all.
+// The activities of review cases: an operator's decision about money in suspense is posted, and the money is returned
+// by a bank transfer; a break is closed without a posting; an unconfirmed credit is closed, or processed after all.
 import { parseId, publicId, requireUuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
@@ -41,19 +41,19 @@ import { retryOnConflict } from './posting.ts';
 
 type Sender = Awaited<ReturnType<typeof findSenders>>[number];
 
-/** How a case reads as a bank transfer: when it is not under way or done, its money never left, or came back. */
+/** The state of a case as a bank transfer. Unless it is in progress or done, it failed or was returned. */
 function transferStateOf({ status, failure }: ReviewCase): TransferState {
   if (status === 'returning') return 'processing';
   if (status === 'returned_to_sender') return 'completed';
   return failure === 'returned' ? 'returned' : 'failed';
 }
 
-const STILL_NOT = {
+const STILL_UNCONFIRMED = {
   unconfirmed: 'The rail still does not confirm this credit. Nothing was changed.',
-  unreachable: 'The rail does not answer, so it is not known whether it confirms this credit. Nothing was changed.',
+  unreachable: 'The rail does not respond, so it is unknown whether it confirms this credit. Nothing was changed.',
 };
 
-/** How an attempt to send money back failed, by whose word it was. */
+/** How an attempt to return money failed, by who decided that it failed. */
 const FAILURES: Record<DecidedBy, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
 
 export function createReviewCaseActivities(dependencies: ActivityDependencies): ReviewCaseActivities {
@@ -72,11 +72,11 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     return senders.length === 1 ? (senders[0] ?? null) : null;
   }
 
-  const books: TransferAdapter<{ row: ReviewCase; sender: Sender }> = {
+  const adapter: TransferAdapter<{ row: ReviewCase; sender: Sender }> = {
     async read(book, transferId) {
       const row = await read(book, transferId);
       const sender = await findSender(book, row);
-      if (sender === null) throw invariantViolation(`the sender of review case ${transferId} is not known`);
+      if (sender === null) throw invariantViolation(`review case ${transferId} has no single known sender`);
       const reference = returnReference(row);
       return { row: { row, sender }, rail: row.rail ?? sender.rail, state: transferStateOf(row), reference };
     },
@@ -97,26 +97,26 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   const { send, check, markUnsent, decide } = createBankTransferSteps<
     { row: ReviewCase; sender: Sender },
     ReviewCaseInput
-  >(dependencies, books);
+  >(dependencies, adapter);
 
-  /** What the rail says now of the last attempt to send the money back; null when there was none. */
-  async function wordOfAttempt(book: Book, row: ReviewCase): Promise<RailStatus | 'unreachable' | null> {
+  /** The rail's current status of the last attempt to return the money; null if there was none. */
+  async function statusOfAttempt(book: Book, row: ReviewCase): Promise<RailStatus | 'unreachable' | null> {
     if (row.rail === null || row.attempts === 0) return null;
     return (await queryRail(railOf(rails, book, row.rail), book, returnReference(row))).status;
   }
 
-  /** The rail is asked once more for a credit that was set aside. */
-  async function takeInAfterAll(book: Book, row: ReviewCase): Promise<Movement | string> {
-    if (row.inboundCreditId === null) throw invariantViolation(`review case ${row.id} is about no credit`);
+  /** Queries the rail again about a credit that was set aside. Returns the movement, or the message of a refusal. */
+  async function retryCredit(book: Book, row: ReviewCase): Promise<Movement | string> {
+    if (row.inboundCreditId === null) throw invariantViolation(`review case ${row.id} has no inbound credit`);
     const credit = await readCredit(dependencies, book, publicId('inboundCredit', row.inboundCreditId));
     const confirmation = await askAboutCredit(dependencies, book, credit);
-    if (confirmation !== 'confirmed') return STILL_NOT[confirmation.rail];
+    if (confirmation !== 'confirmed') return STILL_UNCONFIRMED[confirmation.rail];
     const payment =
       credit.ownerKind === 'payment' && credit.ownerId !== null ? await findPayment(sql, book, credit.ownerId) : null;
     return receiveAfterAll(book, row, credit, startInboundCredit(book, credit, payment));
   }
 
-  /** The movement that a decision asks for, or the words of a refusal. */
+  /** The movement of a decision, or the message of its refusal. */
   async function movementOf(
     book: Book,
     row: ReviewCase,
@@ -125,21 +125,24 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     const refusal = refuseAction(row.reason, action);
     if (refusal !== null) return refusal;
     if (action === 'close') return closeCase(book, row);
-    if (action === 'retry') return await takeInAfterAll(book, row);
-    const attempt = decideAfterAttempt(await wordOfAttempt(book, row));
+    if (action === 'retry') return await retryCredit(book, row);
+    const attempt = decideAfterAttempt(await statusOfAttempt(book, row));
     if (action === 'return_to_sender') {
       const sender = await findSender(book, row);
       if (sender === null)
-        return 'It is not known which one account the money came from: credit it to a wallet, or move it to unclaimed.';
+        return 'The money has no single known sender account: credit it to a wallet, or move it to unclaimed.';
       return holdReturn(book, row, sender.rail, row.attempts + (attempt === 'over' ? 1 : 0));
     }
     if (attempt === 'paid') {
-      return `The bank says that it paid the last attempt, ${returnReference(row)}, or is about to: return_to_sender follows it, and sends nothing anew.`;
+      return (
+        `The bank reports the last attempt, ${returnReference(row)}, as paid or in progress: ` +
+        'return_to_sender follows it and sends nothing again.'
+      );
     }
     if (action === 'move_to_unclaimed') return moveCaseToUnclaimed(book, row);
     const target = walletId === undefined ? row.walletId : parseId('wallet', walletId);
     if (walletId !== undefined && target === null) return `There is no wallet ${walletId}.`;
-    if (target === null) return 'The money came for no wallet that is known: name one as walletId.';
+    if (target === null) return 'The money was sent to no known wallet: name one as walletId.';
     return creditCase(book, row, target);
   }
 
@@ -152,30 +155,28 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   } as const;
 
   return {
-    /** Where the case stands in the books, and the break behind it if it is one. */
     async readReviewCase({ transferId, ...scope }: ReviewCaseInput): Promise<ReviewCaseSnapshot> {
       const book = bookOf(scope);
       const row = await read(book, transferId);
-      const kept = row.reason === 'reconciliation_break' ? await findBreak(sql, book.organisationId, row.id) : null;
+      const found = row.reason === 'reconciliation_break' ? await findBreak(sql, book.organisationId, row.id) : null;
       return {
         status: row.status,
         reference: returnReference(row),
         attempts: row.attempts,
         failure: row.failure,
-        break: kept && {
-          kind: kept.kind,
-          line: kept.line,
-          rail: kept.rail,
-          reference: kept.reference,
-          ledgerAmount: kept.ledgerAmount,
-          statementAmount: kept.statementAmount,
-          at: kept.at.toISOString(),
-          clearedAt: kept.clearedAt?.toISOString() ?? null,
+        break: found && {
+          kind: found.kind,
+          line: found.line,
+          rail: found.rail,
+          reference: found.reference,
+          ledgerAmount: found.ledgerAmount,
+          statementAmount: found.statementAmount,
+          at: found.at.toISOString(),
+          clearedAt: found.clearedAt?.toISOString() ?? null,
         },
       };
     },
 
-    /** Posts an operator's decision and audits it; or says why it cannot be, and the case stays open. */
     async applyCaseDecision(input: ReviewCaseInput, decision: ReviewDecision): Promise<ReviewAnswer> {
       const book = bookOf(input);
       const answer = await retryOnConflict(journal, async ({ post }): Promise<ReviewAnswer | null> => {
@@ -186,7 +187,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
         if (typeof movement === 'string') return { outcome: 'refused', message: movement, status: row.status };
         const result = await post(movement);
         if (result.outcome === 'refused') {
-          const message = `The books refuse it: ${result.code}, at ${result.account ?? 'no account'}.`;
+          const message = `The ledger refused it: ${result.code} (account: ${result.account ?? 'none'}).`;
           return { outcome: 'refused', message, status: row.status };
         }
         if (result.outcome !== 'posted') return null;

@@ -1,4 +1,4 @@
-// The sweep's one step: accepted resources that have no flow get theirs again.
+// The activity of the sweep: restarts the flows of accepted resources that have none.
 import { heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
@@ -8,7 +8,7 @@ import { flowsRestarted, sweeps } from '../telemetry/metrics.ts';
 import type { SweepActivities, SweepResult } from '../workflows/sweep/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
-/** Ids in a result stay few: a whole Temporal that was lost may bring back a hundred thousand flows. */
+/** Ids in a result. After the loss of all Temporal data a sweep may restart a hundred thousand flows. */
 const NAMED_MAX = 50;
 
 export function createSweepActivities({
@@ -23,11 +23,11 @@ export function createSweepActivities({
 }): SweepActivities {
   return {
     async restartMissingFlows(): Promise<SweepResult> {
-      const swept: SweepResult = { scanned: 0, restartedCount: 0, restarted: [] };
-      const onPage = (looked: number): void => {
+      const result: SweepResult = { scanned: 0, restartedCount: 0, restarted: [] };
+      const onPage = (scanned: number): void => {
         requireTimeLeft(0);
-        swept.scanned = looked;
-        heartbeat(looked);
+        result.scanned = scanned;
+        heartbeat(scanned);
       };
       for await (const missing of findMissingFlows(
         { sql, client },
@@ -36,13 +36,13 @@ export function createSweepActivities({
         await restartFlow(journal, missing);
         flowsRestarted.inc();
         const { workflow, id } = missing.start.message;
-        log.warn({ workflow, workflowId: id }, 'an accepted resource had no flow; it is started again');
-        swept.restartedCount += 1;
-        if (swept.restarted.length < NAMED_MAX) swept.restarted.push(id);
-        heartbeat(swept.scanned);
+        log.warn({ workflow, workflowId: id }, 'restarted the missing flow of an accepted resource');
+        result.restartedCount += 1;
+        if (result.restarted.length < NAMED_MAX) result.restarted.push(id);
+        heartbeat(result.scanned);
       }
       sweeps.inc();
-      return swept;
+      return result;
     },
   };
 }

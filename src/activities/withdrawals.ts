@@ -1,4 +1,4 @@
-// The steps of a withdrawal's bank transfer.
+// The activities of a withdrawal: the steps of its bank transfer.
 import { publicId, requireUuid } from '../ids.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import { completeWithdrawal, returnWithdrawalFunds } from '../resources/withdrawals/movements.ts';
@@ -10,7 +10,7 @@ import { invariantViolation } from './failures.ts';
 
 export function createWithdrawalActivities(dependencies: ActivityDependencies): WithdrawalActivities {
   const { sql } = dependencies;
-  const books: TransferAdapter<Withdrawal> = {
+  const adapter: TransferAdapter<Withdrawal> = {
     async read(book, transferId) {
       const row = await findWithdrawal(sql, book, requireUuid('withdrawal', transferId));
       if (row === null) throw invariantViolation(`withdrawal ${transferId} is not in the database`);
@@ -33,7 +33,10 @@ export function createWithdrawalActivities(dependencies: ActivityDependencies): 
         : returnWithdrawalFunds(book, row, change, report, wallet.status === 'closed');
     },
   };
-  const { send, check, markUnsent, decide } = createBankTransferSteps<Withdrawal, WithdrawalInput>(dependencies, books);
+  const { send, check, markUnsent, decide } = createBankTransferSteps<Withdrawal, WithdrawalInput>(
+    dependencies,
+    adapter,
+  );
   return {
     sendWithdrawal: send,
     checkWithdrawal: check,

@@ -1,5 +1,5 @@
-// How a reconciliation break stands in the books: it holds no money, so nothing is posted. Finding one opens its review
-// case; finding it gone, or there again, is noted and told to the case, which a person closes.
+// The movements of a reconciliation break. A break holds no money, so nothing is posted. A new break opens its review
+// case; a break that clears or reopens is recorded and signalled to the case, which an operator closes.
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { startReviewCase, wakeReviewCase } from '../resources/reviewCases/flow.ts';
@@ -9,11 +9,11 @@ import type { BreakWithCase, StoredBreak } from './queries.ts';
 
 const REASON = 'reconciliation_break';
 
-/** The money in question: what either side says, the larger. */
+/** The amount in question: the larger of the two sides. */
 const amountOf = ({ ledgerAmount, statementAmount }: Pick<StoredBreak, 'ledgerAmount' | 'statementAmount'>): number =>
   Math.max(ledgerAmount ?? 0, statementAmount ?? 0);
 
-/** The break is kept, and its case is opened. There is no event: it is between us and the bank. */
+/** Stores the break and opens its review case. No event is written: a break is between us and the bank. */
 export function openBreak(book: Book, rail: string, found: NumberedBreak): Movement {
   const opened = openReviewCase({
     reason: REASON,
@@ -23,20 +23,27 @@ export function openBreak(book: Book, rail: string, found: NumberedBreak): Movem
     paymentId: null,
     walletId: null,
   });
-  const kept: StoredBreak = { ...found, id: opened.id, version: 1, rail, clearedAt: null, createdAt: opened.createdAt };
+  const stored: StoredBreak = {
+    ...found,
+    id: opened.id,
+    version: 1,
+    rail,
+    clearedAt: null,
+    createdAt: opened.createdAt,
+  };
   return {
     book,
-    rows: { review_cases: [opened], reconciliation_breaks: [kept] },
+    rows: { review_cases: [opened], reconciliation_breaks: [stored] },
     outbox: [startReviewCase(book, opened)],
   };
 }
 
-/** A later run does not find it any more (`clearedAt`), or finds it again (null). An open case shows it, and stays open. */
-export function updateBreak(book: Book, { status, ...kept }: BreakWithCase, clearedAt: Date | null): Movement {
-  const reviewCase = { id: kept.id, reason: REASON, amount: amountOf(kept), walletId: null } as const;
+/** A later run no longer finds it (`clearedAt`), or finds it again (null). An open case shows that, and stays open. */
+export function updateBreak(book: Book, { status, ...stored }: BreakWithCase, clearedAt: Date | null): Movement {
+  const reviewCase = { id: stored.id, reason: REASON, amount: amountOf(stored), walletId: null } as const;
   return {
     book,
-    rows: { reconciliation_breaks: [{ ...kept, version: kept.version + 1, clearedAt }] },
+    rows: { reconciliation_breaks: [{ ...stored, version: stored.version + 1, clearedAt }] },
     outbox: status === 'open' ? [wakeReviewCase(book, reviewCase)] : [],
   };
 }

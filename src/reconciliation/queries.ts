@@ -1,5 +1,5 @@
-// Reconciliation's reads and its reports: what went through a rail's clearing account, which references are ours, and
-// what each comparison came to.
+// Queries of reconciliation: the postings of a rail's clearing account, references that belong to our resources,
+// reports and stored breaks.
 import type { Sql } from '../database/pool.ts';
 import { type IdKind, parseId, type Uuid } from '../ids.ts';
 import { clearingAccount } from '../ledger/chart.ts';
@@ -8,7 +8,7 @@ import { caseOfReference, type ReviewCase } from '../resources/reviewCases/queri
 import type { NumberedBreak } from './compare.ts';
 import type { Break, Line, LineKind } from './match.ts';
 
-/** A time: from inclusive, to exclusive. */
+/** A period: `from` inclusive, `to` exclusive. */
 export interface Period {
   from: Date;
   to: Date;
@@ -23,14 +23,14 @@ export interface ReconciliationReport {
   periodTo: Date;
   lineCount: number;
   breakCount: number;
-  /** At most as many as are kept; `breakCount` counts all. Times are ISO 8601 texts. */
+  /** A report stores a limited number of breaks; `breakCount` counts all. Times are ISO 8601. */
   breaks: (Omit<Break, 'at'> & { at: string })[];
   createdAt: Date;
 }
 
 /**
- * What our books say went through a rail in a period, as lines. A credit is known by the session id in its business key,
- * a transfer by the rail's reference at the front of it.
+ * What the ledger posted through a rail in a period, as lines. The reference of a credit is the session id in its
+ * business key; that of a transfer is the rail's reference at the start of the key.
  */
 export async function listClearingLines(sql: Sql, book: Book, rail: string, { from, to }: Period): Promise<Line[]> {
   const creditKey = `credit/${rail}/`;
@@ -47,7 +47,7 @@ export async function listClearingLines(sql: Sql, book: Book, rail: string, { fr
     GROUP BY 1, 2, t.id, t.created_at`;
 }
 
-/** Of these references, those that belong to something of ours, whether or not it is in the books. */
+/** Those of the references that belong to a resource of ours, posted or not. */
 export async function findKnownReferences(
   sql: Sql,
   book: Book,
@@ -57,8 +57,8 @@ export async function findKnownReferences(
   const { organisationId, environment } = book;
   const sessions = lines.filter(({ kind }) => kind === 'credit').map(({ reference }) => reference);
   const transfers = lines.filter(({ kind }) => kind !== 'credit').map(({ reference }) => reference);
-  /** References by the id that each names; a review case may have more than one. */
-  const named = (idOf: (reference: string) => Uuid | null) => {
+  /** References grouped by the id in each; a review case may have more than one reference. */
+  const groupById = (idOf: (reference: string) => Uuid | null) => {
     const pairs = transfers.flatMap((reference) => {
       const id = idOf(reference);
       return id === null ? [] : [{ id, reference }];
@@ -66,10 +66,10 @@ export async function findKnownReferences(
     return Map.groupBy(pairs, ({ id }) => id);
   };
   const idOf = (kind: IdKind) => (reference: string) => parseId(kind, reference);
-  const withdrawals = named(idOf('withdrawal'));
-  const refunds = named(idOf('refund'));
-  const items = named(idOf('payoutItem'));
-  const cases = named(caseOfReference);
+  const withdrawals = groupById(idOf('withdrawal'));
+  const refunds = groupById(idOf('refund'));
+  const items = groupById(idOf('payoutItem'));
+  const cases = groupById(caseOfReference);
   const found = await sql<{ reference: string | null; id: Uuid | null }[]>`
     SELECT session_id AS reference, NULL::uuid AS id FROM inbound_credits
     WHERE organisation_id = ${organisationId} AND environment = ${environment} AND rail = ${rail} AND session_id = ANY (${sessions}::text[])
@@ -97,7 +97,7 @@ export async function listBooks(sql: Sql, environment: Environment): Promise<Boo
   return rows.map(({ organisationId }) => ({ organisationId, environment }));
 }
 
-/** Keeps a report. The same id again changes nothing. */
+/** Stores a report. Idempotent by its id. */
 export async function insertReport(sql: Sql, report: Omit<ReconciliationReport, 'createdAt'>): Promise<void> {
   await sql`
     INSERT INTO reconciliation_reports (organisation_id, environment, id, rail, period_from, period_to, line_count,
@@ -117,13 +117,13 @@ export async function listReports(sql: Sql, max: number): Promise<{ reports: Rec
   return { reports, total: row?.total ?? reports.length };
 }
 
-/** A break as it is kept: one row, however many runs find it. Its id is that of its review case. */
+/** A stored break: one row, however many runs find it. Its id is that of its review case. */
 export interface StoredBreak extends NumberedBreak {
   id: Uuid;
-  /** Counts the changes; a change names the version it saw. */
+  /** Incremented by each change; a change states the version that it read. */
   version: number;
   rail: string;
-  /** Since when runs over its time do not find it any more. */
+  /** Since when runs over its time no longer find it; null while they do. */
   clearedAt: Date | null;
   createdAt: Date;
 }
@@ -134,7 +134,7 @@ export type BreakWithCase = StoredBreak & { status: ReviewCase['status'] };
 const breakColumns = (sql: Sql) => sql`
   b.id, b.version, b.rail, b.kind, b.line, b.reference, b.at, b.occurrence, b.ledger_amount, b.statement_amount, b.cleared_at, b.created_at`;
 
-/** The breaks of a rail that are kept of a period. */
+/** The stored breaks of a rail in a period. */
 export async function listStoredBreaks(
   sql: Sql,
   book: Book,
@@ -148,7 +148,7 @@ export async function listStoredBreaks(
       AND b.at >= ${from} AND b.at < ${to}`;
 }
 
-/** The break behind a review case; null when it is about money. */
+/** The break behind a review case; null if the case has none. */
 export async function findBreak(sql: Sql, organisationId: Uuid, caseId: Uuid): Promise<StoredBreak | null> {
   const [row] = await sql<StoredBreak[]>`
     SELECT ${breakColumns(sql)} FROM reconciliation_breaks b WHERE b.organisation_id = ${organisationId} AND b.id = ${caseId}`;

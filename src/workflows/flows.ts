@@ -1,40 +1,43 @@
-// What every flow has in common: the scope that its input names, and the outbox message that starts or wakes it. Ids,
-// amounts and codes only: nothing here may name a person, because it is kept in workflow histories.
+// What every flow shares: the scope that its input begins with, and the outbox message that starts or signals it. Ids,
+// amounts and codes only, no personal data: these values are stored in workflow histories.
 import type { Book, Environment, Kobo } from '../money.ts';
 
-/** The start of every flow's input. `organisationId` is the UUID of the book; other ids are public. */
+/** The fields that every flow's input begins with. `organisationId` is the UUID; all other ids are public ids. */
 export interface FlowScope {
   organisationId: string;
   environment: Environment;
   walletId?: string;
-  /** The money at stake, in kobo. */
+  /** The amount of the resource, in kobo. */
   amount?: Kobo;
 }
 
 export const bookOf = ({ organisationId, environment }: FlowScope): Book => ({ organisationId, environment });
 
-/** What the relay does: start this workflow unless it runs, and give it the signal if there is one. */
+/** An instruction to the relay: start this workflow unless it is running, and send it the signal, if there is one. */
 export interface FlowMessage {
-  /** Workflow type, a noun. */
+  /** Workflow type. */
   workflow: string;
   /** Workflow id: the public id of the resource. */
   id: string;
-  /** One line that names the flow in the Temporal UI. */
+  /** Static summary of the workflow in the Temporal UI, one line. */
   summary: string;
-  /** What FlowState says when the flow starts. */
+  /** Initial value of the search attribute FlowState. */
   state: string;
   input: FlowScope;
   signal?: { name: string; payload: unknown };
-  /** A flow that ended is started anew: its work was opened again, or it was ended before its work was done. */
+  /**
+   * Starts a new run although an earlier one has ended: the resource was reopened, or the run ended before its work was
+   * done.
+   */
   allowRestart?: true;
-  /** The queue that it runs on, where that is not the common one. */
+  /** The task queue that it runs on, if not the common one. */
   queue?: FlowQueue;
 }
 
-/** Flows that come by the thousand have a queue of their own, so that a payment never stands behind them. */
+/** Flows that start by the thousand have a task queue of their own, so that payments never wait behind them. */
 export type FlowQueue = 'payouts';
 
-/** The name of a queue in Temporal: the common one's, with a suffix for any other. */
+/** The name of a task queue in Temporal: the common queue's name, with a suffix for any other queue. */
 export function taskQueueOf(common: string, queue: FlowQueue | undefined): string {
   return queue === undefined ? common : `${common}-${queue}`;
 }
@@ -42,7 +45,7 @@ export function taskQueueOf(common: string, queue: FlowQueue | undefined): strin
 /** Topic of the outbox rows that the relay turns into workflow starts and signals. */
 export const FLOW_TOPIC = 'flow';
 
-/** The outbox row by which the relay starts or signals a flow. */
+/** The outbox row that makes the relay start or signal a flow. */
 export interface FlowOutboxMessage {
   topic: typeof FLOW_TOPIC;
   message: FlowMessage;
@@ -50,6 +53,6 @@ export interface FlowOutboxMessage {
 
 export const toOutbox = (message: FlowMessage): FlowOutboxMessage => ({ topic: FLOW_TOPIC, message });
 
-/** The same, started again though an earlier run of the flow has ended. */
+/** The same message with `allowRestart`. */
 export const restarted = ({ message }: FlowOutboxMessage): FlowOutboxMessage =>
   toOutbox({ ...message, allowRestart: true });

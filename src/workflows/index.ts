@@ -1,4 +1,4 @@
-// Every workflow of the service: what a worker bundles, and what a replay is run against.
+// Every workflow of the service: the entry point of the worker's workflow bundle and of replays.
 export { housekeeping } from './housekeeping/workflow.ts';
 export { inboundCredit } from './inboundCredit/workflow.ts';
 export { ledgerVerification } from './ledgerVerification/workflow.ts';

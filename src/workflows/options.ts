@@ -1,10 +1,12 @@
-// How activities are called. An outage never fails a flow: they are repeated without end, ever more slowly.
+// Options of activities. They are retried without limit, with exponential backoff, so that an outage never fails a
+// flow.
 import type { ActivityOptions } from '@temporalio/workflow';
 import { STEP_MAX_MS } from '../concurrency/timeLimits.ts';
 
 /**
- * For effects on money. As short as the calls of the rail allow, because a dead worker is noticed only when the time is up; and no
- * shorter, because the next attempt begins then, and must not send while a send of the last one may be in flight.
+ * For activities that move money. The timeout is as short as the limits of the rail's calls allow, because the server
+ * notices a dead worker only when it expires. It must not be shorter, because the next attempt starts then and must not
+ * send while a send of the previous attempt may be in flight.
  */
 export const MONEY_ACTIVITY: ActivityOptions = {
   startToCloseTimeout: STEP_MAX_MS,

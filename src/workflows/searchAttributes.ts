@@ -1,5 +1,5 @@
-// The search attributes that operations find flows by. They are registered when the stack starts (docs/operating.md);
-// they hold ids, codes and amounts, never a person.
+// The search attributes by which operators find flows. They are registered when the stack starts (docs/operating.md).
+// They hold ids, codes and amounts, never personal data.
 import { defineSearchAttributeKey, type SearchAttributePair, SearchAttributeType } from '@temporalio/common';
 import type { FlowMessage } from './flows.ts';
 
@@ -11,7 +11,7 @@ export const ATTENTION = defineSearchAttributeKey('Attention', SearchAttributeTy
 export const ATTENTION_SINCE = defineSearchAttributeKey('AttentionSince', SearchAttributeType.DATETIME);
 export const AMOUNT_KOBO = defineSearchAttributeKey('AmountKobo', SearchAttributeType.INT);
 
-/** What a flow is found by from its start. */
+/** The search attributes that a flow starts with. */
 export function flowAttributes({ input, state }: FlowMessage, organisationId: string): SearchAttributePair[] {
   return [
     { key: ORGANISATION_ID, value: organisationId },

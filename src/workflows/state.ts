@@ -1,17 +1,17 @@
-// Where a flow stands, for operations to filter by in the Temporal UI.
+// The state of a flow as search attributes, by which operators filter in the Temporal UI.
 import { upsertSearchAttributes } from '@temporalio/workflow';
 import { ATTENTION, ATTENTION_SINCE, FLOW_STATE } from './searchAttributes.ts';
 
 /**
- * Shows a new state. Each call is an event in the history, a write to the visibility store and an action to be billed, so a
- * flow that ends as most do shows nothing: its result says how it ended. Shown is what somebody looks for: a payment that
- * is partly paid, and every end but the good one.
+ * Sets FlowState. Each call adds an event to the history, writes to the visibility store and is billed as an action, so
+ * a flow with the usual outcome does not call it: its result says how it ended. Set only what operators search for: a
+ * partly paid payment, and every other outcome.
  */
 export function showState(state: string): void {
   upsertSearchAttributes([{ key: FLOW_STATE, value: state }]);
 }
 
-/** Shows why the flow waits for a person, from now on; null: it does not any more. */
+/** Sets why the flow waits for an operator, since now; null clears it. */
 export function showAttention(cause: string | null): void {
   upsertSearchAttributes([
     { key: ATTENTION, value: cause },

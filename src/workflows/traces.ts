@@ -1,6 +1,6 @@
-// The interceptors that a worker adds to its workflows when traces are on. A flow that was started within a trace passes it
-// on to its activities and children, and tells the worker of itself when it ends. It makes no random number, no timer and
-// no command, so a flow goes the same way with and without them.
+// The workflow interceptors that a worker installs when tracing is on. A flow that was started within a trace passes
+// the trace on to its activities and child workflows, and reports its own span to the worker when it ends. The
+// interceptors use no random numbers, timers or commands, so a flow replays the same with and without them.
 import { ApplicationFailure } from '@temporalio/common';
 import {
   ContinueAsNew,
@@ -11,12 +11,12 @@ import {
 } from '@temporalio/workflow';
 import { readTrace, withTrace } from './traceHeader.ts';
 
-/** What the worker is told. Times are milliseconds since 1970; a `traceparent` names a span. */
+/** The sinks that the worker implements. Times are milliseconds since 1970; spans are given as W3C traceparents. */
 export interface TraceSinks extends Sinks {
   traces: {
-    /** `own`: what the flow's activities have been told is above them; `parent`: what started it. */
+    /** `own`: the flow's span, which is the parent of its activities; `parent`: the span that started it. */
     flowEnded: (flow: { parent: string; own: string; startedAt: number; endedAt: number; failure?: string }) => void;
-    /** `sender`: what the signal was sent in, where that is known. */
+    /** `sender`: the span in which the signal was sent, if known. */
     signalled: (signal: { name: string; own: string; at: number; sender?: string }) => void;
   };
 }
@@ -62,8 +62,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
 };
 
 /**
- * The span of a run, in the trace of whoever started it. Its id is the end of the run's id, which Temporal draws at random
- * once: so every worker that replays the run knows it by the same one.
+ * The span of a run, in the trace that started it. The span id is the last 16 hex digits of the run id, which Temporal
+ * draws at random once: every worker that replays the run computes the same span id.
  */
 function spanOfRun(parent: string, runId: string): string {
   const [version, traceId, , flags] = parent.split('-');

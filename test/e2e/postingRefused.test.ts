@@ -101,7 +101,7 @@ const CASES: Case[] = [
       });
       return { id, path: `/withdrawals/${id}`, ends: 'completed', posts: 'withdrawal_completion' };
     },
-    stands: /100000 kobo in in_transit:withdrawals, on the way to clearing:sandbox/,
+    stands: /100000 kobo in in_transit:withdrawals, to be posted to clearing:sandbox/,
   },
   {
     flow: 'refund',
@@ -123,7 +123,7 @@ const CASES: Case[] = [
       });
       return { id, path: `/refunds/${id}`, ends: 'failed', posts: 'refund_return' };
     },
-    stands: /50000 kobo in in_transit:refunds, on the way to wallet:svc_/,
+    stands: /50000 kobo in in_transit:refunds, to be posted to wallet:svc_/,
   },
   {
     flow: 'payoutItem',
@@ -136,7 +136,7 @@ const CASES: Case[] = [
       const [item] = payout.items as [Resource];
       return { id: item.id, path: `/payouts/${payout.id}`, ends: 'completed', posts: 'payout_item_completion' };
     },
-    stands: /103000 kobo in reserve:payout:svc_\w+_pyo, on the way to in_transit:payouts/,
+    stands: /103000 kobo in reserve:payout:svc_\w+_pyo, to be posted to in_transit:payouts/,
   },
   {
     flow: 'payment',
@@ -150,7 +150,7 @@ const CASES: Case[] = [
       await credit(organisation, accountNumber, Number(payment.payableAmount));
       return { id: payment.id, path: `/payments/${payment.id}`, ends: 'settled', posts: 'payment_settlement' };
     },
-    stands: /50000 kobo in clearing:sandbox, on the way to wallet:svc_/,
+    stands: /50000 kobo in clearing:sandbox, to be posted to wallet:svc_/,
   },
 ];
 
@@ -179,7 +179,7 @@ describe('a posting that is refused', () => {
         SELECT id FROM inbound_credits WHERE organisation_id = ${organisation.organisationId}`;
       return row && publicId('inboundCredit', row.id);
     });
-    expect(await untilParked(id)).toMatch(/5000 kobo in clearing:sandbox, on the way to suspense:unmatched/);
+    expect(await untilParked(id)).toMatch(/5000 kobo in clearing:sandbox, to be posted to suspense:unmatched/);
     await setStatus('suspense:unmatched', 'active');
     await retry(id);
     expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'suspense' });
@@ -213,7 +213,7 @@ describe('a posting that is refused', () => {
       const path = `/simulations/bank-transfers/${reference}/resolve`;
       return (await organisation.test.post(path, { outcome: 'complete' })).status === 200;
     });
-    expect(await untilParked(id)).toMatch(/5000 kobo in in_transit:returns, on the way to clearing:sandbox/);
+    expect(await untilParked(id)).toMatch(/5000 kobo in in_transit:returns, to be posted to clearing:sandbox/);
     await setStatus('in_transit:returns', 'active');
     await retry(id);
     expect(await flow.result()).toMatchObject({ status: 'returned_to_sender' });

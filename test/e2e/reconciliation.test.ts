@@ -166,7 +166,7 @@ test('a break holds no money: it cannot be credited, sent back or kept, by nobod
   const { id, uuid } = await caseOf('status');
   const before = await postings();
   for (const action of ['credit', 'return_to_sender', 'move_to_unclaimed']) {
-    expect(await decideOn(id, { action, evidence: 'ticket 7' })).toMatch(/must be close:.*holds no money/);
+    expect(await decideOn(id, { action, evidence: 'ticket 7' })).toMatch(/must be close.*holds no money/);
     const status = { credit: 'credited', return_to_sender: 'returning', move_to_unclaimed: 'unclaimed' }[action] ?? '';
     await expect(
       flows.sql`UPDATE review_cases SET status = ${status}, version = version + 1 WHERE id = ${uuid}`,
@@ -181,7 +181,7 @@ test('a break holds no money: it cannot be credited, sent back or kept, by nobod
 
 test('a break that is gone is said to be, and its case waits for a person all the same', async () => {
   const { id } = await caseOf('unmatched_statement');
-  expect(await detailsOf(id)).toMatch(/the rail’s statement says \| 5000 kobo/);
+  expect(await detailsOf(id)).toMatch(/statement amount \| 5000 kobo/);
   expect(await detailsOf(id)).toMatch(/seen \| by the last run/);
   // The bank takes the line off its statement, and later puts it on again.
   const rename = (from: string, to: string) => flows.sql`

@@ -183,7 +183,7 @@ describe('a payment one of whose credits the rail does not confirm', () => {
       return ids.every((id) => text.includes(id)) && text;
     });
     expect(details).toMatch(
-      /it knows no such credit; it tells another amount|it tells another amount.*; it knows no such/,
+      /it does not know the credit; it reports another amount|it reports another amount.*; it does not know the credit/,
     );
     expect(details).toContain('| set_aside |');
     expect(await resolved(payment.id, 'complete')).toMatch(/one of retry, set_aside/);
@@ -388,7 +388,7 @@ describe('a rail that is away', () => {
     rail.canClose(account, false);
     await credit(stage, account, 202_000);
     await stage.untilStatus(path, 'settled');
-    expect(await untilParked(payment.id, 'rail_unreachable')).toContain(`the account of ${payment.id}`);
+    expect(await untilParked(payment.id, 'rail_unreachable')).toContain(`the account number of ${payment.id}`);
     expect(await eventsOf(stage)).toEqual(['payment.settled settled']);
     rail.canClose(account, true);
     await resolved(payment.id, 'retry'); // or it was closed by itself meanwhile

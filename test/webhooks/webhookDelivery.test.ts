@@ -107,7 +107,7 @@ describe('a delivery', () => {
     receiver.answerWith(answerStatus(503));
     const eventId = await emit();
     const details = await untilParked(eventId);
-    expect(details).toMatch(/endpoint’s last words: answered 503/);
+    expect(details).toMatch(/Last response of the endpoint: answered 503/);
     const failed = await untilDelivery(eventId, 'failed');
     expect(failed).toMatchObject({ failureReason: 'retries_exhausted', nextAttemptAt: null, deliveredAt: null });
     expect(failed.attempts).toHaveLength(4);
@@ -312,7 +312,7 @@ describe('operations see', () => {
     expect(await described.staticSummary()).toBe(`payment.settled ${eventId} to ${endpoint.id}`);
     expect(described.typedSearchAttributes.get(FLOW_STATE)).toBe('failed');
     const metadata = await flowOf(eventId).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    expect(metadata.currentDetails).toBe('**failed** (endpoint_deleted). Last answer: answered 503.');
+    expect(metadata.currentDetails).toBe('**failed** (endpoint_deleted). Last response: answered 503.');
     const history = JSON.stringify(await flowOf(eventId).fetchHistory());
     expect(history).not.toMatch(/CANARY|127\.0\.0\.1|whsec_/);
   });

@@ -153,11 +153,11 @@ describe('of several things that wait', () => {
     const view = requestView(request);
     expect(view.fundsAtRisk).toBe('credit svc_a_inc of 5000 kobo, credit svc_d_inc of 5000 kobo');
     expect(view.lastResponse.words).toBe(
-      'it knows no such credit; it tells another amount or account than its callback did',
+      'it does not know the credit; it reports another amount or account than its callback',
     );
     expect(Object.keys(view.choices ?? {})).toEqual(['retry', 'set_aside']);
     expect(describeWaits([account])).toEqual([
-      '- the account of svc_p_pay, which stays open: none: it cannot be reached. Asked again at 2026-01-01T12:00:02.000Z.',
+      '- the account number of svc_p_pay, which stays open. Last response: none (unreachable). Next query at 2026-01-01T12:00:02.000Z.',
     ]);
   });
 });

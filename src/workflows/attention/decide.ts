@@ -1,7 +1,8 @@
-// The rules of parked flows as pure functions: when a flow parks, what an operator may ask for, and when it is done.
+// The rules of parked flows as pure functions: when a flow parks, which actions an operator may send, and when an
+// action takes effect.
 import type { AttentionCause, Resolution, ResolveAction } from './messages.ts';
 
-/** How long a flow tries by itself before it asks for a person; settings, handed to it by its activities. */
+/** How long a flow retries before it asks for an operator. Settings, which its activities pass to it. */
 export interface AttentionLimits {
   railUnreachableMs: number;
   outcomeUnknownMs: number;
@@ -10,13 +11,16 @@ export interface AttentionLimits {
 
 export interface Waiting {
   rail: 'known' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
-  /** How long the rail has not answered, without a break. */
+  /** How long the rail has been unreachable without interruption. */
   unreachableForMs: number;
-  /** How long the outcome has been open. */
+  /** How long the outcome of the transfer has been open. */
   openForMs: number;
 }
 
-/** Whether a flow that waits for a rail must park, and why. A pause is wanted: it parks nothing, however long it lasts. */
+/**
+ * Whether a flow that waits for a rail must park, and why. A pause of the rail is intended, so it never parks a flow,
+ * however long it lasts.
+ */
 export function decideAttention(
   waiting: Waiting,
   limits: AttentionLimits,
@@ -30,47 +34,46 @@ export function decideAttention(
 }
 
 const WITHOUT_THE_RAIL = {
-  retry: 'ask the rail again and go on',
-  complete: 'post it as paid out, without the rail’s word; needs two operators',
-  fail: 'put the money back into the wallet, without the rail’s word; needs two operators',
+  retry: 'query the rail again and continue',
+  complete: "post it as paid out, without the rail's confirmation; needs two operators",
+  fail: "post it as failed and put the money back, without the rail's confirmation; needs two operators",
 };
 
-/** What can be asked of a parked flow, and what each does. */
+/** The actions that a parked flow accepts, each with its effect. */
 export type Choices = Partial<Record<ResolveAction, string>>;
 
-/** The choices of each cause. A flow with other ones names them in its view (`ParkedView.choices`). */
+/** The choices of each cause. A flow with other choices names them in its view (`ParkedView.choices`). */
 export const CHOICES: Record<AttentionCause, Choices> = {
   rail_unreachable: WITHOUT_THE_RAIL,
   outcome_unknown: WITHOUT_THE_RAIL,
   rail_contradiction: {
-    retry: 'ask the rail again and go on',
-    dismiss: 'leave the books as they are; the difference is settled with the bank by hand',
+    retry: 'query the rail again and continue',
+    dismiss: 'leave the ledger as it is; the difference is settled with the bank manually',
   },
   rail_paused: {},
   credit_unconfirmed: {
-    retry: 'ask the rail again now',
-    set_aside:
-      'post nothing, and open a review case for each credit: it can be taken in from there when the rail confirms it',
+    retry: 'query the rail again now',
+    set_aside: 'post nothing and open a review case for each credit, which can post it once the rail confirms it',
   },
-  posting_refused: { retry: 'do the step again: everything is read anew, and nothing is posted twice' },
+  posting_refused: { retry: 'run the step again: it reads the current state, and posts nothing twice' },
   webhook_retries_exhausted: {
-    retry: 'start the schedule of attempts anew',
-    dismiss: 'give up: the delivery stays failed, and the integrator can still have it sent again',
+    retry: 'restart the schedule of attempts',
+    dismiss: 'end this flow: the delivery stays failed, and the integrator can still request a redelivery',
   },
 };
 
-/** What moves money without the rail's word needs two people. */
+/** An action that moves money without the rail's confirmation needs two operators. */
 const NEEDS_TWO: readonly ResolveAction[] = ['complete', 'fail'];
 
-/** Why a resolution is refused, in words that tell the operator what to do; null when it is allowed. */
+/** Why a resolution is refused, as a message that says what to do; null if it is allowed. */
 export function refuseResolution(
   cause: AttentionCause | null,
   resolution: Partial<Resolution> | null,
   choices: Choices = cause === null ? {} : CHOICES[cause],
 ): string | null {
-  if (cause === null) return 'This flow is not parked: it goes on by itself, and there is nothing to resolve.';
+  if (cause === null) return 'This flow is not parked: it continues without a decision.';
   if (cause === 'rail_paused') {
-    return 'Operations have paused the rail. The flow goes on by itself after `rail resume`; there is nothing to resolve.';
+    return 'The rail is paused by operations. The flow continues after `rail resume`, without a decision.';
   }
   if (resolution === null || typeof resolution !== 'object')
     return 'Send one object: {"action", "reason", "operator"}.';
@@ -80,14 +83,14 @@ export function refuseResolution(
     return `action must be one of ${actions.join(', ')}: the flow is parked because of ${cause}.`;
   }
   if (typeof reason !== 'string' || reason.trim() === '') return 'reason must say why, for the audit trail.';
-  if (typeof operator !== 'string' || operator.trim() === '') return 'operator must say who decides.';
+  if (typeof operator !== 'string' || operator.trim() === '') return 'operator must name who decides.';
   return null;
 }
 
-/** Whether an allowed resolution takes effect, given what was proposed before it. */
-export function decideResolution(proposal: Resolution | null, asked: Resolution): 'accepted' | 'proposed' {
-  if (!NEEDS_TWO.includes(asked.action)) return 'accepted';
-  return proposal !== null && proposal.action === asked.action && proposal.operator !== asked.operator
+/** Whether an allowed resolution takes effect, given the proposal before it. */
+export function decideResolution(proposal: Resolution | null, resolution: Resolution): 'accepted' | 'proposed' {
+  if (!NEEDS_TWO.includes(resolution.action)) return 'accepted';
+  return proposal !== null && proposal.action === resolution.action && proposal.operator !== resolution.operator
     ? 'accepted'
     : 'proposed';
 }

@@ -1,28 +1,32 @@
-// What a parked flow is told by operations: the update `resolve` for one flow, and the signal `retry` for many by query.
-// Both take one object, because that is what the Temporal UI sends.
+// The messages that operators send to parked flows: the update `resolve` to one flow, and the signal `retry` to many,
+// selected by a query. Each takes one object, because that is what the Temporal UI sends.
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 
-/** Why a flow waits for a person; the value of the search attribute `Attention`. */
+/** Why a flow waits for an operator; the value of the search attribute `Attention`. */
 export type AttentionCause =
-  /** The rail has not answered for longer than the limit. */
+  /** The rail has not responded for longer than the limit. */
   | 'rail_unreachable'
-  /** The rail answers, but has had no word on the outcome for longer than the limit. */
+  /** The rail responds, but has not reported a final status within the limit. */
   | 'outcome_unknown'
-  /** The rail takes back what was posted on its own earlier word. */
+  /** The rail reports a status that contradicts what was posted on its earlier report. */
   | 'rail_contradiction'
-  /** Operations have paused the rail. It is shown like a parked flow, but goes on by itself once the rail is resumed. */
+  /**
+   * An operator has paused the rail. The flow is shown like a parked one, but continues without a decision once the
+   * rail is resumed.
+   */
   | 'rail_paused'
   /** The rail has not confirmed a credit that it reported, for longer than the limit. */
   | 'credit_unconfirmed'
-  /** The ledger refused a posting that it has no reason to refuse. */
+  /** The ledger refused a posting that no rule expects it to refuse. */
   | 'posting_refused'
-  /** An endpoint has not taken its event in all attempts of the schedule. */
+  /** All attempts of the schedule to deliver an event to an endpoint have failed. */
   | 'webhook_retries_exhausted';
 
 /**
- * `retry`: go on as before. `complete`, `fail`: decide the outcome against, or without, the rail's word; a second person
- * must ask for the same. `dismiss`: leave things as they are. `set_aside`: take a credit out of the flow without posting it.
+ * `retry`: continue as before. `complete`, `fail`: set the outcome without, or against, the rail's report; a second
+ * operator must send the same action. `dismiss`: leave things as they are. `set_aside`: take a credit out of the flow
+ * without posting it.
  */
 export type ResolveAction = 'retry' | 'complete' | 'fail' | 'dismiss' | 'set_aside';
 
@@ -30,13 +34,13 @@ export interface Resolution {
   action: ResolveAction;
   /** Why, for the audit trail. */
   reason: string;
-  /** Who decides. */
+  /** The operator who decides. */
   operator: string;
-  /** What it rests on, for example the bank's ticket. */
+  /** Supporting evidence, for example the bank's ticket. */
   evidence?: string;
 }
 
-/** `accepted`: it is being done. `proposed`: it is done when a second operator asks for the same. */
+/** `accepted`: it takes effect now. `proposed`: it takes effect when a second operator sends the same action. */
 export interface ResolveAnswer {
   outcome: 'accepted' | 'proposed';
   message: string;
@@ -47,18 +51,18 @@ export interface RetryRequest {
   operator: string;
 }
 
-/** Type of the failure by which a step says that the ledger refused; its detail is a `PostingRefusal`. */
+/** Type of the failure with which a step reports a refusal of the ledger; its detail is a `PostingRefusal`. */
 export const POSTING_REFUSED = 'POSTING_REFUSED';
 
-/** What the ledger refused. Codes, account codes and amounts only: it goes into histories. */
+/** What the ledger refused. Codes, account codes and amounts only, because it is stored in workflow histories. */
 export interface PostingRefusal {
-  /** The ledger's code, the constraint that was broken, `DUPLICATE` or `DUPLICATE_DIFFERS`. */
+  /** The ledger's code, the name of the violated constraint, `DUPLICATE` or `DUPLICATE_DIFFERS`. */
   code: string;
-  /** The account that refused, where it was one. */
+  /** The account that refused, if one did. */
   account: string | null;
-  /** Business key of the transaction; null where only rows were to change. */
+  /** Business key of the transaction; null if only rows were to change. */
   transaction: string | null;
-  /** What was to move, in kobo; it stands where it stood, on the debited accounts. */
+  /** The refused postings, in kobo. The money is still in the debited accounts. */
   postings: readonly { debit: string; credit: string; amount: Kobo }[];
 }
 

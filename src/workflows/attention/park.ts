@@ -1,5 +1,5 @@
-// Parking: a flow that cannot go on by itself says so in the Temporal UI and waits for an operator. `park` waits until the
-// operator has decided; `raise` asks for one while the flow goes on with its other work.
+// Parking: a flow that cannot continue shows why in the Temporal UI and waits for an operator's decision. `park` blocks
+// until the operator has decided; `raise` requests a decision while the flow continues with its other work.
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { showAttention } from '../state.ts';
@@ -18,17 +18,17 @@ import {
 export interface ParkedView {
   /** What happened, one sentence. */
   summary: string;
-  /** Whose answer was the last, for example `rail`, and what it was. */
+  /** The last response, and who gave it, for example `rail`. */
   lastResponse: { of: string; words: string };
-  /** What is at stake, and where it stands. */
+  /** The amounts at stake, and where they are. */
   fundsAtRisk: string;
-  /** What can be asked of the flow, where that is not the same for every flow with this cause. */
+  /** The accepted actions, if they are not those of every flow with this cause (`CHOICES`). */
   choices?: Choices;
 }
 
 export interface AttentionActivities {
-  /** Writes an operator's act to the audit trail. */
-  recordOperatorAction: (act: {
+  /** Writes an operator's action to the audit trail. */
+  recordOperatorAction: (entry: {
     organisationId: string;
     environment: string;
     subject: string;
@@ -39,23 +39,28 @@ export interface AttentionActivities {
 }
 
 export interface Attention {
-  /** Waits for an operator, and resolves with what was decided. */
+  /** Parks the flow until an operator decides; returns the decision. */
   park(cause: AttentionCause, view: ParkedView): Promise<Resolution>;
-  /** The same; resolves with null when `overtaken` comes true first. */
-  park(cause: AttentionCause, view: ParkedView, overtaken: () => boolean): Promise<Resolution | null>;
-  /** Asks for an operator while the flow goes on. A repeat changes what is shown; null takes the request back. */
+  /** The same; returns null if `isSuperseded` becomes true first. */
+  park(cause: AttentionCause, view: ParkedView, isSuperseded: () => boolean): Promise<Resolution | null>;
+  /** Requests a decision while the flow continues. A further call updates what is shown; null withdraws the request. */
   raise: (request: { cause: AttentionCause; view: ParkedView } | null) => void;
-  /** Whether an operator has decided about what is raised. */
+  /** Whether an operator has decided on what is raised, and the decision is not taken yet. */
   isDecided: () => boolean;
-  /** What the operator decided, once, written to the audit trail; null while nothing is decided. Nothing is raised any more. */
+  /**
+   * Returns the decision once, writes it to the audit trail and withdraws the request; null if there is no decision.
+   */
   takeDecision: () => Promise<Resolution | null>;
-  /** Does a step that posts. Where the ledger refuses, the flow is parked, and `retry` does the step again. */
-  postOrPark: <Answer>(step: () => Promise<Answer>) => Promise<Answer>;
-  /** Shows the cause while `work` goes on. It ends by itself: there is nothing to resolve. */
-  showAttentionWhile: <Answer>(cause: 'rail_paused', work: () => Promise<Answer>) => Promise<Answer>;
+  /** Runs a step that posts. If the ledger refuses, the flow parks, and `retry` runs the step again. */
+  postOrPark: <Result>(step: () => Promise<Result>) => Promise<Result>;
+  /** Shows the cause while `work` runs. It needs no decision: `resolve` is refused. */
+  showAttentionWhile: <Result>(cause: 'rail_paused', work: () => Promise<Result>) => Promise<Result>;
 }
 
-/** Installs the handlers. Call it before the first await, so that a flow that is not parked can say so. */
+/**
+ * Installs the handlers of `resolve` and `retry`. Call it before the first await, so that a flow that is not parked
+ * refuses `resolve` with a message.
+ */
 export function createAttention(
   { organisationId, environment, subject }: { organisationId: string; environment: string; subject: string },
   { recordOperatorAction }: AttentionActivities,
@@ -67,21 +72,21 @@ export function createAttention(
 
   setHandler(
     resolve,
-    (asked): ResolveAnswer => {
-      if (decideResolution(proposal, asked) === 'proposed') {
-        proposal = asked;
+    (resolution): ResolveAnswer => {
+      if (decideResolution(proposal, resolution) === 'proposed') {
+        proposal = resolution;
         show();
         return {
           outcome: 'proposed',
-          message: `A second operator must now send the same action, ${asked.action}, to confirm it.`,
+          message: `A second operator must send the same action, ${resolution.action}, to confirm it.`,
         };
       }
-      decided = asked;
-      return { outcome: 'accepted', message: `${asked.action}: it is being done.` };
+      decided = resolution;
+      return { outcome: 'accepted', message: `The action ${resolution.action} is accepted.` };
     },
     {
-      validator: (asked) => {
-        const refusal = refuseResolution(decided === null ? cause : null, asked, view?.choices);
+      validator: (resolution) => {
+        const refusal = refuseResolution(decided === null ? cause : null, resolution, view?.choices);
         if (refusal !== null) throw new Error(refusal);
       },
     },
@@ -98,35 +103,35 @@ export function createAttention(
         '',
         view.summary,
         '',
-        `The ${view.lastResponse.of}’s last words: ${view.lastResponse.words}`,
+        `Funds at risk: ${view.fundsAtRisk}.`,
         '',
-        `At stake: ${view.fundsAtRisk}. Nothing about it changes while this flow is parked.`,
+        `Last response of the ${view.lastResponse.of}: ${view.lastResponse.words}.`,
         ...(proposal === null
           ? []
           : [
               '',
-              `**Proposed by ${proposal.operator}: ${proposal.action}** (${proposal.reason}). Waits for a second operator.`,
+              `**Proposed by ${proposal.operator}: ${proposal.action}** (${proposal.reason}). Needs a second operator.`,
             ]),
         '',
-        'Send the update **resolve** with one of these actions (or the signal **retry**):',
+        'Send the update **resolve** with one of these actions, or the signal **retry**:',
         '',
-        '| action | what it does |',
+        '| action | effect |',
         '|---|---|',
-        ...Object.entries(view.choices ?? CHOICES[cause]).map(([action, meaning]) => `| ${action} | ${meaning} |`),
+        ...Object.entries(view.choices ?? CHOICES[cause]).map(([action, effect]) => `| ${action} | ${effect} |`),
         '',
         '```json',
-        '{"action": "retry", "reason": "what was wrong is put right", "operator": "you"}',
+        '{"action": "retry", "reason": "the cause is fixed", "operator": "your name"}',
         '```',
       ].join('\n'),
     );
   }
 
-  function enter(why: AttentionCause, about: ParkedView | null): void {
-    cause = why;
-    view = about;
+  function enter(newCause: AttentionCause, newView: ParkedView | null): void {
+    cause = newCause;
+    view = newView;
     proposal = null;
     decided = null;
-    showAttention(why);
+    showAttention(newCause);
     show();
   }
 
@@ -136,31 +141,39 @@ export function createAttention(
     showAttention(null);
   }
 
-  async function park(why: AttentionCause, about: ParkedView): Promise<Resolution>;
-  async function park(why: AttentionCause, about: ParkedView, overtaken?: () => boolean): Promise<Resolution | null>;
-  async function park(why: AttentionCause, about: ParkedView, overtaken = () => false): Promise<Resolution | null> {
-    // What an operator decided about a raised cause, and nobody has taken yet, outlasts a step that parks the flow meanwhile.
+  async function park(newCause: AttentionCause, newView: ParkedView): Promise<Resolution>;
+  async function park(
+    newCause: AttentionCause,
+    newView: ParkedView,
+    isSuperseded?: () => boolean,
+  ): Promise<Resolution | null>;
+  async function park(
+    newCause: AttentionCause,
+    newView: ParkedView,
+    isSuperseded = () => false,
+  ): Promise<Resolution | null> {
+    // A decision on a raised cause that was not taken yet must survive a step that parks the flow in between.
     const raised = decided === null ? null : { cause, view, proposal, decided };
-    enter(why, about);
-    await condition(() => decided !== null || overtaken());
+    enter(newCause, newView);
+    await condition(() => decided !== null || isSuperseded());
     const decision = await takeDecision();
     if (raised !== null) ({ cause, view, proposal, decided } = raised);
     return decision;
   }
 
-  /** Ends the parking, with the decision that was taken if there is one. */
+  /** Ends the parking. Returns the decision, audited, if there is one. */
   async function takeDecision(): Promise<Resolution | null> {
     const decision = decided;
     if (decision !== null) {
       const { action, operator, reason, evidence } = decision;
-      const backing = proposal === null ? '' : ` [proposed by ${proposal.operator}: ${proposal.reason}]`;
+      const proposedBy = proposal === null ? '' : ` [proposed by ${proposal.operator}: ${proposal.reason}]`;
       await recordOperatorAction({
         organisationId,
         environment,
         subject,
         action: `resolve:${action}`,
         operator,
-        reason: `${cause}: ${reason}${evidence === undefined ? '' : ` (${evidence})`}${backing}`,
+        reason: `${cause}: ${reason}${evidence === undefined ? '' : ` (${evidence})`}${proposedBy}`,
       });
     }
     leave();
@@ -170,7 +183,7 @@ export function createAttention(
   return {
     park,
     raise(request) {
-      if (decided !== null) return; // it is taken first
+      if (decided !== null) return; // takeDecision comes first
       if (request === null) {
         if (cause !== null) leave();
       } else if (cause === request.cause) {
@@ -190,12 +203,12 @@ export function createAttention(
           const refusal = refusalIn(error);
           if (refusal === null) throw error;
           await park('posting_refused', refusedView(refusal));
-          setCurrentDetails('**retrying** the posting that the ledger refused.');
+          setCurrentDetails('**retrying** the refused posting.');
         }
       }
     },
-    async showAttentionWhile(why, work) {
-      enter(why, null);
+    async showAttentionWhile(newCause, work) {
+      enter(newCause, null);
       try {
         return await work();
       } finally {
@@ -205,7 +218,7 @@ export function createAttention(
   };
 }
 
-/** What the ledger refused, if that is why a step failed. */
+/** The refusal of the ledger in a step's failure; null if the step failed for another reason. */
 function refusalIn(error: unknown): PostingRefusal | null {
   const cause = error instanceof ActivityFailure ? error.cause : null;
   if (!(cause instanceof ApplicationFailure) || cause.type !== POSTING_REFUSED) return null;
@@ -213,11 +226,13 @@ function refusalIn(error: unknown): PostingRefusal | null {
 }
 
 function refusedView({ code, account, transaction, postings }: PostingRefusal): ParkedView {
-  const what = transaction === null ? 'a change of its rows' : `the transaction ${transaction}`;
-  const stands = postings.map(({ debit, credit, amount }) => `${amount} kobo in ${debit}, on the way to ${credit}`);
+  const change = transaction === null ? 'a change of rows' : `the transaction ${transaction}`;
+  const funds = postings.map(({ debit, credit, amount }) => `${amount} kobo in ${debit}, to be posted to ${credit}`);
   return {
-    summary: `The ledger refused ${what}, which it has no reason to refuse: a bug, or something was changed by hand.`,
+    summary:
+      `The ledger refused ${change}, which no rule expects: a bug, or data was changed by hand. ` +
+      'Nothing is posted while this flow is parked.',
     lastResponse: { of: 'ledger', words: account === null ? code : `${code}, at ${account}` },
-    fundsAtRisk: stands.length === 0 ? 'no money was to move' : stands.join('; '),
+    fundsAtRisk: funds.length === 0 ? 'none, no money was to move' : funds.join('; '),
   };
 }

@@ -1,21 +1,21 @@
-// The rules of a bank transfer (contract, section 3.3), shared by withdrawals, refunds to a bank and payout items: what
-// the rail's word makes of one, as pure functions.
+// The rules of a bank transfer (contract, section 3.3) as pure functions: what the status that the rail reports
+// changes. Shared by withdrawals, refunds to a bank, payout items and returns to the sender.
 
-/** Where a transfer stands in our books. */
+/** The state of a transfer in the database. */
 export type TransferState = 'processing' | 'completed' | 'failed' | 'returned';
 
-/** What the rail says; `unknown`: it knows no such reference. */
+/** The status that the rail reports; `unknown`: it does not know the reference. */
 export type RailStatus = 'processing' | 'completed' | 'failed' | 'returned' | 'unknown';
 
 export type TransferDecision =
-  /** Nothing new: wait, or stay as it is. */
+  /** Nothing changes: wait, or leave it as it is. */
   | 'none'
   | 'complete'
-  /** It never left: the money goes back. */
+  /** It was never paid: the money goes back. */
   | 'fail'
-  /** It left and came back: the money goes back. */
+  /** It was paid and returned: the money goes back. */
   | 'return'
-  /** The rail contradicts what was posted on its own earlier word. A person must look. */
+  /** The rail contradicts what was posted on its earlier report. An operator must decide. */
   | 'contradiction';
 
 const DECISIONS: Record<TransferState, Record<RailStatus, TransferDecision>> = {
@@ -27,42 +27,44 @@ const DECISIONS: Record<TransferState, Record<RailStatus, TransferDecision>> = {
     returned: 'return',
     unknown: 'contradiction',
   },
-  // The money is back in the wallet: a bounce says the same, a completion would mean that it was paid twice.
+  // The money is back already: a return agrees with that, a completion would mean that it was paid out as well.
   failed: { processing: 'none', completed: 'contradiction', failed: 'none', returned: 'none', unknown: 'none' },
-  // A completion came before the return, whatever the order of the news.
+  // A completion precedes a return, in whatever order the reports arrive.
   returned: { processing: 'none', completed: 'none', failed: 'none', returned: 'none', unknown: 'none' },
 };
 
-export function decideTransfer(state: TransferState, word: RailStatus): TransferDecision {
-  return DECISIONS[state][word];
+export function decideTransfer(state: TransferState, status: RailStatus): TransferDecision {
+  return DECISIONS[state][status];
 }
 
-/** Sends of one reference before a rail that never got any of them is believed. */
+/** After this many sends, a reference that the rail still does not know counts as never received. */
 export const SENDS_MAX = 3;
 
-/** What a flow does next about a transfer that is under way. */
+/** The next step of a transfer in progress. */
 export type TransferStep = 'send' | 'check' | 'mark_unsent';
 
-/** What is known after the last step. */
+/** What is known about a transfer after the last step. */
 export interface TransferKnowledge {
-  /** What the rail said: its word, that it knows no such reference, or nothing, maybe because operations paused it. */
+  /**
+   * The rail knows the reference, does not know it, did not respond, is paused by operations, or contradicts itself.
+   */
   rail: 'known' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
   sends: number;
   sinceSendMs: number;
-  /** How long the rail may take to know a reference that it got. */
+  /** How long the rail may take to know a reference that it received. */
   unknownIsFinalAfterMs: number;
 }
 
 /**
- * A reference that the rail does not know counts as not sent only after the rail's own waiting time; then the same
- * reference may be sent again, and after the last send the money goes back. In every other case: ask.
+ * A reference that the rail does not know counts as not sent only after the rail's own waiting time. Then the same
+ * reference is sent again, and after the last send the money goes back. In every other case: query the status.
  */
 export function decideStep({ rail, sends, sinceSendMs, unknownIsFinalAfterMs }: TransferKnowledge): TransferStep {
   if (rail !== 'unknown' || sinceSendMs < unknownIsFinalAfterMs) return 'check';
   return sends < SENDS_MAX ? 'send' : 'mark_unsent';
 }
 
-/** The pauses between status queries while no callback comes: soon at first, then four times an hour. */
+/** Delays between status queries while no callback arrives: short at first, then 15 minutes. */
 const CHECK_PAUSES_MS = [2_000, 3_000, 5_000, 10_000, 30_000, 60_000, 300_000];
 const CHECK_PAUSE_MAX_MS = 900_000;
 

@@ -1,10 +1,13 @@
-// Driving one bank transfer to its end, the same way for withdrawals, refunds and payout items.
+// Drives one bank transfer to its end, for withdrawals, refunds, payout items and returns to the sender.
 //
-//   1. Give it to the rail by its fixed reference, unless the rail knows it.   A lost answer is unknown, never failed.
-//   2. Wait for the rail's word, and ask for it.    Woken by `railReported`; asks by itself when no callback comes.
-//   3. Unknown to the rail for good: the same reference is sent again; after the last send, the money goes back.
-//   4. The rail paused by operations: nothing is sent, and the flow goes on by itself when it is resumed.
-//   5. The rail away, silent or contradicting itself for too long: park, and do what an operator decides.
+//   1. Send it to the rail under its fixed reference, unless the rail knows the reference.   If the response is lost,
+//      the outcome is unknown, never failed.
+//   2. Wait for the rail's final status.   The signal `transferUpdated` triggers a query; without one, the flow polls.
+//   3. The reference stays unknown to the rail: the same reference is sent again; after the last send, the money goes
+//      back.
+//   4. The rail is paused by operations: nothing is sent, and the flow continues once the rail is resumed.
+//   5. The rail is unreachable or reports no outcome for too long, or contradicts itself: park, and apply the
+//      operator's decision.
 import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { decideAttention } from '../attention/decide.ts';
 import type { Resolution } from '../attention/messages.ts';
@@ -34,9 +37,9 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     attention.postOrPark(() => (decision === null ? steps[step](input) : steps.decide(input, decision)));
   const waitForResume = (step: TransferStep) =>
     attention.postOrPark(() => attention.showAttentionWhile('rail_paused', () => steps[step](input, 'wait')));
-  let news = 0;
+  let updates = 0;
   setHandler(transferUpdated, () => {
-    news += 1;
+    updates += 1;
   });
 
   let step: TransferStep = 'send';
@@ -47,12 +50,14 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
   let openSince = Date.now();
   let unreachableSince: number | null = null;
   for (;;) {
-    const heard = news;
-    setCurrentDetails(details(input, sends, step === 'send' ? 'is given to the rail' : 'is asked about'));
-    const answer = await take(step, decision);
-    const wasPaused = answer.rail === 'paused';
+    const updatesSeen = updates;
+    setCurrentDetails(
+      details(input, sends, step === 'send' ? 'is being sent to the rail' : 'is being queried at the rail'),
+    );
+    const progress = await take(step, decision);
+    const wasPaused = progress.rail === 'paused';
     if (wasPaused) setCurrentDetails(details(input, sends, STATUS_TEXT.paused));
-    const { status, rail, limits } = wasPaused ? await waitForResume(step) : answer;
+    const { status, rail, limits } = wasPaused ? await waitForResume(step) : progress;
     decision = null;
     if (wasPaused) unreachableSince = null;
     if (step === 'send') {
@@ -61,15 +66,16 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
       checks = 0;
       if (wasPaused) openSince = sentAt;
     }
-    // With no news at all there is nothing to ask about what has ended: a flow that was started again, by a reset say.
-    const isOver = rail === 'known' || rail === 'unknown' || (rail === 'unreachable' && news === 0);
+    // A flow restarted after the transfer has ended, by a reset for example, needs no response from the rail unless a
+    // signal has arrived.
+    const isOver = rail === 'known' || rail === 'unknown' || (rail === 'unreachable' && updates === 0);
     if (status !== 'processing' && isOver) {
-      if (news === heard) {
+      if (updates === updatesSeen) {
         if (status !== 'completed') showState(status);
         setCurrentDetails(`**${status}**: ${input.amount} kobo, reference ${referenceOf(input)}.`);
         return status;
       }
-      step = 'check'; // a bank may bounce what it has just confirmed
+      step = 'check'; // a bank may return a transfer that it has just confirmed
       continue;
     }
 
@@ -94,7 +100,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     if (step === 'check') {
       setCurrentDetails(details(input, sends, STATUS_TEXT[rail]));
       const limit = rail === 'unreachable' ? limits.railUnreachableMs - unreachableForMs : limits.outcomeUnknownMs;
-      await condition(() => news > heard, Math.max(1, Math.min(checkPauseMs(checks), limit)));
+      await condition(() => updates > updatesSeen, Math.max(1, Math.min(checkPauseMs(checks), limit)));
       checks += 1;
     }
   }
@@ -109,22 +115,22 @@ function decisionOf({ action, operator, reason }: Resolution): OperatorDecision 
 }
 
 const STATUS_TEXT: Record<TransferProgress['rail'], string> = {
-  known: 'is with the rail; waiting for its word',
-  unknown: 'is not known to the rail (yet)',
-  unreachable: 'waits: the rail does not answer',
-  paused: 'waits: the rail is paused by operations. It goes on by itself within a minute after `rail resume`',
-  contradiction: 'is spoken of by the rail in two ways: a person must look',
+  known: 'is with the rail; waiting for its final status',
+  unknown: 'is not known to the rail yet; waiting',
+  unreachable: 'is waiting: the rail does not respond',
+  paused: 'is waiting: the rail is paused by operations. It continues within a minute after `rail resume`',
+  contradiction: 'has contradictory statuses at the rail: an operator must decide',
 };
 
-function details(input: BankTransferInput, sends: number, says: string): string {
+function details(input: BankTransferInput, sends: number, activity: string): string {
   return [
-    `**processing**: the transfer ${says}.`,
+    `**processing**: the transfer ${activity}.`,
     '',
     '| | |',
     '|---|---|',
     `| reference at the rail | ${referenceOf(input)} |`,
     `| amount | ${input.amount} kobo, held in transit |`,
-    `| given to the rail | ${sends} times |`,
+    `| sends to the rail | ${sends} |`,
   ].join('\n');
 }
 
@@ -132,30 +138,30 @@ type RailCause = NonNullable<ReturnType<typeof decideAttention>>;
 
 const PARKED: Record<RailCause, { summary: string; lastResponse: string }> = {
   rail_unreachable: {
-    summary: 'The rail has not answered for longer than the limit, so nobody knows whether the money has left.',
-    lastResponse: 'none: it cannot be reached',
+    summary: 'The rail has not responded for longer than the limit, so it is unknown whether the money was paid out.',
+    lastResponse: 'none (unreachable)',
   },
   outcome_unknown: {
-    summary: 'The rail answers, but has not told the outcome within the limit.',
-    lastResponse: 'no final one',
+    summary: 'The rail responds, but has not reported a final status within the limit.',
+    lastResponse: 'no final status',
   },
   rail_contradiction: {
-    summary: 'The rail now says something else than what was posted on its own earlier word.',
-    lastResponse: 'the opposite of its earlier word; ask the bank in writing',
+    summary: 'The rail now reports a status that contradicts what was posted on its earlier report.',
+    lastResponse: 'a status that contradicts its earlier report; ask the bank in writing',
   },
 };
 
 function parkedView(input: BankTransferInput, cause: RailCause, status: TransferState): ParkedView {
-  const stands: Record<TransferState, string> = {
+  const location: Record<TransferState, string> = {
     processing: 'held in transit',
-    completed: 'paid out through the rail',
-    failed: 'back in the wallet',
-    returned: 'back in the wallet',
+    completed: 'posted as paid out through the rail',
+    failed: 'posted as failed, back in the wallet or in suspense',
+    returned: 'posted as returned, back in the wallet or in suspense',
   };
   const { summary, lastResponse } = PARKED[cause];
   return {
-    summary,
+    summary: `${summary} Nothing is posted while this flow is parked.`,
     lastResponse: { of: 'rail', words: lastResponse },
-    fundsAtRisk: `${input.amount} kobo, ${stands[status]} (reference ${referenceOf(input)})`,
+    fundsAtRisk: `${input.amount} kobo, ${location[status]} (reference ${referenceOf(input)})`,
   };
 }

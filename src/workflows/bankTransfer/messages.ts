@@ -1,5 +1,5 @@
-// What every flow with a bank transfer in it shares: its input, the signal that the rail's callback gives it, and what
-// its activities answer.
+// The messages that all flows with a bank transfer share: the input, the signal that the rail's callback causes, and
+// the results of the activities.
 import { defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { AttentionLimits } from '../attention/decide.ts';
@@ -7,43 +7,46 @@ import type { FlowScope } from '../flows.ts';
 import type { TransferKnowledge, TransferState } from './decide.ts';
 
 export interface BankTransferInput extends FlowScope {
-  /** Public id of the withdrawal, refund or payout item; the rail knows the transfer by it. */
+  /**
+   * Public id of the withdrawal, refund, payout item or review case. The reference at the rail, unless `reference` is
+   * set.
+   */
   transferId: string;
   amount: Kobo;
-  /** What the rail knows it by, where that is not `transferId`; for people to read. */
+  /** The reference at the rail, if it is not `transferId`; only for display. */
   reference?: string;
 }
 
-/** The rail has news of this transfer. It says no more than that: the flow asks the rail. */
+/** The rail has an update on this transfer. The signal carries no data: the flow queries the rail. */
 export const transferUpdated = defineSignal('transferUpdated');
 
 /**
- * What a step does while the rail is paused. Without it, it says so and leaves the waiting to its caller; `wait`: it is
- * repeated until the rail is resumed, which costs the history nothing.
+ * What a step does while the rail is paused. Undefined: it returns `rail: 'paused'` at once. `wait`: the activity is
+ * retried until the rail is resumed, which adds no events to the history.
  */
 export type PauseMode = 'wait';
 
-/** Where a transfer stands after a step. */
+/** The state of a transfer after a step. */
 export interface TransferProgress {
   status: TransferState;
   rail: TransferKnowledge['rail'];
-  /** Settings that the flow goes by; they come with each answer, because a workflow reads no configuration. */
+  /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */
   limits: TransferLimits;
 }
 
 export interface TransferLimits extends AttentionLimits {
-  /** How long the rail may take to know a reference that it got. */
+  /** How long the rail may take to know a reference that it received. */
   unknownIsFinalAfterMs: number;
 }
 
-/** The outcome that operators decided where the rail has none to tell. */
+/** The outcome that operators set where the rail reports none. */
 export interface OperatorDecision {
   outcome: 'complete' | 'fail';
   reason: string;
 }
 
-/** A step, as an activity. It reads the books, asks the rail, and posts what its answer means. */
+/** A step, as an activity: reads the transfer, queries the rail, and posts what follows from its status. */
 export type TransferActivity<Input> = (input: Input, pauseMode?: PauseMode) => Promise<TransferProgress>;
 
-/** Posts what operators decided, unless the rail's word came first. */
+/** Posts what operators decided, unless the rail has reported a final status by then. */
 export type TransferDecisionActivity<Input> = (input: Input, decision: OperatorDecision) => Promise<TransferProgress>;

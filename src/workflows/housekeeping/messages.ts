@@ -1,6 +1,6 @@
-// The result of housekeeping, and the activity that it calls.
+// The result of housekeeping, and its activity.
 
-/** How many rows were forgotten. */
+/** How many rows were deleted. */
 export interface DeletedRows {
   idempotencyKeys: number;
   webhookAttempts: number;

@@ -1,6 +1,6 @@
-// Housekeeping, started by its Schedule every hour.
+// Housekeeping, started hourly by its Schedule.
 //
-//   1. Forget idempotency keys and webhook attempts that nobody needs any more.   Undo: none is possible.
+//   1. Delete idempotency keys and webhook attempts whose retention period is over.   Compensation: none is possible.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { DeletedRows, HousekeepingActivities } from './messages.ts';
 
@@ -11,9 +11,9 @@ const { deleteExpiredRows } = proxyActivities<HousekeepingActivities>({
 });
 
 export async function housekeeping(): Promise<DeletedRows> {
-  const forgotten = await deleteExpiredRows();
+  const deleted = await deleteExpiredRows();
   setCurrentDetails(
-    `Forgot ${forgotten.idempotencyKeys} idempotency keys and ${forgotten.webhookAttempts} webhook attempts.`,
+    `Deleted ${deleted.idempotencyKeys} idempotency keys and ${deleted.webhookAttempts} webhook attempts.`,
   );
-  return forgotten;
+  return deleted;
 }

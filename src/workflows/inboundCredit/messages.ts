@@ -1,4 +1,4 @@
-// The messages of the flow that places money which came to a wallet's deposit account, or to nobody's account.
+// The messages of the flow that places a credit to a wallet's deposit account, or to an unknown account number.
 import type { Kobo } from '../../money.ts';
 import type { FlowScope } from '../flows.ts';
 import type { IncompleteWork } from '../railWait/decide.ts';
@@ -8,10 +8,10 @@ export interface InboundCreditInput extends FlowScope {
   amount: Kobo;
 }
 
-/** Where the credit stands after a step. */
+/** The state of the credit after a step. */
 export interface InboundCreditProgress {
   status: string;
-  /** What the rail left undone; absent when the step did all that it was to do. */
+  /** What could not be done because of the rail; absent if the step is complete. */
   incomplete?: IncompleteWork;
 }
 
@@ -20,8 +20,10 @@ export interface InboundCreditResult {
 }
 
 export interface InboundCreditActivities {
-  /** Confirms the credit with the rail and posts it where it belongs. */
+  /** Confirms the credit with the rail and posts it: to its wallet, or to suspense with a review case. */
   placeCredit: (input: InboundCreditInput) => Promise<InboundCreditProgress>;
-  /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
+  /**
+   * The same, after an operator's `set_aside`: if the rail still does not confirm the credit, a review case is opened.
+   */
   setAsideDeposit: (input: InboundCreditInput) => Promise<InboundCreditProgress>;
 }

@@ -1,9 +1,10 @@
 // The flow of one credit that belongs to no payment.
 //
-//   1. Place it: the wallet whose deposit account it came to, or suspense and a review case.   Undo: none is needed.
-//   2. Where the rail does not confirm it: ask again, ever more seldom. After the limit an operator is asked for, who may have it
-//      set aside: nothing is posted, and a review case is opened.
-//   3. Where the ledger refuses both: park.
+//   1. Place it: in the wallet whose deposit account it came to, or in suspense with a review case.   Compensation:
+//      none needed.
+//   2. The rail does not confirm it: retry, with growing delays. After the limit request an operator, who may set it
+//      aside: nothing is posted, and a review case is opened.
+//   3. The ledger refuses both postings: park.
 import { condition, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
@@ -20,7 +21,7 @@ export async function inboundCredit(input: InboundCreditInput): Promise<InboundC
   const { inboundCreditId, amount } = input;
   const attention = createAttention({ ...input, subject: inboundCreditId }, { recordOperatorAction });
   const rail = createRailWaits(attention);
-  setCurrentDetails(`Waits until ${amount} kobo are confirmed by the rail and posted.`);
+  setCurrentDetails(`Waiting until the rail confirms ${amount} kobo and they are posted.`);
   for (;;) {
     const place = rail.isToBeSetAside(inboundCreditId) ? setAsideDeposit : placeCredit;
     const { status, incomplete } = await attention.postOrPark(() => place(input));

@@ -1,6 +1,6 @@
-// The result of a verification, and the activity that it calls.
+// The result of a verification of the ledger, and its activity.
 
-/** What was verified. Where there are findings there is no such result. */
+/** What was verified. A verification with findings fails, and has no result. */
 export interface VerificationResult {
   books: number;
   accounts: number;

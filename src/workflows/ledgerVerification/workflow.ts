@@ -1,7 +1,7 @@
-// The verification of all books, started by its Schedule every day.
+// The verification of the ledger, started daily by its Schedule.
 //
-//   1. Verify on one snapshot.   Undo: none, it only reads. Findings fail this flow with LEDGER_INTEGRITY_VIOLATION, so that they stand
-//      red in the Temporal UI; an outage does not.
+//   1. Verify on one snapshot.   Compensation: none, it only reads. Findings fail this flow with
+//      LEDGER_INTEGRITY_VIOLATION, so that the Temporal UI shows it as failed; an outage does not fail it.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { LedgerVerificationActivities, VerificationResult } from './messages.ts';
 
@@ -12,8 +12,8 @@ const { verifyLedger } = proxyActivities<LedgerVerificationActivities>({
 });
 
 export async function ledgerVerification(): Promise<VerificationResult> {
-  setCurrentDetails('The books are being verified; the pending activity shows how far.');
+  setCurrentDetails('Verifying the ledger; the pending activity shows the progress.');
   const verified = await verifyLedger();
-  setCurrentDetails(`**The books are whole**: ${verified.books} books, ${verified.postings} postings, no finding.`);
+  setCurrentDetails(`**The ledger is ok**: ${verified.books} books, ${verified.postings} postings, no findings.`);
   return verified;
 }

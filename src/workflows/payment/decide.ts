@@ -1,9 +1,9 @@
-// The rules of a payment (contract, section 3.2) as pure functions: what a credit or the end of the window makes of it.
-// They name the money by where it goes; the activities post it.
+// The rules of a payment (contract, section 3.2) as pure functions: what a credit or the end of its window changes.
+// They name amounts by their destination; the activities post them.
 import type { Kobo } from '../../money.ts';
 import type { RailWait } from '../railWait/decide.ts';
 
-/** What the rules need to know of a payment. */
+/** The fields of a payment that the rules read. */
 export interface PaymentState {
   status: 'pending' | 'partial' | 'settled' | 'expired' | 'failed' | 'refunded' | 'partially_refunded';
   baseAmount: Kobo;
@@ -15,23 +15,23 @@ export interface PaymentState {
 export type WalletCapacity = 'all' | 'base_only' | 'nothing';
 
 export type CreditDecision =
-  /** The money waits with the payment until the rest comes. */
+  /** The money is held until the rest of the payment arrives. */
   | { kind: 'hold'; amountReceived: Kobo }
-  /** The wallet gets base plus surplus, the service its fee. Surplus that may not be credited waits for a person. */
+  /** The wallet gets base plus surplus, the service its fee. Surplus that may not be credited goes to review. */
   | {
       kind: 'settle';
       amountReceived: Kobo;
       toWallet: Kobo;
       toFees: Kobo;
       toReview: Kobo;
-      /** Of the sum of these three, what earlier credits already brought. */
+      /** The part of the sum of these three that earlier credits brought. */
       heldBefore: Kobo;
     }
-  /** The payment takes no more money: all of it waits for a person. */
+  /** The payment takes no more money: all of it goes to review. */
   | { kind: 'to_suspense'; reason: 'late_credit' | 'credit_after_settlement' | 'wallet_refused' };
 
-/** What one credit makes of a payment. */
-export function decideCredit(payment: PaymentState, amount: Kobo, room: WalletCapacity): CreditDecision {
+/** Decides what one credit changes on a payment. */
+export function decideCredit(payment: PaymentState, amount: Kobo, capacity: WalletCapacity): CreditDecision {
   if (payment.status === 'expired' || payment.status === 'failed')
     return { kind: 'to_suspense', reason: 'late_credit' };
   if (payment.status !== 'pending' && payment.status !== 'partial') {
@@ -40,32 +40,34 @@ export function decideCredit(payment: PaymentState, amount: Kobo, room: WalletCa
   const amountReceived = payment.amountReceived + amount;
   const surplus = amountReceived - payment.baseAmount - payment.fee;
   if (surplus < 0) return { kind: 'hold', amountReceived };
-  if (room === 'nothing') return { kind: 'to_suspense', reason: 'wallet_refused' };
+  if (capacity === 'nothing') return { kind: 'to_suspense', reason: 'wallet_refused' };
   return {
     kind: 'settle',
     amountReceived,
-    toWallet: payment.baseAmount + (room === 'all' ? surplus : 0),
+    toWallet: payment.baseAmount + (capacity === 'all' ? surplus : 0),
     toFees: payment.fee,
-    toReview: room === 'all' ? 0 : surplus,
+    toReview: capacity === 'all' ? 0 : surplus,
     heldBefore: payment.amountReceived,
   };
 }
 
-/** The room to try next when the wallet refused: first without the surplus, where that is the part over a limit. */
+/**
+ * The capacity to try after the wallet refused: without the surplus if that exceeded a limit, otherwise nothing.
+ */
 export function capacityAfterRefusal(
-  room: WalletCapacity,
+  capacity: WalletCapacity,
   decision: CreditDecision,
   overLimit: boolean,
   base: Kobo,
 ): WalletCapacity {
-  const surplusWasTried = room === 'all' && decision.kind === 'settle' && decision.toWallet > base;
+  const surplusWasTried = capacity === 'all' && decision.kind === 'settle' && decision.toWallet > base;
   return surplusWasTried && overLimit ? 'base_only' : 'nothing';
 }
 
 export type ExpiryDecision =
-  /** The window closed. What was received so far waits for a person. */
+  /** The window closed. What was received so far goes to review. */
   | { kind: 'expire'; toReview: Kobo }
-  /** It ended some other way before. */
+  /** The payment has ended in another way. */
   | { kind: 'no_change' };
 
 export function decideExpiry(payment: PaymentState): ExpiryDecision {
@@ -74,7 +76,10 @@ export function decideExpiry(payment: PaymentState): ExpiryDecision {
     : { kind: 'no_change' };
 }
 
-/** What paying from a wallet needs to know besides. Wallets are told apart by whatever ids the caller uses. */
+/**
+ * What the rules of paying from a wallet read in addition. Wallet ids may be of either kind, if the caller uses only
+ * one.
+ */
 export interface WalletPaymentState extends PaymentState {
   method: 'bank_transfer' | 'virtual_wallet';
   targetWalletId: string;
@@ -84,7 +89,7 @@ export interface WalletPaymentState extends PaymentState {
 export type PayRefusal = 'PAYMENT_METHOD_MISMATCH' | 'PAYMENT_NOT_PAYABLE' | 'SAME_WALLET';
 
 export type PayDecision =
-  /** The payer gives all that is payable at once: the wallet gets the base, the service its fee. */
+  /** The payer pays the whole payable amount at once: the wallet gets the base, the service its fee. */
   { kind: 'settle'; amountReceived: Kobo; toWallet: Kobo } | { kind: 'refuse'; code: PayRefusal };
 
 /** Whether a wallet may pay this payment now. */
@@ -95,14 +100,14 @@ export function decidePay(payment: WalletPaymentState, payerWalletId: string, no
   return { kind: 'settle', amountReceived: payment.baseAmount + payment.fee, toWallet: payment.baseAmount };
 }
 
-/** Where the flow of a payment stands. Times are milliseconds since 1970. */
+/** The state of a payment's flow. Times are milliseconds since 1970. */
 export interface PaymentAgenda {
   /** Whether the payment takes money. */
   isOpen: boolean;
   expiresAt: number;
-  /** Credits that were not looked at yet; public ids. */
+  /** Public ids of the credits that were not processed yet. */
   fresh: readonly string[];
-  /** What the rail was asked for in vain. */
+  /** What waits for the rail. */
   waits: readonly RailWait[];
 }
 
@@ -114,8 +119,8 @@ export type PaymentStep =
   | { do: 'end' };
 
 /**
- * What the flow of a payment does next. A fresh credit goes before the end of the window, which it may have reached the bank before,
- * and both go before what the rail was asked for in vain: nothing that the rail does not confirm holds up anything else.
+ * The next step of a payment's flow. A fresh credit goes before the end of the window, because it may have reached the
+ * bank before that. Both go before what waits for the rail, so that an unconfirmed credit delays nothing else.
  */
 export function decideNext({ isOpen, expiresAt, fresh, waits }: PaymentAgenda, now: number): PaymentStep {
   const [inboundCreditId] = fresh;

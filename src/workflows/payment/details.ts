@@ -1,4 +1,4 @@
-// What operators read about a payment in the Temporal UI while its flow waits.
+// The current details of a payment in the Temporal UI while its flow waits.
 import type { RailWait } from '../railWait/decide.ts';
 import { describeWaits } from '../railWait/details.ts';
 import type { PaymentInput, PaymentProgress } from './messages.ts';
@@ -9,12 +9,12 @@ export function describePayment(
   waits: readonly RailWait[],
 ): string {
   return [
-    `**${status}**: waits for money until ${expiresAt}.`,
+    `**${status}**: waiting for money until ${expiresAt}.`,
     '',
     '| | kobo |',
     '|---|---|',
     `| to be credited | ${amount} |`,
     `| received so far | ${amountReceived} |`,
-    ...(waits.length === 0 ? [] : ['', 'Waits for the rail:', '', ...describeWaits(waits)]),
+    ...(waits.length === 0 ? [] : ['', 'Waiting for the rail:', '', ...describeWaits(waits)]),
   ].join('\n');
 }

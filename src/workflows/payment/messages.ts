@@ -1,4 +1,5 @@
-// The payment flow's messages: its input, the signals that the rail's callback and a paying wallet give it, its result.
+// The messages of the payment flow: its input, the signals from the rail's callback and a paying wallet, and its
+// result.
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { FlowScope } from '../flows.ts';
@@ -8,25 +9,25 @@ export interface PaymentInput extends FlowScope {
   paymentId: string;
   walletId: string;
   amount: Kobo;
-  /** ISO 8601; absolute, so that a worker that was away still expires the payment at its time. */
+  /** ISO 8601. Absolute, so that an outage of the workers does not extend the window. */
   expiresAt: string;
 }
 
-/** Money arrived on the payment's account. */
+/** Money arrived on the payment's account number. */
 export interface CreditReceived {
   inboundCreditId: string;
 }
 
-/** A wallet has paid the payment; the books say so already. */
+/** A wallet has paid the payment, and that is posted already. */
 export interface PaymentSettledByWallet {
   amountReceived: Kobo;
 }
 
-/** Where a payment stands after a step. Ids, codes and amounts only: it goes into the workflow's history. */
+/** The state of a payment after a step. Ids, codes and amounts only: it is stored in the workflow's history. */
 export interface PaymentProgress {
   status: string;
   amountReceived: Kobo;
-  /** What the rail left undone; absent when the step did all that it was to do. */
+  /** What could not be done because of the rail; absent if the step is complete. */
   incomplete?: IncompleteWork;
 }
 
@@ -35,18 +36,20 @@ export interface PaymentResult {
 }
 
 export const creditReceived = defineSignal<[CreditReceived]>('creditReceived');
-/** Public ids of the credits that the flow has heard of and that are not placed yet, for the sweeper. */
+/** Public ids of the credits that were signalled to the flow and are not placed yet; for the sweep. */
 export const unplacedCredits = defineQuery<string[]>('unplacedCredits');
 
 export const paymentSettledByWallet = defineSignal<[PaymentSettledByWallet]>('paymentSettledByWallet');
 
 export interface PaymentActivities {
-  /** Confirms a credit with the rail and posts it: held, settled, or into suspense with a review case. */
+  /** Confirms a credit with the rail and posts it: held, settled, or to suspense with a review case. */
   applyCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
-  /** The same, for an operator who has it set aside: if the rail still does not confirm it, a review case is opened. */
+  /**
+   * The same, after an operator's `set_aside`: if the rail still does not confirm the credit, a review case is opened.
+   */
   setAsideCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
-  /** Ends a payment whose window closed. What was received so far goes to review. */
+  /** Expires a payment whose window closed. What was received so far goes to review. */
   expirePayment: (input: PaymentInput) => Promise<PaymentProgress>;
-  /** Closes the account of a payment that has ended, where the rail did not answer when it ended. */
+  /** Closes the account number of a payment that has ended, if the rail did not respond when it ended. */
   closePaymentAccount: (input: PaymentInput) => Promise<PaymentProgress>;
 }

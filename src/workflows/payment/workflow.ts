@@ -1,14 +1,16 @@
 // The flow of one payment.
 //
-//   1. Wait for money until the payment expires.    Woken by `creditReceived`, which the rail's callback sends.
-//   2. Each credit is confirmed, decided and posted. Undo: none; money that does not belong here waits in suspense.
-//   3. A credit that the rail does not confirm is asked for again, ever more seldom, while everything else goes on. After the
-//      limit an operator is asked for, who may have it set aside: nothing is posted, and a review case is opened.
-//   4. Settled, or expired, closes its account and ends it, once all credits are placed. A later credit starts it anew.
-//   5. Where the ledger refuses what it must take: park. Credits that come meanwhile wait their turn.
+//   1. Wait for money until the payment expires.   The rail's callback signals `creditReceived`.
+//   2. Confirm each credit, decide and post it.   Compensation: none; money that the payment does not take goes to
+//      suspense, with a review case.
+//   3. Retry a credit that the rail does not confirm, with growing delays, while everything else continues. After the
+//      limit request an operator, who may set it aside: nothing is posted, and a review case is opened.
+//   4. Settled or expired: close the account number, and end once all credits are placed. A later credit restarts the
+//      flow.
+//   5. The ledger refuses a posting that it must accept: park. Credits that arrive meanwhile are queued.
 //
-// A `virtual_wallet` payment is settled in the API, by the wallet that pays it: `paid` ends its flow, and nothing is left
-// to do.
+// A `virtual_wallet` payment is settled in the API, by the wallet that pays it. The signal `paymentSettledByWallet`
+// ends its flow, with nothing left to do.
 import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
@@ -36,7 +38,7 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
   const fresh: string[] = [];
   const expiresAt = Date.parse(input.expiresAt);
   let progress: PaymentProgress = { status: 'pending', amountReceived: 0 };
-  let shown = progress.status;
+  let shownStatus = progress.status;
   const isOpen = (): boolean => progress.status === 'pending' || progress.status === 'partial';
   const unplaced = (): string[] => [...fresh, ...rail.credits()];
   setHandler(creditReceived, ({ inboundCreditId }) => {
@@ -47,7 +49,7 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
   });
   setHandler(unplacedCredits, unplaced);
 
-  const take = async (step: Exclude<PaymentStep, { do: 'wait' | 'end' }>): Promise<void> => {
+  const runStep = async (step: Exclude<PaymentStep, { do: 'wait' | 'end' }>): Promise<void> => {
     const id = step.do === 'place' ? step.inboundCreditId : input.paymentId;
     progress = await attention.postOrPark(() => doStep(input, step, rail.isToBeSetAside(id)));
     if (fresh[0] === id) fresh.shift();
@@ -62,19 +64,19 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
     if (step.do === 'wait') {
       if (!rail.askForOperator()) setCurrentDetails(describePayment(input, progress, rail.waits()));
       const wasOpen = isOpen();
-      const isNews = (): boolean => fresh.length > 0 || isOpen() !== wasOpen || attention.isDecided();
-      await condition(isNews, Math.max(1, step.until - Date.now()));
+      const isWoken = (): boolean => fresh.length > 0 || isOpen() !== wasOpen || attention.isDecided();
+      await condition(isWoken, Math.max(1, step.until - Date.now()));
       continue;
     }
-    await take(step);
-    const isUsualEnd = shown === 'pending' && progress.status === 'settled';
-    if (progress.status !== shown && !isUsualEnd) {
+    await runStep(step);
+    const isUsualEnd = shownStatus === 'pending' && progress.status === 'settled';
+    if (progress.status !== shownStatus && !isUsualEnd) {
       showState(progress.status);
-      shown = progress.status;
+      shownStatus = progress.status;
     }
   }
-  rail.askForOperator(); // nothing waits any more: a request is taken back
-  setCurrentDetails(`**${progress.status}** with ${progress.amountReceived} kobo received.`);
+  rail.askForOperator(); // nothing waits any more: withdraws a request
+  setCurrentDetails(`**${progress.status}**: ${progress.amountReceived} kobo received.`);
   return { status: progress.status };
 }
 

@@ -1,5 +1,5 @@
-// How a payout and its pages run the flows below them: found by the same search attributes, never ended together with
-// them, and only so many at a time.
+// How a payout and its pages run their child workflows: with the same search attributes, never ended together with the
+// parent, and a limited number at a time.
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   CancellationScope,
@@ -16,7 +16,7 @@ import type { Kobo } from '../../money.ts';
 import { AMOUNT_KOBO, ENVIRONMENT, FLOW_STATE, ORGANISATION_ID, WALLET_ID } from '../searchAttributes.ts';
 import { WINDOW, WINDOW_GROWTH_MS } from './decide.ts';
 
-/** Whoever ends a payout's flow does not end the transfers under way: each goes on to its own end. */
+/** Ending a payout's flow does not end the transfers in progress: each continues to its own end. */
 export function childOptions(child: { id: string; summary: string; state: string }, amount?: Kobo) {
   const own = workflowInfo().typedSearchAttributes;
   const [organisationId, environment, walletId] = [ORGANISATION_ID, ENVIRONMENT, WALLET_ID].map((key) => own.get(key));
@@ -35,30 +35,33 @@ export function childOptions(child: { id: string; summary: string; state: string
   };
 }
 
-/** Waits until a child has ended, however it did, or is found to run apart from us: the books tell what is left to do. */
+/**
+ * Waits until a child has ended, with any outcome, or turns out to run already without this parent. What is left to do
+ * is read from the database.
+ */
 export async function untilEnded(child: Promise<unknown>): Promise<void> {
   try {
     await child;
   } catch (error) {
     if (!(error instanceof ChildWorkflowFailure || error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    log.warn('a flow below this one ended without its result', { reason: String(error.cause ?? error) });
+    log.warn('a child workflow ended without a result', { reason: String(error.cause ?? error) });
   }
 }
 
-/** Runs each entry, in order, in a sliding window. `run` must not throw. */
+/** Runs the entries in order, in a sliding window that grows with time. `run` must not throw. */
 export async function runWithWindow<Entry>(
   entries: readonly Entry[],
   run: (entry: Entry) => Promise<void>,
 ): Promise<void> {
-  let places = WINDOW;
+  let limit = WINDOW;
   let running = 0;
-  const widening = new CancellationScope();
+  const growth = new CancellationScope();
   if (entries.length > WINDOW) {
-    widening
+    growth
       .run(async () => {
         for (;;) {
           await sleep(WINDOW_GROWTH_MS, { summary: 'lets more items run' });
-          places += WINDOW;
+          limit += WINDOW;
         }
       })
       .catch((error: unknown) => {
@@ -67,7 +70,7 @@ export async function runWithWindow<Entry>(
   }
   const all: Promise<void>[] = [];
   for (const entry of entries) {
-    await condition(() => running < places);
+    await condition(() => running < limit);
     running += 1;
     all.push(
       run(entry).finally(() => {
@@ -75,6 +78,6 @@ export async function runWithWindow<Entry>(
       }),
     );
   }
-  widening.cancel();
+  growth.cancel();
   await Promise.all(all);
 }

@@ -1,6 +1,6 @@
-// The rules of a payout (contract, section 3.6) as pure functions: what its items make of it, and how a batch is divided.
+// The rules of a payout (contract, section 3.6) as pure functions: its status by its items, and how a batch is divided.
 
-/** How many items stand where. `open`: pending or processing. */
+/** Number of items by state. `open`: pending or processing. */
 export interface ItemCounts {
   open: number;
   completed: number;
@@ -18,30 +18,32 @@ export function rollUp({ open, completed, failed }: ItemCounts): PayoutState {
 }
 
 /**
- * Whether the items say something that was not told yet. An item that the bank returns late may leave the status as it
- * was and is told all the same. While items are open nothing is told.
+ * Whether the items have changed since the last event. An item that the bank returns late may leave the payout's status
+ * unchanged, and is reported all the same. While items are open nothing is reported.
  */
 export function hasUnreportedChange(
-  told: { status: PayoutState; failuresReported: number },
+  reported: { status: PayoutState; failuresReported: number },
   counts: ItemCounts,
 ): boolean {
   const status = rollUp(counts);
-  return status !== 'processing' && (status !== told.status || counts.failed !== told.failuresReported);
+  return status !== 'processing' && (status !== reported.status || counts.failed !== reported.failuresReported);
 }
 
 /**
- * Items that one page flow looks after. A thousand children in one history would come near Temporal's 10,240 events; a
- * hundred make fewer than a thousand.
+ * Items of one page flow. A thousand children in one history would come near 10,240 events, where Temporal begins to
+ * warn; a hundred make fewer than a thousand events.
  */
 export const PAGE_SIZE = 100;
 
-/** Items of one page that run at a time. Other payouts on the same queue wait behind these, not behind the whole batch. */
+/**
+ * Items of one page that run at once. Other payouts on the same queue wait behind these, not behind the whole batch.
+ */
 export const WINDOW = 20;
 
-/** After this time so many more may run: items that a bank holds for hours must not keep the others from being paid. */
+/** The window grows by `WINDOW` at this interval: items that a bank holds for hours must not block the others. */
 export const WINDOW_GROWTH_MS = 10_000;
 
-/** Some items of a batch, by their places. */
+/** A range of items in a batch, by position. */
 export interface Page {
   from: number;
   count: number;
@@ -54,7 +56,7 @@ export function pagesOf(itemCount: number): Page[] {
   }));
 }
 
-/** The pauses before a payout looks again for items that its children left open: they grow up to five minutes. */
+/** Delays before a payout looks again for items that its children left open: they double, up to five minutes. */
 const ROUND_PAUSE_FIRST_MS = 5_000;
 const ROUND_PAUSE_MAX_MS = 300_000;
 

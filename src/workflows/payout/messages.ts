@@ -5,9 +5,9 @@ import type { Page, PayoutState } from './decide.ts';
 
 export interface PayoutInput extends FlowScope {
   payoutId: string;
-  /** The wallet that the money came from. */
+  /** The source wallet. */
   walletId: string;
-  /** All items' amounts, without fees. */
+  /** Sum of all items' amounts, without fees. */
   amount: Kobo;
   itemCount: number;
 }
@@ -24,7 +24,7 @@ export interface OpenItem {
   amount: Kobo;
 }
 
-/** Where a payout stands after its roll-up. */
+/** The state of a payout after its roll-up. */
 export interface PayoutProgress {
   status: PayoutState;
   completed: number;
@@ -36,8 +36,8 @@ export interface PayoutResult {
 }
 
 export interface PayoutActivities {
-  /** The items of a page that have not ended. */
+  /** Lists the items of a page that have not ended. */
   listPayoutItems: (input: PayoutPageInput) => Promise<OpenItem[]>;
-  /** Tells what the items have become, when that is news: the status changes and an event is written. */
+  /** If the items have an unreported change, updates the payout's status and writes an event. */
   rollUpPayout: (input: Pick<PayoutInput, 'payoutId' | 'organisationId' | 'environment'>) => Promise<PayoutProgress>;
 }

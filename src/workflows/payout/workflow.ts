@@ -1,9 +1,9 @@
-// The flow of a payout. Its whole money was moved into a reserve when the request was accepted.
+// The flow of a payout. All its money was moved to a reserve when the request was accepted.
 //
-//   1. Run its pages, a hundred items each, all at the same time.   Undo: each item's own.
-//      A page runs one `payoutItem` flow an item, some at a time.
-//   2. Roll up: what the items have become, as the status of the payout and an event.
-//   3. Items that are still open run apart from this flow, or theirs was ended by a person: look again after a pause.
+//   1. Run its pages of a hundred items each, all at the same time.   Compensation: each item has its own.
+//      A page runs one `payoutItem` flow for each item, in a sliding window.
+//   2. Roll up: set the payout's status by its items, and write an event.
+//   3. Items that are still open run without this parent, or an operator ended their flow: look again after a pause.
 import {
   continueAsNew,
   executeChild,
@@ -27,9 +27,7 @@ const { listPayoutItems, rollUpPayout, recordOperatorAction } = proxyActivities<
 export async function payout(input: PayoutInput): Promise<PayoutResult> {
   const attention = createAttention({ ...input, subject: input.payoutId }, { recordOperatorAction });
   for (let round = 0; ; round += 1) {
-    setCurrentDetails(
-      `**processing**: ${input.itemCount} items, ${input.amount} kobo and their fees are in the reserve.`,
-    );
+    setCurrentDetails(`**processing**: ${input.itemCount} items, ${input.amount} kobo plus fees.`);
     await Promise.all(pagesOf(input.itemCount).map((page) => untilEnded(runPage(input, page))));
     const { status, completed, failed } = await attention.postOrPark(() => rollUpPayout(input));
     if (status !== 'processing') {
@@ -37,7 +35,8 @@ export async function payout(input: PayoutInput): Promise<PayoutResult> {
       return { status };
     }
     setCurrentDetails(
-      `**processing**: ${completed} items completed, ${failed} failed; waits for ${input.itemCount - completed - failed} whose flow is not under this one.`,
+      `**processing**: ${completed} items completed, ${failed} failed; ` +
+        `waiting for ${input.itemCount - completed - failed} whose flow is not a child of this one.`,
     );
     await sleep(roundPauseMs(round), { summary: 'looks again for open items' });
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof payout>(input);
@@ -55,7 +54,7 @@ async function runPage({ payoutId, walletId, organisationId, environment }: Payo
   await executeChild(payoutPage, { ...childOptions(child), args: [input] });
 }
 
-/** Pays some of the items of a payout. */
+/** Runs the items of one page of a payout. */
 export async function payoutPage(input: PayoutPageInput): Promise<void> {
   const items = await listPayoutItems(input);
   let ended = 0;

@@ -3,7 +3,7 @@ import type { BankTransferInput, TransferActivity, TransferDecisionActivity } fr
 
 export interface PayoutItemInput extends BankTransferInput {
   payoutId: string;
-  /** The wallet that the money came from. */
+  /** The source wallet. */
   walletId: string;
 }
 
@@ -19,6 +19,6 @@ export interface PayoutItemActivities {
   sendPayoutItem: TransferActivity<PayoutItemInput>;
   checkPayoutItem: TransferActivity<PayoutItemInput>;
   markPayoutItemUnsent: TransferActivity<PayoutItemInput>;
-  /** An item may be decided that never left the reserve: then that is where its money comes from. */
+  /** Also for an item whose money is still in the reserve: then the posting takes it from there. */
   applyPayoutItemDecision: TransferDecisionActivity<PayoutItemInput>;
 }

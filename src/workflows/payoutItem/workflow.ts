@@ -1,8 +1,9 @@
-// The flow of one payout item. Its money stands in the payout's reserve since the request was accepted.
+// The flow of one payout item. Its money is in the payout's reserve from the moment when the request was accepted.
 //
-//   1. Drive the bank transfer to its end. The first send takes the money out of the reserve, into transit, after the name
-//      enquiry.   Undo of both: amount and fee go back to the wallet when it cannot be sent, failed or came back.
-//   2. Without a payout flow that waits for it (the bank returned an item that had ended), roll the payout up again.
+//   1. Drive the bank transfer to its end. The first send makes the name enquiry and moves the money from the reserve
+//      to transit.   Compensation of both moves: amount and fee go back if the item cannot be sent, fails or is
+//      returned.
+//   2. If no payout flow waits for it (the bank returned an item that had ended), roll the payout up again.
 import { proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
@@ -32,14 +33,14 @@ const STEPS = {
 export async function payoutItem(input: PayoutItemInput): Promise<PayoutItemResult> {
   for (;;) {
     const status = await driveBankTransfer(input, STEPS, { recordOperatorAction });
-    let news = false; // that comes during the roll-up: the bank may bounce what it paid a moment ago
+    let updated = false; // during the roll-up: the bank may return what it has just paid
     setHandler(transferUpdated, () => {
-      news = true;
+      updated = true;
     });
     if (workflowInfo().parent === undefined) {
       const attention = createAttention({ ...input, subject: input.transferId }, { recordOperatorAction });
       await attention.postOrPark(() => rollUpPayout(input));
     }
-    if (!news) return { status: status === 'completed' ? 'completed' : 'failed' };
+    if (!updated) return { status: status === 'completed' ? 'completed' : 'failed' };
   }
 }

@@ -1,34 +1,38 @@
-// What waits for the rail beside the other work of a flow: a credit to be confirmed, an account to be closed. The rules as pure
-// functions: when the rail is asked again, when an operator is asked for, and what the operator's decision means.
+// What waits for the rail while the other work of a flow continues: a credit to confirm, an account number to close.
+// The rules as pure functions: when the rail is queried again, when an operator is requested, and what the decision
+// changes.
 import type { Kobo } from '../../money.ts';
 import { type AttentionLimits, CHOICES, type Choices } from '../attention/decide.ts';
 import type { AttentionCause, ResolveAction } from '../attention/messages.ts';
 
-/** What a step left undone because of the rail. */
+/** What a step could not do because of the rail. */
 export interface IncompleteWork {
-  /** Public id of the credit, or of the payment whose account is to be closed. */
+  /** Public id of the credit, or of the payment whose account number is to be closed. */
   id: string;
   what: 'credit' | 'account';
-  /** `unconfirmed`: the rail answers, and does not say what its callback said. `unreachable`: it does not answer. */
+  /** `unconfirmed`: the rail responds, and does not confirm its callback. `unreachable`: it does not respond. */
   rail: 'unconfirmed' | 'unreachable';
-  /** Why it is not confirmed: the rail knows no such credit, tells another amount or account, or is not configured any more. */
+  /**
+   * Why it is not confirmed: the rail does not know the credit, reports another amount or account, or is no longer
+   * configured.
+   */
   why?: 'not_known' | 'differs' | 'not_configured';
-  /** The money in question. */
+  /** The amount in question. */
   amount: Kobo;
-  /** Settings that the flow goes by; they come with each answer, because a workflow reads no configuration. */
+  /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */
   limits: Pick<AttentionLimits, 'railUnreachableMs' | 'creditUnconfirmedMs'>;
 }
 
 /** Something that waits for the rail. Times are milliseconds since 1970. */
 export interface RailWait {
   last: IncompleteWork;
-  /** The rail answered at least once that it does not confirm the credit. */
+  /** The rail has responded at least once without confirming the credit. */
   denied: boolean;
-  /** Since when it has been asked for in vain; an operator's `retry` begins anew. */
+  /** Time of the first unsuccessful query; an operator's `retry` resets it. */
   since: number;
-  /** Since when the rail has not answered, without a break; null when it answered the last time. */
+  /** Since when the rail has been unreachable without interruption; null if it responded to the last query. */
   unreachableSince: number | null;
-  /** How often it was asked for in vain. */
+  /** Number of unsuccessful queries since the last `retry`. */
   asks: number;
   nextAt: number;
 }
@@ -36,13 +40,13 @@ export interface RailWait {
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 /**
- * The pauses between two questions. Most late confirmations come within seconds, and each question costs some ten events of the
- * history: from the second hour on there is one an hour, so that a credit may wait for months.
+ * Delays between two queries. Most late confirmations arrive within seconds, and each query adds about ten events to
+ * the history: from the second hour on there is one query per hour, so that a credit can wait for months.
  */
 const PAUSES_MS = [2_000, 5_000, 15_000, MINUTE_MS, 5 * MINUTE_MS, QUARTER_MS, QUARTER_MS, QUARTER_MS, QUARTER_MS];
 const PAUSE_MAX_MS = 60 * MINUTE_MS;
 
-/** Which operator's attention it needs by now; null while it waits by itself. */
+/** The cause for which it needs an operator now; null while it needs none. */
 export function causeOf(
   { last, denied, since, unreachableSince }: Omit<RailWait, 'nextAt'>,
   now: number,
@@ -52,62 +56,64 @@ export function causeOf(
   return isAway ? 'rail_unreachable' : null;
 }
 
-/** What is known after the rail was asked in vain once more. `before` null: for the first time. */
+/** The wait after a further unsuccessful query. `before` is null for the first one. */
 export function waitAfter(before: RailWait | null, last: IncompleteWork, now: number): RailWait {
-  const asked = {
+  const wait = {
     last,
     denied: (before?.denied ?? false) || last.rail === 'unconfirmed',
     since: before?.since ?? now,
     unreachableSince: last.rail === 'unreachable' ? (before?.unreachableSince ?? now) : null,
     asks: (before?.asks ?? 0) + 1,
   };
-  return { ...asked, nextAt: now + pauseOf(asked, now) };
+  return { ...wait, nextAt: now + pauseOf(wait, now) };
 }
 
-/** Until the next question; it comes no later than the limit, because that is when an operator must be asked for. */
-function pauseOf(asked: Omit<RailWait, 'nextAt'>, now: number): number {
-  const pause = PAUSES_MS[asked.asks - 1] ?? PAUSE_MAX_MS;
-  if (causeOf(asked, now) !== null) return pause;
-  const { railUnreachableMs, creditUnconfirmedMs } = asked.last.limits;
+/** Delay until the next query. It is no later than a limit, because an operator must be requested then. */
+function pauseOf(wait: Omit<RailWait, 'nextAt'>, now: number): number {
+  const pause = PAUSES_MS[wait.asks - 1] ?? PAUSE_MAX_MS;
+  if (causeOf(wait, now) !== null) return pause;
+  const { railUnreachableMs, creditUnconfirmedMs } = wait.last.limits;
   const limits = [
-    ...(asked.denied ? [asked.since + creditUnconfirmedMs] : []),
-    ...(asked.unreachableSince === null ? [] : [asked.unreachableSince + railUnreachableMs]),
+    ...(wait.denied ? [wait.since + creditUnconfirmedMs] : []),
+    ...(wait.unreachableSince === null ? [] : [wait.unreachableSince + railUnreachableMs]),
   ];
   return Math.max(1, Math.min(pause, ...limits.map((at) => at - now)));
 }
 
-/** An operator has it asked for at once, and the limits count anew. */
+/** An operator's decision: query at once, and start the limits again. */
 export function retried(wait: RailWait, now: number): RailWait {
   return { ...wait, since: now, unreachableSince: wait.unreachableSince === null ? null : now, asks: 0, nextAt: now };
 }
 
-/** What an operator is asked for on account of all that waits: one cause, and what waits because of it. */
+/** A request for an operator about what waits: one cause, and everything that waits for that cause. */
 export interface RailRequest {
   cause: 'credit_unconfirmed' | 'rail_unreachable';
   parked: RailWait[];
   choices: Choices;
 }
 
-const ASK_AGAIN = 'ask the rail again now';
-const LEAVE_OPEN = 'leave the account open: money that comes to it goes to review';
+const QUERY_AGAIN = 'query the rail again now';
+const LEAVE_OPEN = 'leave the account number open: money sent to it goes to review';
 
-/** A credit that the rail denies goes before a rail that is away: it has more choices. Null: nothing needs an operator. */
+/**
+ * An unconfirmed credit goes before an unreachable rail, because it has more choices. Null: nothing needs an operator.
+ */
 export function requestOf(waits: readonly RailWait[], now: number): RailRequest | null {
-  const because = (cause: AttentionCause) => waits.filter((wait) => causeOf(wait, now) === cause);
-  const unconfirmed = because('credit_unconfirmed');
+  const withCause = (cause: AttentionCause) => waits.filter((wait) => causeOf(wait, now) === cause);
+  const unconfirmed = withCause('credit_unconfirmed');
   if (unconfirmed.length > 0) {
     return { cause: 'credit_unconfirmed', parked: unconfirmed, choices: CHOICES.credit_unconfirmed };
   }
-  const unreachable = because('rail_unreachable');
+  const unreachable = withCause('rail_unreachable');
   if (unreachable.length === 0) return null;
   const isAccount = unreachable.some(({ last }) => last.what === 'account');
-  const choices = { retry: ASK_AGAIN, ...(isAccount && { dismiss: LEAVE_OPEN }) };
+  const choices = { retry: QUERY_AGAIN, ...(isAccount && { dismiss: LEAVE_OPEN }) };
   return { cause: 'rail_unreachable', parked: unreachable, choices };
 }
 
 /**
- * What waits after an operator decided about everything that was parked, and which credits are to be set aside. The rest goes on
- * as it was.
+ * What waits after an operator's decision about everything that was parked, and which credits are to be set aside. What
+ * was not parked waits unchanged.
  */
 export function afterDecision(
   waits: readonly RailWait[],
@@ -116,9 +122,10 @@ export function afterDecision(
   now: number,
 ): { waits: RailWait[]; setAside: string[] } {
   const isParked = ({ last }: RailWait): boolean => parked.some((one) => one.last.id === last.id);
-  const isKept = (wait: RailWait): boolean => action === 'dismiss' && wait.last.what === 'account' && isParked(wait);
+  const isDismissed = (wait: RailWait): boolean =>
+    action === 'dismiss' && wait.last.what === 'account' && isParked(wait);
   return {
-    waits: waits.filter((wait) => !isKept(wait)).map((wait) => (isParked(wait) ? retried(wait, now) : wait)),
+    waits: waits.filter((wait) => !isDismissed(wait)).map((wait) => (isParked(wait) ? retried(wait, now) : wait)),
     setAside: action === 'set_aside' ? parked.map(({ last }) => last.id) : [],
   };
 }

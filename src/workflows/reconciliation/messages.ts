@@ -1,6 +1,6 @@
 // The messages of the reconciliation flow.
 
-/** The period that is looked at; ISO 8601. */
+/** The period to compare; ISO 8601. */
 export interface ReconciliationInput {
   from: string;
   to: string;
@@ -10,11 +10,11 @@ export interface Reconciled {
   books: number;
   lines: number;
   breaks: number;
-  /** Breaks that no earlier run had found: each has a new review case. */
+  /** Breaks that no earlier run had found; a review case was opened for each. */
   opened: number;
 }
 
 export interface ReconciliationActivities {
-  /** Every book that has a rail. A repeat after a lost answer keeps one more report, which misleads nobody. */
+  /** Compares every book that has a rail. A retry after a lost response stores one more report, which is harmless. */
   reconcileBooks: (input: ReconciliationInput) => Promise<Reconciled>;
 }

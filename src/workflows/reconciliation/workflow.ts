@@ -1,8 +1,8 @@
-// Reconciliation, started by its Schedule every day and by `reconciliation run`.
+// Reconciliation, started daily by its Schedule and by `reconciliation run`.
 //
-//   1. Compare every book with its rail's statement, keep a report, and open a review case for each new break.
-//      Undo: none, it repairs nothing.
-//      Breaks show as Attention `reconciliation_breaks` on this flow, which ends all the same.
+//   1. Compare every book with its rail's statement, store a report, and open a review case for each new break.
+//      Compensation: none, it repairs nothing.
+//      If there are breaks, the flow sets Attention to `reconciliation_breaks`, and completes.
 import { proxyActivities, setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { ATTENTION } from '../searchAttributes.ts';
 import type { Reconciled, ReconciliationActivities, ReconciliationInput } from './messages.ts';
@@ -14,9 +14,9 @@ const { reconcileBooks } = proxyActivities<ReconciliationActivities>({
 });
 
 const HOUR_MS = 3_600_000;
-/** Runs overlap by an hour, so that no line falls between two of them. */
+/** A daily run covers 25 hours: runs overlap by an hour, so that no line falls between two of them. */
 const PERIOD_MS = 25 * HOUR_MS;
-/** What happened in the last hour may be noted by one side only. */
+/** The last hour is left out: only one side may have recorded it yet. */
 const SETTLED_AFTER_MS = HOUR_MS;
 
 export async function reconciliation(input?: ReconciliationInput): Promise<Reconciled> {
@@ -25,8 +25,8 @@ export async function reconciliation(input?: ReconciliationInput): Promise<Recon
   const { books, lines, breaks, opened } = reconciled;
   if (breaks > 0) upsertSearchAttributes([{ key: ATTENTION, value: 'reconciliation_breaks' }]);
   setCurrentDetails(
-    `**${breaks} breaks** in ${books} books and ${lines} lines, ${period.from} to ${period.to}; ` +
-      `${opened} of them are new, each with a review case. Read them with \`npm run cli -- reconciliation show\`.`,
+    `**${breaks} breaks** in ${books} books and ${lines} statement lines, ${period.from} to ${period.to}; ` +
+      `${opened} of them are new, each with a review case. Show them with \`npm run cli -- reconciliation show\`.`,
   );
   return reconciled;
 }

@@ -1,7 +1,7 @@
-// The rules of refunds as pure functions: what may be refunded, and what it makes of the payment.
+// The rules of refunds as pure functions: what may be refunded, to which account, and the payment's status afterwards.
 import type { Kobo } from '../../money.ts';
 
-/** What the rules need to know of a payment. */
+/** The fields of a payment that the rules read. */
 export interface RefundablePayment {
   status: string;
   amountCredited: Kobo;
@@ -11,19 +11,19 @@ export interface RefundablePayment {
 
 export type RefundDecision =
   | { kind: 'refund'; amount: Kobo }
-  /** Nothing was credited, or it is all refunded. */
+  /** Nothing was credited, or all of it is refunded. */
   | { kind: 'not_refundable' }
   | { kind: 'too_much'; refundable: Kobo };
 
-/** What is asked to be refunded of a payment; without an amount, all that is left. */
-export function decideRefund(payment: RefundablePayment, asked: Kobo | undefined): RefundDecision {
+/** Decides the amount of a refund. Without a requested amount, it is all that is left. */
+export function decideRefund(payment: RefundablePayment, requested: Kobo | undefined): RefundDecision {
   if (payment.status !== 'settled' && payment.status !== 'partially_refunded') return { kind: 'not_refundable' };
   const refundable = payment.amountCredited - payment.amountRefunding - payment.amountRefunded;
-  const amount = asked ?? refundable;
+  const amount = requested ?? refundable;
   return amount > refundable || amount === 0 ? { kind: 'too_much', refundable } : { kind: 'refund', amount };
 }
 
-/** What one bank account paid towards a payment; without number or bank, what came from a sender that is not known. */
+/** What one bank account paid towards a payment. Number and bank are null if the sender is not known. */
 export interface RefundPayer {
   accountNumber: string | null;
   bankCode: string | null;
@@ -31,8 +31,8 @@ export interface RefundPayer {
 }
 
 /**
- * Why a refund that names no bank account cannot be sent to the payer's. `not_paid_by_bank`: no bank account paid.
- * `not_paid_by_wallet`: no wallet did, so it cannot go to one.
+ * Why a refund that names no destination account cannot go to the payer. `not_paid_by_bank`: no bank account paid.
+ * `not_paid_by_wallet`: no wallet paid, so the refund cannot go to a wallet.
  */
 export type UnclearDestination =
   | 'several_payers'
@@ -46,17 +46,17 @@ export type RefundAccount =
   | { kind: 'unclear'; reason: UnclearDestination };
 
 /**
- * The account that a refund goes to which names none: the one that paid, when all of the payment came from that one account. Money is not split
- * among payers, and never sent to whoever happened to pay last.
+ * The destination of a refund that names no account: the account that paid, if the whole payment came from it. Money is
+ * never split among payers, and never sent to the account that happened to pay last.
  *
- * `refundedBefore` is all that was refunded or is being refunded, wherever it went: with it a payer is never given more
- * than it paid, over any number of refunds. Together refunds are within what the wallet was credited, which is within what a
- * single payer paid, so that this last rule holds by itself as long as the books are right.
+ * `refundedBefore` is everything refunded or being refunded, to any destination: a payer never gets back more than it
+ * paid, over any number of refunds. All refunds together are at most what the wallet was credited, which is at most
+ * what a single payer paid, so this last check fails only if the ledger is wrong.
  */
 export function decideRefundAccount(payers: readonly RefundPayer[], refundedBefore: Kobo, amount: Kobo): RefundAccount {
   const [payer, ...others] = payers;
   if (payer === undefined) return { kind: 'unclear', reason: 'not_paid_by_bank' };
-  const isUnknown = (one: RefundPayer): boolean => one.accountNumber === null || one.bankCode === null;
+  const isUnknown = (paid: RefundPayer): boolean => paid.accountNumber === null || paid.bankCode === null;
   if (others.length > 0)
     return { kind: 'unclear', reason: payers.some(isUnknown) ? 'payer_unknown' : 'several_payers' };
   const { accountNumber, bankCode } = payer;
@@ -65,7 +65,7 @@ export function decideRefundAccount(payers: readonly RefundPayer[], refundedBefo
   return { kind: 'payer', accountNumber, bankCode };
 }
 
-/** The status of a settled payment by what of it was refunded. */
+/** The status of a settled payment, by how much of it was refunded. */
 export function statusAfterRefunds(
   amountRefunded: Kobo,
   amountCredited: Kobo,

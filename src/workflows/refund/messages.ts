@@ -1,4 +1,4 @@
-// The messages of the flow of a refund to a bank. A refund to a wallet is done at once and needs no flow.
+// The messages of the flow of a refund to a bank. A refund to a wallet is posted by the request and needs no flow.
 import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
 
 export interface RefundInput extends BankTransferInput {

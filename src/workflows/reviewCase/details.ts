@@ -1,43 +1,44 @@
-// What an operator reads about an open review case in the Temporal UI. Ids, amounts and codes only: a bank's own words may
-// name a person, so they stay in the database and are read by the command line.
+// The current details of an open review case in the Temporal UI. Ids, amounts and codes only: a bank's own messages may
+// contain personal data, so they stay in the database, and the command line shows them.
 import { choicesOf } from './decide.ts';
 import type { BreakFacts, ReviewAction, ReviewCaseInput, ReviewCaseSnapshot } from './messages.ts';
 
 const CHOICES: Record<ReviewAction, string> = {
-  credit: 'into the wallet that it came for, or into `walletId`',
-  return_to_sender: 'to the bank account that it came from',
-  move_to_unclaimed: 'as unclaimed money, when nobody can say whose it is',
-  close: 'nothing is open any more; `evidence` says what it was settled with. Posts nothing',
-  retry: 'ask the rail again; if it confirms the credit now, it is taken in as if it had just come',
+  credit: 'post the money to the wallet that it was sent to, or to `walletId`',
+  return_to_sender: 'send the money back to the bank account that it came from',
+  move_to_unclaimed: 'book the money as unclaimed, because its owner cannot be found',
+  close: 'close the case and post nothing; `evidence` says how it was settled',
+  retry: 'query the rail again; if it confirms the credit now, the credit is processed as if it had just arrived',
 };
 
 const FAILURES: Record<NonNullable<ReviewCaseSnapshot['failure']>, string> = {
   refused: 'the bank refused it',
-  returned: 'the bank sent it, and it came back',
+  returned: 'the bank sent it, and it was returned',
   never_received: 'the bank never received it',
-  decided: 'operators decided that it failed, without the bank’s word',
+  decided: "operators decided that it failed, without the bank's confirmation",
 };
 
 const BREAKS: Record<string, string> = {
-  unmatched_ledger: 'Our books have it, the rail’s statement does not show it',
-  unmatched_statement: 'The rail’s statement shows it, and we know of no such thing',
-  status: 'The rail’s statement shows it, and our resource stands otherwise',
-  amount: 'Both sides have it, by different amounts',
-  duplicate: 'It is there once more than it may be',
+  unmatched_ledger: "The ledger has this line, the rail's statement does not",
+  unmatched_statement: "The rail's statement has this line, and no resource of ours has its reference",
+  status:
+    "The rail's statement has this line; our resource exists, but its status differs and the ledger has no such line",
+  amount: 'Both sides have this line, with different amounts',
+  duplicate: 'One side has this line more than once',
 };
 
-/** `paidAfterAll`: the rail now says that the last attempt, which is thought to have failed, was paid. */
-export function describeCase(input: ReviewCaseInput, standing: ReviewCaseSnapshot, paidAfterAll: boolean): string {
+/** `paidAfterAll`: the rail now reports that the last attempt, which is posted as failed, was paid. */
+export function describeCase(input: ReviewCaseInput, snapshot: ReviewCaseSnapshot, paidAfterAll: boolean): string {
   const choices = choicesOf(input.reason);
   const example = choices.includes('close')
-    ? '{"action": "close", "reason": "the bank booked it back", "evidence": "ticket 1234", "operator": "you"}'
-    : '{"action": "credit", "reason": "the customer called", "operator": "you"}';
+    ? '{"action": "close", "reason": "the bank booked it back", "evidence": "ticket 1234", "operator": "your name"}'
+    : '{"action": "credit", "reason": "the customer called", "operator": "your name"}';
   return [
-    ...describe(input, standing, paidAfterAll),
+    ...describe(input, snapshot, paidAfterAll),
     '',
     `Send the update **resolveCase** with ${choices.length === 1 ? 'this action' : 'one of these actions'}:`,
     '',
-    '| action | what it does |',
+    '| action | effect |',
     '|---|---|',
     ...choices.map((choice) => `| ${choice} | ${CHOICES[choice]} |`),
     '',
@@ -47,18 +48,20 @@ export function describeCase(input: ReviewCaseInput, standing: ReviewCaseSnapsho
   ].join('\n');
 }
 
-function describe(input: ReviewCaseInput, standing: ReviewCaseSnapshot, paidAfterAll: boolean): string[] {
-  if (standing.break !== null) return describeBreak(standing.break);
+function describe(input: ReviewCaseInput, snapshot: ReviewCaseSnapshot, paidAfterAll: boolean): string[] {
+  if (snapshot.break !== null) return describeBreak(snapshot.break);
   return input.reason === 'credit_unconfirmed'
     ? describeUnconfirmed(input)
-    : describeMoney(input, standing, paidAfterAll);
+    : describeMoney(input, snapshot, paidAfterAll);
 }
 
 function describeUnconfirmed({ amount, walletId, transferId }: ReviewCaseInput): string[] {
   return [
     '**Needs attention: review** (credit_unconfirmed)',
     '',
-    `The rail reported ${amount} kobo${walletId === undefined ? '' : ` for ${walletId}`}, and did not confirm them. Nothing was posted, and this case holds no money. Ask the bank in writing whether the money came; its session id: \`npm run cli -- reviews show ${transferId}\`.`,
+    `The rail reported ${amount} kobo${walletId === undefined ? '' : ` for ${walletId}`} and did not confirm them. ` +
+      'Nothing was posted, and this case holds no money. Ask the bank in writing whether the money arrived; for its ' +
+      `session id, run \`npm run cli -- reviews show ${transferId}\`.`,
   ];
 }
 
@@ -70,23 +73,26 @@ function describeMoney(
   return [
     `**Needs attention: review** (${reason})`,
     '',
-    `${amount} kobo wait in suspense${walletId === undefined ? '' : `; they came for ${walletId}`}. Nothing about them changes until somebody decides.`,
+    `${amount} kobo are in suspense${walletId === undefined ? '' : `; they were sent to ${walletId}`}. ` +
+      'They stay there until an operator decides.',
     ...(failure === null
       ? []
       : [
           '',
-          `Attempt ${attempts} to send it back (reference ${reference}) failed: ${FAILURES[failure]}. The bank’s own words: \`npm run cli -- reviews show ${transferId}\`.`,
+          `Attempt ${attempts} to send it back (reference ${reference}) failed: ${FAILURES[failure]}. ` +
+            `For the bank's message, run \`npm run cli -- reviews show ${transferId}\`.`,
         ]),
     ...(paidAfterAll
       ? [
           '',
-          `**The bank now says that it paid ${reference} after all.** return_to_sender follows that reference and sends nothing anew; credit and keep are refused.`,
+          `**The bank now reports that it paid ${reference} after all.** return_to_sender follows that reference and ` +
+            'sends nothing again; credit and move_to_unclaimed are refused.',
         ]
       : []),
   ];
 }
 
-const says = (amount: number | null): string => (amount === null ? 'nothing' : `${amount} kobo`);
+const amountText = (amount: number | null): string => (amount === null ? 'none' : `${amount} kobo`);
 
 function describeBreak({
   kind,
@@ -101,15 +107,15 @@ function describeBreak({
   return [
     `**Needs attention: reconciliation_break** (${kind})`,
     '',
-    `${BREAKS[kind] ?? kind}. This case holds no money, and nothing is repaired by it: put right what is behind it, then say so.`,
+    `${BREAKS[kind] ?? kind}. This case holds no money and repairs nothing: correct the cause, then close the case.`,
     '',
     '| | |',
     '|---|---|',
     `| line | ${line} ${reference} |`,
     `| rail | ${rail} |`,
     `| at | ${at} |`,
-    `| our books say | ${says(ledgerAmount)} |`,
-    `| the rail’s statement says | ${says(statementAmount)} |`,
-    `| seen | ${clearedAt === null ? 'by the last run that looked' : `no longer, since the run of ${clearedAt}`} |`,
+    `| ledger amount | ${amountText(ledgerAmount)} |`,
+    `| statement amount | ${amountText(statementAmount)} |`,
+    `| seen | ${clearedAt === null ? 'by the last run of this period' : `no longer, since the run of ${clearedAt}`} |`,
   ];
 }

@@ -1,5 +1,5 @@
-// The messages of a review case: money in suspense waits for an operator to say where it belongs, a reconciliation break waits
-// for one to say that it is put right, or a credit that the rail did not confirm waits for one to say what became of it.
+// The messages of a review case. It waits for an operator to decide where money in suspense belongs, to confirm that a
+// reconciliation break is corrected, or to decide about a credit that the rail did not confirm.
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
@@ -13,25 +13,29 @@ export interface ReviewCaseResult {
 }
 
 /**
- * `credit`: into a wallet. `return_to_sender`: to the account that it came from. `move_to_unclaimed`: as unclaimed money, when nobody can say
- * whose it is. Of cases that hold no money, `close`: nothing is open any more; posts nothing. `retry`: the rail is asked again
- * for a credit that it did not confirm, and the credit is taken in if it does now.
+ * `credit`: post the money to a wallet. `return_to_sender`: send it back to the account that it came from.
+ * `move_to_unclaimed`: book it as unclaimed, because its owner cannot be found. For cases that hold no money: `close`
+ * closes the case and posts nothing; `retry` queries the rail again about a credit that it did not confirm, and
+ * processes the credit if the rail confirms it now.
  */
 export type ReviewAction = 'credit' | 'return_to_sender' | 'move_to_unclaimed' | 'close' | 'retry';
 
-/** Where a case stands in the books. */
+/** The state of a case in the database. */
 export interface ReviewCaseSnapshot {
   status: string;
-  /** What the rail knows the last attempt to send the money back by. */
+  /** The reference at the rail of the last attempt to return the money. */
   reference: string;
   attempts: number;
-  /** How that attempt failed: a code, because a bank’s own words may name a person. They are in the database. */
+  /**
+   * How that attempt failed. A code, because a bank's own message may contain personal data; the message is only in the
+   * database.
+   */
   failure: 'refused' | 'returned' | 'never_received' | 'decided' | null;
-  /** What a reconciliation break is about; null for money. */
+  /** The reconciliation break behind the case; null for other cases. */
   break: BreakFacts | null;
 }
 
-/** What the two sides say; times are ISO 8601. */
+/** A break: the line and its amount on each side. Times are ISO 8601. */
 export interface BreakFacts {
   kind: string;
   line: string;
@@ -40,23 +44,23 @@ export interface BreakFacts {
   ledgerAmount: Kobo | null;
   statementAmount: Kobo | null;
   at: string;
-  /** Since when later runs do not find it any more; null while they do. */
+  /** Since when later runs no longer find it; null while they do. */
   clearedAt: string | null;
 }
 
 export interface ReviewDecision {
   action: ReviewAction;
-  /** For `credit`: another wallet than the one that the money came for. Public id. */
+  /** For `credit`: public id of a wallet other than the one that the money was sent to. */
   walletId?: string;
   /** Why, for the audit trail. */
   reason: string;
-  /** Who decides. */
+  /** The operator who decides. */
   operator: string;
-  /** What it rests on, for example the bank’s ticket. A case is not settled without. */
+  /** Supporting evidence, for example the bank's ticket. Required by `close`. */
   evidence?: string;
 }
 
-/** `refused`: the books or the facts do not allow it now; `message` says why, and the case stays open. */
+/** `refused`: the ledger or the facts do not allow it now; `message` says why, and the case stays open. */
 export interface ReviewAnswer {
   outcome: 'done' | 'refused';
   message: string;
@@ -67,9 +71,9 @@ export interface ReviewAnswer {
 export const resolveCase = defineUpdate<ReviewAnswer, [ReviewDecision]>('resolveCase');
 
 export interface ReviewCaseActivities {
-  /** Where the case stands in the books, and the break behind it if it is one. */
+  /** Returns the state of the case, with its break if it has one. */
   readReviewCase: (input: ReviewCaseInput) => Promise<ReviewCaseSnapshot>;
-  /** Posts an operator's decision and audits it; or says why it cannot be, and the case stays open. */
+  /** Posts an operator's decision and audits it; or returns why it is refused, and the case stays open. */
   applyCaseDecision: (input: ReviewCaseInput, decision: ReviewDecision) => Promise<ReviewAnswer>;
   sendReturn: TransferActivity<ReviewCaseInput>;
   checkReturn: TransferActivity<ReviewCaseInput>;

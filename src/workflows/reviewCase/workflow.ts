@@ -1,10 +1,12 @@
 // The flow of one review case.
 //
-//   1. Wait for an operator's decision (update `decide`).   Nothing about the money changes until then.
-//      News meanwhile (`railReported`) is shown: a transfer that was thought to have failed, a break that is gone.
-//   2. Credit or move_to_unclaimed: posted at once, and the case ends.   Undo: none; a wrong one is corrected by a transfer.
-//   3. Send back: drive the bank transfer to its end.       Undo: back to suspense when it failed, and the case is open again.
-//   4. A reconciliation break is settled: nothing is posted, and the case ends.
+//   1. Wait for an operator's decision (update `resolveCase`).   The money does not move until then. The signal
+//      `transferUpdated` refreshes what is shown: a return posted as failed that was paid, a break that cleared.
+//   2. credit, move_to_unclaimed: posted at once, and the case ends.   Compensation: none; an error is corrected by a
+//      transfer.
+//   3. return_to_sender: drive the bank transfer to its end.   Compensation: if it fails or is returned, the money goes
+//      back to suspense and the case is open again.
+//   4. close, retry: the case ends, and no money is posted; a retry that succeeds starts the flow of the credit.
 import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
@@ -33,58 +35,60 @@ const {
 
 const STEPS = { send: sendReturn, check: checkReturn, mark_unsent: markReturnUnsent, decide: applyReturnDecision };
 
-/** What the handlers change while the flow waits. `standing` null: not read yet. */
+/** What the handlers change while the flow waits. */
 interface CaseState {
-  standing: ReviewCaseSnapshot | null;
+  /** Null: not read yet. */
+  snapshot: ReviewCaseSnapshot | null;
   deciding: boolean;
-  news: boolean;
+  /** A signal has arrived that was not acted on yet. */
+  updated: boolean;
 }
 
 export async function reviewCase(input: ReviewCaseInput): Promise<ReviewCaseResult> {
-  const state: CaseState = { standing: null, deciding: false, news: false };
-  takeDecisions(input, state);
-  listen(state);
-  // A flow that was started anew goes on where the books stand.
-  let standing = await look(input, state);
+  const state: CaseState = { snapshot: null, deciding: false, updated: false };
+  handleDecisions(input, state);
+  handleUpdates(state);
+  // A restarted flow continues from the state in the database.
+  let snapshot = await readCase(input, state);
   for (;;) {
-    if (standing.status === 'open') standing = await untilDecided(input, state);
-    if (standing.status !== 'returning' && !(standing.status === 'returned_to_sender' && state.news)) break;
-    state.news = false; // from here on the bank transfer hears it
-    await driveBankTransfer({ ...input, reference: standing.reference }, STEPS, { recordOperatorAction });
-    listen(state);
-    standing = await look(input, state);
+    if (snapshot.status === 'open') snapshot = await untilDecided(input, state);
+    if (snapshot.status !== 'returning' && !(snapshot.status === 'returned_to_sender' && state.updated)) break;
+    state.updated = false; // driveBankTransfer handles the signal from here on
+    await driveBankTransfer({ ...input, reference: snapshot.reference }, STEPS, { recordOperatorAction });
+    handleUpdates(state);
+    snapshot = await readCase(input, state);
   }
-  showState(standing.status);
-  setCurrentDetails(`**${standing.status}**: ${input.amount} kobo.`);
-  return { status: standing.status };
+  showState(snapshot.status);
+  setCurrentDetails(`**${snapshot.status}**: ${input.amount} kobo.`);
+  return { status: snapshot.status };
 }
 
-async function look(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
-  state.standing = await readReviewCase(input);
-  return state.standing;
+async function readCase(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
+  state.snapshot = await readReviewCase(input);
+  return state.snapshot;
 }
 
-function listen(state: CaseState): void {
+function handleUpdates(state: CaseState): void {
   setHandler(transferUpdated, () => {
-    state.news = true;
+    state.updated = true;
   });
 }
 
-function takeDecisions(input: ReviewCaseInput, state: CaseState): void {
+function handleDecisions(input: ReviewCaseInput, state: CaseState): void {
   const refuse = (decision: Parameters<typeof refuseDecision>[1]): string | null => {
-    const isOpen = (state.standing?.status ?? 'open') === 'open' && !state.deciding;
+    const isOpen = (state.snapshot?.status ?? 'open') === 'open' && !state.deciding;
     return refuseDecision({ isOpen, reason: input.reason }, decision);
   };
   setHandler(
     resolveCase,
     async (decision) => {
-      await condition(() => state.standing !== null);
-      const refusal = refuse(decision); // what was not known yet when it came
-      if (refusal !== null) return { outcome: 'refused', message: refusal, status: state.standing?.status ?? 'open' };
+      await condition(() => state.snapshot !== null);
+      const refusal = refuse(decision); // again: the validator may have run before the case was read
+      if (refusal !== null) return { outcome: 'refused', message: refusal, status: state.snapshot?.status ?? 'open' };
       state.deciding = true;
       try {
         const answer = await applyCaseDecision(input, decision);
-        if (answer.status !== 'open') await look(input, state);
+        if (answer.status !== 'open') await readCase(input, state);
         return answer;
       } finally {
         state.deciding = false;
@@ -99,24 +103,24 @@ function takeDecisions(input: ReviewCaseInput, state: CaseState): void {
   );
 }
 
-/** Asks for a person, shows what there is to know, and waits until the case is not open any more. */
+/** Sets Attention, shows the case, and waits until it is no longer open. */
 async function untilDecided(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
   showAttention(attentionOf(input.reason));
   let paidAfterAll = false;
   for (;;) {
-    const { standing } = state;
-    if (standing === null) throw new Error('the case was not read');
-    if (standing.status !== 'open' && !state.deciding) {
+    const { snapshot } = state;
+    if (snapshot === null) throw new Error('the case was not read');
+    if (snapshot.status !== 'open' && !state.deciding) {
       showAttention(null);
-      return standing;
+      return snapshot;
     }
-    setCurrentDetails(describeCase(input, standing, paidAfterAll));
-    await condition(() => !state.deciding && (state.standing?.status !== 'open' || state.news));
-    if (state.standing?.status !== 'open') continue;
-    state.news = false;
-    if (standing.attempts > 0) paidAfterAll = (await checkReturn(input)).rail === 'contradiction';
+    setCurrentDetails(describeCase(input, snapshot, paidAfterAll));
+    await condition(() => !state.deciding && (state.snapshot?.status !== 'open' || state.updated));
+    if (state.snapshot?.status !== 'open') continue;
+    state.updated = false;
+    if (snapshot.attempts > 0) paidAfterAll = (await checkReturn(input)).rail === 'contradiction';
     const fresh = await readReviewCase(input);
-    // A decision that was taken meanwhile knows better.
-    if (!state.deciding && state.standing.status === 'open') state.standing = fresh;
+    // A decision made meanwhile reads the case itself, later than this.
+    if (!state.deciding && state.snapshot.status === 'open') state.snapshot = fresh;
   }
 }

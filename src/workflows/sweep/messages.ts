@@ -1,10 +1,9 @@
-// The result of a sweep, and the activity that it calls.
+// The result of a sweep, and its activity.
 
-/** What a sweep came to. */
 export interface SweepResult {
   scanned: number;
   restartedCount: number;
-  /** The first of them, by workflow id; the log names all. */
+  /** Workflow ids of the first of them; the log has all. */
   restarted: string[];
 }
 

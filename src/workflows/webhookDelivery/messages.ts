@@ -1,4 +1,4 @@
-// The messages of the flow that delivers one event to one endpoint after its first attempt.
+// The messages of the flow that delivers one event to one endpoint after the first attempt.
 import { defineSignal } from '@temporalio/workflow';
 import type { FlowScope } from '../flows.ts';
 
@@ -10,19 +10,19 @@ export interface WebhookDeliveryInput extends FlowScope {
   eventType: string;
 }
 
-/** How it ended. `answer` says what the endpoint did at the last attempt of this flow, in two words. */
+/** How the delivery ended. `answer` is the endpoint's response to the last attempt of this flow, in two words. */
 export interface WebhookDeliveryResult {
   status: 'delivered' | 'failed';
   reason?: DeliveryFailure;
   answer: string | null;
 }
 
-/** A redelivery was asked for, or the endpoint was closed. It says no more than that: the flow reads the delivery's row. */
+/** A redelivery was requested, or the endpoint was closed. No data: the flow reads the delivery's row. */
 export const deliveryChanged = defineSignal('deliveryChanged');
 
 export interface WebhookActivities {
-  /** Makes the attempt that is due, or says how the delivery has ended. */
+  /** Makes the attempt that is due, or returns how the delivery ended. */
   deliverWebhook: (input: WebhookDeliveryInput) => Promise<WebhookDeliveryResult>;
-  /** An operator has a delivery that was given up tried anew, by the whole schedule. */
+  /** Restarts a failed delivery for an operator, with the whole schedule of attempts. */
   reopenDelivery: (input: WebhookDeliveryInput) => Promise<void>;
 }

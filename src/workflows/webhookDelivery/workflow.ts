@@ -1,12 +1,13 @@
-// The flow of one delivery whose first attempt failed, or was left to it because the endpoint is slow or failing.
+// The flow of one delivery whose first attempt failed, or was left to the flow because the endpoint is slow or failing.
 //
-//   1. Attempt until the endpoint answers 2xx.   The waits between attempts are the activity's retry policy: the pending
-//      activity in the Temporal UI shows the last answer and when the next attempt is.   Undo: none is needed.
-//   2. All attempts spent: the delivery is failed, and the flow parks. An operator has it tried anew, or gives it up.
-//   3. Delivered, given up, or ended because the endpoint is closed.
+//   1. Attempt until the endpoint responds with 2xx.   The delays between attempts are retries of the activity: the
+//      pending activity in the Temporal UI shows the last response and the time of the next attempt.   Compensation:
+//      none needed.
+//   2. All attempts failed: the delivery is failed, and the flow parks. An operator restarts or dismisses it.
+//   3. The flow ends when the event is delivered, when it is dismissed, or when the endpoint is closed.
 //
-// `deliveryChanged` wakes it from a wait between attempts and from being parked: somebody asked for a redelivery, or the
-// endpoint was closed. Then it goes by what the delivery's row says.
+// `deliveryChanged` interrupts a wait between attempts and ends the parking: a redelivery was requested, or the
+// endpoint was closed. The flow then acts on the delivery's row.
 import { ActivityFailure } from '@temporalio/common';
 import {
   ActivityCancellationType,
@@ -31,9 +32,9 @@ const { deliverWebhook, reopenDelivery, recordOperatorAction } = proxyActivities
 >({
   // One attempt takes ten seconds at most; the rest is for the database.
   startToCloseTimeout: '30 seconds',
-  // For outages of our own. After an answer of the endpoint the activity names the gap itself (retrySchedule.ts).
+  // For outages on our side. After a response of the endpoint the activity sets the delay itself (retrySchedule.ts).
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
-  // A wake-up lets an attempt that is being made come to its end: it may be the one that is taken.
+  // An interruption lets an attempt in progress finish: it may be the one that succeeds.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
@@ -49,7 +50,7 @@ export async function webhookDelivery(input: WebhookDeliveryInput): Promise<Webh
     waiting?.cancel();
   });
 
-  /** How the delivery ended; null when something about it changed first. */
+  /** Returns how the delivery ended; null if it changed first. */
   async function attemptAll(seen: number): Promise<WebhookDeliveryResult | null> {
     waiting = new CancellationScope();
     try {
@@ -67,8 +68,8 @@ export async function webhookDelivery(input: WebhookDeliveryInput): Promise<Webh
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof webhookDelivery>(input);
     const seen = changes;
     setCurrentDetails(
-      `**retrying**: ${input.eventType} \`${input.eventId}\` to \`${input.endpointId}\`. The pending activity shows the ` +
-        'last answer and when the next attempt is.',
+      `**retrying**: ${input.eventType} \`${input.eventId}\` to \`${input.endpointId}\`. The pending activity shows ` +
+        'the last response and the time of the next attempt.',
     );
     const result = await attemptAll(seen);
     if (result === null) continue;
@@ -83,18 +84,19 @@ export async function webhookDelivery(input: WebhookDeliveryInput): Promise<Webh
 }
 
 function end(result: WebhookDeliveryResult, answer: string | null): WebhookDeliveryResult {
-  const said = answer === null ? '' : ` Last answer: ${answer}.`;
-  setCurrentDetails(`**${result.status}**${result.reason === undefined ? '' : ` (${result.reason})`}.${said}`);
+  const lastResponse = answer === null ? '' : ` Last response: ${answer}.`;
+  setCurrentDetails(`**${result.status}**${result.reason === undefined ? '' : ` (${result.reason})`}.${lastResponse}`);
   if (result.status !== 'delivered') showState(result.status);
   return { ...result, answer };
 }
 
 function parkedView({ eventType, eventId, endpointId }: WebhookDeliveryInput, answer: string | null): ParkedView {
   return {
-    summary: 'The endpoint has not taken the event in any attempt of the schedule, and no more are made by themselves.',
+    summary:
+      'All attempts of the schedule to deliver the event to the endpoint have failed, and no more are scheduled.',
     lastResponse: { of: 'endpoint', words: answer ?? 'none' },
     fundsAtRisk:
-      `${endpointId} has not heard of ${eventType} ${eventId}. No money. The API shows the delivery as failed; a ` +
-      'redelivery that the integrator asks for, or closing the endpoint, wakes this flow too',
+      `none; ${endpointId} has not received ${eventType} ${eventId}, and the API shows the delivery as failed. A ` +
+      'redelivery requested by the integrator, or closing the endpoint, also ends the wait',
   };
 }

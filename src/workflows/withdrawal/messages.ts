@@ -1,4 +1,4 @@
-// The withdrawal flow's messages.
+// The messages of the flow of a withdrawal.
 import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
 
 export interface WithdrawalInput extends BankTransferInput {

@@ -1,6 +1,7 @@
-// The flow of one withdrawal. The money was moved out of the wallet, into transit, when the request was accepted.
+// The flow of one withdrawal. The money was moved from the wallet to transit when the request was accepted.
 //
-//   1. Drive the bank transfer to its end.   Undo of the hold: amount and fee go back when it failed or came back.
+//   1. Drive the bank transfer to its end.   Compensation of the hold: if the transfer fails or is returned, amount and
+//      fee go back.
 import { proxyActivities } from '@temporalio/workflow';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
