@@ -103,7 +103,9 @@ async function missingOf(sql: Sql, client: Client, kind: OpenKind, page: OpenRes
   return missing;
 }
 
-/** The flows that Temporal's visibility list reports as running. The list lags, so each absent one is described alone. */
+/**
+ * The flows that Temporal's visibility list reports as running. The list lags, so each absent one is described alone.
+ */
 async function listRunning(client: Client, kind: OpenKind, page: OpenResource[]): Promise<Set<string>> {
   const running = new Set<string>();
   if (page.length === 0) return running;

@@ -15,7 +15,9 @@ export type OpenKind =
   | 'reviewCase'
   | 'webhookDelivery';
 
-/** A resource that has not ended. A webhook delivery is identified by its event (`id`) and its endpoint (`endpointId`). */
+/**
+ * A resource that has not ended. A webhook delivery is identified by its event (`id`) and its endpoint (`endpointId`).
+ */
 export interface OpenResource {
   organisationId: Uuid;
   environment: Environment;

@@ -32,7 +32,9 @@ interface OutboxRow {
 }
 
 export interface RelayDependencies {
-  /** `synchronous_commit = off`: leases and deletions may be lost in a crash, because a message may be handled twice. */
+  /**
+   * `synchronous_commit = off`: leases and deletions may be lost in a crash, because a message may be handled twice.
+   */
   asyncCommitSql: Sql;
   client: Client;
   taskQueue: string;

@@ -12,8 +12,8 @@ import { flowAttributes } from '../workflows/searchAttributes.ts';
 
 /**
  * Starts the flow, or finds it running; a signal in the message is delivered in both cases. A flow that has ended is
- * restarted only when the message has a signal or sets `allowRestart`. The new run decides by the state in the database,
- * which records that the resource ended.
+ * restarted only when the message has a signal or sets `allowRestart`. The new run decides by the state in the
+ * database, which records that the resource ended.
  */
 export async function startFlow(client: Client, taskQueue: string, message: FlowMessage): Promise<void> {
   const { workflow, id, input, summary, signal, allowRestart, queue } = message;
@@ -42,7 +42,8 @@ export async function startFlow(client: Client, taskQueue: string, message: Flow
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
   } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error; // an earlier run has ended: the work is done
+    // Already started, and that run has ended: the work is done.
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
 

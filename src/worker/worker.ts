@@ -64,7 +64,7 @@ export async function startWorker(
     keyring: config.keyring,
     config,
     log,
-    startDelivery: (input, news) => startFlow(client, taskQueue, webhookDeliveryFlow(input, news)),
+    startDelivery: (input, change) => startFlow(client, taskQueue, webhookDeliveryFlow(input, change)),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
   const closing = new AbortController();
