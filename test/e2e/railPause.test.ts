@@ -244,7 +244,7 @@ describe('the command', () => {
 
   test.each([
     ['no reason', ['pause', 'test'], /required option '--reason <text>'/],
-    ['an empty reason', ['pause', 'test', '--reason', ' '], /--reason must say why/],
+    ['an empty reason', ['pause', 'test', '--reason', ' '], /--reason must have 1 to 500 characters/],
     ['no such environment', ['pause', 'prod', '--reason', 'x'], /Allowed choices are test, live/],
   ])('%s changes nothing and says so', async (_name, words, says) => {
     await expect(rail(...words)).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(says) });
