@@ -21,12 +21,12 @@ export function addFlowCommands(program: Command): void {
       const missing = await withTemporal((client) =>
         withDatabase('application', async (sql) => {
           const journal = new Journal(sql);
-          const found: MissingFlow[] = [];
-          for await (const one of findMissingFlows({ sql, client }, { ageMinMs: options.age * 1000 })) {
-            if (options.start) await restartFlow(journal, one);
-            found.push(one);
+          const flows: MissingFlow[] = [];
+          for await (const flow of findMissingFlows({ sql, client }, { ageMinMs: options.age * 1000 })) {
+            if (options.start) await restartFlow(journal, flow);
+            flows.push(flow);
           }
-          return found;
+          return flows;
         }),
       );
       if (options.json) {

@@ -133,13 +133,13 @@ function addRotate(group: Command): void {
         }
         const overlapEnd = Date.now() + options.overlapHours * HOUR_MS;
         const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
-        const made = makeKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
-        if (!(await replaceApiKey(sql, old, oldExpiresAt, made.row, operatorName(options.operator)))) {
+        const created = makeKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
+        if (!(await replaceApiKey(sql, old, oldExpiresAt, created.row, operatorName(options.operator)))) {
           throw new CommandError(
             `The key ${id} was changed at the same time by another command. Check it with \`keys list\`, then retry.`,
           );
         }
-        return { ...made, oldExpiresAt };
+        return { ...created, oldExpiresAt };
       });
       printNewKey(rotated, options.json, { replaces: { id, expiresAt: rotated.oldExpiresAt } });
       if (!options.json) printLine(`The old key ${id} is valid until ${timeText(rotated.oldExpiresAt)} UTC.`);
@@ -221,8 +221,8 @@ function makeKey(
   return { key, row };
 }
 
-function printNewKey(made: { key: string; row: NewApiKeyRow }, json: true | undefined, more: object): void {
-  const { key, row } = made;
+function printNewKey(created: { key: string; row: NewApiKeyRow }, json: true | undefined, more: object): void {
+  const { key, row } = created;
   const id = publicId('apiKey', row.id);
   const { scopes, environment, expiresAt } = row;
   if (json) {

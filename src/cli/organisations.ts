@@ -76,8 +76,8 @@ export async function chooseOrganisation(sql: Sql, settings: Settings, given: st
   const selected = given ?? settings.organisationId;
   if (selected !== undefined) {
     const id = parseId('organisation', selected);
-    const found = organisations.find((organisation) => organisation.organisationId === id);
-    if (found !== undefined) return found.organisationId;
+    const match = organisations.find((organisation) => organisation.organisationId === id);
+    if (match !== undefined) return match.organisationId;
     if (given !== undefined) {
       throw new CommandError(`There is no organisation ${given}. See: npm run cli -- organisations list`);
     }

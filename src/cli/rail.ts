@@ -66,7 +66,7 @@ function addShow(group: Command): void {
     async (options: { json?: true }) => {
       const pauses = await withDatabase('application', (sql) => listRailPauses(sql));
       const rails = ENVIRONMENTS.map((environment) => {
-        const pause = pauses.find((one) => one.environment === environment);
+        const pause = pauses.find((row) => row.environment === environment);
         return {
           environment,
           paused: pause !== undefined,

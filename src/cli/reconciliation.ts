@@ -48,10 +48,10 @@ export function addReconciliationCommands(program: Command): void {
       const { reports, total } = await withDatabase('application', (sql) => listReports(sql, options.limit));
       printLeftOut(reports.length, total, 'the newest', 'See more with --limit.');
       const breaks = reports.flatMap((report) => report.breaks);
-      const found = reports.reduce((sum, report) => sum + report.breakCount, 0);
+      const breakTotal = reports.reduce((sum, report) => sum + report.breakCount, 0);
       printLeftOut(
         breaks.length,
-        found,
+        breakTotal,
         'breaks listed in these reports',
         'Each has a review case: npm run cli -- reviews list',
       );

@@ -96,11 +96,11 @@ function addList(group: Command): void {
       if (options.status !== undefined && !STATUSES.includes(options.status)) {
         throw new CommandError(`--status must be one of ${STATUSES.join(', ')}.`, EXIT.usage);
       }
-      const found = await withDatabase('application', async (sql, settings) =>
+      const page = await withDatabase('application', async (sql, settings) =>
         listReviewCases(sql, await chooseOrganisation(sql, settings, options.organisation), options, CASES_MAX),
       );
-      printLeftOut(found.cases.length, found.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
-      const cases = found.cases.map(caseView);
+      printLeftOut(page.cases.length, page.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
+      const cases = page.cases.map(caseView);
       if (options.json) return printJson(cases);
       printTable(
         ['Id', 'Reason', 'Status', 'Kobo', 'For', 'Since (UTC)'],
@@ -127,7 +127,7 @@ function addShow(group: Command): void {
           `${id} is not a review case id, such as svc_…_rev. See: npm run cli -- reviews list`,
           EXIT.usage,
         );
-      const found = await withDatabase('application', async (sql, settings) => {
+      const stored = await withDatabase('application', async (sql, settings) => {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const row = await findCaseOf(sql, organisationId, uuid);
         if (row === null) return null;
@@ -138,14 +138,14 @@ function addShow(group: Command): void {
             : await findInboundCredit(sql, { organisationId, environment }, inboundCreditId);
         return { row, credit, storedBreak: await findBreak(sql, organisationId, uuid) };
       });
-      if (found === null)
+      if (stored === null)
         throw new CommandError(
           `There is no review case ${id} in this organisation. To look in another one, add --organisation ID.`,
         );
-      const { id: caseId, ...rest } = caseView(found.row);
+      const { id: caseId, ...rest } = caseView(stored.row);
       // The bank identifies the credit by its session id.
-      const view = { ...rest, sessionId: found.credit?.sessionId ?? null };
-      const breakOfCase = found.storedBreak && breakView(found.storedBreak);
+      const view = { ...rest, sessionId: stored.credit?.sessionId ?? null };
+      const breakOfCase = stored.storedBreak && breakView(stored.storedBreak);
       if (options.json) return printJson({ id: caseId, ...view, break: breakOfCase });
       printTable(
         ['Review case', caseId],

@@ -95,10 +95,10 @@ async function missingOf(sql: Sql, client: Client, kind: OpenKind, page: OpenRes
   const suspects = page.filter((resource) => !running.has(flowIdOf(kind, resource)));
   const missing: MissingFlow[] = [];
   for (let first = 0; first < suspects.length; first += DESCRIBE_CONCURRENCY) {
-    const found = await Promise.all(
+    const examined = await Promise.all(
       suspects.slice(first, first + DESCRIBE_CONCURRENCY).map((resource) => examine(sql, client, kind, resource)),
     );
-    missing.push(...found.filter((one) => one !== null));
+    missing.push(...examined.filter((flow) => flow !== null));
   }
   return missing;
 }

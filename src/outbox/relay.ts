@@ -100,10 +100,10 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
   ];
   return {
     start: () => {
-      for (const one of loops) one.start();
+      for (const polling of loops) polling.start();
     },
     stop: async () => {
-      await Promise.all(loops.map((one) => one.stop()));
+      await Promise.all(loops.map((polling) => polling.stop()));
     },
   };
 }

@@ -54,10 +54,10 @@ export function createSender({ rules, resolve, timeoutMs = ATTEMPT_TIMEOUT_MS }:
   return async (url, headers, body) => {
     const attemptedAt = new Date();
     const started = performance.now();
-    const result = (answer: Pick<AttemptResult, 'responseStatus' | 'responseBody' | 'error'>): AttemptResult => ({
+    const result = (response: Pick<AttemptResult, 'responseStatus' | 'responseBody' | 'error'>): AttemptResult => ({
       attemptedAt,
       durationMs: Math.round(performance.now() - started),
-      ...answer,
+      ...response,
     });
     const failed = (error: AttemptError): AttemptResult => result({ responseStatus: null, responseBody: null, error });
 

@@ -66,7 +66,7 @@ export function databaseGauges(databaseUrl: string): Collector & { close: () => 
         ), suspense AS (
           SELECT organisation_id, environment, id, balance FROM ledger.accounts
           WHERE code >= 'suspense' AND code < 'suspensf' AND code LIKE 'suspense:%'
-        ), found (gauge, label, value) AS (
+        ), gauges (gauge, label, value) AS (
           SELECT 'outboxDepth', topic, count(*)::float8 FROM outbox GROUP BY topic
           UNION ALL
           SELECT 'outboxLag', topic, extract(epoch FROM now() - min(created_at))::float8 FROM outbox GROUP BY topic
@@ -95,7 +95,7 @@ export function databaseGauges(databaseUrl: string): Collector & { close: () => 
           SELECT 'databaseConnections', '', count(*)::float8 FROM pg_stat_activity
           WHERE datname = current_database() AND application_name = current_setting('application_name')
         )
-        SELECT gauge, label, value FROM found`;
+        SELECT gauge, label, value FROM gauges`;
       return () => setGauges(rows);
     },
     reset: () => {

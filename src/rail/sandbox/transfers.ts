@@ -85,7 +85,7 @@ export class SandboxTransfers {
 
   /** Returns the destination of a transfer to an account. Also used for name enquiry. */
   async findDestination(organisationId: Uuid, accountNumber: string, bankCode: string | null): Promise<Destination> {
-    const [found] = await this.#options.sql<(Partial<DestinationChoice> & { ownName: string | null })[]>`
+    const [row] = await this.#options.sql<(Partial<DestinationChoice> & { ownName: string | null })[]>`
       SELECT d.behaviour, d.name, (
         SELECT account_name FROM sandbox_bank.accounts
         WHERE organisation_id = ${organisationId} AND account_number = ${accountNumber}
@@ -96,8 +96,8 @@ export class SandboxTransfers {
           AND bank_code IN (${bankCode ?? EVERY_BANK}, ${EVERY_BANK})
         ORDER BY bank_code = ${EVERY_BANK} LIMIT 1
       ) d ON true`;
-    const choice = found?.behaviour ? { behaviour: found.behaviour, name: found.name ?? null } : null;
-    return destinationOf(accountNumber, choice, found?.ownName ?? null);
+    const choice = row?.behaviour ? { behaviour: row.behaviour, name: row.name ?? null } : null;
+    return destinationOf(accountNumber, choice, row?.ownName ?? null);
   }
 
   /**
@@ -177,7 +177,7 @@ export class SandboxTransfers {
   /** Returns a transfer with its counts; null for a reference that the bank never accepted. */
   async find(organisationId: Uuid, reference: string): Promise<SandboxTransferRecord | null> {
     const { sql } = this.#options;
-    const [found] = await sql<SandboxTransferRecord[]>`
+    const [row] = await sql<SandboxTransferRecord[]>`
       SELECT t.*, r.times AS times_sent,
              count(*) FILTER (WHERE l.kind = 'sent')::int AS times_paid,
              count(*) FILTER (WHERE l.kind = 'returned')::int AS times_returned
@@ -186,7 +186,7 @@ export class SandboxTransfers {
       LEFT JOIN sandbox_bank.statement_lines l USING (organisation_id, reference)
       WHERE t.organisation_id = ${organisationId} AND t.reference = ${reference}
       GROUP BY t.organisation_id, t.reference, r.times`;
-    return found ?? null;
+    return row ?? null;
   }
 
   /**
