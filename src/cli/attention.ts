@@ -1,4 +1,4 @@
-// `attention …`: the flows that wait for a person; list them, read one, and free one or many.
+// `attention …`: list the flows that are parked for an operator, show one, retry one or many, resolve one.
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { refuseResolution } from '../workflows/attention/decide.ts';
@@ -18,19 +18,21 @@ interface ParkedFlow {
   amount: number | null;
 }
 
-/** A batch frees at most this many at a time, so that what they all wait for is not run over when it comes back. */
-const RETRIES_AT_ONCE = 20;
+/** Retry signals in flight at a time, so that many retries do not overload a rail that has just recovered. */
+const RETRY_CONCURRENCY = 20;
 
 export function addAttentionCommands(program: Command): void {
-  const group = program.command('attention').description('flows that wait for a person');
+  const group = program
+    .command('attention')
+    .description('list, show and resolve flows that are parked for an operator');
   addList(group);
   addShow(group);
   addRetry(group);
   addResolve(group);
 }
 
-async function listParked(client: Client, narrowed?: string): Promise<ParkedFlow[]> {
-  const query = `Attention IS NOT NULL AND ExecutionStatus = 'Running'${narrowed === undefined ? '' : ` AND (${narrowed})`}`;
+async function listParked(client: Client, filter?: string): Promise<ParkedFlow[]> {
+  const query = `Attention IS NOT NULL AND ExecutionStatus = 'Running'${filter === undefined ? '' : ` AND (${filter})`}`;
   const parked: ParkedFlow[] = [];
   const { AMOUNT_KOBO, ATTENTION, ATTENTION_SINCE } = await import('../workflows/searchAttributes.ts');
   for await (const { workflowId, type, typedSearchAttributes } of client.workflow.list({ query })) {
@@ -49,10 +51,10 @@ function addList(group: Command): void {
   addCommand(
     group,
     'list',
-    'list parked flows, the longest waiting first',
+    'list parked flows, the longest parked first',
     'attention list --query "WalletId = \'svc_…_wlt\'"',
   )
-    .option('--query <query>', 'narrow by search attributes, as in the Temporal UI')
+    .option('--query <query>', 'filter by search attributes, with the syntax of the Temporal UI')
     .action(async (options: { query?: string; json?: true }) => {
       const parked = await withTemporal((client) => listParked(client, options.query));
       if (options.json) return printJson(parked);
@@ -65,7 +67,7 @@ function addList(group: Command): void {
           timeText(since),
           String(amount ?? '-'),
         ]),
-        'No flow needs attention.',
+        'No flow is parked.',
       );
     });
 }
@@ -74,10 +76,10 @@ function addShow(group: Command): void {
   addCommand(
     group,
     'show <id>',
-    'show what a flow waits for, as the Temporal UI does',
+    'show the status of a flow and what it waits for, as in the Temporal UI',
     'attention show svc_01k5…_wth',
   ).action(async (id: string, options: { json?: true }) => {
-    const shown = await withTemporal(async (client) => {
+    const report = await withTemporal(async (client) => {
       const handle = client.workflow.getHandle(id);
       const described = await orNotFound(id, handle.describe());
       const { ATTENTION } = await import('../workflows/searchAttributes.ts');
@@ -90,8 +92,8 @@ function addShow(group: Command): void {
         details: metadata.currentDetails ?? '',
       };
     });
-    if (options.json) return printJson(shown);
-    printLine(`${shown.flow} ${id} (${shown.status})\n\n${shown.details}`);
+    if (options.json) return printJson(report);
+    printLine(`${report.flow} ${id} (${report.status})\n\n${report.details}`);
   });
 }
 
@@ -99,16 +101,16 @@ function addRetry(group: Command): void {
   addCommand(
     group,
     'retry [id]',
-    'let one parked flow, or all that a query finds, go on',
+    'retry one parked flow, or all that match a query',
     'attention retry --query "Attention = \'rail_unreachable\'" --reason "the bank is back"',
   )
-    .option('--query <query>', 'which parked flows, by search attributes')
-    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .option('--query <query>', 'the parked flows to retry, by search attributes')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option(...OPERATOR_OPTION)
     .action(
       async (id: string | undefined, options: { query?: string; reason: string; operator?: string; json?: true }) => {
         if ((id === undefined) === (options.query === undefined)) {
-          throw new CommandError('Name one flow, or give --query: one of the two.');
+          throw new CommandError('Give either a flow id or --query.');
         }
         const request = { reason: options.reason, operator: operatorName(options.operator) };
         const retried = await withTemporal(async (client) => {
@@ -119,9 +121,9 @@ function addRetry(group: Command): void {
           }
           const parked = await listParked(client, options.query);
           const signalled: string[] = [];
-          for (let first = 0; first < parked.length; first += RETRIES_AT_ONCE) {
+          for (let first = 0; first < parked.length; first += RETRY_CONCURRENCY) {
             await Promise.all(
-              parked.slice(first, first + RETRIES_AT_ONCE).map(async (flow) => {
+              parked.slice(first, first + RETRY_CONCURRENCY).map(async (flow) => {
                 // A flow that has ended since it was listed needs no retry, and does not keep the others from theirs.
                 if (await isRunning(signal(flow.id))) signalled.push(flow.id);
               }),
@@ -130,7 +132,9 @@ function addRetry(group: Command): void {
           return signalled;
         });
         if (options.json) return printJson(retried.map((flow) => ({ id: flow })));
-        printLine(`Told ${retried.length} ${retried.length === 1 ? 'flow' : 'flows'} to go on.`);
+        printLine(
+          `Sent retry to ${retried.length} ${retried.length === 1 ? 'flow' : 'flows'}. See which are still parked: npm run cli -- attention list`,
+        );
       },
     );
 }
@@ -139,15 +143,15 @@ function addResolve(group: Command): void {
   addCommand(
     group,
     'resolve <id>',
-    'decide what becomes of one parked flow; complete and fail need two operators',
+    'resolve one parked flow; complete and fail need two operators',
     'attention resolve svc_01k5…_wth --action fail --reason "confirmed by the bank" --evidence TICKET-1',
   )
     .requiredOption(
       '--action <action>',
-      'retry, complete, fail, dismiss or set_aside; `attention show` says what each does',
+      'retry, complete, fail, dismiss or set_aside; `attention show` explains the choices of a flow',
     )
-    .requiredOption('--reason <text>', 'why, for the audit trail')
-    .option('--evidence <text>', 'what it rests on, for example the bank’s ticket')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
+    .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket")
     .option(...OPERATOR_OPTION)
     .action(
       async (
@@ -155,7 +159,7 @@ function addResolve(group: Command): void {
         options: { action: string; reason: string; evidence?: string; operator?: string; json?: true },
       ) => {
         const resolution: Resolution = {
-          action: options.action as ResolveAction, // the flow's validator has the last word
+          action: options.action as ResolveAction, // validated by the flow
           reason: options.reason,
           operator: operatorName(options.operator),
           ...(options.evidence !== undefined && { evidence: options.evidence }),
@@ -193,7 +197,8 @@ async function orNotFound<Result>(id: string, work: Promise<Result>): Promise<Re
   try {
     return await work;
   } catch (error) {
-    if (isNoFlow(error)) throw new CommandError(`There is no running flow ${id}.`);
+    if (isNoFlow(error))
+      throw new CommandError(`There is no running flow ${id}. List the parked flows: npm run cli -- attention list`);
     throw error;
   }
 }

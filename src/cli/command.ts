@@ -1,11 +1,11 @@
-// What every command has in common: --json, an example in its help, one pool that is closed whatever happens, and who
-// is at the keyboard for the audit trail.
+// Shared by all commands: the option --json, an example in the help, a database connection that is always closed, and
+// the operator's name for the audit log.
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { connect, type Sql } from '../database/pool.ts';
 import { readSettings, type Settings } from './settings.ts';
 
-/** Adds a command with the options that all of them take. `example` is what follows `npm run cli -- `. */
+/** Adds a command with the shared options. `example` is the part after `npm run cli -- `. */
 export function addCommand(parent: Command, usage: string, description: string, example: string): Command {
   return parent
     .command(usage)
@@ -14,7 +14,7 @@ export function addCommand(parent: Command, usage: string, description: string, 
     .addHelpText('after', `\nExample:\n  $ npm run --silent cli -- ${example}`);
 }
 
-/** Runs `work` with a connection to the database. */
+/** Runs `work` with a database connection and closes it afterwards. */
 export async function withDatabase<Result>(
   role: 'application' | 'owner',
   work: (sql: Sql, settings: Settings) => Promise<Result>,
@@ -30,15 +30,15 @@ export async function withDatabase<Result>(
 
 export const OPERATOR_OPTION = [
   '--operator <name>',
-  'who does this, for the audit trail (default: your user name)',
+  'your name, recorded in the audit log (default: your user name)',
 ] as const;
 
-/** Who does this: what they say, else the user of this process. */
-export function operatorName(said: string | undefined): string {
-  if (said !== undefined && said.trim() !== '') return said.trim();
+/** Returns the operator's name: the given one, else the user name of this process. */
+export function operatorName(given: string | undefined): string {
+  if (given !== undefined && given.trim() !== '') return given.trim();
   try {
     return userInfo().username;
   } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`; // a container's user need not have a name
+    return `uid ${process.getuid?.() ?? 'unknown'}`; // the user of a container may have no name
   }
 }

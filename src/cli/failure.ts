@@ -1,11 +1,11 @@
-// How a command fails: one line on standard error that says what to do, and an exit code that a script can act on.
+// How a command fails: one line on standard error that says what to do next, and an exit code for scripts.
 import { CommanderError } from 'commander';
 import { isOutage } from '../database/errors.ts';
 
-/** 0: done. 1: it failed, or found something wrong. 2: the command was not used right, and nothing was tried. */
+/** 0: success. 1: failure, or a check with findings. 2: usage error; nothing was done. */
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** A failure whose message is meant for the person at the terminal. */
+/** An error whose message is written for the operator. */
 export class CommandError extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: number;
@@ -16,12 +16,12 @@ export class CommandError extends Error {
   }
 }
 
-/** Prints what went wrong and returns the exit code. Takes whatever a command threw. */
+/** Prints the error that a command threw, of any type, and returns the exit code. */
 export function reportFailure(fault: unknown): number {
   if (fault instanceof CommanderError) {
     if (fault.exitCode === 0) return EXIT.ok; // --help or --version
-    // A group without its command has printed its help already.
-    if (fault.code !== 'commander.help') printError(`${fault.message} Add --help to see how it is used.`);
+    // A group without a command has already printed its help.
+    if (fault.code !== 'commander.help') printError(`${fault.message.replace(/\.?$/, '.')} Add --help for the usage.`);
     return EXIT.usage;
   }
   if (fault instanceof CommandError) {
@@ -37,22 +37,22 @@ function printError(message: string): void {
   process.stderr.write(`error: ${line}\n`);
 }
 
-/** SQLSTATEs of a database that was never migrated: no such table, no such schema, no such role. */
+/** SQLSTATEs of a database that was never migrated: undefined table, undefined schema, undefined role. */
 const NOT_MIGRATED = new Set(['42P01', '3F000', '22023']);
-/** SQLSTATEs of a user or password that is wrong, and of a database that does not exist. */
-const NOT_ADMITTED = new Set(['28000', '28P01', '3D000']);
+/** SQLSTATEs of a wrong user or password, and of a database that does not exist. */
+const CONNECTION_REFUSED = new Set(['28000', '28P01', '3D000']);
 
 function explain(fault: unknown): string {
   const code = (fault as { code?: unknown } | null)?.code;
   const message = fault instanceof Error ? fault.message : String(fault);
   if (isOutage(fault)) {
-    return `The database cannot be reached (${message || String(code)}). Start it, or set DATABASE_URL to where it is.`;
+    return `The database cannot be reached (${message || String(code)}). Start it, or set DATABASE_URL to its address.`;
   }
   if (typeof code === 'string' && NOT_MIGRATED.has(code)) {
-    return `The database is not set up for this version (${message}). Run: npm run cli -- migrate`;
+    return `The database schema is missing or out of date (${message}). Run: npm run cli -- migrate`;
   }
-  if (typeof code === 'string' && NOT_ADMITTED.has(code)) {
-    return `The database refused the connection (${message}). Correct DATABASE_URL.`;
+  if (typeof code === 'string' && CONNECTION_REFUSED.has(code)) {
+    return `The database refused the connection (${message}). Correct DATABASE_URL: its user, password or database name.`;
   }
   return message;
 }

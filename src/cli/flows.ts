@@ -1,37 +1,32 @@
-// `flows …`: accepted resources that no flow looks after. The sweeper finds and starts them by itself; this is for the
-// person who wants to see them, or to whom half a minute is too long.
+// `flows …`: open resources without a running flow. The sweep finds and restarts them every half minute; this command
+// lists them, or restarts them at once.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { MissingFlow } from '../outbox/missingFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
 
-/** As the sweeper's own default: what is younger may still be on its way. */
+/** The default of the sweep: the start of a younger resource's flow may still be in the outbox. */
 const AGE_MIN_SECONDS = 20;
 
 export function addFlowCommands(program: Command): void {
-  const group = program.command('flows').description('look after the flows of accepted resources');
+  const group = program.command('flows').description('find and restart missing flows of open resources');
 
-  addCommand(
-    group,
-    'missing',
-    'list accepted resources that have not ended and have no open flow',
-    'flows missing --start',
-  )
-    .option('--start', 'start their flows again')
-    .option('--age <seconds>', 'leave younger ones alone', seconds, AGE_MIN_SECONDS)
+  addCommand(group, 'missing', 'list open resources that have no running flow', 'flows missing --start')
+    .option('--start', 'restart the missing flows')
+    .option('--age <seconds>', 'skip resources younger than this', seconds, AGE_MIN_SECONDS)
     .action(async (options: { start?: true; age: number; json?: true }) => {
       const { findMissingFlows, restartFlow } = await import('../outbox/missingFlows.ts');
       const { Journal } = await import('../ledger/journal.ts');
       const missing = await withTemporal((client) =>
         withDatabase('application', async (sql) => {
           const journal = new Journal(sql);
-          const found: MissingFlow[] = [];
-          for await (const one of findMissingFlows({ sql, client }, { ageMinMs: options.age * 1000 })) {
-            if (options.start) await restartFlow(journal, one);
-            found.push(one);
+          const flows: MissingFlow[] = [];
+          for await (const flow of findMissingFlows({ sql, client }, { ageMinMs: options.age * 1000 })) {
+            if (options.start) await restartFlow(journal, flow);
+            flows.push(flow);
           }
-          return found;
+          return flows;
         }),
       );
       if (options.json) {
@@ -54,11 +49,13 @@ export function addFlowCommands(program: Command): void {
           timeText(resource.createdAt),
           String(message.input.amount ?? '-'),
         ]),
-        `Every resource that was accepted more than ${options.age} s ago has its flow.`,
+        `Every open resource older than ${options.age} s has a running flow.`,
       );
       if (missing.length > 0) {
         printLine(
-          options.start ? 'They are being started again.' : 'Start them with --start; the sweeper does so too.',
+          options.start
+            ? 'The missing flows are being restarted.'
+            : 'Restart them now with --start; otherwise the next sweep restarts them.',
         );
       }
     });

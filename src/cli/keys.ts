@@ -1,4 +1,4 @@
-// `keys …`: make, list, rotate and revoke API keys. A key is printed once, when it is made; only its hash is stored.
+// `keys …`: create, list, rotate and revoke API keys. A key is printed once, on creation; only its hash is stored.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { hashApiKey, newApiKey } from '../api/admission/apiKeys.ts';
 import { SCOPES, type Scope } from '../api/route.ts';
@@ -20,13 +20,13 @@ import { printJson, printLine, printTable, timeText } from './print.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A day and a half of working hours are enough to bring a new key to every machine. */
+/** Time to deploy the new key to every machine. */
 const OVERLAP_HOURS_DEFAULT = 24;
 const HINT_LENGTH = 4;
 
 const ORGANISATION_OPTION = [
   '--organisation <id>',
-  'whose key (default: the organisation of `npm start`, or the only one)',
+  'the organisation of the key (default: the organisation that `npm start` created, or the only one)',
 ] as const;
 
 export function addKeyCommands(program: Command): void {
@@ -41,13 +41,13 @@ function addCreate(group: Command): void {
   addCommand(
     group,
     'create',
-    'create an API key and print it, once',
+    'create an API key and print it; it is shown only this once',
     'keys create --environment test --scopes wallet,payment --json',
   )
     .addOption(environmentOption().makeOptionMandatory())
-    .requiredOption('--scopes <list>', `what it may do: ${SCOPES.join(', ')}; separated by commas`, parseScopes)
-    .option('--name <name>', 'a name to tell it by')
-    .option('--expires-in-days <days>', 'when it stops working (default: never)', parsePositive)
+    .requiredOption('--scopes <list>', `its scopes, separated by commas: ${SCOPES.join(', ')}`, parseScopes)
+    .option('--name <name>', 'a name that identifies it in lists')
+    .option('--expires-in-days <days>', 'days until it expires (default: never)', parsePositive)
     .option(...ORGANISATION_OPTION)
     .option(...OPERATOR_OPTION)
     .action(async (options: CreateOptions) => {
@@ -77,7 +77,7 @@ interface CreateOptions {
 }
 
 function addList(group: Command): void {
-  addCommand(group, 'list', 'list the keys of an organisation; a key itself is never shown again', 'keys list')
+  addCommand(group, 'list', 'list the API keys of an organisation; the keys themselves are not shown', 'keys list')
     .addOption(environmentOption())
     .option(...ORGANISATION_OPTION)
     .action(async (options: { environment?: Environment; organisation?: string; json?: true }) => {
@@ -85,11 +85,11 @@ function addList(group: Command): void {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         return await listApiKeys(sql, organisationId, options.environment);
       });
-      const shown = keys.map((key) => ({ ...key, id: publicId('apiKey', key.id), status: statusOf(key) }));
-      if (options.json) return printJson(shown);
+      const rows = keys.map((key) => ({ ...key, id: publicId('apiKey', key.id), status: statusOf(key) }));
+      if (options.json) return printJson(rows);
       printTable(
         ['Key', 'Name', 'Environment', 'Scopes', 'Ends in', 'Status', 'Created (UTC)', 'Last used', 'Expires'],
-        shown.map((key) => [
+        rows.map((key) => [
           key.id,
           key.name ?? '-',
           key.environment,
@@ -100,7 +100,7 @@ function addList(group: Command): void {
           timeText(key.lastUsedAt),
           timeText(key.expiresAt),
         ]),
-        'There is no key yet. Create one: npm run cli -- keys create --environment test --scopes wallet,payment',
+        'There is no API key yet. Create one: npm run cli -- keys create --environment test --scopes wallet,payment',
       );
     });
 }
@@ -109,13 +109,13 @@ function addRotate(group: Command): void {
   addCommand(
     group,
     'rotate <id>',
-    'make a new key with the same scopes; the old one works on for the overlap',
+    'create a new key with the same scopes; the old key stays valid for the overlap',
     'keys rotate svc_01k5…_key --overlap-hours 24',
   )
-    .option('--overlap-hours <hours>', 'how long the old key works on', parseHours, OVERLAP_HOURS_DEFAULT)
+    .option('--overlap-hours <hours>', 'how long the old key stays valid', parseHours, OVERLAP_HOURS_DEFAULT)
     .option(
       '--expires-in-days <days>',
-      'when the new key stops working (needed when the old one has an end)',
+      'days until the new key expires (required if the old key expires)',
       parsePositive,
     )
     .option(...ORGANISATION_OPTION)
@@ -126,21 +126,23 @@ function addRotate(group: Command): void {
         const old = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
         requireUsable(id, old);
         if (old.expiresAt !== null && options.expiresInDays === undefined) {
-          // It was made to end, or was rotated before: a successor without an end would be a surprise either way.
+          // The old key was created with an expiry, or was rotated before: the new key must not silently never expire.
           throw new CommandError(
-            `The key ${id} ends at ${old.expiresAt.toISOString()}. Say when the new one ends: --expires-in-days DAYS.`,
+            `The key ${id} expires at ${old.expiresAt.toISOString()}. Set the expiry of the new key: --expires-in-days DAYS.`,
           );
         }
         const overlapEnd = Date.now() + options.overlapHours * HOUR_MS;
         const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
-        const made = makeKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
-        if (!(await replaceApiKey(sql, old, oldExpiresAt, made.row, operatorName(options.operator)))) {
-          throw new CommandError(`Somebody else changed the key ${id} just now. See \`keys list\`, then try again.`);
+        const created = makeKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
+        if (!(await replaceApiKey(sql, old, oldExpiresAt, created.row, operatorName(options.operator)))) {
+          throw new CommandError(
+            `The key ${id} was changed at the same time by another command. Check it with \`keys list\`, then retry.`,
+          );
         }
-        return { ...made, oldExpiresAt };
+        return { ...created, oldExpiresAt };
       });
       printNewKey(rotated, options.json, { replaces: { id, expiresAt: rotated.oldExpiresAt } });
-      if (!options.json) printLine(`The old key ${id} works until ${timeText(rotated.oldExpiresAt)} UTC.`);
+      if (!options.json) printLine(`The old key ${id} is valid until ${timeText(rotated.oldExpiresAt)} UTC.`);
     });
 }
 
@@ -156,26 +158,26 @@ function addRevoke(group: Command): void {
   addCommand(
     group,
     'revoke <id>',
-    'end a key for ever; it stops working everywhere within 5 seconds',
+    'revoke a key permanently; every process rejects it within 5 seconds',
     'keys revoke svc_01k5…_key --reason "found in a log"',
   )
-    .option('--reason <text>', 'why, for the audit trail')
+    .option('--reason <text>', 'the reason, recorded in the audit log')
     .option(...ORGANISATION_OPTION)
     .option(...OPERATOR_OPTION)
     .action(async (id: string, options: { reason?: string; organisation?: string; operator?: string; json?: true }) => {
-      const act = { operator: operatorName(options.operator), reason: options.reason ?? null };
+      const note = { operator: operatorName(options.operator), reason: options.reason ?? null };
       const revoked = await withDatabase('application', async (sql, settings) => {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const key = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
-        return await revokeApiKey(sql, organisationId, key.id, act);
+        return await revokeApiKey(sql, organisationId, key.id, note);
       });
       if (options.json) return printJson({ id, revoked: true });
-      printLine(revoked ? `The key ${id} is revoked.` : `The key ${id} had been revoked before.`);
+      printLine(revoked ? `The key ${id} is revoked.` : `The key ${id} was already revoked.`);
     });
 }
 
 const environmentOption = (): Option =>
-  new Option('--environment <name>', 'test moves no real money, live does').choices(['test', 'live']);
+  new Option('--environment <name>', 'test (the sandbox, no real money) or live').choices(['test', 'live']);
 
 function parseScopes(list: string): Scope[] {
   const scopes = list.split(',').map((scope) => scope.trim());
@@ -207,20 +209,20 @@ function parseHours(text: string): number {
 const inDays = (days: number | undefined): Date | null =>
   days === undefined ? null : new Date(Date.now() + days * DAY_MS);
 
-/** A fresh key and the row that stores it. */
+/** Generates a key and the row that stores it. */
 function makeKey(
   organisationId: Uuid,
-  wanted: Pick<ApiKeyRow, 'environment' | 'scopes' | 'name' | 'expiresAt'>,
+  attributes: Pick<ApiKeyRow, 'environment' | 'scopes' | 'name' | 'expiresAt'>,
 ): { key: string; row: NewApiKeyRow } {
-  const key = newApiKey(wanted.environment);
-  const { environment, scopes, name, expiresAt } = wanted;
+  const key = newApiKey(attributes.environment);
+  const { environment, scopes, name, expiresAt } = attributes;
   const hint = key.slice(-HINT_LENGTH);
   const row = { organisationId, id: newUuid(), environment, scopes, name, expiresAt, hash: hashApiKey(key), hint };
   return { key, row };
 }
 
-function printNewKey(made: { key: string; row: NewApiKeyRow }, json: true | undefined, more: object): void {
-  const { key, row } = made;
+function printNewKey(created: { key: string; row: NewApiKeyRow }, json: true | undefined, more: object): void {
+  const { key, row } = created;
   const id = publicId('apiKey', row.id);
   const { scopes, environment, expiresAt } = row;
   if (json) {
@@ -230,9 +232,9 @@ function printNewKey(made: { key: string; row: NewApiKeyRow }, json: true | unde
   printLine(`Key id  ${id}`);
   printLine(`Key     ${key}`);
   printLine(
-    `It works in ${environment} for ${scopes.join(', ')}${expiresAt ? `, until ${timeText(expiresAt)} UTC` : ''}.`,
+    `It is valid in ${environment} for ${scopes.join(', ')}${expiresAt ? `, until ${timeText(expiresAt)} UTC` : ''}.`,
   );
-  printLine('Keep it now: it is not stored and cannot be shown again.');
+  printLine('Save it now: only its hash is stored, and it cannot be shown again.');
 }
 
 async function requireKey(id: string, find: (uuid: Uuid) => Promise<ApiKeyRow | null>): Promise<ApiKeyRow> {
@@ -245,7 +247,7 @@ async function requireKey(id: string, find: (uuid: Uuid) => Promise<ApiKeyRow | 
 function requireUsable(id: string, key: ApiKeyRow): void {
   const status = statusOf(key);
   if (status !== 'active') {
-    throw new CommandError(`The key ${id} is ${status}. Make a new one: npm run cli -- keys create`);
+    throw new CommandError(`The key ${id} is ${status}. Create a new one: npm run cli -- keys create`);
   }
 }
 

@@ -1,4 +1,4 @@
-// `ledger …`: prove that the books are whole.
+// `ledger …`: verify the integrity of the ledger.
 import { SingleBar } from 'cli-progress';
 import type { Command } from 'commander';
 import { type Finding, type Progress, verifyLedger } from '../ledger/verify.ts';
@@ -6,29 +6,29 @@ import { addCommand, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { printJson, printLine, printTable } from './print.ts';
 
-/** What each finding means, in the words of the person who reads it. */
+/** A description of each kind of violation. */
 const MEANINGS: Record<Finding['kind'], string> = {
-  BOOK_UNBALANCED: 'the balances of the book do not add up to zero',
+  BOOK_UNBALANCED: 'the balances of the book do not sum to zero',
   BALANCE_MISMATCH: 'the balance is not the sum of its postings',
-  RUNNING_BALANCE_MISMATCH: 'a balance after a posting does not follow from the one before',
-  NEGATIVE_BALANCE: 'the balance is below zero',
-  ACCOUNT_OUTSIDE_BOOK: 'a posting names an account that is not in its book',
-  TRANSACTION_OUTSIDE_BOOK: 'a posting names a transaction that is not in its book',
+  RUNNING_BALANCE_MISMATCH: 'a running balance does not follow from the previous one and the posting',
+  NEGATIVE_BALANCE: 'the balance is negative',
+  ACCOUNT_OUTSIDE_BOOK: 'a posting references an account that is not in its book',
+  TRANSACTION_OUTSIDE_BOOK: 'a posting references a transaction that is not in its book',
   TRANSACTION_EMPTY: 'a transaction has no posting',
-  REVERSAL_OUTSIDE_BOOK: 'a reversal names a transaction that is not in its book',
+  REVERSAL_OUTSIDE_BOOK: 'a reversal references a transaction that is not in its book',
   REVERSED_TWICE: 'a transaction was reversed more than once',
 };
 
-/** Below this many rows a verification takes a moment, and a bar in a log is noise. */
-const LARGE = 100_000;
+/** With fewer rows a verification takes seconds, so a log (no TTY) gets no progress lines. */
+const PROGRESS_ROWS_MIN = 100_000;
 
 export function addLedgerCommands(program: Command): void {
-  const group = program.command('ledger').description('look after the books');
+  const group = program.command('ledger').description('verify the ledger');
 
   addCommand(
     group,
     'verify',
-    'prove that every balance equals its postings and every book adds up to zero; exits 1 on any finding',
+    'verify that every balance is the sum of its postings and every book sums to zero; exits 1 on violations',
     'ledger verify --json',
   ).action(async (options: { json?: true }) => {
     const verification = await withDatabase('owner', (sql) => {
@@ -43,7 +43,7 @@ export function addLedgerCommands(program: Command): void {
     }
     if (findings.length > 0) {
       printTable(
-        ['Finding', 'Organisation', 'Book', 'Account', 'Transaction', 'Posting', 'Expected', 'Found'],
+        ['Violation', 'Organisation', 'Book', 'Account', 'Transaction', 'Posting', 'Expected', 'Found'],
         findings.map((finding) => [
           MEANINGS[finding.kind],
           finding.organisation,
@@ -58,21 +58,22 @@ export function addLedgerCommands(program: Command): void {
       );
     }
     const verdict =
-      findings.length === 0 ? 'The books are whole' : `${truncated ? 'More than ' : ''}${findings.length} findings`;
+      findings.length === 0 ? 'The ledger is ok' : `${truncated ? 'More than ' : ''}${findings.length} violations`;
     printLine(`${verdict}: ${books} books, ${accounts} accounts, ${transactions} transactions, ${postings} postings.`);
+    if (findings.length > 0) printLine('What to do: docs/operating.md, alert LedgerIntegrityViolation.');
   });
 }
 
-/** A progress bar on standard error: always on a terminal, and as a line every few seconds in the log of a large ledger. */
+/** Progress on standard error: a bar on a terminal; for a large ledger without a TTY, a line every five seconds. */
 class Bar {
   #bar: SingleBar | undefined;
 
   show({ done, total }: Progress): void {
-    if (!process.stderr.isTTY && total < LARGE) return;
+    if (!process.stderr.isTTY && total < PROGRESS_ROWS_MIN) return;
     if (this.#bar === undefined) {
       this.#bar = new SingleBar({
         stream: process.stderr,
-        format: 'verifying {bar} {percentage}% | {value} of {total} rows | {eta_formatted} left',
+        format: 'verifying {bar} {percentage}% | {value} of {total} rows | {eta_formatted} remaining',
         noTTYOutput: true,
         notTTYSchedule: 5_000,
         hideCursor: true,

@@ -1,7 +1,7 @@
-// Runs the command line: `npm run cli -- …`.
+// Entry point of the command line: `npm run cli -- …`.
 import { enableCompileCache } from 'node:module';
 
-// What one command has compiled, the next one takes from Node's cache. It covers what is loaded from here on.
+// Caches compiled modules on disk between commands. It applies only to modules that are imported after this call.
 enableCompileCache();
 const { createProgram } = await import('./program.ts');
 const { reportFailure } = await import('./failure.ts');
@@ -11,6 +11,6 @@ try {
   await program.parseAsync();
 } catch (fault) {
   process.exitCode = reportFailure(fault);
-  // Nobody waits any more for what may still be under way, such as other calls of a server that is away.
+  // Do not wait for pending work, such as other calls to an unreachable server.
   process.exit();
 }

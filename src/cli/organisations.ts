@@ -1,4 +1,5 @@
-// `organisations …`: create one with its settlement wallets, list them, and say which one a command means.
+// `organisations …`: create organisations with their settlement wallets, and list them. Also selects the organisation
+// that another command applies to.
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { text } from '../api/schemas.ts';
@@ -10,7 +11,7 @@ import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import type { Settings } from './settings.ts';
 
-/** For a settlement wallet whose owner gives no address: `.invalid` never receives mail. */
+/** The default email of a settlement wallet. Addresses under `.invalid` never receive mail (RFC 2606). */
 const EMAIL_DEFAULT = 'settlement@manilla.invalid';
 
 export function addOrganisationCommands(program: Command): void {
@@ -23,7 +24,7 @@ export function addOrganisationCommands(program: Command): void {
     'organisations create --name "Acme Ltd" --email money@acme.example --json',
   )
     .requiredOption('--name <name>', 'the name of the organisation')
-    .option('--email <email>', 'the email of its settlement wallets', EMAIL_DEFAULT)
+    .option('--email <email>', 'the email address of its settlement wallets', EMAIL_DEFAULT)
     .option(...OPERATOR_OPTION)
     .action(async (options: { name: string; email: string; operator?: string; json?: true }) => {
       const name = check('--name', text(200), options.name);
@@ -69,16 +70,16 @@ function check(option: string, schema: z.ZodType<string>, value: string): string
   throw new CommandError(`${option}: ${parsed.error.issues[0]?.message}.`, EXIT.usage);
 }
 
-/** The organisation that a command is about: the one named, else the quick start's, else the only one there is. */
-export async function chooseOrganisation(sql: Sql, settings: Settings, named: string | undefined): Promise<Uuid> {
+/** Returns the organisation that a command applies to: the given one, else the quick start's, else the only one. */
+export async function chooseOrganisation(sql: Sql, settings: Settings, given: string | undefined): Promise<Uuid> {
   const organisations = await listOrganisations(sql);
-  const wanted = named ?? settings.organisationId;
-  if (wanted !== undefined) {
-    const id = parseId('organisation', wanted);
-    const found = organisations.find((organisation) => organisation.organisationId === id);
-    if (found !== undefined) return found.organisationId;
-    if (named !== undefined) {
-      throw new CommandError(`There is no organisation ${named}. See: npm run cli -- organisations list`);
+  const selected = given ?? settings.organisationId;
+  if (selected !== undefined) {
+    const id = parseId('organisation', selected);
+    const match = organisations.find((organisation) => organisation.organisationId === id);
+    if (match !== undefined) return match.organisationId;
+    if (given !== undefined) {
+      throw new CommandError(`There is no organisation ${given}. See: npm run cli -- organisations list`);
     }
   }
   const [only, ...others] = organisations;
@@ -87,7 +88,7 @@ export async function chooseOrganisation(sql: Sql, settings: Settings, named: st
   }
   if (others.length > 0) {
     throw new CommandError(
-      `There are ${organisations.length} organisations: say which with --organisation ID. See: npm run cli -- organisations list`,
+      `There are ${organisations.length} organisations. Select one with --organisation ID. See: npm run cli -- organisations list`,
       EXIT.usage,
     );
   }

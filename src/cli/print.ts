@@ -1,7 +1,7 @@
-// What a command shows: one JSON value for programs (--json), a table or a line for people.
+// Output of commands: one JSON value with --json, else tables and lines of text.
 import Table from 'cli-table3';
 
-/** One JSON value and nothing else on standard output. */
+/** Prints one JSON value and nothing else to standard output. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
@@ -10,7 +10,7 @@ export function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A table with a heading row. An empty one says so in a sentence instead. */
+/** Prints a table with a heading row, or `whenEmpty` when there are no rows. */
 export function printTable(heading: readonly string[], rows: readonly (readonly string[])[], whenEmpty: string): void {
   if (rows.length === 0) {
     printLine(whenEmpty);
@@ -22,12 +22,12 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
 }
 
 /**
- * Says that a list is not whole, and how to see the rest. On standard error, so that what is on standard output stays one
- * table, or one JSON value.
+ * Reports that a list is truncated, and how to see the rest. On standard error, so that standard output holds only the
+ * table or the JSON value.
  */
-export function printLeftOut(shown: number, total: number, which: string, how: string): void {
-  if (shown < total) process.stderr.write(`Showing ${shown} of ${total}: ${which}. ${how}\n`);
+export function printLeftOut(count: number, total: number, which: string, how: string): void {
+  if (count < total) process.stderr.write(`Showing ${count} of ${total}: ${which}. ${how}\n`);
 }
 
-/** A time as people read it, to the second, in UTC. */
+/** Formats a time in UTC, to the second; `-` for null. */
 export const timeText = (at: Date | null): string => at?.toISOString().replace('T', ' ').slice(0, 19) ?? '-';

@@ -1,8 +1,8 @@
-// The command line of operators and developers. Each group of commands has a file of its own beside this one, which is
-// loaded when it is needed: a command starts in half the time when it does not wait for what the others need.
+// The command line program. Each group of commands is in a file of its own, which is loaded only when it is used: this
+// halves the start time of a command.
 import { Command } from 'commander';
 
-/** How each group adds its commands, by the first word of a command line. In the order of the help. */
+/** Loaders of the command groups, by the first word of a command line, in the order of the help. */
 const GROUPS: Record<string, () => Promise<(program: Command) => void>> = {
   organisations: async () => (await import('./organisations.ts')).addOrganisationCommands,
   keys: async () => (await import('./keys.ts')).addKeyCommands,
@@ -16,15 +16,17 @@ const GROUPS: Record<string, () => Promise<(program: Command) => void>> = {
   reconciliation: async () => (await import('./reconciliation.ts')).addReconciliationCommands,
 };
 
-/** The program for this first word of a command line. One that names no group has them all: it may ask for help. */
+/** Returns the program with the group of `firstWord`, or with all groups when it names none, as `--help` does. */
 export async function createProgram(firstWord?: string): Promise<Command> {
   const program = new Command('npm run cli --')
-    .description('Commands to set up, run and look after Manilla. They read DATABASE_URL, or what `npm start` wrote.')
+    .description(
+      'Commands to set up and operate Manilla. They use DATABASE_URL, or the settings that `npm start` wrote.',
+    )
     .exitOverride()
-    // reportFailure prints the one line of an error; commander would print it a second time.
+    // reportFailure prints errors; without this, commander would print them too.
     .configureOutput({ outputError: () => {} });
 
-  const wanted = Object.entries(GROUPS).filter(([name]) => name === firstWord);
-  for (const [, load] of wanted.length > 0 ? wanted : Object.entries(GROUPS)) (await load())(program);
+  const selected = Object.entries(GROUPS).filter(([name]) => name === firstWord);
+  for (const [, load] of selected.length > 0 ? selected : Object.entries(GROUPS)) (await load())(program);
   return program;
 }

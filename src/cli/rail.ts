@@ -1,4 +1,4 @@
-// `rail …`: pause the rail of an environment, so that no money leaves by it, and let it go on.
+// `rail …`: pause the rail of an environment, so that it sends no transfers, and resume it.
 import { Argument, type Command } from 'commander';
 import { text } from '../api/schemas.ts';
 import type { Environment } from '../money.ts';
@@ -11,22 +11,22 @@ const REASON_MAX = 500;
 const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
 
 export function addRailCommands(program: Command): void {
-  const group = program.command('rail').description('pause and resume the way on which money leaves to banks');
+  const group = program.command('rail').description('pause and resume outgoing transfers to banks');
   addChange(group, {
     name: 'pause',
-    description: 'give the bank no new transfer: withdrawals, refunds and payouts are accepted and wait',
+    description: 'send no new transfers to the bank; withdrawals, refunds and payouts are still accepted and wait',
     reason: 'the bank announced maintenance',
     change: pauseRail,
-    done: 'is paused: nothing is sent by it. What waits: npm run cli -- attention list',
-    before: 'was paused before. See: npm run cli -- rail show',
+    done: 'is paused: no new transfer is sent. List the waiting flows: npm run cli -- attention list',
+    unchanged: 'was already paused. See: npm run cli -- rail show',
   });
   addChange(group, {
     name: 'resume',
-    description: 'send again; what waits for it goes on within a minute',
+    description: 'send transfers again; waiting flows continue within a minute',
     reason: 'the maintenance is over',
     change: resumeRail,
-    done: 'sends again. What waited for it goes on within a minute.',
-    before: 'was not paused.',
+    done: 'is resumed. Waiting flows continue within a minute.',
+    unchanged: 'was not paused.',
   });
   addShow(group);
 }
@@ -37,36 +37,36 @@ interface Change {
   /** For the example in its help. */
   reason: string;
   change: typeof pauseRail;
-  /** What is said when it was done, and when there was nothing to do. */
+  /** The rest of the output line when the state changed, and when it did not. */
   done: string;
-  before: string;
+  unchanged: string;
 }
 
-function addChange(group: Command, { name, description, reason, change, done, before }: Change): void {
+function addChange(group: Command, { name, description, reason, change, done, unchanged }: Change): void {
   addCommand(group, name, description, `rail ${name} live --reason "${reason}"`)
-    .addArgument(new Argument('<environment>', 'whose rail').choices(ENVIRONMENTS))
-    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .addArgument(new Argument('<environment>', 'the environment of the rail').choices(ENVIRONMENTS))
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option(...OPERATOR_OPTION)
     .action(async (environment: Environment, options: { reason: string; operator?: string; json?: true }) => {
-      const act = { operator: operatorName(options.operator), reason: checkReason(options.reason) };
-      const changed = await withDatabase('application', (sql) => change(sql, environment, act));
+      const note = { operator: operatorName(options.operator), reason: checkReason(options.reason) };
+      const changed = await withDatabase('application', (sql) => change(sql, environment, note));
       if (options.json) return printJson({ environment, paused: name === 'pause', changed });
-      printLine(`The ${environment} rail ${changed ? done : before}`);
+      printLine(`The ${environment} rail ${changed ? done : unchanged}`);
     });
 }
 
 function checkReason(reason: string): string {
   const parsed = text(REASON_MAX).safeParse(reason.trim());
   if (parsed.success) return parsed.data;
-  throw new CommandError(`--reason must say why, in 1 to ${REASON_MAX} characters.`, EXIT.usage);
+  throw new CommandError(`--reason must have 1 to ${REASON_MAX} characters.`, EXIT.usage);
 }
 
 function addShow(group: Command): void {
-  addCommand(group, 'show', 'show which rails are paused, since when, by whom and why', 'rail show').action(
+  addCommand(group, 'show', 'show which rails are paused, since when, by whom and for what reason', 'rail show').action(
     async (options: { json?: true }) => {
       const pauses = await withDatabase('application', (sql) => listRailPauses(sql));
       const rails = ENVIRONMENTS.map((environment) => {
-        const pause = pauses.find((one) => one.environment === environment);
+        const pause = pauses.find((row) => row.environment === environment);
         return {
           environment,
           paused: pause !== undefined,
@@ -77,10 +77,10 @@ function addShow(group: Command): void {
       });
       if (options.json) return printJson(rails);
       printTable(
-        ['Rail', 'State', 'Since (UTC)', 'Who', 'Why'],
+        ['Rail', 'State', 'Since (UTC)', 'Operator', 'Reason'],
         rails.map(({ environment, paused, since, operator, reason }) => [
           environment,
-          paused ? 'paused' : 'sends',
+          paused ? 'paused' : 'active',
           timeText(since),
           operator ?? '-',
           reason ?? '-',

@@ -1,4 +1,4 @@
-// `reconciliation …`: compare the rails' statements with the books now, and read what came of it.
+// `reconciliation …`: compare the rails' statements with the ledger now, and show the reports.
 import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import { publicId } from '../ids.ts';
@@ -9,20 +9,20 @@ import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
 
-const SHOWN_MAX = 30;
+const REPORTS_DEFAULT = 30;
 const DAY_MS = 86_400_000;
 
 export function addReconciliationCommands(program: Command): void {
-  const group = program.command('reconciliation').description('the rails’ statements against the books');
+  const group = program.command('reconciliation').description("compare the rails' statements with the ledger");
 
   addCommand(
     group,
     'run',
-    'compare now, on a worker; exits 1 when there are breaks',
+    'run a reconciliation now, on a worker; exits 1 when there are breaks',
     'reconciliation run --from 2026-01-01 --to 2026-01-02',
   )
-    .option('--from <time>', 'start of the period, ISO 8601 (default: a day before its end)')
-    .option('--to <time>', 'end of the period (default: now)')
+    .option('--from <time>', 'start of the period, ISO 8601 (default: 24 hours before the end)')
+    .option('--to <time>', 'end of the period, ISO 8601 (default: now)')
     .action(async (options: { from?: string; to?: string; json?: true }) => {
       const to = readTime(options.to) ?? new Date();
       const from = readTime(options.from) ?? new Date(to.getTime() - DAY_MS);
@@ -39,16 +39,22 @@ export function addReconciliationCommands(program: Command): void {
       if (options.json) return printJson({ ...input, ...reconciled });
       const { breaks, opened, books, lines } = reconciled;
       printLine(`${breaks} breaks in ${books} books and ${lines} lines; ${opened} new review cases.`);
+      if (breaks > 0) printLine('List the breaks: npm run cli -- reconciliation show');
     });
 
   addCommand(group, 'show', 'show the newest reports and their breaks', 'reconciliation show --limit 100 --json')
-    .option('--limit <number>', 'how many reports at most', positive, SHOWN_MAX)
+    .option('--limit <number>', 'the maximum number of reports', positive, REPORTS_DEFAULT)
     .action(async (options: { limit: number; json?: true }) => {
       const { reports, total } = await withDatabase('application', (sql) => listReports(sql, options.limit));
       printLeftOut(reports.length, total, 'the newest', 'See more with --limit.');
       const breaks = reports.flatMap((report) => report.breaks);
-      const found = reports.reduce((sum, report) => sum + report.breakCount, 0);
-      printLeftOut(breaks.length, found, 'breaks that a report names', 'Each has a case: npm run cli -- reviews list');
+      const breakTotal = reports.reduce((sum, report) => sum + report.breakCount, 0);
+      printLeftOut(
+        breaks.length,
+        breakTotal,
+        'breaks listed in these reports',
+        'Each has a review case: npm run cli -- reviews list',
+      );
       if (options.json) {
         printJson(
           reports.map(({ organisationId, ...report }) => ({
@@ -59,7 +65,7 @@ export function addReconciliationCommands(program: Command): void {
         return;
       }
       printTable(
-        ['Made (UTC)', 'Organisation', 'Book', 'Rail', 'From', 'To', 'Lines', 'Breaks'],
+        ['Created (UTC)', 'Organisation', 'Book', 'Rail', 'From', 'To', 'Lines', 'Breaks'],
         reports.map((report) => [
           timeText(report.createdAt),
           publicId('organisation', report.organisationId),
@@ -70,11 +76,11 @@ export function addReconciliationCommands(program: Command): void {
           String(report.lineCount),
           String(report.breakCount),
         ]),
-        'Nothing was reconciled yet.',
+        'There is no reconciliation report yet. Create one: npm run cli -- reconciliation run',
       );
       if (breaks.length === 0) return;
       printTable(
-        ['Break', 'Line', 'Reference', 'Ours (kobo)', 'Theirs (kobo)', 'At (UTC)'],
+        ['Break', 'Line', 'Reference', 'Ledger (kobo)', 'Statement (kobo)', 'At (UTC)'],
         breaks.map(({ kind, line, reference, ledgerAmount, statementAmount, at }) => [
           kind,
           line,
@@ -89,13 +95,14 @@ export function addReconciliationCommands(program: Command): void {
 }
 
 function positive(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a number, 1 to 999999.');
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 1 to 999999.');
   return Number(text);
 }
 
 function readTime(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw new CommandError(`${text} is no time. Write it as 2026-01-31T12:00:00Z.`);
+  if (Number.isNaN(time.getTime()))
+    throw new CommandError(`${text} is not a valid time. Write it as 2026-01-31T12:00:00Z.`);
   return time;
 }

@@ -1,5 +1,5 @@
-// `reviews …`: money in suspense, reconciliation breaks and credits that the rail did not confirm; list the cases, read one, and
-// decide it.
+// `reviews …`: list, show and resolve review cases: money in suspense, reconciliation breaks and credits that the rail
+// did not confirm.
 import { type Command, Option } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
@@ -21,19 +21,19 @@ import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
-/** More than a person reads; the rest comes when these are done. */
+/** The maximum number of cases in a list; the oldest are listed first. */
 const CASES_MAX = 500;
 const STATUSES: readonly string[] = ['open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed'];
 
 const ORGANISATION_OPTION = [
   '--organisation <id>',
-  'whose cases (default: the quick start’s organisation, or the only one)',
+  'the organisation of the cases (default: the organisation that `npm start` created, or the only one)',
 ] as const;
 
 export function addReviewCommands(program: Command): void {
   const group = program
     .command('reviews')
-    .description('money in suspense, reconciliation breaks and unconfirmed credits that wait for a person');
+    .description('list, show and resolve review cases: money in suspense, reconciliation breaks, unconfirmed credits');
   addList(group);
   addShow(group);
   addResolve(group);
@@ -53,7 +53,7 @@ const caseView = (row: Case) => ({
   paymentId: row.paymentId === null ? null : publicId('payment', row.paymentId),
   walletId: row.walletId === null ? null : publicId('wallet', row.walletId),
   inboundCreditId: row.inboundCreditId === null ? null : publicId('inboundCredit', row.inboundCreditId),
-  /** What the rail knows the last attempt to send it back by, and how that failed, if it did. */
+  /** The rail reference of the last attempt to return the money; `failure` and `failureReason` say how it failed. */
   reference: row.attempts === 0 ? null : returnReference(row),
   attempts: row.attempts,
   failure: row.failure,
@@ -85,22 +85,22 @@ function addList(group: Command): void {
   addCommand(
     group,
     'list',
-    'list the cases that are not resolved, the oldest first',
+    'list the cases that are not resolved, oldest first',
     'reviews list --reason reconciliation_break',
   )
-    .option('--status <status>', `only these: ${STATUSES.join(', ')}`)
-    .addOption(new Option('--reason <reason>', 'only these').choices(REVIEW_REASONS))
-    .addOption(new Option('--environment <name>', 'only this one').choices(['test', 'live']))
+    .option('--status <status>', `only this status: ${STATUSES.join(', ')}`)
+    .addOption(new Option('--reason <reason>', 'only this reason').choices(REVIEW_REASONS))
+    .addOption(new Option('--environment <name>', 'only this environment').choices(['test', 'live']))
     .option(...ORGANISATION_OPTION)
     .action(async (options: ListOptions) => {
       if (options.status !== undefined && !STATUSES.includes(options.status)) {
         throw new CommandError(`--status must be one of ${STATUSES.join(', ')}.`, EXIT.usage);
       }
-      const found = await withDatabase('application', async (sql, settings) =>
+      const page = await withDatabase('application', async (sql, settings) =>
         listReviewCases(sql, await chooseOrganisation(sql, settings, options.organisation), options, CASES_MAX),
       );
-      printLeftOut(found.cases.length, found.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
-      const cases = found.cases.map(caseView);
+      printLeftOut(page.cases.length, page.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
+      const cases = page.cases.map(caseView);
       if (options.json) return printJson(cases);
       printTable(
         ['Id', 'Reason', 'Status', 'Kobo', 'For', 'Since (UTC)'],
@@ -112,18 +112,22 @@ function addList(group: Command): void {
           row.paymentId ?? row.walletId ?? '-',
           timeText(row.since),
         ]),
-        'Nothing waits for a decision.',
+        'There is no such review case.',
       );
     });
 }
 
 function addShow(group: Command): void {
-  addCommand(group, 'show <id>', 'show a case', 'reviews show svc_01k5…_rev')
+  addCommand(group, 'show <id>', 'show a review case', 'reviews show svc_01k5…_rev')
     .option(...ORGANISATION_OPTION)
     .action(async (id: string, options: { organisation?: string; json?: true }) => {
       const uuid = parseId('reviewCase', id);
-      if (uuid === null) throw new CommandError(`${id} is not a case id: one looks like svc_…_rev.`, EXIT.usage);
-      const found = await withDatabase('application', async (sql, settings) => {
+      if (uuid === null)
+        throw new CommandError(
+          `${id} is not a review case id, such as svc_…_rev. See: npm run cli -- reviews list`,
+          EXIT.usage,
+        );
+      const stored = await withDatabase('application', async (sql, settings) => {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const row = await findCaseOf(sql, organisationId, uuid);
         if (row === null) return null;
@@ -132,17 +136,20 @@ function addShow(group: Command): void {
           inboundCreditId === null
             ? null
             : await findInboundCredit(sql, { organisationId, environment }, inboundCreditId);
-        return { row, credit, kept: await findBreak(sql, organisationId, uuid) };
+        return { row, credit, storedBreak: await findBreak(sql, organisationId, uuid) };
       });
-      if (found === null) throw new CommandError(`There is no review case ${id} in this organisation.`);
-      const { id: shown, ...rest } = caseView(found.row);
-      // By the session id the bank knows the credit.
-      const view = { ...rest, sessionId: found.credit?.sessionId ?? null };
-      const kept = found.kept && breakView(found.kept);
-      if (options.json) return printJson({ id: shown, ...view, break: kept });
+      if (stored === null)
+        throw new CommandError(
+          `There is no review case ${id} in this organisation. To look in another one, add --organisation ID.`,
+        );
+      const { id: caseId, ...rest } = caseView(stored.row);
+      // The bank identifies the credit by its session id.
+      const view = { ...rest, sessionId: stored.credit?.sessionId ?? null };
+      const breakOfCase = stored.storedBreak && breakView(stored.storedBreak);
+      if (options.json) return printJson({ id: caseId, ...view, break: breakOfCase });
       printTable(
-        ['Review case', shown],
-        Object.entries({ ...view, ...kept }).map(([name, value]) => [
+        ['Review case', caseId],
+        Object.entries({ ...view, ...breakOfCase }).map(([name, value]) => [
           name,
           value instanceof Date ? timeText(value) : String(value ?? '-'),
         ]),
@@ -155,16 +162,16 @@ function addResolve(group: Command): void {
   addCommand(
     group,
     'resolve <id>',
-    'credit the money to a wallet, return it to the sender, move it to unclaimed; close a break; ask the rail again for a credit',
+    'credit the money to a wallet, return it to the sender or move it to unclaimed; close a break; retry an unconfirmed credit',
     'reviews resolve svc_01k5…_rev --action credit --reason "the customer called"',
   )
     .requiredOption(
       '--action <action>',
-      'credit, return_to_sender or move_to_unclaimed; close for a reconciliation break; retry or close for a credit that is not confirmed',
+      'credit, return_to_sender or move_to_unclaimed; close for a reconciliation break; retry or close for an unconfirmed credit',
     )
-    .requiredOption('--reason <text>', 'why, for the audit trail')
-    .option('--wallet <id>', 'credit this wallet instead of the one that the money came for')
-    .option('--evidence <text>', 'what it rests on, for example the bank’s ticket; nothing is settled without')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
+    .option('--wallet <id>', 'the wallet to credit (default: the one that the money was sent to)')
+    .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket; required for close")
     .option(...OPERATOR_OPTION)
     .action(
       async (
@@ -179,7 +186,7 @@ function addResolve(group: Command): void {
         },
       ) => {
         const decision: ReviewDecision = {
-          action: options.action as ReviewAction, // the flow's validator has the last word
+          action: options.action as ReviewAction, // validated by the flow
           reason: options.reason,
           operator: operatorName(options.operator),
           ...(options.wallet !== undefined && { walletId: options.wallet }),
@@ -193,7 +200,10 @@ function addResolve(group: Command): void {
           } catch (error) {
             const refusal = refusalOf(error);
             if (refusal !== null) throw new CommandError(refusal);
-            if (isNoFlow(error)) throw new CommandError(`There is no open review case ${id}.`);
+            if (isNoFlow(error))
+              throw new CommandError(
+                `There is no open review case ${id}. List the open ones: npm run cli -- reviews list`,
+              );
             throw error;
           }
         });

@@ -1,5 +1,5 @@
-// Where the commands find the service: the environment first, else the quick start that `npm start` wrote into its
-// folder, so that a command works beside it without any setting.
+// Settings of the commands: environment variables first, else the quickstart file that `npm start` wrote, so that a
+// command needs no settings beside `npm start`.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,16 +17,16 @@ const quickstartSchema = z.object({
 export interface Settings {
   databaseUrl: string;
   temporalAddress: string | undefined;
-  /** Public id of the quick start's organisation; undefined when the database is another one. */
+  /** Public id of the quick start's organisation; undefined when DATABASE_URL is another database. */
   organisationId: string | undefined;
 }
 
-/** `.manilla` in the project unless MANILLA_HOME names another; a relative one is taken from the project too. */
+/** `.manilla` in the project, or MANILLA_HOME; a relative MANILLA_HOME is resolved against the project. */
 export function stateFolderPath(environment: NodeJS.ProcessEnv = process.env): string {
   return path.resolve(PROJECT, environment.MANILLA_HOME || '.manilla');
 }
 
-/** Reads the settings. Throws a CommandFailure that says how to give what is missing. */
+/** Reads the settings. Throws a CommandFailure that says how to supply a missing one. */
 export function readSettings(environment = process.env): Settings {
   const file = path.join(stateFolderPath(environment), 'quickstart.json');
   const quickstart = readQuickstart(file);
@@ -34,7 +34,7 @@ export function readSettings(environment = process.env): Settings {
   const databaseUrl = fromEnvironment ?? quickstart.databaseUrl;
   if (databaseUrl === undefined) {
     throw new CommandError(
-      `Set DATABASE_URL, or run this beside \`npm start\` (with its MANILLA_HOME): there is no ${file}.`,
+      `There is no ${file}. Set DATABASE_URL, or run \`npm start\` first, with the same MANILLA_HOME.`,
     );
   }
   return {
@@ -55,6 +55,6 @@ function readQuickstart(file: string): z.infer<typeof quickstartSchema> {
   try {
     return quickstartSchema.parse(JSON.parse(text));
   } catch {
-    throw new CommandError(`${file} is not what \`npm start\` writes. Run \`npm start\` again, or set DATABASE_URL.`);
+    throw new CommandError(`${file} is not a valid quickstart file. Run \`npm start\` again, or set DATABASE_URL.`);
   }
 }

@@ -1,4 +1,4 @@
-// `wallets …`: freeze, unfreeze and close a wallet, and show what stands in the way.
+// `wallets …`: freeze, unfreeze and close a wallet, and show its balance, money in flight and audit log.
 import type { Command } from 'commander';
 import { text } from '../api/schemas.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
@@ -14,7 +14,7 @@ const REASON_MAX = 500;
 
 const ORGANISATION_OPTION = [
   '--organisation <id>',
-  'whose wallet (default: the quick start’s organisation, or the only one)',
+  'the organisation of the wallet (default: the organisation that `npm start` created, or the only one)',
 ] as const;
 
 export function addWalletCommands(program: Command): void {
@@ -22,47 +22,47 @@ export function addWalletCommands(program: Command): void {
   addShow(group);
   addChange(group, {
     name: 'freeze',
-    wanted: 'frozen',
-    description: 'stop all money of a wallet at once; reads still work',
+    status: 'frozen',
+    description: 'block all movements of a wallet at once; it can still be read',
     reason: 'reported stolen',
   });
   addChange(group, {
     name: 'unfreeze',
-    wanted: 'active',
-    description: 'let the money of a frozen wallet move again',
+    status: 'active',
+    description: 'allow movements of a frozen wallet again',
     reason: 'owner confirmed',
   });
   addChange(group, {
     name: 'close',
-    wanted: 'closed',
-    description: 'close a wallet for ever; it must be empty, with nothing in flight',
+    status: 'closed',
+    description: 'close a wallet permanently; its balance must be zero, with nothing in flight',
     reason: 'customer left',
   });
 }
 
 interface Change {
   name: string;
-  wanted: Wallet['status'];
+  status: Wallet['status'];
   description: string;
   /** For the example in its help. */
   reason: string;
 }
 
-function addChange(group: Command, { name, wanted, description, reason }: Change): void {
+function addChange(group: Command, { name, status, description, reason }: Change): void {
   addCommand(group, `${name} <id>`, description, `wallets ${name} svc_01k5…_wlt --reason "${reason}"`)
-    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option(...ORGANISATION_OPTION)
     .option(...OPERATOR_OPTION)
     .action(async (id: string, options: { reason: string; organisation?: string; operator?: string; json?: true }) => {
-      const act = { operator: operatorName(options.operator), reason: checkReason(options.reason) };
+      const note = { operator: operatorName(options.operator), reason: checkReason(options.reason) };
       const change = await withDatabase('application', async (sql, settings) => {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-        return await setWalletStatus(sql, organisationId, requireWalletId(id), wanted, act);
+        return await setWalletStatus(sql, organisationId, requireWalletId(id), status, note);
       });
       requireDone(id, change);
-      if (options.json) return printJson({ id, status: wanted, changed: change.outcome === 'changed' });
+      if (options.json) return printJson({ id, status, changed: change.outcome === 'changed' });
       printLine(
-        change.outcome === 'changed' ? `The wallet ${id} is ${wanted}.` : `The wallet ${id} was ${wanted} before.`,
+        change.outcome === 'changed' ? `The wallet ${id} is ${status}.` : `The wallet ${id} was already ${status}.`,
       );
     });
 }
@@ -70,16 +70,16 @@ function addChange(group: Command, { name, wanted, description, reason }: Change
 function checkReason(reason: string): string {
   const parsed = text(REASON_MAX).safeParse(reason.trim());
   if (parsed.success) return parsed.data;
-  throw new CommandError(`--reason must say why, in 1 to ${REASON_MAX} characters.`, EXIT.usage);
+  throw new CommandError(`--reason must have 1 to ${REASON_MAX} characters.`, EXIT.usage);
 }
 
 function requireWalletId(id: string): Uuid {
   const uuid = parseId('wallet', id);
-  if (uuid === null) throw new CommandError(`${id} is not a wallet id: one looks like svc_…_wlt.`, EXIT.usage);
+  if (uuid === null) throw new CommandError(`${id} is not a wallet id, such as svc_…_wlt.`, EXIT.usage);
   return uuid;
 }
 
-/** Throws why a change was not made, and what can be done about it. */
+/** Throws an error that says why a change was refused and what to do. */
 function requireDone(id: string, change: StatusChange): void {
   switch (change.outcome) {
     case 'changed':
@@ -88,30 +88,25 @@ function requireDone(id: string, change: StatusChange): void {
     case 'not_found':
       throw noSuchWallet(id);
     case 'closed':
-      throw new CommandError(`The wallet ${id} is closed, for ever. Create a new one for its owner.`);
+      throw new CommandError(`The wallet ${id} is permanently closed. Create a new one for its owner.`);
     case 'settlement':
       throw new CommandError(
-        `${id} is the organisation's settlement wallet, which cannot be closed. It can be frozen.`,
+        `${id} is the organisation's settlement wallet, which cannot be closed. Freeze it instead: npm run cli -- wallets freeze ${id}`,
       );
     case 'balance':
       throw new CommandError(`The wallet ${id} holds ${nairaText(change.balance)}. Move the money out, then close it.`);
     case 'in_flight':
       throw new CommandError(
-        `The wallet ${id} has money in flight (${inFlightText(change.inFlight)}). Wait for its end, then close it.`,
+        `The wallet ${id} has money in flight (${inFlightText(change.inFlight)}). Wait until it has ended, then close it.`,
       );
   }
 }
 
 const noSuchWallet = (id: string): CommandError =>
-  new CommandError(`There is no wallet ${id} in this organisation. Another one may have it: --organisation ID.`);
+  new CommandError(`There is no wallet ${id} in this organisation. To look in another one, add --organisation ID.`);
 
 function addShow(group: Command): void {
-  addCommand(
-    group,
-    'show <id>',
-    'show a wallet, what is in flight, and what operators did to it',
-    'wallets show svc_01k5…_wlt',
-  )
+  addCommand(group, 'show <id>', 'show a wallet, its money in flight and its audit log', 'wallets show svc_01k5…_wlt')
     .option(...ORGANISATION_OPTION)
     .action(async (id: string, options: { organisation?: string; json?: true }) => {
       const report = await withDatabase('application', async (sql, settings) => {
@@ -122,8 +117,8 @@ function addShow(group: Command): void {
       const { wallet, environment, inFlight, audit } = report;
       const { kind, status, kycStatus, externalReference, balance, createdAt } = wallet;
       if (options.json) {
-        const facts = { kind, environment, status, kycStatus, externalReference, balance, currency: CURRENCY };
-        return printJson({ id: publicId('wallet', wallet.id), ...facts, createdAt, inFlight, audit });
+        const fields = { kind, environment, status, kycStatus, externalReference, balance, currency: CURRENCY };
+        return printJson({ id: publicId('wallet', wallet.id), ...fields, createdAt, inFlight, audit });
       }
       printTable(
         ['Wallet', id],
@@ -140,15 +135,15 @@ function addShow(group: Command): void {
         '',
       );
       printTable(
-        ['When (UTC)', 'Who', 'What', 'Why'],
+        ['Time (UTC)', 'Operator', 'Action', 'Reason'],
         audit.map((entry) => [timeText(entry.createdAt), entry.operator, entry.action, entry.reason ?? '-']),
-        'No operator changed it so far.',
+        'No operator has changed it.',
       );
     });
 }
 
-/** What is in flight, as people say it. */
-const IN_FLIGHT_WORDS: Readonly<Record<string, string>> = {
+/** Labels of the kinds of money in flight. */
+const IN_FLIGHT_LABELS: Readonly<Record<string, string>> = {
   payments: 'open payments',
   inboundCredits: 'credits being posted',
   withdrawals: 'withdrawals',
@@ -159,7 +154,7 @@ const IN_FLIGHT_WORDS: Readonly<Record<string, string>> = {
 
 const inFlightText = (inFlight: InFlight): string =>
   Object.entries(inFlight)
-    .map(([kind, number]) => `${number} ${IN_FLIGHT_WORDS[kind] ?? kind}`)
+    .map(([kind, number]) => `${number} ${IN_FLIGHT_LABELS[kind] ?? kind}`)
     .join(', ');
 
 const nairaText = (amount: Kobo): string =>

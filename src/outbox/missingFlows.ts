@@ -1,5 +1,5 @@
-// Finds accepted resources that have no flow, because it was terminated, cancelled or deleted or Temporal lost it, and
-// restarts their flows through the outbox (docs/decisions/0011-sweeper.md). Safe to run at any time and twice at once.
+// Finds open resources that have no flow, because it was terminated, cancelled or deleted, or because Temporal lost it,
+// and restarts their flows through the outbox (docs/decisions/0011-sweeper.md). Safe to run at any time and concurrently.
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Sql } from '../database/pool.ts';
@@ -30,21 +30,21 @@ import {
   type OpenResource,
 } from './openResources.ts';
 
-/** A resource that has not ended and that no flow looks after. */
+/** An open resource without an open flow, or whose open flow has not received its signal. */
 export interface MissingFlow {
   resource: OpenResource;
-  /** What starts its flow, or gives a running one what it never heard of. */
+  /** The message that starts the flow, or gives a running one the signal it has not received. */
   start: FlowOutboxMessage;
 }
 
 interface SweepOptions {
-  /** Younger resources are left alone: the message that starts their flow may still be on its way. */
+  /** Younger resources are skipped: the message that starts their flow may still be in the outbox. */
   ageMinMs: number;
-  /** Called after each page, so that whoever waits knows that it goes on. */
-  onPage?: (looked: number) => void;
+  /** Called after each page with the number of resources scanned so far, for heartbeats. */
+  onPage?: (scanned: number) => void;
 }
 
-/** Credits come first: what starts a payment's flow for its credit tells it of the credit as well. */
+/** Inbound credits first: the message that starts a payment's flow for a credit also carries the credit's signal. */
 const KINDS: readonly OpenKind[] = [
   'inboundCredit',
   'payment',
@@ -56,53 +56,56 @@ const KINDS: readonly OpenKind[] = [
   'webhookDelivery',
 ];
 
-/** Ids that fit into one query of Temporal's list, and descriptions that are asked for at the same time. */
+/** Workflow ids that fit into one list query of Temporal. */
 const PAGE_SIZE = 100;
-const ASKED_AT_ONCE = 10;
+/** DescribeWorkflowExecution calls in flight at a time. */
+const DESCRIBE_CONCURRENCY = 10;
 
-/** A worker answers within milliseconds, unless it has to replay a long history first. */
-const QUERY_MAX_MS = 5_000;
+/** A worker returns within milliseconds, unless it has to replay a long history first. */
+const QUERY_TIMEOUT_MS = 5_000;
 
-/** All missing flows, as they are found. A resource that ends while it is looked at is none. */
+/** Yields all missing flows. A resource that ends during the scan is not one of them. */
 export async function* findMissingFlows(
   { sql, client }: { sql: Sql; client: Client },
   { ageMinMs, onPage }: SweepOptions,
 ): AsyncGenerator<MissingFlow> {
-  let looked = 0;
+  let scanned = 0;
   for (const kind of KINDS) {
     let after: OpenPosition | null = null;
     for (;;) {
       const page: OpenResource[] = await listOpenResources(sql, kind, { after, limit: PAGE_SIZE, ageMinMs });
       yield* await missingOf(sql, client, kind, page);
-      looked += page.length;
-      onPage?.(looked);
+      scanned += page.length;
+      onPage?.(scanned);
       after = page.at(-1) ?? null;
       if (page.length < PAGE_SIZE) break;
     }
   }
 }
 
-/** Starts it, unless somebody else has meanwhile: the relay takes an open flow as started. */
+/** Queues the restart. A flow that is open by then is not started twice: the relay uses the running one. */
 export async function restartFlow(journal: Journal, { resource, start }: MissingFlow): Promise<void> {
   const { organisationId, environment } = resource;
   await journal.post({ book: { organisationId, environment }, outbox: [restarted(start)] });
 }
 
 async function missingOf(sql: Sql, client: Client, kind: OpenKind, page: OpenResource[]): Promise<MissingFlow[]> {
-  // A credit of a payment has no flow of its own name, so only its payment's flow can tell.
+  // A credit of a payment has no workflow of its own, so only its payment's flow can be queried about it.
   const running = kind === 'inboundCredit' ? new Set<string>() : await listRunning(client, kind, page);
   const suspects = page.filter((resource) => !running.has(flowIdOf(kind, resource)));
   const missing: MissingFlow[] = [];
-  for (let first = 0; first < suspects.length; first += ASKED_AT_ONCE) {
-    const found = await Promise.all(
-      suspects.slice(first, first + ASKED_AT_ONCE).map((resource) => examine(sql, client, kind, resource)),
+  for (let first = 0; first < suspects.length; first += DESCRIBE_CONCURRENCY) {
+    const examined = await Promise.all(
+      suspects.slice(first, first + DESCRIBE_CONCURRENCY).map((resource) => examine(sql, client, kind, resource)),
     );
-    missing.push(...found.filter((one) => one !== null));
+    missing.push(...examined.filter((flow) => flow !== null));
   }
   return missing;
 }
 
-/** Those that Temporal's list says are running. The list lags: what it lacks is asked about one by one. */
+/**
+ * The flows that Temporal's visibility list reports as running. The list lags, so each absent one is described alone.
+ */
 async function listRunning(client: Client, kind: OpenKind, page: OpenResource[]): Promise<Set<string>> {
   const running = new Set<string>();
   if (page.length === 0) return running;
@@ -118,37 +121,37 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
   if (start === null) return null;
   const { message } = start;
   const flow = await lookUp(client, message.id);
-  const lacks = flow === 'closed' || (flow === 'waits' && !(await hasHeard(client, message)));
-  if (!lacks || (await hasPendingMessage(sql, resource, message.id))) return null;
-  // The flow may have ended because the resource did, after the page was read.
+  const isMissing = flow === 'closed' || (flow === 'idle' && !(await hasSignal(client, message)));
+  if (!isMissing || (await hasPendingMessage(sql, resource, message.id))) return null;
+  // Read the row again: the flow may have ended because the resource ended after the page was read.
   const fresh = await read();
   return fresh === null ? null : { resource, start: fresh };
 }
 
 /**
- * Whether an open flow knows what the message would tell it. A payment's flow keeps the credits that the rail does not confirm yet,
- * so a credit that is not in the books is not one that it never heard of.
+ * Whether an open flow has already received the message's signal. A payment's flow holds credits that the rail has not
+ * confirmed yet, so a credit that is not posted does not mean that its signal was lost.
  */
-async function hasHeard(client: Client, { id, signal }: FlowOutboxMessage['message']): Promise<boolean> {
+async function hasSignal(client: Client, { id, signal }: FlowOutboxMessage['message']): Promise<boolean> {
   if (signal === undefined) return true;
   const { inboundCreditId } = signal.payload as CreditReceived;
   try {
-    const known = await client.withDeadline(Date.now() + QUERY_MAX_MS, () =>
+    const unplaced = await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
       client.workflow.getHandle(id).query(unplacedCredits),
     );
-    return known.includes(inboundCreditId);
+    return unplaced.includes(inboundCreditId);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
-    return true; // no worker answers for it: the next sweep asks again
+    return true; // no worker replies to the query: the next sweep retries it
   }
 }
 
-/** `works`: an activity of it is under way. `waits`: it is open and idle, or waits for a person. */
-async function lookUp(client: Client, flowId: string): Promise<'closed' | 'works' | 'waits'> {
+/** `busy`: an activity or a workflow task is pending. `idle`: it is open and waits, or is parked for an operator. */
+async function lookUp(client: Client, flowId: string): Promise<'closed' | 'busy' | 'idle'> {
   try {
     const { status, raw } = await client.workflow.getHandle(flowId).describe();
     if (status.name !== 'RUNNING') return 'closed';
-    return (raw.pendingActivities ?? []).length > 0 || raw.pendingWorkflowTask ? 'works' : 'waits';
+    return (raw.pendingActivities ?? []).length > 0 || raw.pendingWorkflowTask ? 'busy' : 'idle';
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'closed';
     throw error;
@@ -160,7 +163,7 @@ function flowIdOf(kind: OpenKind, { id, endpointId }: OpenResource): string {
   return publicId(kind === 'payoutReturn' ? 'payout' : kind, id);
 }
 
-/** The message that its flow was started with, made anew from its row; null when it is open no more. */
+/** Rebuilds the message that started the flow from the resource's row; null when the resource is no longer open. */
 async function startOf(sql: Sql, kind: OpenKind, resource: OpenResource): Promise<FlowOutboxMessage | null> {
   const book = bookOf(resource);
   const { id } = resource;
@@ -201,14 +204,14 @@ async function startOf(sql: Sql, kind: OpenKind, resource: OpenResource): Promis
       return isOpen ? startReviewCase(book, row) : null;
     }
     case 'webhookDelivery': {
-      const parcel = await findDelivery(sql, book, id, resource.endpointId ?? '');
-      if (parcel?.status !== 'pending') return null;
+      const delivery = await findDelivery(sql, book, id, resource.endpointId ?? '');
+      if (delivery?.status !== 'pending') return null;
       return toOutbox(
         webhookDeliveryFlow({
           ...book,
-          eventId: publicId('event', parcel.eventId),
-          endpointId: publicId('webhookEndpoint', parcel.endpointId),
-          eventType: parcel.type,
+          eventId: publicId('event', delivery.eventId),
+          endpointId: publicId('webhookEndpoint', delivery.endpointId),
+          eventType: delivery.type,
         }),
       );
     }

@@ -1,5 +1,5 @@
-// Resources that were accepted and have not ended, of all organisations: what must have a flow. Read page by page in the
-// order of their keys, each kind by an index that holds nothing else.
+// Lists the open resources of all organisations: accepted, not ended, so each must have a flow. Keyset pagination, one
+// query per kind, each over a partial index of only such rows.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
@@ -10,12 +10,14 @@ export type OpenKind =
   | 'withdrawal'
   | 'refund'
   | 'payout'
-  /** An ended payout of which the bank returned an item, which is not told yet. */
+  /** An ended payout with items that the bank returned later, which no event of the payout has reported yet. */
   | 'payoutReturn'
   | 'reviewCase'
   | 'webhookDelivery';
 
-/** A resource that has not ended. A delivery has no id of its own: `id` is its event, `endpointId` its endpoint. */
+/**
+ * A resource that has not ended. A webhook delivery is identified by its event (`id`) and its endpoint (`endpointId`).
+ */
 export interface OpenResource {
   organisationId: Uuid;
   environment: Environment;
@@ -24,13 +26,13 @@ export interface OpenResource {
   createdAt: Date;
 }
 
-/** Behind the last resource of a page. */
+/** The keyset cursor: the key of the last resource of a page. */
 export type OpenPosition = Pick<OpenResource, 'organisationId' | 'id' | 'endpointId'>;
 
-/** Sorts before every real UUID. */
+/** The nil UUID, which sorts before every generated one. */
 const FIRST: Uuid = '00000000-0000-0000-0000-000000000000';
 
-/** A page of resources of one kind that are open and at least this old. */
+/** Returns a page of open resources of one kind that are at least `ageMinMs` old. */
 export async function listOpenResources(
   sql: Sql,
   kind: OpenKind,
@@ -63,7 +65,7 @@ export async function listOpenResources(
           WHERE p.status <> 'processing' AND p.failures_reported <> (
             SELECT count(*) FROM payout_items i
             WHERE i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status = 'failed')
-        ) untold WHERE true ${rest}`;
+        ) unreported WHERE true ${rest}`;
     case 'reviewCase':
       return await sql<
         OpenResource[]
@@ -77,7 +79,7 @@ export async function listOpenResources(
   }
 }
 
-/** Whether the relay still has a message that starts or wakes this flow, or that makes the delivery's first attempt. */
+/** Whether the outbox still holds a message that starts or signals this flow, or makes the delivery's first attempt. */
 export async function hasPendingMessage(sql: Sql, resource: OpenResource, flowId: string): Promise<boolean> {
   const rows = await sql`
     SELECT FROM outbox

@@ -1,5 +1,6 @@
-// The relay: turns outbox rows into workflow starts, signals and event deliveries, within milliseconds of the commit. A
-// row is leased, handled and deleted; when its handling fails it comes back later, so nothing that was accepted is lost.
+// The outbox relay: turns outbox rows into workflow starts, signals and event deliveries, within milliseconds of the
+// commit. A row is leased, handled and deleted. When handling fails it becomes due again after a backoff, so no message
+// is lost.
 import type { Client } from '@temporalio/client';
 import { GroupCommit } from '../concurrency/groupCommit.ts';
 import { PollingLoop } from '../concurrency/pollingLoop.ts';
@@ -14,13 +15,13 @@ import type { Dispatcher, EventMessage } from '../webhooks/dispatcher.ts';
 import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
 import { startFlow } from './startFlow.ts';
 
-/** A message is retried after its lease when a process died with it. Longer than the slowest handling. */
+/** When a process dies, its messages become due again after this lease. Longer than the slowest handling. */
 const LEASE_SECONDS = 60;
-/** The pause before a failed message is tried again doubles from 1 s up to this. */
-const RETRY_GAP_MAX_SECONDS = 15;
-const FLOWS_AT_ONCE = 50;
-const EVENTS_AT_ONCE = 100;
-const DONE_BATCH_MAX = 500;
+/** The retry backoff of a failed message doubles from 1 s up to this. */
+const RETRY_DELAY_MAX_SECONDS = 15;
+const FLOW_CONCURRENCY = 50;
+const EVENT_CONCURRENCY = 100;
+const DELETION_BATCH_MAX = 500;
 
 interface OutboxRow {
   organisationId: Uuid;
@@ -31,7 +32,9 @@ interface OutboxRow {
 }
 
 export interface RelayDependencies {
-  /** Leases and deletions need not survive a crash: a message may be handled twice. */
+  /**
+   * `synchronous_commit = off`: leases and deletions may be lost in a crash, because a message may be handled twice.
+   */
   asyncCommitSql: Sql;
   client: Client;
   taskQueue: string;
@@ -39,18 +42,18 @@ export interface RelayDependencies {
   log: Log;
 }
 
-/** The loops of one process; start them with the worker and stop them before the pools are closed. */
+/** The polling loops of one process. Start them with the worker; stop them before the connection pools are closed. */
 export function createRelay(dependencies: RelayDependencies): { start: () => void; stop: () => Promise<void> } {
   const { asyncCommitSql: sql, client, taskQueue, log, dispatcher } = dependencies;
 
-  const done = new GroupCommit<OutboxRow, void>({
+  const deletions = new GroupCommit<OutboxRow, void>({
     partitionOf: (row) => row.organisationId,
     commit: async (organisationId, rows) => {
       await sql`
         DELETE FROM outbox WHERE organisation_id = ${organisationId} AND id = ANY (${rows.map((row) => row.id)}::bigint[])`;
       return rows.map(() => ({ status: 'fulfilled', value: undefined }));
     },
-    entriesMax: DONE_BATCH_MAX,
+    entriesMax: DELETION_BATCH_MAX,
   });
 
   const loop = (
@@ -60,7 +63,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
   ): PollingLoop<OutboxRow> =>
     new PollingLoop<OutboxRow>({
       concurrency,
-      // MATERIALIZED: chosen once. A plan made while the outbox was empty would choose anew for each of its rows.
+      // MATERIALIZED: the subquery runs once. A plan cached while the outbox was empty would run it again for each row.
       claim: (max) => sql<OutboxRow[]>`
         WITH due AS MATERIALIZED (
           SELECT organisation_id, id FROM outbox WHERE topic = ${topic} AND available_at <= now()
@@ -77,32 +80,37 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
           outboxMessages.inc({ topic, outcome: 'failed' });
           await reschedule(sql, row, error);
           const ids = idsOf(row.message);
-          log.warn({ err: error, topic, ...ids, attempts: row.attempts }, 'an outbox message could not be handled yet');
+          log.warn(
+            { err: error, topic, ...ids, attempts: row.attempts },
+            'an outbox message could not be handled yet; it will be retried',
+          );
           return;
         }
-        await done.add(row);
+        await deletions.add(row);
         outboxMessages.inc({ topic, outcome: 'handled' });
       },
-      onError: (error) => log.error({ err: error, topic }, 'the outbox cannot be read'),
+      onError: (error) => log.error({ err: error, topic }, 'the outbox could not be read; retrying'),
     });
 
   const loops = [
-    loop(FLOW_TOPIC, FLOWS_AT_ONCE, (row) => startFlow(client, taskQueue, row.message as unknown as FlowMessage)),
-    loop('event', EVENTS_AT_ONCE, (row) => dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) })),
+    loop(FLOW_TOPIC, FLOW_CONCURRENCY, (row) => startFlow(client, taskQueue, row.message as unknown as FlowMessage)),
+    loop('event', EVENT_CONCURRENCY, (row) =>
+      dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) }),
+    ),
   ];
   return {
     start: () => {
-      for (const each of loops) each.start();
+      for (const polling of loops) polling.start();
     },
     stop: async () => {
-      await Promise.all(loops.map((each) => each.stop()));
+      await Promise.all(loops.map((polling) => polling.stop()));
     },
   };
 }
 
 const bookOfRow = ({ organisationId, environment }: OutboxRow): Book => ({ organisationId, environment });
 
-/** Under the span of the request or activity that wrote the message, where that was traced. */
+/** Runs `work` in a child span of the request or activity that wrote the message, where that was traced. */
 async function traced(
   topic: string,
   { message, attempts, environment }: OutboxRow,
@@ -123,14 +131,14 @@ async function traced(
   await inSpan(name, { kind: 'producer', parent: traceparent, attributes }, work);
 }
 
-/** What a message is about. */
+/** The public id that a message refers to, for logs and spans. */
 function idsOf(message: Record<string, unknown>): { workflowId?: string; eventId?: string } {
   const { id, eventId } = message as { id?: string; eventId?: Uuid };
   if (eventId !== undefined) return { eventId: publicId('event', eventId) };
   return id === undefined ? {} : { workflowId: id };
 }
 
-/** Event messages carry plain UUIDs, as the books do. */
+/** Event messages carry plain UUIDs, not public ids. */
 function eventOf(message: Record<string, unknown>): Omit<EventMessage, 'book'> {
   const { eventId, endpointId, redelivery, endpointClosed } = message as Partial<EventMessage> & { eventId: Uuid };
   return {
@@ -142,8 +150,8 @@ function eventOf(message: Record<string, unknown>): Omit<EventMessage, 'book'> {
 }
 
 async function reschedule(sql: Sql, row: OutboxRow, error: unknown): Promise<void> {
-  const gap = Math.min(RETRY_GAP_MAX_SECONDS, 2 ** (row.attempts - 1));
+  const delaySeconds = Math.min(RETRY_DELAY_MAX_SECONDS, 2 ** (row.attempts - 1));
   await sql`
-    UPDATE outbox SET available_at = now() + make_interval(secs => ${gap}), last_error = ${String(error).slice(0, 500)}
+    UPDATE outbox SET available_at = now() + make_interval(secs => ${delaySeconds}), last_error = ${String(error).slice(0, 500)}
     WHERE organisation_id = ${row.organisationId} AND id = ${row.id}`;
 }

@@ -1,4 +1,4 @@
-// Starting or waking a flow: the one place that talks to Temporal on behalf of a committed fact. Safe to repeat.
+// Starts and signals workflows for committed outbox messages. Idempotent.
 import type { Client } from '@temporalio/client';
 import {
   WorkflowExecutionAlreadyStartedError,
@@ -11,8 +11,9 @@ import { type FlowMessage, taskQueueOf } from '../workflows/flows.ts';
 import { flowAttributes } from '../workflows/searchAttributes.ts';
 
 /**
- * Starts the flow, or finds that it runs already; a signal reaches it either way. A flow that has ended is started anew
- * for a signal, and then decides by the state in the database, which knows that it ended; or when the message says so.
+ * Starts the flow, or finds it running; a signal in the message is delivered in both cases. A flow that has ended is
+ * restarted only when the message has a signal or sets `allowRestart`. The new run decides by the state in the
+ * database, which records that the resource ended.
  */
 export async function startFlow(client: Client, taskQueue: string, message: FlowMessage): Promise<void> {
   const { workflow, id, input, summary, signal, allowRestart, queue } = message;
@@ -41,11 +42,12 @@ export async function startFlow(client: Client, taskQueue: string, message: Flow
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     });
   } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error; // it ran and ended: the work is done
+    // Already started, and that run has ended: the work is done.
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
 
-/** Gives a flow that runs a signal without a payload; one that has ended, or never was, needs none. */
+/** Sends a signal without a payload to a running flow. Does nothing when the flow has ended or never existed. */
 export async function wakeFlow(client: Client, id: string, signal: string): Promise<void> {
   try {
     await client.workflow.getHandle(id).signal(signal);

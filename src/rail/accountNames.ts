@@ -1,6 +1,6 @@
-// Comparing the name a caller gave with the name the bank has. Banks and people write the same name in different ways.
+// Compares the account name in a request with the name that name enquiry returned: both may be spelled differently.
 
-/** Titles that a name may carry or not. */
+/** Titles are ignored. */
 const TITLES = new Set([
   'mr',
   'mrs',
@@ -27,7 +27,7 @@ function wordsOf(name: string): string[] {
     .toSorted();
 }
 
-/** Whether two names are the same but for case, order, punctuation, accents and titles. */
+/** Whether two names are equal, ignoring case, word order, punctuation, accents and titles. */
 export function isSameName(given: string, resolved: string): boolean {
   return wordsOf(given).join(' ') === wordsOf(resolved).join(' ');
 }

@@ -1,5 +1,4 @@
-// A rail that is watched and limited: the same rail, with a time limit for every call, the time and outcome of each counted,
-// and a span for each where traces are on. Adapters need not do it.
+// Wraps a rail with a time limit, a duration metric and (with traces on) a span per call. Adapters need none of these.
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import { RAIL_CALL_MAX_MS } from '../concurrency/timeLimits.ts';
 import { railCallbacks, railSeconds } from '../telemetry/metrics.ts';
@@ -13,11 +12,11 @@ export function instrumentedRail(rail: BankRail): BankRail {
   const callLimitMs = Math.min(rail.callLimitMs, RAIL_CALL_MAX_MS);
   for (const outcome of ['accepted', 'invalid']) railCallbacks.inc({ rail: name, outcome }, 0);
 
-  async function measured<Answer>(
+  async function measured<Result>(
     operation: string,
     given: AbortSignal | undefined,
-    call: (signal: AbortSignal) => Promise<Answer>,
-  ): Promise<Answer> {
+    call: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     const started = performance.now();
     let outcome = 'ok';
     try {
@@ -35,7 +34,7 @@ export function instrumentedRail(rail: BankRail): BankRail {
   return {
     name,
     callLimitMs,
-    // A call may be in flight until its limit, and a rail cannot know of what has not reached it yet.
+    // At least the call limit: until then a call may be in flight, and the rail does not know its reference yet.
     unknownIsFinalAfterMs: Math.max(rail.unknownIsFinalAfterMs, callLimitMs),
     openVirtualAccount: (request, given) =>
       measured('open_virtual_account', given, (signal) => rail.openVirtualAccount(request, signal)),
@@ -47,7 +46,7 @@ export function instrumentedRail(rail: BankRail): BankRail {
     resolveAccount: (request, given) =>
       measured('resolve_account', given, (signal) => rail.resolveAccount(request, signal)),
     sendTransfer: async (instruction, given) => {
-      // A send that is cut off may have been made all the same, so none begins that may not run its whole time.
+      // An aborted send may still have reached the bank, so a send starts only when its full time limit is available.
       requireTimeLeft(callLimitMs);
       return await measured('send_transfer', given, (signal) => rail.sendTransfer(instruction, signal));
     },

@@ -1,12 +1,12 @@
-// Whether operations have paused the rail of an environment. Every process reads it where it would send; each act is in
-// the audit trail, written with it.
+// Pauses of an environment's rail by operators. Every process reads the pause before it sends. Each pause and resume
+// writes its audit log entry in the same statement.
 import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 
-/** Stands for all of them: a pause is of the rail, not of one organisation's book. */
-const EVERY_ORGANISATION: Uuid = '00000000-0000-0000-0000-000000000000';
+/** The nil UUID, because a pause is of the rail and not of one organisation's book. */
+const ALL_ORGANISATIONS: Uuid = '00000000-0000-0000-0000-000000000000';
 
 export interface RailPause {
   environment: Environment;
@@ -17,43 +17,43 @@ export interface RailPause {
 
 export async function isRailPaused(sql: Sql, environment: Environment): Promise<boolean> {
   const rows = await sql`
-    SELECT FROM rail_pauses WHERE organisation_id = ${EVERY_ORGANISATION} AND environment = ${environment}`;
+    SELECT FROM rail_pauses WHERE organisation_id = ${ALL_ORGANISATIONS} AND environment = ${environment}`;
   return rows.length > 0;
 }
 
-/** The pauses that hold now, at most one an environment. */
+/** Returns the current pauses, at most one per environment. */
 export async function listRailPauses(sql: Sql): Promise<RailPause[]> {
   return await sql<RailPause[]>`
     SELECT environment, operator, reason, paused_at FROM rail_pauses ORDER BY environment DESC`;
 }
 
-interface Act {
+interface AuditNote {
   operator: string;
   reason: string;
 }
 
-/** Once this resolves, no send begins any more. False: it was paused before, and nothing is written. */
-export async function pauseRail(sql: Sql, environment: Environment, act: Act): Promise<boolean> {
+/** Once this resolves, no new send starts. False: it was paused already, and nothing was written. */
+export async function pauseRail(sql: Sql, environment: Environment, note: AuditNote): Promise<boolean> {
   const pausing = sql`
       INSERT INTO rail_pauses (organisation_id, environment, operator, reason)
-      VALUES (${EVERY_ORGANISATION}, ${environment}, ${act.operator}, ${act.reason})
+      VALUES (${ALL_ORGANISATIONS}, ${environment}, ${note.operator}, ${note.reason})
       ON CONFLICT DO NOTHING RETURNING organisation_id, environment`;
-  return await audited(sql, 'rail.pause', act, pausing);
+  return await audited(sql, 'rail.pause', note, pausing);
 }
 
-/** False: it was not paused, and nothing is written. */
-export async function resumeRail(sql: Sql, environment: Environment, act: Act): Promise<boolean> {
+/** False: it was not paused, and nothing was written. */
+export async function resumeRail(sql: Sql, environment: Environment, note: AuditNote): Promise<boolean> {
   const resuming = sql`
-      DELETE FROM rail_pauses WHERE organisation_id = ${EVERY_ORGANISATION} AND environment = ${environment}
+      DELETE FROM rail_pauses WHERE organisation_id = ${ALL_ORGANISATIONS} AND environment = ${environment}
       RETURNING organisation_id, environment`;
-  return await audited(sql, 'rail.resume', act, resuming);
+  return await audited(sql, 'rail.resume', note, resuming);
 }
 
-/** Makes a change together with its audit entry; answers whether there was anything to change. */
+/** Makes a change and writes its audit log entry in one statement. Returns whether a row changed. */
 async function audited(
   sql: Sql,
   action: string,
-  { operator, reason }: Act,
+  { operator, reason }: AuditNote,
   change: postgres.Fragment,
 ): Promise<boolean> {
   const written = await sql`

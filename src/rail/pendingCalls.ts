@@ -1,25 +1,25 @@
-// Whether the work in hand waits for the bank rail just now, so that a request that takes too long can say whose fault it is.
+// Counts a request's rail calls in flight, so that a request that times out can report whether the rail is the cause.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 export interface PendingCalls {
-  /** Calls of the rail that have not been answered yet. */
+  /** Rail calls in flight. */
   railCalls: number;
 }
 
 const current = new AsyncLocalStorage<PendingCalls>();
 
-/** Runs work whose waiting is watched in `waiting`. */
-export const trackPendingCalls = <Result>(waiting: PendingCalls, work: () => Result): Result =>
-  current.run(waiting, work);
+/** Runs work and counts its rail calls in `pending`. */
+export const trackPendingCalls = <Result>(pending: PendingCalls, work: () => Result): Result =>
+  current.run(pending, work);
 
-/** Makes a call of the rail, and notes that the work in hand waits for it. */
-export async function countPendingCall<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-  const waiting = current.getStore();
-  if (waiting === undefined) return await call();
-  waiting.railCalls += 1;
+/** Makes a rail call and counts it as pending until it settles. */
+export async function countPendingCall<Result>(call: () => Promise<Result>): Promise<Result> {
+  const pending = current.getStore();
+  if (pending === undefined) return await call();
+  pending.railCalls += 1;
   try {
     return await call();
   } finally {
-    waiting.railCalls -= 1;
+    pending.railCalls -= 1;
   }
 }

@@ -1,17 +1,18 @@
-// The port to the bank side. A rail is a bank or a provider that holds our money, gives account numbers and tells us
-// what arrived. Adapters live beside this file; the rest of the service knows only this interface.
+// The bank rail port. A rail is a bank or a payment provider that holds our money, issues account numbers, makes
+// transfers and reports inbound credits. Adapters are in folders beside this file; the rest of the service uses only
+// this interface.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Uuid } from '../ids.ts';
 import type { Kobo } from '../money.ts';
 
-/** An account number that a rail gave us. */
+/** An account number that a rail issued to us. */
 export interface VirtualAccount {
   accountNumber: string;
   bankName: string;
   accountName: string;
 }
 
-/** Money that arrived, as the rail tells it. `sessionId` is its identity for ever. */
+/** Money that arrived, as reported by the rail. `sessionId` identifies it permanently. */
 export interface InboundCreditReport {
   /** The organisation under whose contract with the rail the money arrived. */
   organisationId: Uuid;
@@ -30,7 +31,7 @@ export interface Bank {
   name: string;
 }
 
-/** A transfer that the rail is to make. The same reference is the same transfer, however often it is sent. */
+/** An instruction to make a transfer. `reference` is the idempotency key: sending it again is the same transfer. */
 export interface TransferInstruction {
   organisationId: Uuid;
   reference: string;
@@ -41,17 +42,17 @@ export interface TransferInstruction {
   narration: string | null;
 }
 
-/** Where a transfer stands, in the rail's own books. `returned`: the receiving bank sent the money back. */
+/** A transfer's status in the rail's own books. `returned`: the receiving bank sent the money back. */
 export interface TransferReport {
   reference: string;
   status: 'processing' | 'completed' | 'failed' | 'returned';
-  /** The interbank identity of the transfer, once there is one. */
+  /** The interbank id of the transfer; null until it has one. */
   sessionId: string | null;
-  /** Why it failed or came back, in the rail's words. */
+  /** Why it failed or was returned, in the rail's words. */
   reason: string | null;
 }
 
-/** A line of a rail's own statement. */
+/** A line of a rail's bank statement. */
 export interface StatementLine {
   /** `credit`: money came in. `sent`: a transfer left. `returned`: it came back. */
   kind: 'credit' | 'sent' | 'returned';
@@ -67,22 +68,22 @@ export interface StatementPage {
   nextCursor: string | null;
 }
 
-/** What a rail may tell us unasked. `transfer_update` says only that there is news: the flow asks for it. */
+/** A rail's callback. `transfer_update` carries no status: the flow reads it with `transferStatus`. */
 export type RailCallback =
   | { kind: 'inbound_credit'; credit: InboundCreditReport }
   | { kind: 'transfer_update'; organisationId: Uuid; reference: string };
 
 /**
- * Every call takes a signal. When it is aborted nobody waits for the answer any more, and the adapter ends its request. The
- * service always gives one, which is aborted at the latest after `callLimitMs`: an adapter needs no timer of its own.
+ * Every call takes a signal. When it is aborted the caller no longer waits, and the adapter must cancel its request.
+ * The service always passes one, which is aborted after `callLimitMs` at the latest, so an adapter needs no timer.
  */
 export interface BankRail {
-  /** Short and stable: it is part of account codes and business keys. */
+  /** Short, and never changes: it is part of account codes and business keys. */
   readonly name: string;
 
   /**
-   * Opens an account number. The same reference twice gives the same number. `expiresAt` null: permanent.
-   * Throws RailUnavailable (unknown whether it happened: ask again with the same reference) or RailRefused.
+   * Opens an account number. Idempotent: the same reference returns the same number. `expiresAt` null: permanent.
+   * Throws RailUnavailable (outcome unknown: retry with the same reference) or RailRefused.
    */
   openVirtualAccount(
     request: {
@@ -94,16 +95,16 @@ export interface BankRail {
     signal?: AbortSignal,
   ): Promise<VirtualAccount>;
 
-  /** Stops an account number from taking money. Closing twice is fine. */
+  /** Closes an account number, so that it accepts no more money. Idempotent. */
   closeVirtualAccount(request: { organisationId: Uuid; accountNumber: string }, signal?: AbortSignal): Promise<void>;
 
-  /** What the rail's own books say of one credit: a callback is believed only when this agrees. Null: it knows none. */
+  /** Reads one credit from the rail's own books. A callback is accepted only when this confirms it. Null: unknown. */
   findInboundCredit(
     request: { organisationId: Uuid; sessionId: string },
     signal?: AbortSignal,
   ): Promise<InboundCreditReport | null>;
 
-  /** The banks that it can send to. */
+  /** Returns the banks that it can send to. */
   banks(signal?: AbortSignal): Promise<readonly Bank[]>;
 
   /** Name enquiry. Null: there is no such account. Throws RailUnavailable. */
@@ -113,38 +114,38 @@ export interface BankRail {
   ): Promise<{ accountName: string } | null>;
 
   /**
-   * Sends money by a reference that never changes. Sending a reference again does nothing new and tells where it stands.
-   * Throws RailUnavailable when it is unknown whether the rail got it (ask `transferStatus`), RailRefused when it will
-   * never be made.
+   * Sends a transfer. Idempotent by reference: sending it again makes no second transfer and returns the current
+   * status. Throws RailUnavailable when it is unknown whether the rail received it (call `transferStatus`), RailRefused
+   * when it will never be made.
    */
   sendTransfer(instruction: TransferInstruction, signal?: AbortSignal): Promise<TransferReport>;
 
-  /** Where a transfer stands. Null: the rail knows no such reference (yet: see `unknownIsFinalAfterMs`). */
+  /** Returns a transfer's status. Null: the rail does not know the reference (yet: see `unknownIsFinalAfterMs`). */
   transferStatus(
     request: { organisationId: Uuid; reference: string },
     signal?: AbortSignal,
   ): Promise<TransferReport | null>;
 
   /**
-   * The rail's statement: all that came in and went out from `from` (inclusive) to `to`, oldest first, page by page.
-   * Throws RailUnavailable.
+   * Returns a page of the rail's statement: all money in and out from `from` (inclusive) to `to` (exclusive), oldest
+   * first. Throws RailUnavailable.
    */
   statement(
     request: { organisationId: Uuid; from: Date; to: Date; cursor: string | null },
     signal?: AbortSignal,
   ): Promise<StatementPage>;
 
-  /** A call that takes longer is aborted and ends as RailUnavailable, `timedOut`. At most `RAIL_CALL_MAX_MS`. */
+  /** A call that takes longer is aborted and fails with RailUnavailable, `timedOut`. At most `RAIL_CALL_MAX_MS`. */
   readonly callLimitMs: number;
 
-  /** A reference still unknown this long after it was sent was never received, and may be sent again. */
+  /** A reference that the rail does not know this long after it was sent was never received, and may be sent again. */
   readonly unknownIsFinalAfterMs: number;
 
-  /** Checks the signature over the raw bytes and reads the callback. Throws RailCallbackInvalid. */
+  /** Verifies the signature over the raw bytes and parses the callback. Throws RailCallbackInvalid. */
   parseCallback(headers: IncomingHttpHeaders, body: Buffer): RailCallback;
 }
 
-/** The rail did not answer, or not in time. Whether it acted is unknown. */
+/** The rail did not respond, or not in time. Whether it acted is unknown. */
 export class RailUnavailableError extends Error {
   override readonly name = 'RailUnavailable';
   readonly timedOut: boolean;
@@ -155,12 +156,12 @@ export class RailUnavailableError extends Error {
   }
 }
 
-/** The rail answered no. It did not act and will not. */
+/** The rail rejected the request. It did not act and will not. */
 export class RailRefusedError extends Error {
   override readonly name = 'RailRefused';
 }
 
-/** A callback that no rail signed, or that was signed too long ago. */
+/** A callback that is not signed by the rail, was signed too long ago, or has an invalid body. */
 export class RailCallbackInvalidError extends Error {
   override readonly name = 'RailCallbackInvalid';
 }

@@ -1,4 +1,4 @@
-// Which rail serves which environment. The sandbox bank serves the test environment and never the live one.
+// The rail of each environment. The sandbox bank serves the test environment only, never live.
 import type { Environment } from '../money.ts';
 import type { BankRail } from './port.ts';
 
@@ -9,12 +9,12 @@ export class Rails {
     this.#rails = rails;
   }
 
-  /** The rail of an environment; null when none is configured. */
+  /** Returns the rail of an environment; null when none is configured. */
   of(environment: Environment): BankRail | null {
     return this.#rails[environment] ?? null;
   }
 
-  /** The rail with this name in an environment; null for any other name. */
+  /** Returns the rail of an environment if it has this name; else null. */
   named(environment: Environment, name: string): BankRail | null {
     const rail = this.of(environment);
     return rail?.name === name ? rail : null;

@@ -1,5 +1,5 @@
-// The courier carries one event to one endpoint: one signed attempt, written into the delivery log with what follows from
-// it. The dispatcher uses it for the first attempt, the webhookDelivery flow for every later one.
+// Makes one signed attempt to deliver an event to an endpoint, and records the attempt with the delivery's new state.
+// The dispatcher uses it for the first attempt, the webhookDelivery flow for every later one.
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
@@ -27,7 +27,7 @@ export interface DeliveryDependencies {
   log: Log;
 }
 
-/** Where a delivery stands after an attempt. `answer` says what the endpoint did, in two words. */
+/** The state of a delivery after an attempt. `answer` describes the endpoint's response in two words. */
 export type AttemptOutcome =
   | { status: 'delivered'; answer: string }
   | { status: 'pending'; answer: string; attempts: number; nextAttemptAt: Date }
@@ -35,13 +35,14 @@ export type AttemptOutcome =
 
 export type AttemptDelivery = (
   book: Book,
-  parcel: PendingDelivery,
+  delivery: PendingDelivery,
   options?: { extra: boolean },
 ) => Promise<AttemptOutcome>;
 
 /**
- * A courier of this process. Call it for a pending delivery. An `extra` attempt is none of the schedule's: when it fails,
- * the delivery waits for its next attempt as before. Throws only when the database or the keyring does.
+ * Returns the function that makes an attempt for a pending delivery. An `extra` attempt is outside of the retry
+ * schedule: when it fails, the delivery keeps its next scheduled attempt. It throws only when the database or the
+ * keyring throws.
  */
 export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDependencies): AttemptDelivery {
   const senders: Record<Environment, Send> = {
@@ -49,59 +50,62 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
     live: createSender({ rules: destinationRules('live', config.webhooks) }),
   };
 
-  return async (book, parcel, { extra } = { extra: false }) => {
-    if (parcel.endpointStatus !== 'enabled') {
-      const reason = `endpoint_${parcel.endpointStatus}` as const;
-      await endDelivery(sql, book, parcel, reason);
+  return async (book, delivery, { extra } = { extra: false }) => {
+    if (delivery.endpointStatus !== 'enabled') {
+      const reason = `endpoint_${delivery.endpointStatus}` as const;
+      await endDelivery(sql, book, delivery, reason);
       webhookDeliveries.inc({ outcome: reason });
       return { status: 'failed', reason, answer: null };
     }
-    const body = eventBody(parcel);
-    const id = publicId('event', parcel.eventId);
-    const headers = signatureHeaders(secretsOf(keyring, parcel), id, new Date(), body);
-    const result = await senders[book.environment](parcel.url, headers, body);
+    const body = eventBody(delivery);
+    const id = publicId('event', delivery.eventId);
+    const headers = signatureHeaders(secretsOf(keyring, delivery), id, new Date(), body);
+    const result = await senders[book.environment](delivery.url, headers, body);
     webhookAttemptSeconds.observe(result.durationMs / 1000);
     webhookAttempts.inc({ outcome: outcomeOf(result) });
     const answer = describeAttempt(result);
     const verdict = wasDelivered(result)
       ? ({ kind: 'delivered' } as const)
-      : verdictOfFailure(parcel, extra, config.webhooks.retryGapsMs);
-    await recordAttempt(sql, book, parcel, result, verdict);
+      : verdictOfFailure(delivery, extra, config.webhooks.retryGapsMs);
+    await recordAttempt(sql, book, delivery, result, verdict);
     if (verdict.kind === 'delivered') webhookDeliveries.inc({ outcome: 'delivered' });
     if (verdict.kind === 'failed') webhookDeliveries.inc({ outcome: verdict.reason });
     if (verdict.kind === 'delivered') return { status: 'delivered', answer };
 
-    const endpointId = publicId('webhookEndpoint', parcel.endpointId);
-    log.info({ eventId: id, endpointId, attempts: parcel.attempts + 1, answer }, 'a webhook was not delivered');
+    const endpointId = publicId('webhookEndpoint', delivery.endpointId);
+    log.info({ eventId: id, endpointId, attempts: delivery.attempts + 1, answer }, 'a webhook was not delivered');
     if (verdict.kind === 'failed') return { status: 'failed', reason: verdict.reason, answer };
     return verdict.kind === 'again'
-      ? { status: 'pending', answer, attempts: parcel.attempts + 1, nextAttemptAt: verdict.at }
-      : { status: 'pending', answer, attempts: parcel.attempts, nextAttemptAt: parcel.nextAttemptAt ?? new Date() };
+      ? { status: 'pending', answer, attempts: delivery.attempts + 1, nextAttemptAt: verdict.at }
+      : { status: 'pending', answer, attempts: delivery.attempts, nextAttemptAt: delivery.nextAttemptAt ?? new Date() };
   };
 }
 
-/** The label of an attempt: `delivered`, the class of another status, or why there was no answer. */
+/** The metric label of an attempt: `delivered`, the class of another status, or why there was no response. */
 function outcomeOf(result: AttemptResult): string {
   if (wasDelivered(result)) return 'delivered';
   if (result.responseStatus === null) return result.error ?? 'connection_lost';
   return `answered_${Math.floor(result.responseStatus / 100)}xx`;
 }
 
-function verdictOfFailure(parcel: PendingDelivery, extra: boolean, gapsMs: readonly number[]): AttemptVerdict {
+function verdictOfFailure(delivery: PendingDelivery, extra: boolean, gapsMs: readonly number[]): AttemptVerdict {
   if (extra) return { kind: 'extra' };
-  const gap = nextGapMs(parcel.attempts + 1, gapsMs);
+  const gap = nextGapMs(delivery.attempts + 1, gapsMs);
   return gap === null
     ? { kind: 'failed', reason: 'retries_exhausted' }
     : { kind: 'again', at: new Date(Date.now() + gap) };
 }
 
-/** The envelope of contract section 6. The payload goes in as its stored text, so that each attempt sends the same bytes. */
+/**
+ * The envelope of contract section 6. The payload is inserted as stored text, so that each attempt sends the same
+ * bytes.
+ */
 function eventBody({ eventId, type, createdAt, data }: PendingDelivery): string {
   const head = JSON.stringify({ id: publicId('event', eventId), type, createdAt: createdAt.toISOString() });
   return `${head.slice(0, -1)},"data":${data}}`;
 }
 
-/** The secrets that sign: the newest first, and during a rotation the one before it. */
+/** The secrets that sign: the current one, and during a rotation the previous one after it. */
 function secretsOf(keyring: Keyring, { endpointId, sealedSecret, sealedPreviousSecret }: PendingDelivery): string[] {
   return [sealedSecret, sealedPreviousSecret]
     .filter((sealed) => sealed !== null)

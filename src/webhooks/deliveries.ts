@@ -1,4 +1,4 @@
-// Deliveries as rows: one event to one endpoint, and the log of its attempts.
+// Queries of webhook deliveries (one event to one endpoint) and of the log of their attempts.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
@@ -7,7 +7,7 @@ import type { ListFilters, PageRequest } from '../resources/pages.ts';
 import type { DeliveryFailure } from '../workflows/webhookDelivery/messages.ts';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
-/** Why an attempt got no answer. */
+/** Why an attempt got no response. */
 export type AttemptError =
   | 'timeout'
   | 'url_forbidden'
@@ -18,37 +18,37 @@ export type AttemptError =
   | 'tls_failed'
   | 'answer_unreadable';
 
-/** What came of one attempt: an answer, or the reason why there was none. */
+/** The result of one attempt: a response, or the reason why there was none. */
 export interface AttemptResult {
   attemptedAt: Date;
   durationMs: number;
   responseStatus: number | null;
-  /** The start of it. */
+  /** The start of the response body. */
   responseBody: string | null;
   error: AttemptError | null;
 }
 
-/** Everything that an attempt needs to know. */
+/** A delivery with its event and endpoint: everything that an attempt needs. */
 export interface PendingDelivery {
   eventId: Uuid;
   endpointId: Uuid;
   type: string;
   createdAt: Date;
-  /** The payload's JSON text, as it was written: every attempt sends the same bytes. */
+  /** The payload's JSON text as stored: every attempt sends the same bytes. */
   data: string;
   status: DeliveryStatus;
   failureReason: DeliveryFailure | null;
-  /** Attempts on the schedule so far; also the version of this row. */
+  /** Scheduled attempts made so far; also the row version for optimistic concurrency. */
   attempts: number;
   nextAttemptAt: Date | null;
   url: string;
   endpointStatus: 'enabled' | 'disabled' | 'deleted';
   sealedSecret: string;
-  /** Null when no rotation is under way. */
+  /** Null when no rotation is in progress. */
   sealedPreviousSecret: string | null;
 }
 
-/** A delivery that has just been opened has no row yet in the eyes of the statement that opens it: hence the defaults. */
+/** The statement that inserts a delivery does not see its row yet (same snapshot): hence the `coalesce` defaults. */
 const pendingDeliveryColumns = (sql: Sql) => sql`
   e.id AS event_id, w.id AS endpoint_id, e.type, e.created_at, e.data::text AS data,
   coalesce(d.status, 'pending') AS status, d.failure_reason, coalesce(d.attempts, 0) AS attempts, d.next_attempt_at,
@@ -67,12 +67,12 @@ const isEvent = (sql: Sql, book: Book, eventId: Uuid) => sql`
 
 const isEnabled = (sql: Sql) => sql`w.status = 'enabled' AND w.deleted_at IS NULL`;
 
-const wantsIt = (sql: Sql) => sql`
+const isSubscribed = (sql: Sql) => sql`
   ${isEnabled(sql)} AND (w.event_types IS NULL OR e.type = ANY (w.event_types)) AND e.type <> ${TEST_EVENT_TYPE}`;
 
 /**
- * Opens the deliveries of a new event, to every endpoint that wants its type or to the one that is named, and returns
- * them all. Safe to repeat: a delivery that is there already is returned as it is.
+ * Creates the deliveries of a new event, to every endpoint subscribed to its type or only to `endpointId`, and returns
+ * them. Idempotent: an existing delivery is returned unchanged.
  */
 export async function openDeliveries(
   sql: Sql,
@@ -80,7 +80,7 @@ export async function openDeliveries(
   eventId: Uuid,
   endpointId?: Uuid,
 ): Promise<PendingDelivery[]> {
-  const receiver = endpointId === undefined ? wantsIt(sql) : sql`w.id = ${endpointId}`;
+  const receiver = endpointId === undefined ? isSubscribed(sql) : sql`w.id = ${endpointId}`;
   return await sql<PendingDelivery[]>`
     WITH opened AS (
       INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
@@ -93,7 +93,7 @@ export async function openDeliveries(
     WHERE ${isEvent(sql, book, eventId)} AND ${receiver}`;
 }
 
-/** The deliveries of an event, of all endpoints or of one, whatever became of them. */
+/** Returns the deliveries of an event in any status, to all endpoints or to one. */
 export async function listPendingDeliveries(
   sql: Sql,
   book: Book,
@@ -106,28 +106,28 @@ export async function listPendingDeliveries(
     WHERE ${isEvent(sql, book, eventId)} ${endpointId === undefined ? sql`` : sql`AND w.id = ${endpointId}`}`;
 }
 
-/** One delivery; null when it was never opened. */
+/** Returns one delivery; null when it was never created. */
 export async function findDelivery(
   sql: Sql,
   book: Book,
   eventId: Uuid,
   endpointId: Uuid,
 ): Promise<PendingDelivery | null> {
-  const [parcel] = await sql<PendingDelivery[]>`
+  const [delivery] = await sql<PendingDelivery[]>`
     SELECT ${pendingDeliveryColumns(sql)}
     FROM events e JOIN ${joinEndpoint(sql)} JOIN ${joinDelivery(sql)}
     WHERE ${isEvent(sql, book, eventId)} AND w.id = ${endpointId}`;
-  return parcel ?? null;
+  return delivery ?? null;
 }
 
 /**
- * Opens deliveries of an event once more and tells the relay, in one statement. To the endpoint that is named, or to all
- * that had the event before or want its type now; enabled ones only. A delivery that is still under way keeps its
- * schedule and gets one more attempt. Returns the endpoints.
+ * Reopens deliveries of an event and queues an outbox message for the relay, in one statement. To `endpointId`, or to
+ * all endpoints that have a delivery of the event or are subscribed to its type now; enabled ones only. A pending
+ * delivery keeps its schedule and gets one extra attempt. Returns the endpoints.
  */
 export async function requestRedelivery(sql: Sql, book: Book, eventId: Uuid, endpointId?: Uuid): Promise<Uuid[]> {
   const receiver =
-    endpointId === undefined ? sql`(d.endpoint_id IS NOT NULL OR (${wantsIt(sql)}))` : sql`w.id = ${endpointId}`;
+    endpointId === undefined ? sql`(d.endpoint_id IS NOT NULL OR (${isSubscribed(sql)}))` : sql`w.id = ${endpointId}`;
   const message = { eventId, redelivery: true, ...(endpointId !== undefined && { endpointId }) };
   const opened = await sql<{ endpointId: Uuid }[]>`
     WITH opened AS (
@@ -140,7 +140,7 @@ export async function requestRedelivery(sql: Sql, book: Book, eventId: Uuid, end
         attempts = CASE WHEN r.status = 'pending' THEN r.attempts ELSE 0 END,
         next_attempt_at = CASE WHEN r.status = 'pending' THEN r.next_attempt_at ELSE now() END
       RETURNING r.endpoint_id
-    ), told AS (
+    ), queued AS (
       INSERT INTO outbox (organisation_id, environment, topic, message)
       SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event', ${JSON.stringify(message)}::text::jsonb
       WHERE EXISTS (SELECT FROM opened)
@@ -149,7 +149,7 @@ export async function requestRedelivery(sql: Sql, book: Book, eventId: Uuid, end
   return opened.map((row) => row.endpointId);
 }
 
-/** What an attempt makes of its delivery. `extra`: it was none of the schedule's, and its failure changes nothing. */
+/** What an attempt means for its delivery. `extra`: a failed attempt outside of the schedule, which changes nothing. */
 export type AttemptVerdict =
   | { kind: 'delivered' }
   | { kind: 'again'; at: Date }
@@ -157,17 +157,17 @@ export type AttemptVerdict =
   | { kind: 'extra' };
 
 /**
- * Writes an attempt into the log and its verdict onto the delivery, in one statement. A failure changes nothing on a
- * delivery that another attempt has moved on meanwhile; a success always counts.
+ * Logs an attempt and applies its verdict to the delivery, in one statement. A failure is ignored when another attempt
+ * has changed the delivery since it was read (`attempts` is the version); a success always applies.
  */
 export async function recordAttempt(
   sql: Sql,
   book: Book,
-  parcel: Pick<PendingDelivery, 'eventId' | 'endpointId' | 'attempts'>,
+  delivery: Pick<PendingDelivery, 'eventId' | 'endpointId' | 'attempts'>,
   result: AttemptResult,
   verdict: AttemptVerdict,
 ): Promise<void> {
-  const { eventId, endpointId } = parcel;
+  const { eventId, endpointId } = delivery;
   const delivered = verdict.kind === 'delivered';
   const status = delivered || verdict.kind === 'failed' ? verdict.kind : 'pending';
   await sql`
@@ -184,10 +184,10 @@ export async function recordAttempt(
         delivered_at = ${delivered ? sql`now()` : sql`delivered_at`}
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND event_id = ${eventId} AND endpoint_id = ${endpointId}
-      AND ${delivered ? sql`true` : sql`status = 'pending' AND attempts = ${parcel.attempts} AND ${verdict.kind !== 'extra'}`}`;
+      AND ${delivered ? sql`true` : sql`status = 'pending' AND attempts = ${delivery.attempts} AND ${verdict.kind !== 'extra'}`}`;
 }
 
-/** Has a failed delivery tried anew from now on, by the whole schedule. */
+/** Reopens a failed delivery: its retry schedule starts from the beginning, now. */
 export async function reopenDelivery(
   sql: Sql,
   book: Book,
@@ -199,7 +199,7 @@ export async function reopenDelivery(
       AND event_id = ${eventId} AND endpoint_id = ${endpointId} AND status = 'failed'`;
 }
 
-/** Ends a delivery without another attempt, unless it has ended. */
+/** Ends a pending delivery as failed, without another attempt. Does nothing when it has ended. */
 export async function endDelivery(
   sql: Sql,
   book: Book,
@@ -220,14 +220,16 @@ export interface Delivery {
   nextAttemptAt: Date | null;
   deliveredAt: Date | null;
   createdAt: Date;
-  /** The latest ones, newest first. */
+  /** The latest attempts, newest first. */
   attempts: AttemptResult[];
 }
 
-/** A delivery shows this many of its attempts: the whole schedule, and room for redeliveries. */
-const ATTEMPTS_SHOWN_MAX = 25;
+/** Attempts returned per delivery: more than the whole schedule, so that redeliveries are included. */
+const ATTEMPTS_LISTED_MAX = 25;
 
-/** A page of an event's deliveries, newest first, each with its attempts, and one more when another page exists. */
+/**
+ * Returns a page of an event's deliveries, newest first, with their attempts; one extra row when another page exists.
+ */
 export async function listDeliveries(
   sql: Sql,
   book: Book,
@@ -251,7 +253,7 @@ export async function listDeliveries(
       FROM webhook_attempts
       WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND event_id = ${eventId}
         AND endpoint_id = w.id
-      ORDER BY id DESC LIMIT ${ATTEMPTS_SHOWN_MAX}
+      ORDER BY id DESC LIMIT ${ATTEMPTS_LISTED_MAX}
     ) a`;
   const byEndpoint = Map.groupBy(attempts, (attempt) => attempt.endpointId);
   return deliveries.map((delivery) => ({ ...delivery, attempts: byEndpoint.get(delivery.endpointId) ?? [] }));

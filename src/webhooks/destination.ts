@@ -1,5 +1,5 @@
-// The rules for a webhook's URL (docs/webhooks.md). They are applied when an endpoint is registered, so that its owner
-// hears of a mistake, and again before each attempt, because an older row or another configuration may break them.
+// The rules for a webhook's URL (docs/webhooks.md). They are checked when an endpoint is registered, so that its owner
+// gets an error, and again before each attempt, because an older row or a changed configuration may violate them.
 import type { Config } from '../config.ts';
 import type { Environment } from '../money.ts';
 import { type AddressPolicy, addressLiteral, isReachable } from './addressGuard.ts';
@@ -9,7 +9,7 @@ export interface DestinationRules {
   addresses: AddressPolicy;
 }
 
-/** Live goes to the public internet over TLS. The sandbox also takes http and, where it is so configured, private addresses. */
+/** Live: public internet over TLS only. The sandbox also allows http and, where configured, private addresses. */
 export function destinationRules(environment: Environment, webhooks: Config['webhooks']): DestinationRules {
   if (environment === 'live') return { httpsOnly: true, addresses: 'public_only' };
   return { httpsOnly: false, addresses: webhooks.allowPrivateInSandbox ? 'private_too' : 'public_only' };
@@ -17,10 +17,10 @@ export function destinationRules(environment: Environment, webhooks: Config['web
 
 export type DestinationProblem = 'https_required' | 'userinfo' | 'fragment' | 'port' | 'private_address';
 
-/** Below this, only 80 and 443 are web servers; the rest are mail, name, login and file servers. */
+/** Below this only 80 and 443 are allowed: the other privileged ports are mail, DNS, login and file servers. */
 const UNPRIVILEGED_PORT_MIN = 1024;
 
-/** What is wrong with an absolute http or https URL as a destination; null when nothing is. */
+/** Returns the first rule that an absolute http or https URL violates; null when it is allowed. */
 export function destinationProblem(url: URL, rules: DestinationRules): DestinationProblem | null {
   if (rules.httpsOnly && url.protocol !== 'https:') return 'https_required';
   if (url.username !== '' || url.password !== '') return 'userinfo';
@@ -30,11 +30,11 @@ export function destinationProblem(url: URL, rules: DestinationRules): Destinati
   return isPrivateHost(url.hostname, rules.addresses) ? 'private_address' : null;
 }
 
-/** What can be told of a host without asking a name server; the connection's own guard judges the rest. */
+/** Checks what is known of a host without DNS; the connection's guard (addressGuard.ts) checks resolved addresses. */
 function isPrivateHost(hostname: string, policy: AddressPolicy): boolean {
   const literal = addressLiteral(hostname);
   return literal === null ? policy === 'public_only' && isLocalName(hostname) : !isReachable(literal, policy);
 }
 
-/** RFC 6761: these names are this very machine, whatever a name server says. */
+/** RFC 6761: these names always mean the local host, whatever DNS returns. */
 const isLocalName = (hostname: string): boolean => /(^|\.)localhost\.?$/.test(hostname);

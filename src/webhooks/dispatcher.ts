@@ -1,5 +1,6 @@
-// Dispatching an event: the first attempt for every endpoint that wants it, all at the same time, straight from the
-// outbox. What cannot be delivered at once becomes a `webhookDelivery` flow, where it waits without holding anybody up.
+// Event dispatch from the outbox relay: makes the first attempt for every subscribed endpoint, concurrently. A delivery
+// that cannot be made at once is handed to a `webhookDelivery` flow, where it waits without holding a slot of the
+// relay.
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { WebhookDeliveryInput } from '../workflows/webhookDelivery/messages.ts';
@@ -8,15 +9,19 @@ import { listPendingDeliveries, openDeliveries, type PendingDelivery } from './d
 import { EndpointLimiter } from './endpointLimiter.ts';
 
 /**
- * How many direct attempts an endpoint gets at a time from one process. A new or troubled one holds a small part of the
- * relay's hundred slots even if it never answers; one that answers quickly earns enough for a burst. The rest are flows.
+ * Concurrent direct attempts to one endpoint, per process. A new or failing endpoint can occupy at most 10 of the
+ * relay's 100 slots even if it never responds; an endpoint that responds quickly is raised to 40, enough for a burst.
+ * Deliveries above the limit become flows.
  */
 const IN_FLIGHT = { perEndpointMin: 10, perEndpointMax: 40, totalMax: Number.POSITIVE_INFINITY };
 
 export interface DispatcherDependencies extends DeliveryDependencies {
-  /** Starts the flow of a delivery, or finds that it runs; with news it wakes it then. Rejects when Temporal is away. */
-  startDelivery: (input: WebhookDeliveryInput, news?: 'news') => Promise<void>;
-  /** Wakes the flow of a delivery if it runs: it may wait for hours, or for an operator. Rejects when Temporal is away. */
+  /** Starts the flow of a delivery, or finds it running; `changed` also signals it. Rejects when Temporal is down. */
+  startDelivery: (input: WebhookDeliveryInput, change?: 'changed') => Promise<void>;
+  /**
+   * Signals the flow of a delivery if it runs: it may wait for hours, or for an operator. Rejects when Temporal is
+   * down.
+   */
   wakeDelivery: (input: WebhookDeliveryInput) => Promise<void>;
 }
 
@@ -24,60 +29,66 @@ export interface DispatcherDependencies extends DeliveryDependencies {
 export interface EventMessage {
   book: Book;
   eventId: Uuid;
-  /** Only to this endpoint. */
+  /** Set: deliver to this endpoint only. */
   endpointId?: Uuid;
-  /** The deliveries were opened again by whoever asked for it; no other endpoint gets the event. */
+  /** The request for a redelivery has already reopened the deliveries; no new ones are created. */
   redelivery?: true;
-  /** The endpoint was disabled or deleted: nothing is sent, and the flow of its delivery is told. */
+  /** The endpoint was disabled or deleted: nothing is sent, and the flow of its delivery is signalled. */
   endpointClosed?: true;
 }
 
 export interface Dispatcher {
   /**
-   * Resolves when every delivery of the event is done or has a flow; rejects when one could be neither, and then the
-   * message is to be handled again. A repeat sends nothing twice that was answered with 2xx.
+   * Resolves when every delivery of the event has ended or has a flow. Rejects otherwise; the message must then be
+   * handled again. A repeat does not resend a delivery that got a 2xx response.
    */
   dispatchEvent: (message: EventMessage) => Promise<void>;
 }
 
 export function createDispatcher(dependencies: DispatcherDependencies): Dispatcher {
   const { sql, startDelivery, wakeDelivery } = dependencies;
-  const carry = createAttemptDelivery(dependencies);
-  const traffic = new EndpointLimiter(IN_FLIGHT);
+  const attemptDelivery = createAttemptDelivery(dependencies);
+  const limiter = new EndpointLimiter(IN_FLIGHT);
 
-  /** Makes an attempt, unless others would have to wait for it. Where the delivery stands then. */
-  async function attempt(book: Book, parcel: PendingDelivery, redelivery: boolean): Promise<PendingDelivery['status']> {
-    if (parcel.status !== 'pending') return parcel.status;
-    // After the first attempt the schedule is the flow's; whoever asked for a redelivery gets one attempt more.
-    const isFirst = parcel.attempts === 0;
-    const isWanted = redelivery || (isFirst && !traffic.isStruggling(parcel.endpointId));
-    const leave = isWanted ? traffic.acquire(parcel.endpointId) : null;
-    if (leave === null) return parcel.status;
+  /**
+   * Makes a direct attempt unless the endpoint is unhealthy or at its limit. Returns the delivery's status after it.
+   */
+  async function attempt(
+    book: Book,
+    delivery: PendingDelivery,
+    redelivery: boolean,
+  ): Promise<PendingDelivery['status']> {
+    if (delivery.status !== 'pending') return delivery.status;
+    // Later scheduled attempts are made by the flow; a requested redelivery gets one extra direct attempt.
+    const isFirst = delivery.attempts === 0;
+    const isDirect = redelivery || (isFirst && !limiter.isUnhealthy(delivery.endpointId));
+    const release = isDirect ? limiter.acquire(delivery.endpointId) : null;
+    if (release === null) return delivery.status;
     let outcome: 'answered' | 'failed' = 'failed';
     try {
-      const { status } = await carry(book, parcel, { extra: !isFirst });
+      const { status } = await attemptDelivery(book, delivery, { extra: !isFirst });
       if (status === 'delivered') outcome = 'answered';
       return status;
     } finally {
-      leave(outcome);
+      release(outcome);
     }
   }
 
-  /** What is left to do after the first attempt is the flow's; one that runs already is told what changed. */
+  /** Makes the direct attempt and leaves a pending delivery to its flow; a flow that runs already is signalled. */
   async function dispatch(
     book: Book,
-    parcel: PendingDelivery,
+    delivery: PendingDelivery,
     { redelivery, endpointClosed }: EventMessage,
   ): Promise<void> {
     const input = {
       ...book,
-      eventId: publicId('event', parcel.eventId),
-      endpointId: publicId('webhookEndpoint', parcel.endpointId),
-      eventType: parcel.type,
+      eventId: publicId('event', delivery.eventId),
+      endpointId: publicId('webhookEndpoint', delivery.endpointId),
+      eventType: delivery.type,
     };
     if (endpointClosed) return await wakeDelivery(input);
-    const status = await attempt(book, parcel, redelivery ?? false);
-    if (status === 'pending') return await startDelivery(input, redelivery && 'news');
+    const status = await attempt(book, delivery, redelivery ?? false);
+    if (status === 'pending') return await startDelivery(input, redelivery && 'changed');
     if (redelivery) await wakeDelivery(input);
   }
 
@@ -85,8 +96,8 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
     async dispatchEvent(message) {
       const { book, eventId, endpointId, redelivery, endpointClosed } = message;
       const read = redelivery || endpointClosed ? listPendingDeliveries : openDeliveries;
-      const parcels = await read(sql, book, eventId, endpointId);
-      const dispatched = await Promise.allSettled(parcels.map((parcel) => dispatch(book, parcel, message)));
+      const deliveries = await read(sql, book, eventId, endpointId);
+      const dispatched = await Promise.allSettled(deliveries.map((delivery) => dispatch(book, delivery, message)));
       const failed = dispatched.find((outcome) => outcome.status === 'rejected');
       if (failed !== undefined) throw failed.reason;
     },

@@ -1,20 +1,23 @@
-// What this process knows of the endpoints it talks to right now: how many requests each has open, and which ones fail or
-// are slow. It keeps one slow endpoint from holding the slots that everybody's deliveries need. Lost with the process,
-// which then learns it again.
+// Concurrency limiter per webhook endpoint, with health tracking: counts open requests and remembers which endpoints
+// fail or respond slowly, so that one slow endpoint cannot occupy the slots of all deliveries. In memory only: each
+// process learns it again after a restart.
 import { LRUCache } from 'lru-cache';
 import type { Uuid } from '../ids.ts';
 
-/** An answer that takes longer holds a slot that dozens of quick ones could use. */
+/** A request that is open for longer occupies a slot that dozens of quick ones could use. */
 const SLOW_MS = 2_000;
-/** An endpoint that failed or was slow counts as struggling for this long; then it may be tried directly again. */
-const STRUGGLING_MS = 30_000;
+/** An endpoint that failed or was slow is unhealthy for this long; after that it gets direct attempts again. */
+const UNHEALTHY_MS = 30_000;
 const REMEMBERED_ENDPOINTS_MAX = 10_000;
 
 export interface TrafficLimits {
-  /** Requests that may be open to one endpoint: at first, and after enough quick answers. Trouble brings it back down. */
+  /**
+   * The limit of open requests to one endpoint starts at min, grows by one with each quick success up to max, and drops
+   * to min on a failed or slow request.
+   */
   perEndpointMin: number;
   perEndpointMax: number;
-  /** Requests that may be open to all endpoints together. */
+  /** The limit of open requests to all endpoints together. */
   totalMax: number;
 }
 
@@ -22,17 +25,19 @@ interface OpenRequest {
   since: number;
 }
 
-/** What an endpoint has earned: room by its quick answers, or none for a while by its last trouble. */
-interface Standing {
-  room: number;
-  troubledAt: number | null;
+/**
+ * An endpoint's current concurrency limit, and the time of its last failure or slow response; null when it is healthy.
+ */
+interface EndpointHealth {
+  limit: number;
+  failingAt: number | null;
 }
 
 export class EndpointLimiter {
   readonly #limits: TrafficLimits;
   readonly #now: () => number;
   readonly #open = new Map<Uuid, Set<OpenRequest>>();
-  readonly #standings = new LRUCache<Uuid, Standing>({ max: REMEMBERED_ENDPOINTS_MAX });
+  readonly #health = new LRUCache<Uuid, EndpointHealth>({ max: REMEMBERED_ENDPOINTS_MAX });
   #total = 0;
 
   constructor(limits: TrafficLimits, now: () => number = () => performance.now()) {
@@ -40,10 +45,12 @@ export class EndpointLimiter {
     this.#now = now;
   }
 
-  /** Takes a slot for a request to this endpoint; null when it has too many open. Call the result when it is over. */
+  /**
+   * Acquires a slot for a request to this endpoint; null when a limit is reached. Call the result to release the slot.
+   */
   acquire(endpointId: Uuid): ((outcome: 'answered' | 'failed') => void) | null {
     const open = this.#open.get(endpointId) ?? new Set();
-    if (this.#total >= this.#limits.totalMax || open.size >= this.#room(endpointId)) return null;
+    if (this.#total >= this.#limits.totalMax || open.size >= this.#limit(endpointId)) return null;
     const request = { since: this.#now() };
     this.#open.set(endpointId, open.add(request));
     this.#total += 1;
@@ -51,25 +58,25 @@ export class EndpointLimiter {
       if (!open.delete(request)) return;
       if (open.size === 0) this.#open.delete(endpointId);
       this.#total -= 1;
-      const troubled = outcome === 'failed' || this.#isSlow(request);
-      this.#standings.set(endpointId, {
-        room: troubled
+      const failing = outcome === 'failed' || this.#isSlow(request);
+      this.#health.set(endpointId, {
+        limit: failing
           ? this.#limits.perEndpointMin
-          : Math.min(this.#limits.perEndpointMax, this.#room(endpointId) + 1),
-        troubledAt: troubled ? this.#now() : null,
+          : Math.min(this.#limits.perEndpointMax, this.#limit(endpointId) + 1),
+        failingAt: failing ? this.#now() : null,
       });
     };
   }
 
-  /** Whether it failed or was slow lately, or leaves a request unanswered now. */
-  isStruggling(endpointId: Uuid): boolean {
-    const troubledAt = this.#standings.get(endpointId)?.troubledAt ?? null;
-    if (troubledAt !== null && this.#now() - troubledAt < STRUGGLING_MS) return true;
+  /** Whether the endpoint failed or was slow within the last 30 s, or has a slow request open now. */
+  isUnhealthy(endpointId: Uuid): boolean {
+    const failingAt = this.#health.get(endpointId)?.failingAt ?? null;
+    if (failingAt !== null && this.#now() - failingAt < UNHEALTHY_MS) return true;
     return [...(this.#open.get(endpointId) ?? [])].some((request) => this.#isSlow(request));
   }
 
-  #room(endpointId: Uuid): number {
-    return this.#standings.get(endpointId)?.room ?? this.#limits.perEndpointMin;
+  #limit(endpointId: Uuid): number {
+    return this.#health.get(endpointId)?.limit ?? this.#limits.perEndpointMin;
   }
 
   #isSlow({ since }: OpenRequest): boolean {

@@ -1,18 +1,20 @@
-// Webhook endpoints as rows: where an organisation wants its events, which ones, and the secrets that sign them.
+// Queries of webhook endpoints: URL, subscribed event types and signing secrets.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { EventType } from '../resources/events.ts';
 import type { ListFilters, PageRequest } from '../resources/pages.ts';
 
-/** Every event goes to each of them, so their number multiplies the traffic; nobody needs more receivers than this. */
+/**
+ * Endpoints per organisation and environment. Every event goes to each of them, so their number multiplies the traffic.
+ */
 export const WEBHOOK_ENDPOINTS_MAX = 20;
 
 export interface WebhookEndpoint {
   id: Uuid;
   url: string;
   description: string | null;
-  /** Null: all. */
+  /** Null: all types. */
   eventTypes: EventType[] | null;
   status: 'enabled' | 'disabled';
   /** During a rotation: when the previous secret stops signing. */
@@ -33,7 +35,7 @@ export async function findWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Promi
   return row ?? null;
 }
 
-/** A page of endpoints, newest first, and one more when another page exists. */
+/** Returns a page of endpoints, newest first; one extra row when another page exists. */
 export async function listWebhookEndpoints(
   sql: Sql,
   book: Book,
@@ -48,7 +50,7 @@ export async function listWebhookEndpoints(
     ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
 }
 
-/** Registers an endpoint; false when the book has as many as it may have. */
+/** Registers an endpoint; false when the book has reached WEBHOOK_ENDPOINTS_MAX. */
 export async function insertWebhookEndpoint(
   sql: Sql,
   book: Book,
@@ -70,10 +72,10 @@ export type WebhookEndpointChanges = {
 };
 
 /**
- * SQL: wakes the flows that are parked because all attempts at an endpoint were in vain, so that they end now that it is
- * closed: the one row, if any, of the CTE `closed`.
+ * SQL: queues a signal to each flow that is parked because all attempts at an endpoint failed, so that it ends now that
+ * the endpoint is closed. Reads the endpoint from the CTE `closed`, which has at most one row.
  */
-const tellParked = (sql: Sql, book: Book) => sql`
+const signalParked = (sql: Sql, book: Book) => sql`
   INSERT INTO outbox (organisation_id, environment, topic, message)
   SELECT d.organisation_id, d.environment, 'event',
          jsonb_build_object('eventId', d.event_id, 'endpointId', d.endpoint_id, 'endpointClosed', true)
@@ -81,7 +83,7 @@ const tellParked = (sql: Sql, book: Book) => sql`
   WHERE d.organisation_id = ${book.organisationId} AND d.environment = ${book.environment}
     AND d.failure_reason = 'retries_exhausted'`;
 
-/** Changes the given fields and leaves the others as they are; null when there is no such endpoint. */
+/** Updates the given fields only; null when there is no such endpoint. */
 export async function updateWebhookEndpoint(
   sql: Sql,
   book: Book,
@@ -99,22 +101,22 @@ export async function updateWebhookEndpoint(
       RETURNING ${columns(sql)}
     ), closed AS (
       SELECT id FROM changed WHERE status = 'disabled'
-    ), told AS (${tellParked(sql, book)})
+    ), signalled AS (${signalParked(sql, book)})
     SELECT * FROM changed`;
   return row ?? null;
 }
 
-/** Takes an endpoint away. Its row stays, for the log of its deliveries. False when there is none. */
+/** Soft-deletes an endpoint: its row stays, for the log of its deliveries. False when there is none. */
 export async function deleteWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Promise<boolean> {
   const deleted = await sql`
     WITH closed AS (
       UPDATE webhook_endpoints SET deleted_at = now() WHERE ${existing(sql, book)} AND id = ${id} RETURNING id
-    ), told AS (${tellParked(sql, book)})
+    ), signalled AS (${signalParked(sql, book)})
     SELECT FROM closed`;
   return deleted.count === 1;
 }
 
-/** Puts a new secret in front; the one before it goes on signing until then, and an older one stops at once. */
+/** Stores a new current secret. The replaced one signs until `previousUntil`; an older one stops signing at once. */
 export async function rotateWebhookSecret(
   sql: Sql,
   book: Book,

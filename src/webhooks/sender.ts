@@ -1,5 +1,5 @@
-// One HTTP request to a webhook endpoint, held short on every side: ten seconds in all, no redirects, no forbidden
-// address, and no more of the reply than its log line needs.
+// One HTTP request to a webhook endpoint, limited in every way: ten seconds in total, no redirects, no forbidden
+// address, and no more of the response body than the delivery log stores.
 import type { Readable } from 'node:stream';
 import { Agent, errors, request } from 'undici';
 import {
@@ -12,19 +12,19 @@ import {
 import type { AttemptError, AttemptResult } from './deliveries.ts';
 import { type DestinationRules, destinationProblem } from './destination.ts';
 
-/** The time for a whole attempt: name, connection, TLS, request and the status line of the reply. */
+/** The time limit of a whole attempt: DNS, connection, TLS, request and the response headers. */
 const ATTEMPT_TIMEOUT_MS = 10_000;
-/** A reply's body is read no further than this, and waited for no longer than this: only its status counts. */
+/** At most this much of a response body is read, and for no longer than this: only the status decides the outcome. */
 const BODY_BYTES_MAX = 4_096;
 const BODY_WAIT_MS = 1_000;
-/** How much of it the delivery log keeps. */
-const BODY_CHARACTERS_KEPT = 1_000;
+/** How much of the body the delivery log stores. */
+const BODY_CHARACTERS_STORED = 1_000;
 
-/** 2xx is delivered; everything else, redirects included, is not. */
+/** A 2xx response means delivered; every other one, redirects included, does not. */
 export const wasDelivered = ({ responseStatus }: AttemptResult): boolean =>
   responseStatus !== null && responseStatus >= 200 && responseStatus < 300;
 
-/** The result in two words, for a person: never a URL or a body. */
+/** The result in two words, for operators. Never contains a URL or a body. */
 export const describeAttempt = ({ responseStatus, error }: AttemptResult): string =>
   responseStatus === null ? (error ?? 'no answer') : `answered ${responseStatus}`;
 
@@ -37,8 +37,8 @@ export interface SenderOptions {
 export type Send = (url: string, headers: Record<string, string>, body: string) => Promise<AttemptResult>;
 
 /**
- * A sender for one set of rules. It never throws: whatever goes wrong at the other side is a result. Connections are
- * kept for a moment and never shared between rules, so that one that the sandbox may hold is not used by live.
+ * Returns a sender for one set of rules. It never throws: every failure of the endpoint is a result. Each sender has
+ * its own keep-alive pool, so that a connection that the sandbox rules allowed is never reused for live.
  */
 export function createSender({ rules, resolve, timeoutMs = ATTEMPT_TIMEOUT_MS }: SenderOptions): Send {
   const agent = new Agent({
@@ -46,7 +46,7 @@ export function createSender({ rules, resolve, timeoutMs = ATTEMPT_TIMEOUT_MS }:
       timeout: timeoutMs,
       lookup: guardedLookup(rules.addresses, resolve ?? createResolve(rules.addresses)),
     },
-    // The attempt's own limit covers both.
+    // Disabled: `timeoutMs` covers both.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -54,14 +54,14 @@ export function createSender({ rules, resolve, timeoutMs = ATTEMPT_TIMEOUT_MS }:
   return async (url, headers, body) => {
     const attemptedAt = new Date();
     const started = performance.now();
-    const result = (answer: Pick<AttemptResult, 'responseStatus' | 'responseBody' | 'error'>): AttemptResult => ({
+    const result = (response: Pick<AttemptResult, 'responseStatus' | 'responseBody' | 'error'>): AttemptResult => ({
       attemptedAt,
       durationMs: Math.round(performance.now() - started),
-      ...answer,
+      ...response,
     });
     const failed = (error: AttemptError): AttemptResult => result({ responseStatus: null, responseBody: null, error });
 
-    // A connection to an IP literal resolves no name, so the guard of the connection never sees it.
+    // A connection to an IP literal makes no DNS lookup, so the guard in the lookup does not check it.
     if (!URL.canParse(url) || destinationProblem(new URL(url), rules) !== null) return failed('url_forbidden');
     const signal = AbortSignal.timeout(timeoutMs);
     try {
@@ -83,12 +83,15 @@ export function createSender({ rules, resolve, timeoutMs = ATTEMPT_TIMEOUT_MS }:
   };
 }
 
-/** The start of a reply's body, as text that Postgres can store. What does not come soon is not waited for. */
+/**
+ * Returns the start of a response body, as text that Postgres can store (no NUL, well-formed). Stops after
+ * BODY_WAIT_MS.
+ */
 async function readStart(body: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const timer = setTimeout(() => body.destroy(), BODY_WAIT_MS);
-  body.on('error', () => {}); // the status is known, so how the body ends changes nothing
+  body.on('error', () => {}); // the status is known, so an error of the body does not matter
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
@@ -96,7 +99,7 @@ async function readStart(body: Readable): Promise<string> {
       if (bytes >= BODY_BYTES_MAX) break;
     }
   } catch {
-    // Cut off, by us or by the other side.
+    // The stream was closed early, by this process or by the endpoint.
   } finally {
     clearTimeout(timer);
   }
@@ -104,7 +107,7 @@ async function readStart(body: Readable): Promise<string> {
   return new TextDecoder()
     .decode(start, { stream: true })
     .replaceAll('\0', '')
-    .slice(0, BODY_CHARACTERS_KEPT)
+    .slice(0, BODY_CHARACTERS_STORED)
     .toWellFormed();
 }
 

@@ -1,16 +1,20 @@
-// Signing by the Standard Webhooks specification, with its own library: a receiver verifies with any of its ports.
+// Signs webhooks by the Standard Webhooks specification, with its reference library: receivers verify with any port of
+// it.
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 
-/** Standard Webhooks asks for 24 to 64 random bytes. */
+/** Standard Webhooks requires 24 to 64 random bytes. */
 const SECRET_BYTES = 32;
 
-/** During a rotation the previous secret signs too, for this long: time enough to deploy the new one everywhere. */
+/** During a rotation the previous secret also signs, for this long: enough time to deploy the new one everywhere. */
 export const ROTATION_OVERLAP_MS = 24 * 3600 * 1000;
 
 export const newWebhookSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 
-/** The three headers of a signed message: the same id on every attempt, the time of this one, a signature by each secret. */
+/**
+ * Returns the three headers of a signed message: an id that is equal on every attempt, this attempt's time, one
+ * signature per secret.
+ */
 export function signatureHeaders(
   secrets: readonly string[],
   id: string,

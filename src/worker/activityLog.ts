@@ -1,5 +1,5 @@
-// The ids in the log lines of activities: a line that an activity writes, or anything that it calls, says which flow it was
-// written for, so that one workflow id finds the whole story.
+// Adds the flow's ids to every log line written during an activity, so that a search for one workflow id finds all
+// lines of a flow.
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import { withLogIds } from '../telemetry/log.ts';
@@ -7,6 +7,6 @@ import { withLogIds } from '../telemetry/log.ts';
 export function logIdsOfActivity({ info }: Context): ActivityInterceptors {
   const { workflowExecution, activityType: activity, attempt } = info;
   const { workflowId, runId } = workflowExecution ?? {};
-  const carried = { workflowId, runId, activity, attempt };
-  return { inbound: { execute: (input, next) => withLogIds(carried, () => next(input)) } };
+  const ids = { workflowId, runId, activity, attempt };
+  return { inbound: { execute: (input, next) => withLogIds(ids, () => next(input)) } };
 }

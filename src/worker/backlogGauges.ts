@@ -1,5 +1,5 @@
-// How things stand: what the database and Temporal know of work that waits, as gauges. Asked by a worker when it is
-// scraped, on a connection of its own, so that a look never takes the place of money.
+// Backlog gauges: waiting work as counted in the database and in Temporal. A worker reads them when it is scraped, on a
+// database connection of its own, so that a scrape never occupies a connection of the money path.
 import type { Client } from '@temporalio/client';
 import { connect } from '../database/pool.ts';
 import {
@@ -21,10 +21,10 @@ import type { AttentionCause } from '../workflows/attention/messages.ts';
 import { FLOW_TOPIC } from '../workflows/flows.ts';
 import { ATTENTION, ATTENTION_SINCE } from '../workflows/searchAttributes.ts';
 
-/** Shorter than a scrape waits, so that the database is not still at it when the next one comes. */
+/** Shorter than the time a scrape waits (3 s), so that no statement is still running at the next scrape. */
 const STATEMENT_TIMEOUT_MS = 2_000;
-/** The longest waiting of a cause is looked for among so many; with more, the count alone is alarm enough. */
-const PARKED_LOOKED_AT_MAX = 1_000;
+/** Parked flows read per query. Above this the oldest one may be missed; the count alone raises the alert. */
+const PARKED_READ_MAX = 1_000;
 
 const TOPICS = [FLOW_TOPIC, 'event'];
 const ENVIRONMENTS = ['test', 'live'];
@@ -40,8 +40,8 @@ const BY_ENVIRONMENT = {
 };
 type GaugeName = keyof typeof BY_TOPIC | keyof typeof BY_ENVIRONMENT | 'databaseConnections';
 
-/** What the database knows, in one statement. Close it before the process ends. */
-export function databaseStanding(databaseUrl: string): Collector & { close: () => Promise<void> } {
+/** Reads the gauges that come from the database, in one statement. Close it before the process ends. */
+export function databaseGauges(databaseUrl: string): Collector & { close: () => Promise<void> } {
   const sql = connect(databaseUrl, {
     connectionsMax: 1,
     closeWhenStalled: true,
@@ -50,14 +50,14 @@ export function databaseStanding(databaseUrl: string): Collector & { close: () =
   return {
     name: 'database',
     collect: async () => {
-      // Suspense accounts are found by their book's index: no code that starts like that lies outside the bounds,
-      // whatever the collation thinks of a colon.
+      // The range lets Postgres use the index on a book's account codes. It contains every code with the prefix
+      // 'suspense:' under any collation of the colon; LIKE then selects exactly those.
       const rows = await sql<{ gauge: GaugeName; label: string; value: number }[]>`
         WITH waiting AS (
           SELECT environment, min(created_at) AS created_at, true AS never_attempted
           FROM outbox WHERE topic = 'event' GROUP BY environment
           UNION ALL
-          -- One that is tried anew counts from none too, but is due at a time. The oldest of each is the first of its index.
+          -- A reopened delivery also has attempts = 0, but a next_attempt_at. Each min() is the first row of an index.
           SELECT environment, (
             SELECT min(created_at) FROM webhook_deliveries d
             WHERE d.status = 'pending' AND d.environment = e.environment
@@ -66,7 +66,7 @@ export function databaseStanding(databaseUrl: string): Collector & { close: () =
         ), suspense AS (
           SELECT organisation_id, environment, id, balance FROM ledger.accounts
           WHERE code >= 'suspense' AND code < 'suspensf' AND code LIKE 'suspense:%'
-        ), found (gauge, label, value) AS (
+        ), gauges (gauge, label, value) AS (
           SELECT 'outboxDepth', topic, count(*)::float8 FROM outbox GROUP BY topic
           UNION ALL
           SELECT 'outboxLag', topic, extract(epoch FROM now() - min(created_at))::float8 FROM outbox GROUP BY topic
@@ -95,8 +95,8 @@ export function databaseStanding(databaseUrl: string): Collector & { close: () =
           SELECT 'databaseConnections', '', count(*)::float8 FROM pg_stat_activity
           WHERE datname = current_database() AND application_name = current_setting('application_name')
         )
-        SELECT gauge, label, value FROM found`;
-      return () => show(rows);
+        SELECT gauge, label, value FROM gauges`;
+      return () => setGauges(rows);
     },
     reset: () => {
       for (const gauge of [...Object.values(BY_TOPIC), ...Object.values(BY_ENVIRONMENT)]) gauge.reset();
@@ -106,57 +106,57 @@ export function databaseStanding(databaseUrl: string): Collector & { close: () =
   };
 }
 
-function show(rows: readonly { gauge: GaugeName; label: string; value: number }[]): void {
-  const found = (gauge: GaugeName, label: string): number =>
+function setGauges(rows: readonly { gauge: GaugeName; label: string; value: number }[]): void {
+  const read = (gauge: GaugeName, label: string): number =>
     Math.max(0, rows.find((row) => row.gauge === gauge && row.label === label)?.value ?? 0);
   for (const topic of TOPICS) {
-    for (const [name, gauge] of Object.entries(BY_TOPIC)) gauge.set({ topic }, found(name as GaugeName, topic));
+    for (const [name, gauge] of Object.entries(BY_TOPIC)) gauge.set({ topic }, read(name as GaugeName, topic));
   }
   for (const environment of ENVIRONMENTS) {
     for (const [name, gauge] of Object.entries(BY_ENVIRONMENT)) {
-      gauge.set({ environment }, found(name as GaugeName, environment));
+      gauge.set({ environment }, read(name as GaugeName, environment));
     }
   }
-  databaseConnections.set(found('databaseConnections', ''));
+  databaseConnections.set(read('databaseConnections', ''));
 }
 
-/** Causes that are shown as 0 while no flow waits for them, so that the first one counts as a rise. */
+/** Causes that are reported as 0 while no flow is parked for them, so that the first one is an increase. */
 const CAUSES = Object.keys(CHOICES);
 
-/** One pause, one dead endpoint, or one provider whose query tells other amounts, parks every flow that it concerns. */
-const BY_THE_THOUSAND: readonly AttentionCause[] = [
+/** Bulk causes: one pause, one dead endpoint or one rail with wrong query results parks every flow that it concerns. */
+const BULK_CAUSES: readonly AttentionCause[] = [
   'rail_paused',
   'rail_unreachable',
   'credit_unconfirmed',
   'webhook_retries_exhausted',
 ];
-const MANY = BY_THE_THOUSAND.map((cause) => `'${cause}'`).join(', ');
+const BULK_LIST = BULK_CAUSES.map((cause) => `'${cause}'`).join(', ');
 
-/** The flows that wait for a person, as Temporal's visibility lists them. */
-export function parkedStanding(client: Client): Collector {
+/** Reads the parked flows from Temporal's visibility list. */
+export function parkedFlowGauges(client: Client): Collector {
   return {
     name: 'temporal',
     collect: async () => {
-      const found = new Map<string, { count: number; since: number }>();
-      // Those that come by the thousand are looked at apart from the others, which they would hide behind the maximum.
+      const byCause = new Map<string, { count: number; since: number }>();
+      // One query per bulk cause and one for all others, so that a bulk cause cannot use up PARKED_READ_MAX for others.
       await Promise.all(
-        [`NOT IN (${MANY})`, ...BY_THE_THOUSAND.map((cause) => `= '${cause}'`)].map(async (which) => {
-          const query = `${ATTENTION.name} IS NOT NULL AND ${ATTENTION.name} ${which} AND ExecutionStatus = 'Running'`;
-          let lookedAt = 0;
+        [`NOT IN (${BULK_LIST})`, ...BULK_CAUSES.map((cause) => `= '${cause}'`)].map(async (condition) => {
+          const query = `${ATTENTION.name} IS NOT NULL AND ${ATTENTION.name} ${condition} AND ExecutionStatus = 'Running'`;
+          let read = 0;
           for await (const { typedSearchAttributes } of client.workflow.list({ query })) {
             const cause = typedSearchAttributes.get(ATTENTION) ?? 'other';
             const since = typedSearchAttributes.get(ATTENTION_SINCE)?.getTime() ?? Date.now();
-            const one = found.get(cause) ?? { count: 0, since };
-            found.set(cause, { count: one.count + 1, since: Math.min(one.since, since) });
-            lookedAt += 1;
-            if (lookedAt === PARKED_LOOKED_AT_MAX) break;
+            const known = byCause.get(cause) ?? { count: 0, since };
+            byCause.set(cause, { count: known.count + 1, since: Math.min(known.since, since) });
+            read += 1;
+            if (read === PARKED_READ_MAX) break;
           }
         }),
       );
       const now = Date.now();
       return () => {
-        for (const cause of new Set([...CAUSES, ...found.keys()])) {
-          const { count, since } = found.get(cause) ?? { count: 0, since: now };
+        for (const cause of new Set([...CAUSES, ...byCause.keys()])) {
+          const { count, since } = byCause.get(cause) ?? { count: 0, since: now };
           parkedFlows.set({ cause }, count);
           parkedFlowAge.set({ cause }, Math.max(0, (now - since) / 1000));
         }

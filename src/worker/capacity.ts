@@ -1,4 +1,4 @@
-// How much a worker process takes on at a time, for each of its two queues.
+// Concurrency and cache limits of a worker process, for each of its two task queues.
 import type { WorkerOptions } from '@temporalio/worker';
 
 type Capacity = Pick<
@@ -6,12 +6,12 @@ type Capacity = Pick<
   'maxCachedWorkflows' | 'maxConcurrentWorkflowTaskExecutions' | 'maxConcurrentActivityTaskExecutions'
 >;
 
-/** Workflow tasks of this many flows are kept in memory, so that a wake-up does not replay them. */
+/** The sticky workflow cache: a flow in it handles its next event without a replay of its history. */
 export const FLOWS_CAPACITY: Capacity = { maxCachedWorkflows: 1_000 };
 
 /**
- * Payouts come a thousand items at a time. On a queue of their own, and with this share of a worker, they stand in front
- * of one another and of nothing else; it is also what a rail is asked to take at once.
+ * A payout has up to a thousand items. They have a task queue of their own and this share of a worker, so that they
+ * delay only other payout items. It also limits the concurrent calls to a rail.
  */
 export const PAYOUTS_CAPACITY: Capacity = {
   maxCachedWorkflows: 500,

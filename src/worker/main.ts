@@ -9,18 +9,18 @@ import { startWorker } from './worker.ts';
 
 const config = readConfig(process.env);
 const log = createLog('worker', config.logLevel);
-// onShutdown handles the signals, for the relay as well as for the worker.
+// No shutdown signals: onShutdown handles them, for the relay as well as for the SDK's worker.
 const { temporalAddress } = config.metrics;
 Runtime.install({
   shutdownSignals: [],
   logger: temporalLog(log),
-  // The SDK's own metrics, on a listener of its own.
+  // The SDK's metrics, on a port of their own.
   ...(temporalAddress !== '' && { telemetryOptions: { metrics: { prometheus: { bindAddress: temporalAddress } } } }),
 });
 const stopTracing = await startTracing(config, 'worker');
 const runtime = createRuntime(config, log);
 const worker = await startWorker(runtime);
-log.info({ taskQueue: config.temporal.taskQueue }, 'working');
+log.info({ taskQueue: config.temporal.taskQueue }, 'worker started');
 
 onShutdown(log, async () => {
   await worker.stop();

@@ -1,5 +1,5 @@
-// What Temporal starts by the clock. The Schedules are created when a worker starts and brought up to date when they are
-// there already; one that a person paused stays paused. Those that are gone are made again while the worker runs.
+// The Temporal Schedules of the maintenance flows. A worker creates them when it starts, or updates existing ones; one
+// that an operator paused stays paused. While the worker runs it recreates Schedules that have disappeared.
 import {
   type Client,
   ScheduleAlreadyRunning,
@@ -10,66 +10,66 @@ import type { Workflow } from '@temporalio/common';
 import type { Config } from '../config.ts';
 import type { Log } from '../telemetry/log.ts';
 
-interface Clockwork {
-  /** Workflow type, and the end of the Schedule's id. */
+interface ScheduledFlow {
+  /** Workflow type, and the suffix of the Schedule's id. */
   workflow: string;
   everyMs: number;
-  /** Counted from midnight UTC when it runs once a day. */
+  /** Offset from midnight UTC, for a daily flow. */
   offsetMs: number;
   summary: string;
 }
 
 const HOUR_MS = 3_600_000;
-/** What was missed while Temporal was away is not made up for run by run: each looks at everything. */
+/** Short: runs missed while Temporal was down are not caught up one by one, because each run covers everything. */
 const CATCH_UP = '1 minute';
-/** A call that a hung server does not answer must not keep the worker from stopping for long. */
+/** Limits how long a call to an unresponsive server delays the worker's shutdown. */
 const CALL_TIMEOUT_MS = 5_000;
 
-function clockworks({ maintenance }: Pick<Config, 'maintenance'>): Clockwork[] {
+function scheduledFlows({ maintenance }: Pick<Config, 'maintenance'>): ScheduledFlow[] {
   return [
     {
       workflow: 'sweep',
       everyMs: maintenance.sweepEveryMs,
       offsetMs: 0,
-      summary: 'Starts the flows of accepted resources that have none',
+      summary: 'Restarts missing flows of open resources',
     },
     {
       workflow: 'housekeeping',
       everyMs: maintenance.housekeepingEveryMs,
       offsetMs: 0,
-      summary: 'Forgets old idempotency keys and webhook attempts',
+      summary: 'Deletes expired idempotency keys and webhook attempts',
     },
     {
       workflow: 'ledgerVerification',
       everyMs: maintenance.ledgerVerificationEveryMs,
       offsetMs: 2 * HOUR_MS,
-      summary: 'Proves that the books are whole',
+      summary: 'Verifies the ledger: balances, postings and the zero sum of every book',
     },
     {
       workflow: 'reconciliation',
       everyMs: maintenance.reconciliationEveryMs,
       offsetMs: 3 * HOUR_MS,
-      summary: 'Compares the rails’ statements with the books',
+      summary: "Compares the rails' statements with the ledger",
     },
   ];
 }
 
-/** The name of a Schedule: installations that share a namespace have a task queue each. */
+/** The id of a Schedule, with the task queue as prefix: installations that share a namespace have one queue each. */
 export const scheduleId = (taskQueue: string, workflow: string): string => `${taskQueue}-${workflow}`;
 
-/** Makes every Schedule what this version wants it to be. Safe to repeat, and to do from many workers at once. */
-export async function keepSchedules(client: Client, config: Settings): Promise<void> {
-  for (const wanted of schedulesOf(config)) {
-    const { scheduleId: id, spec, action, policies } = wanted;
-    if (await createMissing(client, wanted)) continue;
+/** Creates or updates every Schedule to match this version. Idempotent, and safe to run from many workers at once. */
+export async function syncSchedules(client: Client, config: Settings): Promise<void> {
+  for (const desired of schedulesOf(config)) {
+    const { scheduleId: id, spec, action, policies } = desired;
+    if (await createMissing(client, desired)) continue;
     await client.schedule.getHandle(id).update(({ state }) => ({ spec, action, policies, state }));
   }
 }
 
 /**
- * Makes the Schedules that are gone, for as long as the worker runs: a Temporal that lost its state and came back empty has
- * none, and then no sweep brings the flows back. It only ever creates, which the server does once however many workers try;
- * so a Schedule that is there stays as it is, paused or not.
+ * Recreates missing Schedules for as long as the worker runs: a Temporal server that lost its state has none, and
+ * without the sweep no flow would be restarted. It only creates, which the server does once however many workers try,
+ * so an existing Schedule stays unchanged, paused or not.
  */
 export function restoreSchedules(client: Client, config: Settings, log: Log): { stop: () => Promise<void> } {
   let stopped = false;
@@ -87,12 +87,13 @@ export function restoreSchedules(client: Client, config: Settings, log: Log): { 
       await pause();
       if (stopped) return;
       try {
-        for (const wanted of schedulesOf(config)) {
-          const { scheduleId: schedule } = wanted;
-          if (await createMissing(client, wanted)) log.warn({ schedule }, 'a Schedule was gone and is made again');
+        for (const desired of schedulesOf(config)) {
+          const { scheduleId: schedule } = desired;
+          if (await createMissing(client, desired))
+            log.warn({ schedule }, 'a Schedule was missing and has been recreated');
         }
       } catch (error) {
-        log.warn({ err: error }, 'the Schedules could not be looked after; trying again');
+        log.warn({ err: error }, 'the Schedules could not be checked; retrying');
       }
     }
   })();
@@ -105,10 +106,10 @@ export function restoreSchedules(client: Client, config: Settings, log: Log): { 
   };
 }
 
-/** False: it is there. */
-async function createMissing(client: Client, wanted: Wanted): Promise<boolean> {
+/** Creates a Schedule. False: it exists already. */
+async function createMissing(client: Client, desired: DesiredSchedule): Promise<boolean> {
   try {
-    await client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => client.schedule.create(wanted));
+    await client.connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => client.schedule.create(desired));
     return true;
   } catch (error) {
     if (error instanceof ScheduleAlreadyRunning) return false;
@@ -117,11 +118,11 @@ async function createMissing(client: Client, wanted: Wanted): Promise<boolean> {
 }
 
 type Settings = Pick<Config, 'temporal' | 'maintenance'>;
-type Wanted = ReturnType<typeof schedulesOf>[number];
+type DesiredSchedule = ReturnType<typeof schedulesOf>[number];
 
 function schedulesOf(config: Settings) {
   const { taskQueue } = config.temporal;
-  return clockworks(config).map(({ workflow, everyMs, offsetMs, summary }) => {
+  return scheduledFlows(config).map(({ workflow, everyMs, offsetMs, summary }) => {
     const id = scheduleId(taskQueue, workflow);
     const action: ScheduleOptionsStartWorkflowAction<Workflow> = {
       type: 'startWorkflow',

@@ -1,5 +1,5 @@
-// Traces on the way through a worker: into the headers of the flows that it starts, out of those of the activities that it
-// runs, and what its workflows tell of themselves (src/workflows/traces.ts). Used only when traces are on.
+// Trace propagation in a worker: into the headers of the flows that it starts, from the headers of the activities that
+// it runs, and spans of the workflows themselves (src/workflows/traces.ts). Used only when traces are on.
 import { fileURLToPath } from 'node:url';
 import type { Context } from '@temporalio/activity';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
@@ -8,16 +8,16 @@ import { currentTraceparent, inSpan, recordSpan } from '../telemetry/tracing.ts'
 import { readTrace, withTrace } from '../workflows/traceHeader.ts';
 import type { TraceSinks } from '../workflows/traces.ts';
 
-/** What a bundle of workflows is built with beside the workflows themselves. */
+/** The interceptor module that is bundled with the workflows. */
 export const TRACED_WORKFLOWS = fileURLToPath(new URL('../workflows/traces.ts', import.meta.url));
 
-/** For a client that starts flows: what it starts or signals belongs to the span in progress. */
+/** Client interceptor: a flow that is started or signalled becomes a child of the current span. */
 export const traceOfClient: WorkflowClientInterceptor = {
   startWithDetails: (input, next) => next({ ...input, headers: withTrace(input.headers, currentTraceparent()) }),
   signalWithStart: (input, next) => next({ ...input, headers: withTrace(input.headers, currentTraceparent()) }),
 };
 
-/** An attempt of an activity, under the span of its flow. A flow without a trace has activities without one. */
+/** A span per activity attempt, as a child of its flow's span. Activities of a flow without a trace have no span. */
 export function traceOfActivity({ info }: Context): ActivityInterceptors {
   const { workflowExecution, activityType, activityId, attempt } = info;
   const attributes = { ...identity(workflowExecution), temporalActivityID: activityId, 'temporal.attempt': attempt };
@@ -32,7 +32,7 @@ export function traceOfActivity({ info }: Context): ActivityInterceptors {
   };
 }
 
-/** Spans of the workflows themselves, told when they are over. */
+/** Receives the spans of the workflows themselves, when they end. */
 export const traceSinks: InjectedSinks<TraceSinks> = {
   traces: {
     flowEnded: {
@@ -62,7 +62,7 @@ export const traceSinks: InjectedSinks<TraceSinks> = {
 
 const spanIdOf = (traceparent: string): string => traceparent.split('-')[2] ?? '';
 
-/** By the names that Temporal's own interceptors give them. */
+/** The attribute names are those of Temporal's own OpenTelemetry interceptors. */
 function identity(execution: { workflowId: string; runId: string } | undefined) {
   return { temporalWorkflowID: execution?.workflowId, temporalRunID: execution?.runId };
 }

@@ -1,12 +1,13 @@
-// Versioned deployment: which version of the code a worker says it runs, and which flows go with it. Off without a build id.
+// Worker versioning: the deployment version of a worker, and the versioning behaviour of flows. Off without a build id.
 import type { WorkerOptions } from '@temporalio/worker';
 import type { Config } from '../config.ts';
 
 /**
- * Every flow moves to the current version with its next workflow task (AUTO_UPGRADE). A pinned one would keep to the version
- * that began it, and stand still from the day that its workers are gone: a parked withdrawal may wait for weeks, a webhook
- * is tried for three days, and even a flow of a second parks when the rail is down. That old flows fit new code is held by
- * `patched` and the recorded histories, which are needed anyway for whoever runs without versions (docs/replaying.md).
+ * Every flow moves to the current version with its next workflow task (AUTO_UPGRADE). A pinned flow would stay on the
+ * version that started it and stop as soon as that version's workers are removed: a parked withdrawal may wait for
+ * weeks, a webhook is retried for three days, and even a flow of one second parks while the rail is down. Compatibility
+ * of old flows with new code is ensured by `patched` and the recorded histories, which are also needed for deployments
+ * without versioning (docs/replaying.md).
  */
 export function versionOf({ temporal }: Pick<Config, 'temporal'>): Pick<WorkerOptions, 'workerDeploymentOptions'> {
   const { buildId, taskQueue } = temporal;

@@ -1,4 +1,4 @@
-// The worker: runs the flows, relays the outbox to them, and plays the sandbox bank's clock. Any number may run.
+// The worker: runs the flows, the outbox relay and the sandbox bank's background loops. Any number may run.
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createAttentionActivities } from '../activities/attention.ts';
@@ -25,23 +25,23 @@ import { taskQueueOf } from '../workflows/flows.ts';
 import { deliveryChanged } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
 import { attemptOfActivity } from './attempts.ts';
-import { databaseStanding, parkedStanding } from './backlogGauges.ts';
+import { databaseGauges, parkedFlowGauges } from './backlogGauges.ts';
 import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
-import { keepSchedules, restoreSchedules } from './schedules.ts';
+import { restoreSchedules, syncSchedules } from './schedules.ts';
 import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './tracing.ts';
 import { versionOf } from './versioning.ts';
 import { bundleWorkflows } from './workflowBundle.ts';
 
 export interface RunningWorker {
-  /** Resolves when the worker has stopped; rejects when it fell over. */
+  /** Resolves when the worker has stopped; rejects when it failed. */
   stopped: Promise<void>;
-  /** Takes no more work and finishes what is under way. */
+  /** Accepts no more work and finishes what is in progress. */
   stop: () => Promise<void>;
 }
 
-const CONNECT_PAUSE_MS = 500;
+const CONNECT_RETRY_MS = 500;
 
-/** Connects (waiting for Temporal as long as it takes) and starts, with the workflows as they are here or in a bundle of theirs. */
+/** Connects, retrying until Temporal responds, and starts the worker. The default bundle is that of src/workflows. */
 export async function startWorker(
   runtime: Omit<ServiceRuntime, 'close'>,
   workflowBundle?: WorkerOptions['workflowBundle'],
@@ -49,22 +49,23 @@ export async function startWorker(
   const { config, log, sql, asyncCommitSql } = runtime;
   const maintenance = { ...runtime, sql: runtime.maintenanceSql };
   const { address, namespace, taskQueue } = config.temporal;
-  const metrics = await startMetrics(runtime); // first, so that it can be watched how the rest waits
-  const connection = await connectPatiently(address, (error) =>
-    log.warn({ err: error, address }, 'Temporal does not answer; trying again'),
+  // First, so that metrics are available while the worker waits for Temporal.
+  const metrics = await startMetrics(runtime);
+  const connection = await connectWithRetry(address, (error) =>
+    log.warn({ err: error, address }, 'Temporal is unreachable; retrying'),
   );
   const client = new Client({
     connection,
     namespace,
     ...(isTracing() && { interceptors: { workflow: [traceOfClient] } }),
   });
-  metrics?.server.add(parkedStanding(client));
+  metrics?.server.add(parkedFlowGauges(client));
   const dispatcher = createDispatcher({
     sql,
     keyring: config.keyring,
     config,
     log,
-    startDelivery: (input, news) => startFlow(client, taskQueue, webhookDeliveryFlow(input, news)),
+    startDelivery: (input, change) => startFlow(client, taskQueue, webhookDeliveryFlow(input, change)),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
   const closing = new AbortController();
@@ -78,7 +79,7 @@ export async function startWorker(
     ...versionOf(config),
     shutdownGraceTime: WORKER_GRACE_MS,
     shutdownForceTime: WORKER_FORCE_MS,
-    workflowBundle: workflowBundle ?? (await ownBundle()),
+    workflowBundle: workflowBundle ?? (await buildBundle()),
   };
   const worker = await Worker.create({
     ...common,
@@ -106,7 +107,7 @@ export async function startWorker(
   });
   const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log });
   const bank = runtime.sandboxBank.clock();
-  if (config.maintenance.schedules) await keepSchedules(client, config);
+  if (config.maintenance.schedules) await syncSchedules(client, config);
   const schedules = config.maintenance.schedules ? restoreSchedules(client, config, log) : null;
   relay.start();
   bank.start();
@@ -115,7 +116,7 @@ export async function startWorker(
   };
   const run = async (): Promise<void> => {
     try {
-      await runTogether([worker, payoutWorker]);
+      await runAll([worker, payoutWorker]);
     } finally {
       await stopLoops();
       await metrics?.close();
@@ -134,12 +135,12 @@ export async function startWorker(
   };
 }
 
-/** The listener that is scraped, where one is configured, with what the database knows of waiting work. */
+/** Starts the metrics listener with the database gauges; null when none is configured. */
 async function startMetrics({ config, log }: Pick<ServiceRuntime, 'config' | 'log'>) {
   const { ports, bindAddress } = config.metrics;
   if (ports.worker === null) return null;
   const server = await startMetricsServer({ port: ports.worker, bindAddress, log });
-  const database = databaseStanding(config.databaseUrl);
+  const database = databaseGauges(config.databaseUrl);
   server.add(database);
   return {
     server,
@@ -150,11 +151,11 @@ async function startMetrics({ config, log }: Pick<ServiceRuntime, 'config' | 'lo
   };
 }
 
-const ownBundle = () =>
+const buildBundle = () =>
   bundleWorkflows({ interceptors: isTracing() ? [TRACED_WORKFLOWS] : [], logger: Runtime.instance().logger });
 
-/** Runs workers until all have stopped. One that falls over takes the others with it: half a worker process helps nobody. */
-async function runTogether(workers: Worker[]): Promise<void> {
+/** Runs workers until all have stopped. When one fails, all are shut down: a process must not poll only one queue. */
+async function runAll(workers: Worker[]): Promise<void> {
   const runs = workers.map((worker) => worker.run());
   try {
     await Promise.all(runs);
@@ -170,13 +171,13 @@ function shutDown(workers: Worker[]): void {
   }
 }
 
-async function connectPatiently(address: string, onFailure: (error: unknown) => void): Promise<NativeConnection> {
+async function connectWithRetry(address: string, onFailure: (error: unknown) => void): Promise<NativeConnection> {
   for (;;) {
     try {
       return await NativeConnection.connect({ address });
     } catch (error) {
       onFailure(error);
-      await new Promise((resolve) => setTimeout(resolve, CONNECT_PAUSE_MS));
+      await new Promise((resolve) => setTimeout(resolve, CONNECT_RETRY_MS));
     }
   }
 }

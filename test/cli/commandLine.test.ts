@@ -89,7 +89,9 @@ describe('where the database is', () => {
     expect(await runCli(list, { home: folder })).toEqual({
       exitCode: 1,
       output: '',
-      errors: expect.stringMatching(/^error: Set DATABASE_URL, or run this beside `npm start` .*quickstart\.json\.\n$/),
+      errors: expect.stringMatching(
+        /^error: There is no .*quickstart\.json\. Set DATABASE_URL, or run `npm start` first.*\n$/,
+      ),
     });
   });
 
@@ -107,7 +109,7 @@ describe('where the database is', () => {
     await writeFile(quickstart, '{ half');
     expect(await runCli(list, { home })).toMatchObject({
       exitCode: 1,
-      errors: expect.stringMatching(/^error: .*is not what/),
+      errors: expect.stringMatching(/^error: .*is not a valid quickstart file/),
     });
   });
 
@@ -127,7 +129,10 @@ describe('where the database is', () => {
 
 test('migrate brings a database up to date, and says when it was', async () => {
   expect(await run('migrate', '--json')).toEqual({ exitCode: 0, output: '{\n  "applied": []\n}\n', errors: '' });
-  expect(await run('migrate')).toMatchObject({ exitCode: 0, output: 'The database was up to date already.\n' });
+  expect(await run('migrate')).toMatchObject({
+    exitCode: 0,
+    output: 'The database is up to date; no migration was pending.\n',
+  });
 });
 
 test('ledger verify ends with 0 while the books are whole, and with 1 and the findings when they are not', async () => {
@@ -138,7 +143,7 @@ test('ledger verify ends with 0 while the books are whole, and with 1 and the fi
   await books.journal.post(move(books.book, wallet, RAIL, 1));
   expect(await verify()).toEqual({
     exitCode: 0,
-    output: 'The books are whole: 1 books, 2 accounts, 2 transactions, 2 postings.\n',
+    output: 'The ledger is ok: 1 books, 2 accounts, 2 transactions, 2 postings.\n',
     errors: '',
   });
 
@@ -155,7 +160,7 @@ test('ledger verify ends with 0 while the books are whole, and with 1 and the fi
   ]);
   const shown = await verify();
   expect(shown.exitCode).toBe(1);
-  for (const words of [wallet, '999', '998', 'not the sum of its postings', '2 findings']) {
+  for (const words of [wallet, '999', '998', 'not the sum of its postings', '2 violations']) {
     expect(shown.output).toContain(words);
   }
   await books.close();

@@ -193,7 +193,7 @@ describe('keys', () => {
     expect(await useKey(made.key)).toBe('API_KEY_INVALID');
     expect((await audit()).at(-1)).toMatchObject({ action: 'api_key.revoke', reason: 'found in a log' });
     const again = await run('keys', 'revoke', made.id);
-    expect([again.exitCode, again.output]).toEqual([0, `The key ${made.id} had been revoked before.\n`]);
+    expect([again.exitCode, again.output]).toEqual([0, `The key ${made.id} was already revoked.\n`]);
     expect((await audit()).filter(({ action }) => action === 'api_key.revoke')).toHaveLength(1);
     const rotated = await run('keys', 'rotate', made.id);
     expect([rotated.exitCode, rotated.errors]).toEqual([1, expect.stringContaining('is revoked')]);

@@ -89,7 +89,7 @@ for (const how of HOW) {
         output: '',
         errors: expect.stringMatching(
           new RegExp(
-            `^error: Temporal does not answer at ${address} \\(.+\\)\\. Start it, or set TEMPORAL_ADDRESS\\.\\n$`,
+            `^error: Temporal is unreachable at ${address} \\(.+\\)\\. Start it, or set TEMPORAL_ADDRESS\\.\\n$`,
           ),
         ),
       });
@@ -168,7 +168,7 @@ test('a Temporal that fails in the middle of a command, with many calls under wa
     expect(await runCli(['flows', 'missing', '--age', '0'], surroundings)).toEqual({
       exitCode: 1,
       output: '',
-      errors: `error: Temporal does not answer at ${degraded.address} (shard status unknown). Start it, or set TEMPORAL_ADDRESS.\n`,
+      errors: `error: Temporal is unreachable at ${degraded.address} (shard status unknown). Start it, or set TEMPORAL_ADDRESS.\n`,
     });
   } finally {
     await api.close();

@@ -55,7 +55,7 @@ describe('freeze and unfreeze', () => {
     expect((await api.test.get(`/wallets/${source}/balance`)).data.balance).toBe(90);
 
     const again = await wallets('freeze', source, '--reason', 'twice');
-    expect([again.exitCode, again.output]).toEqual([0, `The wallet ${source} was frozen before.\n`]);
+    expect([again.exitCode, again.output]).toEqual([0, `The wallet ${source} was already frozen.\n`]);
 
     const active = await wallets('unfreeze', source, '--reason', 'owner confirmed');
     expect([active.exitCode, active.output]).toEqual([0, `The wallet ${source} is active.\n`]);
@@ -97,7 +97,7 @@ describe('close', () => {
     expect(await statusOf(walletId)).toBe('closed');
     const unfrozen = await wallets('unfreeze', walletId, '--reason', 'oops');
     expect(unfrozen.exitCode).toBe(1);
-    expect(unfrozen.errors).toContain('is closed, for ever');
+    expect(unfrozen.errors).toContain('is permanently closed');
     expect((await audit(walletId)).map(({ action }) => action)).toEqual(['wallet.close']);
   });
 
@@ -117,7 +117,7 @@ describe('close', () => {
     const { exitCode, errors } = await close(walletId);
     expect([exitCode, errors]).toEqual([
       1,
-      `error: The wallet ${walletId} has money in flight (1 open payments). Wait for its end, then close it.\n`,
+      `error: The wallet ${walletId} has money in flight (1 open payments). Wait until it has ended, then close it.\n`,
     ]);
     expect(await statusOf(walletId)).toBe('active');
   });
@@ -237,7 +237,7 @@ describe('what is not possible changes nothing and says so in one line', () => {
       case: 'an empty reason',
       words: () => ['freeze', api.organisation.settlementWalletId, '--reason', '  '],
       exitCode: 2,
-      says: /--reason must say why/,
+      says: /--reason must have 1 to 500 characters/,
     },
   ])('$case', async ({ words, exitCode, says }) => {
     const ended = await wallets(...words());

@@ -4,10 +4,10 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { publicId } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
-import { publicId } from '../../src/ids.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
@@ -247,7 +247,7 @@ describe('the command', () => {
 
   test.each([
     ['no reason', ['pause', 'test'], /required option '--reason <text>'/],
-    ['an empty reason', ['pause', 'test', '--reason', ' '], /--reason must say why/],
+    ['an empty reason', ['pause', 'test', '--reason', ' '], /--reason must have 1 to 500 characters/],
     ['no such environment', ['pause', 'prod', '--reason', 'x'], /Allowed choices are test, live/],
   ])('%s changes nothing and says so', async (_name, words, says) => {
     await expect(rail(...words)).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(says) });

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { keepSchedules, scheduleId } from '../../src/worker/schedules.ts';
+import { scheduleId, syncSchedules } from '../../src/worker/schedules.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
@@ -251,7 +251,7 @@ describe('with the sweep paused', () => {
   });
 
   test('a worker that starts again leaves it paused', async () => {
-    await keepSchedules(flows.temporal, config);
+    await syncSchedules(flows.temporal, config);
     expect((await scheduleOf('sweep').describe()).state.paused).toBe(true);
     const { spec } = await scheduleOf('ledgerVerification').describe();
     expect(spec.intervals?.[0]).toMatchObject({ every: 86_400_000, offset: 7_200_000 });

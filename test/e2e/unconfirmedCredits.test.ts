@@ -242,7 +242,7 @@ describe('a credit that is set aside', () => {
     expect(await decided(id, { action: 'retry' })).toMatch(/refused: The rail still does not confirm/);
     expect(await decided(id, { action: 'move_to_unclaimed' })).toMatch(/one of retry, close.*holds no money/);
     rail.say(denied, 'away');
-    expect(await decided(id, { action: 'retry' })).toMatch(/refused: The rail does not answer/);
+    expect(await decided(id, { action: 'retry' })).toMatch(/refused: The rail does not respond/);
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['set_aside', 0]);
 
     rail.say(denied, 'known');

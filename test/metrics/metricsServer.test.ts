@@ -10,7 +10,7 @@ import {
   type MetricsServerOptions,
   startMetricsServer,
 } from '../../src/telemetry/metricsServer.ts';
-import { databaseStanding } from '../../src/worker/backlogGauges.ts';
+import { databaseGauges } from '../../src/worker/backlogGauges.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { scrape } from './exposition.ts';
 
@@ -99,7 +99,7 @@ test('a scrape does not wait for a source that hangs, and a late answer is not s
 
 test('a database that is busy with itself is let alone after two seconds, by its own clock', async () => {
   const { port, add } = await start({ cacheMs: 0 });
-  const standing = databaseStanding(database.url);
+  const standing = databaseGauges(database.url);
   add(standing);
   try {
     expect((await scrape(port)).value('manilla_outbox_messages', { topic: 'flow' })).toBe(0);
@@ -126,7 +126,7 @@ test('a database that is busy with itself is let alone after two seconds, by its
 
 test('what waits is told by its age, in its own environment', async () => {
   const { port, add } = await start({ cacheMs: 0 });
-  const standing = databaseStanding(database.url);
+  const standing = databaseGauges(database.url);
   add(standing);
   const organisation = '018f0000-0000-7000-8000-000000000001';
   try {

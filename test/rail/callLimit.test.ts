@@ -53,7 +53,7 @@ describe('a call that is not answered', () => {
     const { rail, signals } = hanging();
     const failure = await failureOf(rail.transferStatus(status));
     expect(failure).toBeInstanceOf(RailUnavailableError);
-    expect(failure).toMatchObject({ timedOut: true, message: 'the rail did not answer within 20 ms' });
+    expect(failure).toMatchObject({ timedOut: true, message: 'the rail did not respond within 20 ms' });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 

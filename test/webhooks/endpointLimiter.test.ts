@@ -27,10 +27,10 @@ test('all endpoints together have no more open than the process may', () => {
 });
 
 test('quick answers earn an endpoint more room, up to the maximum, and trouble takes it back', () => {
-  const fill = () => Array.from({ length: 4 }, () => traffic.acquire('a')).filter((leave) => leave !== null);
-  const answerAll = (leaves: NonNullable<ReturnType<EndpointLimiter['acquire']>>[]) => {
-    for (const leave of leaves) leave('answered');
-    return leaves.length;
+  const fill = () => Array.from({ length: 4 }, () => traffic.acquire('a')).filter((release) => release !== null);
+  const answerAll = (releases: NonNullable<ReturnType<EndpointLimiter['acquire']>>[]) => {
+    for (const release of releases) release('answered');
+    return releases.length;
   };
   expect([answerAll(fill()), answerAll(fill()), answerAll(fill())]).toEqual([2, 3, 3]);
   traffic.acquire('a')?.('failed');
@@ -39,25 +39,25 @@ test('quick answers earn an endpoint more room, up to the maximum, and trouble t
 
 test('an endpoint struggles for half a minute after a failure, or until it answers again', () => {
   traffic.acquire('a')?.('failed');
-  expect([traffic.isStruggling('a'), traffic.isStruggling('b')]).toEqual([true, false]);
+  expect([traffic.isUnhealthy('a'), traffic.isUnhealthy('b')]).toEqual([true, false]);
   now = 29_999;
-  expect(traffic.isStruggling('a')).toBe(true);
+  expect(traffic.isUnhealthy('a')).toBe(true);
   now = 30_000;
-  expect(traffic.isStruggling('a')).toBe(false);
+  expect(traffic.isUnhealthy('a')).toBe(false);
 
   traffic.acquire('b')?.('failed');
   traffic.acquire('b')?.('answered');
-  expect(traffic.isStruggling('b')).toBe(false);
+  expect(traffic.isUnhealthy('b')).toBe(false);
 });
 
 test('an endpoint struggles while a request is open for more than two seconds, and after a slow answer', () => {
-  const leave = traffic.acquire('a');
+  const release = traffic.acquire('a');
   now = 2_000;
-  expect(traffic.isStruggling('a')).toBe(false);
+  expect(traffic.isUnhealthy('a')).toBe(false);
   now = 2_001;
-  expect(traffic.isStruggling('a')).toBe(true);
-  leave?.('answered');
-  expect(traffic.isStruggling('a')).toBe(true);
+  expect(traffic.isUnhealthy('a')).toBe(true);
+  release?.('answered');
+  expect(traffic.isUnhealthy('a')).toBe(true);
   now += 30_000;
-  expect(traffic.isStruggling('a')).toBe(false);
+  expect(traffic.isUnhealthy('a')).toBe(false);
 });

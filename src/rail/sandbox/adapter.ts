@@ -1,4 +1,4 @@
-// The sandbox bank behind the rail port.
+// Adapter of the sandbox bank to the rail port.
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { isOutage } from '../../database/errors.ts';
@@ -16,7 +16,7 @@ import { BANKS, isBankCode, SANDBOX_BANK } from './banks.ts';
 import { SIGNATURE_HEADER } from './callbacks.ts';
 import type { SandboxAnswer } from './transfers.ts';
 
-/** A callback signed longer ago than this is refused: somebody may be replaying it. */
+/** A callback whose signature time differs by more than this is rejected, against replay. */
 const CALLBACK_AGE_MAX_SECONDS = 300;
 
 const callbackBody = z.discriminatedUnion('type', [
@@ -41,16 +41,16 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
     unknownIsFinalAfterMs: bank.unknownIsFinalAfterMs,
 
     async openVirtualAccount(request, signal): Promise<VirtualAccount> {
-      const account = await ask(signal, () => bank.openAccount(request));
+      const account = await call(signal, () => bank.openAccount(request));
       return { ...account, bankName: SANDBOX_BANK.name };
     },
 
     async closeVirtualAccount({ organisationId, accountNumber }, signal) {
-      await ask(signal, () => bank.closeAccount(organisationId, accountNumber));
+      await call(signal, () => bank.closeAccount(organisationId, accountNumber));
     },
 
     async findInboundCredit({ organisationId, sessionId }, signal) {
-      return await ask(signal, () => bank.findCredit(organisationId, sessionId));
+      return await call(signal, () => bank.findCredit(organisationId, sessionId));
     },
 
     banks() {
@@ -59,39 +59,44 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
 
     async resolveAccount({ organisationId, accountNumber, bankCode }, signal) {
       if (!isBankCode(bankCode)) return null;
-      const { name } = await ask(signal, () => bank.transfers.findDestination(organisationId, accountNumber, bankCode));
+      const { name } = await call(signal, () =>
+        bank.transfers.findDestination(organisationId, accountNumber, bankCode),
+      );
       return name === null ? null : { accountName: name };
     },
 
     async sendTransfer(instruction, signal) {
       if (!isBankCode(instruction.bankCode)) throw new RailRefusedError('There is no bank with this code');
-      const report = reportOf(await ask(signal, () => bank.transfers.send(instruction)));
-      if (report === null) throw new Error('the sandbox bank does not know what it was just sent');
+      const report = reportOf(await call(signal, () => bank.transfers.send(instruction)));
+      if (report === null) throw new Error('the sandbox bank has no record of a transfer that it accepted');
       return report;
     },
 
     async transferStatus({ organisationId, reference }, signal) {
-      return reportOf(await ask(signal, () => bank.transfers.lookUp(organisationId, reference)));
+      return reportOf(await call(signal, () => bank.transfers.lookUp(organisationId, reference)));
     },
 
     async statement({ organisationId, from, to, cursor }, signal) {
-      return await ask(signal, () => bank.statement(organisationId, { from, to }, cursor));
+      return await call(signal, () => bank.statement(organisationId, { from, to }, cursor));
     },
 
     parseCallback(headers: IncomingHttpHeaders, body: Buffer) {
       const text = body.toString('utf8');
       checkSignature(keyring, headers[SIGNATURE_HEADER], text);
       const parsed = callbackBody.safeParse(JSON.parse(text));
-      if (!parsed.success) throw new RailCallbackInvalidError('not a callback that this version knows');
-      const { contract: organisationId, ...told } = parsed.data;
-      if (told.type === 'transfer_update') return { kind: told.type, organisationId, reference: told.reference };
-      const { type, ...credit } = told;
+      if (!parsed.success)
+        throw new RailCallbackInvalidError('unknown callback type, or a callback with missing or invalid fields');
+      const { contract: organisationId, ...callback } = parsed.data;
+      if (callback.type === 'transfer_update') {
+        return { kind: callback.type, organisationId, reference: callback.reference };
+      }
+      const { type, ...credit } = callback;
       return { kind: type, credit: { organisationId, ...credit } };
     },
   };
 }
 
-/** Null: the bank knows no such transfer. Throws when it did not answer. */
+/** Null: the bank does not know the transfer. Throws when the bank did not respond. */
 function reportOf(answer: SandboxAnswer): TransferReport | null {
   switch (answer.answer) {
     case 'known': {
@@ -101,34 +106,34 @@ function reportOf(answer: SandboxAnswer): TransferReport | null {
     case 'unknown':
       return null;
     case 'timed_out':
-      throw new RailUnavailableError('the sandbox bank did not answer in time', { timedOut: true });
+      throw new RailUnavailableError('the sandbox bank did not respond in time', { timedOut: true });
     case 'unavailable':
-      throw new RailUnavailableError('the sandbox bank does not answer about this account');
+      throw new RailUnavailableError('the sandbox bank is set to be unavailable for this account');
   }
 }
 
 function checkSignature(keyring: Keyring, header: string | string[] | undefined, body: string): void {
   const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(String(header));
-  if (match === null) throw new RailCallbackInvalidError('no usable signature');
+  if (match === null) throw new RailCallbackInvalidError('the signature header is missing or malformed');
   const [, t, signature] = match as unknown as [string, string, string];
   if (Math.abs(Date.now() / 1000 - Number(t)) > CALLBACK_AGE_MAX_SECONDS) {
-    throw new RailCallbackInvalidError('signed too long ago');
+    throw new RailCallbackInvalidError(`the signature time is more than ${CALLBACK_AGE_MAX_SECONDS} s off`);
   }
   if (!keyring.verify('sandbox-rail-callback', `${t}.${body}`, Buffer.from(signature, 'hex'))) {
-    throw new RailCallbackInvalidError('the signature does not fit the body');
+    throw new RailCallbackInvalidError('the signature does not match the body');
   }
 }
 
 /**
- * The sandbox bank lives in our database: when that is away, the bank is. After the signal nothing is asked any more; what the
- * bank was given before that it does, as a real one would.
+ * Calls the sandbox bank. Its books are in our database, so a database outage is an outage of the bank. After the
+ * signal is aborted no call starts; a call that started before completes, as at a real bank.
  */
-async function ask<Answer>(signal: AbortSignal | undefined, call: () => Promise<Answer>): Promise<Answer> {
+async function call<Result>(signal: AbortSignal | undefined, operation: () => Promise<Result>): Promise<Result> {
   signal?.throwIfAborted();
   try {
-    return await call();
+    return await operation();
   } catch (error) {
-    if (isOutage(error)) throw new RailUnavailableError('the sandbox bank cannot be reached', { cause: error });
+    if (isOutage(error)) throw new RailUnavailableError('the sandbox bank is unreachable', { cause: error });
     throw error;
   }
 }

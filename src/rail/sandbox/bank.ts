@@ -1,5 +1,5 @@
-// The sandbox bank: keeps its own books in its own schema, answers late, and reports by signed callbacks. It stands in
-// for a real bank, so it knows nothing of wallets or payments.
+// The sandbox bank: keeps its own books in its own schema, acts with a delay, and reports by signed callbacks. It
+// replaces a real bank, so it uses no table of the service and has no concept of wallets or payments.
 
 import type { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Uuid } from '../../ids.ts';
@@ -8,7 +8,7 @@ import type { StatementLine, StatementPage } from '../port.ts';
 import { type CallbackOptions, createCallbackLoop, creditCallback } from './callbacks.ts';
 import { SandboxTransfers } from './transfers.ts';
 
-/** Lines of one page of its statement. */
+/** Statement lines per page. */
 const STATEMENT_PAGE_SIZE = 1_000;
 
 export interface SandboxAccount {
@@ -28,16 +28,16 @@ export interface SandboxCredit {
 }
 
 export interface SandboxBankOptions extends CallbackOptions {
-  /** How late the bank acts and reports, in milliseconds. */
+  /** The delay before the bank acts and reports, in milliseconds. */
   delayMs: number;
-  /** A reference that the bank does not know this long after it was sent never reached it. */
+  /** A reference that the bank does not know this long after it was sent was never received. */
   unknownIsFinalAfterMs: number;
-  /** How long its customer waits for an answer, in milliseconds. */
+  /** The time limit of a call to the bank, in milliseconds. */
   callLimitMs: number;
 }
 
 export class SandboxBank {
-  /** What customers send to other accounts. */
+  /** Outgoing transfers. */
   readonly transfers: SandboxTransfers;
   readonly unknownIsFinalAfterMs: number;
   readonly callLimitMs: number;
@@ -50,7 +50,7 @@ export class SandboxBank {
     this.#options = options;
   }
 
-  /** Opens an account, or gives the one that this reference already has. */
+  /** Opens an account, or returns the existing one of this reference. */
   async openAccount(request: {
     organisationId: Uuid;
     reference: string;
@@ -74,8 +74,8 @@ export class SandboxBank {
   }
 
   /**
-   * Money arrives, as if somebody had sent it: any account number takes it, a closed or unknown one too, because a real
-   * bank sometimes does that. The same session id again is the same credit, and its callback is sent once more.
+   * Simulates an inbound credit. Any account number accepts it, also a closed or unknown one, because real banks
+   * sometimes do that. The same session id is the same credit; its callback is sent again.
    */
   async receiveCredit(credit: Omit<SandboxCredit, 'receivedAt'>): Promise<SandboxCredit> {
     const { sql, delayMs } = this.#options;
@@ -102,16 +102,16 @@ export class SandboxBank {
     return credit ?? null;
   }
 
-  /** Its own books of a time, a page at a time. A line's place is its time and, within that, its kind and reference. */
+  /** Returns a page of the bank's statement. The cursor orders lines by time, then kind, then session id or line id. */
   async statement(
     organisationId: Uuid,
     { from, to }: { from: Date; to: Date },
     cursor: string | null,
   ): Promise<StatementPage> {
-    const lines = await this.#options.sql<(StatementLine & { place: string })[]>`
+    const lines = await this.#options.sql<(StatementLine & { sortKey: string })[]>`
       SELECT * FROM (
         SELECT 'credit' AS kind, session_id AS reference, amount, received_at AS at,
-               to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' credit ' || session_id AS place
+               to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' credit ' || session_id AS sort_key
         FROM sandbox_bank.credits
         WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND received_at < ${to}
         UNION ALL
@@ -120,15 +120,15 @@ export class SandboxBank {
         FROM sandbox_bank.statement_lines
         WHERE organisation_id = ${organisationId} AND created_at >= ${from} AND created_at < ${to}
       ) lines
-      WHERE place COLLATE "C" > ${cursor ?? ''}
-      ORDER BY place COLLATE "C" LIMIT ${STATEMENT_PAGE_SIZE}`;
+      WHERE sort_key COLLATE "C" > ${cursor ?? ''}
+      ORDER BY sort_key COLLATE "C" LIMIT ${STATEMENT_PAGE_SIZE}`;
     return {
       lines: lines.map(({ kind, reference, amount, at }) => ({ kind, reference, amount, at })),
-      nextCursor: lines.length < STATEMENT_PAGE_SIZE ? null : (lines.at(-1)?.place ?? null),
+      nextCursor: lines.length < STATEMENT_PAGE_SIZE ? null : (lines.at(-1)?.sortKey ?? null),
     };
   }
 
-  /** What the bank does by itself: it ends transfers that are due and sends callbacks. Any number of processes may run it. */
+  /** The bank's background loops: end due transfers and send callbacks. Any number of processes may run them. */
   clock(): Pick<PollingLoop<unknown>, 'start' | 'stop'> {
     const loops = [this.transfers.dueLoop(), createCallbackLoop(this.#options)];
     return {

@@ -1,11 +1,11 @@
-// The banks that the sandbox bank can send to: itself and the real ones, by the codes of the Central Bank of Nigeria, so
-// that an integrator's list of banks works here as it does in live.
+// The banks that the sandbox bank can send to: itself, and the real banks with the codes of the Central Bank of
+// Nigeria, so that an integrator's bank list works in the sandbox as in live.
 import type { Bank } from '../port.ts';
 
-/** The sandbox bank among the others. No real bank has this code. */
+/** The sandbox bank itself. No real bank has this code. */
 export const SANDBOX_BANK: Bank = { code: '999', name: 'Sandbox Bank' };
 
-/** By name. A code is three digits for a deposit money bank and five or six for most others. */
+/** Sorted by name. A code has three digits for a deposit money bank and five or six for most others. */
 export const BANKS: readonly Bank[] = [
   { code: '044', name: 'Access Bank' },
   { code: '023', name: 'Citibank Nigeria' },

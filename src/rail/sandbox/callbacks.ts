@@ -1,5 +1,5 @@
-// How the sandbox bank tells its customer what happened: rows that are written in the statement that makes it happen,
-// and a loop that sends them, signed, until the customer answers 2xx.
+// Callbacks of the sandbox bank: rows that are written in the same statement as the change they report, and a loop that
+// sends them, signed, until the service responds with 2xx.
 
 import { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Sql } from '../../database/pool.ts';
@@ -9,12 +9,12 @@ import type { Log } from '../../telemetry/log.ts';
 
 export const SIGNATURE_HEADER = 'sandbox-signature';
 
-/** The customer has this long to answer a callback before the bank repeats it. */
+/** A callback without a response within this time is sent again. */
 const CALLBACK_TIMEOUT_MS = 5_000;
 const CALLBACK_LEASE_SECONDS = 10;
-/** Repeats come after 1 s, then ever slower, at most this far apart. */
-const CALLBACK_GAP_MAX_SECONDS = 30;
-const CALLBACKS_AT_ONCE = 20;
+/** The retry backoff doubles from 1 s up to this. */
+const CALLBACK_RETRY_MAX_SECONDS = 30;
+const CALLBACK_CONCURRENCY = 20;
 
 /** The signature of a callback: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`. */
 export function signCallback(keyring: Keyring, body: string, at: Date): string {
@@ -22,13 +22,13 @@ export function signCallback(keyring: Keyring, body: string, at: Date): string {
   return `t=${t},v1=${keyring.sign('sandbox-rail-callback', `${t}.${body}`).toString('hex')}`;
 }
 
-/** SQL: the callback about a row of `sandbox_bank.credits`. */
+/** SQL: the callback body for a row of `sandbox_bank.credits`. */
 export const creditCallback = (sql: Sql) => sql`json_build_object(
   'type', 'inbound_credit', 'contract', organisation_id, 'sessionId', session_id, 'accountNumber', account_number,
   'amount', amount, 'senderName', sender_name, 'senderAccountNumber', sender_account_number,
   'senderBankCode', sender_bank_code, 'receivedAt', received_at)::text`;
 
-/** SQL: the callback about a row of `sandbox_bank.transfers`. It says that there is news, not which: one has to ask. */
+/** SQL: the callback body for a row of `sandbox_bank.transfers`. It carries no status: the receiver must query it. */
 export const transferCallback = (sql: Sql) =>
   sql`json_build_object('type', 'transfer_update', 'contract', organisation_id, 'reference', reference)::text`;
 
@@ -36,7 +36,7 @@ export interface CallbackOptions {
   sql: Sql;
   keyring: Keyring;
   log: Log;
-  /** Where the customer listens. */
+  /** The URL that callbacks are sent to. */
   callbackUrl: string;
 }
 
@@ -47,11 +47,11 @@ interface Callback {
   attempts: number;
 }
 
-/** The loop that sends callbacks. Any number of processes may run it. */
+/** Returns the loop that sends callbacks. Any number of processes may run it. */
 export function createCallbackLoop(options: CallbackOptions): PollingLoop<Callback> {
   const { sql, log } = options;
   return new PollingLoop<Callback>({
-    concurrency: CALLBACKS_AT_ONCE,
+    concurrency: CALLBACK_CONCURRENCY,
     // MATERIALIZED: as in src/outbox/relay.ts.
     claim: (max) => sql<Callback[]>`
       WITH due AS MATERIALIZED (
@@ -64,12 +64,12 @@ export function createCallbackLoop(options: CallbackOptions): PollingLoop<Callba
       WHERE c.organisation_id = due.organisation_id AND c.id = due.id
       RETURNING c.organisation_id, c.id, c.body, c.attempts`,
     handle: (callback) => sendCallback(options, callback),
-    onError: (error) => log.warn({ err: error }, 'the sandbox bank could not send callbacks'),
+    onError: (error) => log.warn({ err: error }, 'the sandbox bank could not read or update its callbacks; retrying'),
   });
 }
 
 async function sendCallback({ sql, keyring, callbackUrl }: CallbackOptions, callback: Callback): Promise<void> {
-  const answered = await fetch(callbackUrl, {
+  const accepted = await fetch(callbackUrl, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -85,12 +85,12 @@ async function sendCallback({ sql, keyring, callbackUrl }: CallbackOptions, call
     },
     () => false,
   );
-  if (answered) {
+  if (accepted) {
     await sql`DELETE FROM sandbox_bank.callbacks
               WHERE organisation_id = ${callback.organisationId} AND id = ${callback.id}`;
   } else {
-    const gap = Math.min(CALLBACK_GAP_MAX_SECONDS, 2 ** (callback.attempts - 1));
-    await sql`UPDATE sandbox_bank.callbacks SET available_at = now() + make_interval(secs => ${gap})
+    const delaySeconds = Math.min(CALLBACK_RETRY_MAX_SECONDS, 2 ** (callback.attempts - 1));
+    await sql`UPDATE sandbox_bank.callbacks SET available_at = now() + make_interval(secs => ${delaySeconds})
               WHERE organisation_id = ${callback.organisationId} AND id = ${callback.id}`;
   }
 }

@@ -1,32 +1,33 @@
-// Who is behind an account number at any bank, and how a transfer there ends: the presets of docs/sandbox.md, and names
-// made from the number. A customer may choose otherwise for each account (`SandboxTransfers.setDestination`).
+// The holder of an account number at any bank, and how a transfer to it ends: the presets of docs/sandbox.md, and names
+// generated from the number. Both can be overridden per account (`SandboxTransfers.setDestination`).
 import { createHash } from 'node:crypto';
 
-/** How a transfer that the bank took ends. */
+/** How a transfer that the bank accepted ends. */
 export const OUTCOMES = ['complete', 'reject', 'return'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /**
- * What happens to a transfer. `hold`: it stays under way until somebody ends it. `timeout_delivered`: the bank takes it,
- * but its answer is lost. `timeout_lost`: it gets lost before the bank sees it. `unavailable`: the bank does not answer.
+ * What happens to a transfer. `hold`: it stays `processing` until it is resolved. `timeout_delivered`: the bank accepts
+ * it, but its response is lost. `timeout_lost`: it is lost before it reaches the bank. `unavailable`: the bank does not
+ * respond.
  */
 export const BEHAVIOURS = [...OUTCOMES, 'hold', 'timeout_delivered', 'timeout_lost', 'unavailable'] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];
 
 /** An account at some bank. */
 export interface Destination {
-  /** The name that name enquiry finds; null when it finds no account. */
+  /** The name that name enquiry returns; null when it finds no account. */
   name: string | null;
   behaviour: Behaviour;
 }
 
-/** What a customer chose for an account. A name of null leaves the one that it would have. */
+/** The override of an account. `name` null: the account keeps its default name. */
 export interface DestinationChoice {
   name: string | null;
   behaviour: Behaviour;
 }
 
-/** The accounts that behave in a way of their own. One without a name gets the one made from its number. */
+/** The accounts with preset behaviour. One without a `name` has the name generated from its number. */
 const PRESETS: Readonly<Record<string, { behaviour: Behaviour; name?: string | null }>> = {
   '9999999001': { behaviour: 'reject' },
   '9999999002': { behaviour: 'return' },
@@ -39,19 +40,19 @@ const PRESETS: Readonly<Record<string, { behaviour: Behaviour; name?: string | n
 };
 
 /**
- * The account behind a number: what its customer chose for it, else its preset, else an account that takes money.
- * `ownName` is the holder's name where the number is one that the sandbox bank gave out itself.
+ * Returns the destination of an account number: its override, else its preset, else an account that accepts money.
+ * `ownName` is the holder's name if the sandbox bank issued the number itself.
  */
 export function destinationOf(
   accountNumber: string,
-  choice: DestinationChoice | null,
+  override: DestinationChoice | null,
   ownName: string | null,
 ): Destination {
   const preset = PRESETS[accountNumber];
-  const usualName = preset?.name ?? ownName ?? nameOf(accountNumber);
-  if (choice !== null) return { behaviour: choice.behaviour, name: choice.name ?? usualName };
-  if (preset === undefined) return { behaviour: 'complete', name: usualName };
-  return { behaviour: preset.behaviour, name: preset.name === null ? null : usualName };
+  const defaultName = preset?.name ?? ownName ?? nameOf(accountNumber);
+  if (override !== null) return { behaviour: override.behaviour, name: override.name ?? defaultName };
+  if (preset === undefined) return { behaviour: 'complete', name: defaultName };
+  return { behaviour: preset.behaviour, name: preset.name === null ? null : defaultName };
 }
 
 const FAMILY_NAMES = words(`
@@ -65,7 +66,7 @@ function words(text: string): string[] {
   return text.trim().split(/\s+/);
 }
 
-/** The name made from a number: always the same one, in capitals and family name first, as name enquiry gives it. */
+/** Generates a name from a number, deterministically: capitals, family name first, as name enquiry returns it. */
 function nameOf(accountNumber: string): string {
   const digest = createHash('sha256').update(accountNumber).digest();
   const pick = (names: readonly string[], position: number): string =>

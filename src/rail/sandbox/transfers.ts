@@ -1,5 +1,5 @@
-// The sandbox bank's outgoing transfers: taking them, ending them when they are due or when somebody says so, and telling
-// where they stand. Each step is one statement, with the callback about it, so that it happens once or not at all.
+// The sandbox bank's outgoing transfers: accepts them, ends them when they are due or resolved, and returns their
+// status. Each step is one statement, which also writes its callback, so a step is atomic.
 import { randomInt } from 'node:crypto';
 import type postgres from 'postgres';
 import { PollingLoop } from '../../concurrency/pollingLoop.ts';
@@ -29,7 +29,7 @@ export interface SandboxTransfer {
   reason: string | null;
 }
 
-/** A transfer and what the bank did about it, by count: however often it was sent, it is paid at most once. */
+/** A transfer with the counts of what the bank did: however often it was sent, it is paid at most once. */
 export interface SandboxTransferRecord extends SandboxTransfer {
   timesSent: number;
   timesPaid: number;
@@ -46,7 +46,7 @@ export interface SandboxInstruction {
   narration: string | null;
 }
 
-/** How the bank answers, if it does. `timed_out` says nothing of whether it took the transfer. */
+/** The bank's response, if any. `timed_out` does not tell whether the bank accepted the transfer. */
 export type SandboxAnswer =
   | { answer: 'known'; transfer: SandboxTransfer }
   | { answer: 'unknown' }
@@ -56,25 +56,25 @@ export type SandboxAnswer =
 export interface TransferOptions {
   sql: Sql;
   log: Log;
-  /** How long a transfer takes, in milliseconds. */
+  /** Duration of a transfer, in milliseconds. */
   delayMs: number;
 }
 
-/** The bank code of a choice that holds for an account number at every bank. */
+/** The bank code of an override that applies to an account number at every bank. */
 const EVERY_BANK = '*';
 
-/** How each outcome is told: the status, and the reason in the bank's words. */
+/** The status and the reason that each outcome is reported with. */
 const ENDINGS: Record<Outcome, { status: SandboxTransfer['status']; reason: string | null }> = {
   complete: { status: 'completed', reason: null },
   reject: { status: 'failed', reason: 'The receiving bank rejected the transfer' },
   return: { status: 'returned', reason: 'The receiving bank returned the money' },
 };
 
-/** Who pays, as the receiver of a transfer to an account of this bank is told. */
+/** The sender's name of a transfer to an account of this bank. */
 const SENDER_NAME = 'Sandbox Bank customer';
 
-/** A batch that is ended by one statement: it holds its row locks for milliseconds. */
-const ENDED_AT_ONCE = 100;
+/** Transfers ended by one statement. Small, so that row locks are held for milliseconds. */
+const END_BATCH_SIZE = 100;
 
 export class SandboxTransfers {
   readonly #options: TransferOptions;
@@ -83,9 +83,9 @@ export class SandboxTransfers {
     this.#options = options;
   }
 
-  /** The account that a transfer would go to. Name enquiry reads it too. */
+  /** Returns the destination of a transfer to an account. Also used for name enquiry. */
   async findDestination(organisationId: Uuid, accountNumber: string, bankCode: string | null): Promise<Destination> {
-    const [found] = await this.#options.sql<(Partial<DestinationChoice> & { ownName: string | null })[]>`
+    const [row] = await this.#options.sql<(Partial<DestinationChoice> & { ownName: string | null })[]>`
       SELECT d.behaviour, d.name, (
         SELECT account_name FROM sandbox_bank.accounts
         WHERE organisation_id = ${organisationId} AND account_number = ${accountNumber}
@@ -96,13 +96,14 @@ export class SandboxTransfers {
           AND bank_code IN (${bankCode ?? EVERY_BANK}, ${EVERY_BANK})
         ORDER BY bank_code = ${EVERY_BANK} LIMIT 1
       ) d ON true`;
-    const choice = found?.behaviour ? { behaviour: found.behaviour, name: found.name ?? null } : null;
-    return destinationOf(accountNumber, choice, found?.ownName ?? null);
+    const choice = row?.behaviour ? { behaviour: row.behaviour, name: row.name ?? null } : null;
+    return destinationOf(accountNumber, choice, row?.ownName ?? null);
   }
 
   /**
-   * Chooses how transfers to an account end from now on, at one bank or (`bankCode` null) at every bank that has no choice
-   * of its own. An outcome also ends the transfers that the account holds; whatever is under way otherwise goes its way.
+   * Overrides how transfers to an account end from now on, at one bank, or with `bankCode` null at every bank without
+   * an override of its own. An outcome also ends transfers that the account holds; other transfers in progress are
+   * unchanged.
    */
   async setDestination(
     account: { organisationId: Uuid; accountNumber: string; bankCode: string | null },
@@ -128,7 +129,7 @@ export class SandboxTransfers {
     return await this.findDestination(organisationId, accountNumber, bankCode);
   }
 
-  /** Takes a transfer. A reference that it has already is answered from the books, whatever else the instruction says. */
+  /** Accepts a transfer. A known reference returns the stored transfer; the rest of the instruction is ignored. */
   async send(instruction: SandboxInstruction): Promise<SandboxAnswer> {
     const { sql } = this.#options;
     const { organisationId, reference, amount, accountNumber, bankCode, accountName, narration } = instruction;
@@ -151,19 +152,20 @@ export class SandboxTransfers {
       RETURNING *`;
     if (behaviour === 'unavailable') return { answer: 'unavailable' };
     if (transfer === undefined) return { answer: 'timed_out' };
-    // The answer that is lost is the one to the send that the bank took; asked again, it tells where the transfer stands.
+    // Only the response to the send that created the transfer is lost; a repeated send returns the transfer.
     if (behaviour === 'timeout_delivered' && transfer.sessionId === sessionId) return { answer: 'timed_out' };
     return { answer: 'known', transfer };
   }
 
-  /** Where a transfer stands in the bank's books. A bank that cannot be reached about an account does not answer. */
+  /** Returns a transfer's status in the bank's books; `unavailable` while its account is set to `unavailable`. */
   async lookUp(organisationId: Uuid, reference: string): Promise<SandboxAnswer> {
     const { sql } = this.#options;
     const [request] = await sql<{ accountNumber: string; bankCode: string }[]>`
       SELECT account_number, bank_code FROM sandbox_bank.requests
       WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
     if (request === undefined) return { answer: 'unknown' };
-    // After the request, with which it is written: read beside it, it could be missed, and the bank would deny what it took.
+    // Not in parallel with the request: both rows are written by one statement, and a transfer read before the request
+    // row could be missed, so that the bank would deny a transfer that it accepted.
     const [transfer, destination] = await Promise.all([
       this.find(organisationId, reference),
       this.findDestination(organisationId, request.accountNumber, request.bankCode),
@@ -172,10 +174,10 @@ export class SandboxTransfers {
     return transfer === null ? { answer: 'unknown' } : { answer: 'known', transfer };
   }
 
-  /** A transfer in the books, with its counts; null for a reference that the bank never took. */
+  /** Returns a transfer with its counts; null for a reference that the bank never accepted. */
   async find(organisationId: Uuid, reference: string): Promise<SandboxTransferRecord | null> {
     const { sql } = this.#options;
-    const [found] = await sql<SandboxTransferRecord[]>`
+    const [row] = await sql<SandboxTransferRecord[]>`
       SELECT t.*, r.times AS times_sent,
              count(*) FILTER (WHERE l.kind = 'sent')::int AS times_paid,
              count(*) FILTER (WHERE l.kind = 'returned')::int AS times_returned
@@ -184,12 +186,12 @@ export class SandboxTransfers {
       LEFT JOIN sandbox_bank.statement_lines l USING (organisation_id, reference)
       WHERE t.organisation_id = ${organisationId} AND t.reference = ${reference}
       GROUP BY t.organisation_id, t.reference, r.times`;
-    return found ?? null;
+    return row ?? null;
   }
 
   /**
-   * Ends a transfer that is under way, or returns one that was completed and did not arrive at an account of this bank.
-   * Doing it again tells the customer again. False, and nothing happens, for a transfer that has ended another way.
+   * Ends a transfer in progress, or returns a completed one that was not paid to an account of this bank. Repeating the
+   * same outcome sends the callback again. Returns false, without a change, for a transfer that ended another way.
    */
   async resolve(organisationId: Uuid, reference: string, outcome: Outcome): Promise<boolean> {
     const { sql } = this.#options;
@@ -204,23 +206,23 @@ export class SandboxTransfers {
     return ended.length > 0;
   }
 
-  /** The loop that ends transfers which are due. The statement that takes one also ends it, so nothing is left to handle. */
+  /** Returns the loop that ends due transfers. The statement that claims one also ends it, so `handle` does nothing. */
   dueLoop(): PollingLoop<{ reference: string }> {
     const { sql, log } = this.#options;
     return new PollingLoop({
-      concurrency: ENDED_AT_ONCE,
+      concurrency: END_BATCH_SIZE,
       claim: (max) =>
         this.#end(sql`
           SELECT organisation_id, reference, status, outcome FROM sandbox_bank.transfers
           WHERE due_at <= now() ORDER BY due_at LIMIT ${max} FOR UPDATE SKIP LOCKED`),
       handle: async () => {},
-      onError: (error) => log.warn({ err: error }, 'the sandbox bank could not end transfers'),
+      onError: (error) => log.warn({ err: error }, 'the sandbox bank could not end its due transfers; retrying'),
     });
   }
 
   /**
-   * Ends the transfers of `chosen` (organisation, reference, outcome, and the status so far) with all that belongs to it:
-   * the lines of the bank's statement, the arrival where the account is one of this bank, and the callbacks.
+   * Ends the transfers selected by `chosen` (organisation, reference, outcome, current status), together with the
+   * statement lines, the inbound credit if the account is one of this bank, and the callbacks.
    */
   async #end(chosen: postgres.Fragment): Promise<{ reference: string }[]> {
     const { sql } = this.#options;
@@ -250,7 +252,8 @@ export class SandboxTransfers {
                ${SANDBOX_BANK.code}::text
         FROM ended e JOIN sandbox_bank.accounts USING (organisation_id, account_number)
         WHERE e.status_before = 'processing' AND e.status = 'completed'
-        ON CONFLICT (organisation_id, session_id) DO NOTHING -- a simulated credit took the id: it is this one, then
+        -- A simulated credit may already have this session id; it counts as this one.
+        ON CONFLICT (organisation_id, session_id) DO NOTHING
         RETURNING *
       ), callback AS (
         INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
@@ -261,14 +264,14 @@ export class SandboxTransfers {
       SELECT reference FROM ended`;
   }
 
-  /** SQL: when a transfer that is taken now ends. */
+  /** SQL: when a transfer that is accepted now ends. */
   #due(): postgres.Fragment {
     const { sql, delayMs } = this.#options;
     return sql`now() + make_interval(secs => ${delayMs / 1000})`;
   }
 }
 
-/** How a transfer that is taken now will end; null where that is left open. */
+/** How a transfer that is accepted now will end; null where that is not decided yet. */
 function outcomeOf(behaviour: Behaviour): Outcome | null {
   switch (behaviour) {
     case 'complete':
@@ -284,7 +287,7 @@ function outcomeOf(behaviour: Behaviour): Outcome | null {
   }
 }
 
-/** A new interbank identity in the form of NIBSS: institution (6 digits), time (12) and a number (12). */
+/** Generates a session id in the NIBSS format: institution (6 digits), time (12) and a random number (12). */
 export function newSessionId(at: Date): string {
   const time = at.toISOString().replaceAll(/\D/g, '').slice(2, 14);
   return `000${SANDBOX_BANK.code}${time}${String(randomInt(10 ** 12)).padStart(12, '0')}`;
