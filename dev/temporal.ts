@@ -1,20 +1,21 @@
 // The Temporal server of the embedded stack, `temporal server start-dev`, and what every server must have before the
 // service can use it: the namespace and our search attributes.
 import { Connection } from '@temporalio/client';
+import type { SearchAttributeType } from '@temporalio/common';
+import { SEARCH_ATTRIBUTES as searchAttributes } from '../src/workflows/searchAttributes.ts';
 import { freePort, retryWhenTaken } from './freePort.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** What flows can be found by in the Temporal UI (docs/operating.md). */
-export const SEARCH_ATTRIBUTES = {
-  OrganisationId: 'Keyword',
-  Environment: 'Keyword',
-  WalletId: 'Keyword',
-  FlowState: 'Keyword',
-  Attention: 'Keyword',
-  AttentionSince: 'Datetime',
-  RailReference: 'Keyword',
-  AmountKobo: 'Int',
-} as const;
+const TYPE_NAMES: Partial<Record<SearchAttributeType, keyof typeof INDEXED_VALUE_TYPES>> = {
+  KEYWORD: 'Keyword',
+  INT: 'Int',
+  DATETIME: 'Datetime',
+};
+
+/** The search attributes of the flows, each with its type as the command line of Temporal spells it. */
+export const SEARCH_ATTRIBUTES = Object.fromEntries(
+  searchAttributes.map(({ name, type }) => [name, TYPE_NAMES[type] ?? 'Keyword']),
+);
 
 /** Where the development server's own settings are for something else than running a service. */
 const DYNAMIC_CONFIG = {

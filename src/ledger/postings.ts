@@ -34,8 +34,3 @@ export function allocate(sources: readonly Leg[], destinations: readonly Leg[]):
   if (from.length + to.length > 0) throw new RangeError('the two sides of a movement have different sums');
   return postings;
 }
-
-/** Returns the postings that reverse these: debit and credit swapped, in reverse order. */
-export function reversePostings(postings: readonly Posting[]): Posting[] {
-  return postings.toReversed().map(({ debit, credit, amount }) => ({ debit: credit, credit: debit, amount }));
-}

@@ -11,6 +11,17 @@ export const ATTENTION = defineSearchAttributeKey('Attention', SearchAttributeTy
 export const ATTENTION_SINCE = defineSearchAttributeKey('AttentionSince', SearchAttributeType.DATETIME);
 export const AMOUNT_KOBO = defineSearchAttributeKey('AmountKobo', SearchAttributeType.INT);
 
+/** All of them, as the server must have them registered. */
+export const SEARCH_ATTRIBUTES = [
+  ORGANISATION_ID,
+  ENVIRONMENT,
+  WALLET_ID,
+  FLOW_STATE,
+  ATTENTION,
+  ATTENTION_SINCE,
+  AMOUNT_KOBO,
+];
+
 /** The search attributes that a flow starts with. */
 export function flowAttributes({ input, state }: FlowMessage, organisationId: string): SearchAttributePair[] {
   return [

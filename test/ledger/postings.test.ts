@@ -1,7 +1,7 @@
 // Postings as data: pairing what leaves with what arrives, and undoing it.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { allocate, type Leg, type Posting, reversePostings } from '../../src/ledger/postings.ts';
+import { allocate, type Leg, type Posting } from '../../src/ledger/postings.ts';
 import './seed.ts';
 
 /** What a list of postings does to each account: credits less debits. */
@@ -83,36 +83,5 @@ describe('pairShares', () => {
     const sources = Object.freeze([Object.freeze({ account: 'wallet:a', amount: 5 })]);
     allocate(sources, [{ account: 'wallet:b', amount: 5 }]);
     expect(sources).toEqual([{ account: 'wallet:a', amount: 5 }]);
-  });
-});
-
-describe('reversePostings', () => {
-  const lists = fc.array(
-    fc.record({
-      debit: fc.constantFrom('wallet:a', 'wallet:b'),
-      credit: fc.constantFrom('clearing:x', 'income:fees'),
-      amount: fc.integer({ min: 1, max: 1_000_000_000_000 }),
-    }),
-  );
-
-  test('a list and its reverse together change nothing; reversed twice it is itself', () => {
-    fc.assert(
-      fc.property(lists, (postings) => {
-        const both = effectOf([...postings, ...reversePostings(postings)]);
-        expect([...both.values()].every((change) => change === 0n)).toBe(true);
-        expect(reversePostings(reversePostings(postings))).toEqual(postings);
-      }),
-    );
-  });
-
-  test('the last posting is undone first, so that no account between falls below zero', () => {
-    const postings = [
-      { debit: 'clearing:x', credit: 'wallet:a', amount: 10 },
-      { debit: 'wallet:a', credit: 'wallet:b', amount: 10 },
-    ];
-    expect(reversePostings(postings)).toEqual([
-      { debit: 'wallet:b', credit: 'wallet:a', amount: 10 },
-      { debit: 'wallet:a', credit: 'clearing:x', amount: 10 },
-    ]);
   });
 });
