@@ -206,7 +206,7 @@ const DEFAULT_DETAILS: Partial<Record<ErrorType, Record<string, unknown>>> = {
   internal_error: { retryable: true },
 };
 
-type FoundResource =
+export type FoundResource =
   | 'wallet'
   | 'payment'
   | 'transfer'

@@ -2,6 +2,7 @@
 // customers. Scrapes put a bounded load on the service: gauges that need a query are cached, and their query times out.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { withTimeout } from '../concurrency/withTimeout.ts';
 import type { Log } from './log.ts';
 import { gaugeSourceUp, registry, watchProcess } from './metrics.ts';
 
@@ -84,20 +85,6 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     server.listen(options.port, options.bindAddress, resolve);
   });
   return { port: (server.address() as AddressInfo).port, add, close: () => closeServer(server) };
-}
-
-/** Rejects after `limitMs`. The work itself is not cancelled; a later result or error is ignored. */
-async function withTimeout<Result>(work: Promise<Result>, limitMs: number): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`timed out after ${limitMs} ms`)), limitMs);
-  });
-  work.catch(() => {}); // no unhandled rejection when it rejects after the timeout
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function closeServer(server: Server): Promise<void> {

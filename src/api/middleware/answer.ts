@@ -3,6 +3,7 @@
 import type { Context, Next } from 'koa';
 import { withinAttempt } from '../../concurrency/attempt.ts';
 import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
+import { withTimeout } from '../../concurrency/withTimeout.ts';
 import { isBadValue, isOutage } from '../../database/errors.ts';
 import { isPublicId, publicId } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
@@ -70,18 +71,9 @@ const publicIdInPath = ({ state }: Context): string | undefined =>
  */
 async function withDeadline(next: Next): Promise<void> {
   const pending = { railCalls: 0 };
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(timeoutError(pending)), REQUEST_MAX_MS);
-  });
   const endsAt = performance.now() + REQUEST_RAIL_MAX_MS;
   const work = withinAttempt({ endsAt }, () => trackPendingCalls(pending, next));
-  work.catch(() => {}); // handled below, unless the deadline passes first
-  try {
-    await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
+  await withTimeout(work, REQUEST_MAX_MS, () => timeoutError(pending));
 }
 
 const timeoutError = ({ railCalls }: PendingCalls): ApiError =>

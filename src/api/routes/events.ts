@@ -1,13 +1,12 @@
 // Events (contract, section 6): list and read events, list their webhook deliveries, and request a redelivery.
 import { z } from 'zod';
-import { parseId, publicId, type Uuid } from '../../ids.ts';
-import type { Book } from '../../money.ts';
+import { publicId, type Uuid } from '../../ids.ts';
 import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { listDeliveries, requestRedelivery } from '../../webhooks/deliveries.ts';
 import { findWebhookEndpoint } from '../../webhooks/endpoints.ts';
-import type { ApiDependencies } from '../dependencies.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, id, optional } from '../schemas.ts';
 import { deliveryView, eventView } from '../views.ts';
@@ -48,8 +47,7 @@ const redeliver = route({
   handle: async (call) => {
     const { services, caller, body } = call;
     const event = await requireEvent(call);
-    const onlyEndpointId =
-      body?.endpointId === undefined ? undefined : await requireEnabled(services, caller.book, body.endpointId);
+    const onlyEndpointId = body?.endpointId === undefined ? undefined : await requireEnabled(call, body.endpointId);
     const endpoints = await requestRedelivery(services.sql, caller.book, event.id, onlyEndpointId);
     return {
       status: 202,
@@ -62,19 +60,12 @@ const redeliver = route({
 });
 
 /** Reads the event of the path. Throws EVENT_NOT_FOUND. */
-async function requireEvent({ services, caller, params }: Call<unknown, unknown>): Promise<Event> {
-  const eventId = params.id ?? '';
-  const uuid = parseId('event', eventId);
-  const event = uuid === null ? null : await findEvent(services.sql, caller.book, uuid);
-  if (event === null) throw notFound('event', eventId);
-  return event;
-}
+const requireEvent = (call: Call<unknown, unknown>): Promise<Event> =>
+  requireRow(call, 'event', call.params.id ?? '', findEvent);
 
 /** Returns the id of an enabled endpoint. Throws WEBHOOK_ENDPOINT_NOT_FOUND or WEBHOOK_ENDPOINT_DISABLED. */
-async function requireEnabled(services: ApiDependencies, book: Book, endpointId: string): Promise<Uuid> {
-  const uuid = parseId('webhookEndpoint', endpointId);
-  const endpoint = uuid === null ? null : await findWebhookEndpoint(services.sql, book, uuid);
-  if (endpoint === null) throw notFound('webhook_endpoint', endpointId);
+async function requireEnabled(call: Call<unknown, unknown>, endpointId: string): Promise<Uuid> {
+  const endpoint = await requireRow(call, 'webhook_endpoint', endpointId, findWebhookEndpoint);
   if (endpoint.status === 'disabled') throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId });
   return endpoint.id;
 }

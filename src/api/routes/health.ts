@@ -1,6 +1,8 @@
 // Health (contract, section 4.3): 200 while money requests can be accepted, 503 when the database is unavailable.
 // Responds within two seconds even if a dependency hangs.
+
 import { readFileSync } from 'node:fs';
+import { withTimeout } from '../../concurrency/withTimeout.ts';
 import { FLOW_TOPIC } from '../../workflows/flows.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
@@ -28,8 +30,8 @@ interface CheckResults {
 
 async function runChecks(services: ApiDependencies): Promise<CheckResults> {
   const [undeliveredSeconds, temporal] = await Promise.all([
-    withTimeout(oldestUndelivered(services)),
-    withTimeout(services.temporalIsUp().then((isUp) => isUp || undefined)),
+    resultOf(oldestUndelivered(services)),
+    resultOf(services.temporalIsUp().then((isUp) => isUp || undefined)),
   ]);
   return { undeliveredSeconds, temporal };
 }
@@ -55,17 +57,8 @@ async function oldestUndelivered({ asyncCommitSql: sql }: ApiDependencies): Prom
 }
 
 /** The result of a check; undefined when it fails or times out. */
-async function withTimeout<Result>(check: Promise<Result>): Promise<Result | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), CHECK_TIMEOUT_MS);
-  });
-  try {
-    return await Promise.race([check.catch(() => undefined), timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const resultOf = <Result>(check: Promise<Result>): Promise<Result | undefined> =>
+  withTimeout(check, CHECK_TIMEOUT_MS).catch(() => undefined);
 
 /**
  * Shares one call of `load` among all concurrent callers, and its result for a second afterwards. `load` must not fail.

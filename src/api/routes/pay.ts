@@ -10,6 +10,7 @@ import { findPayment, type Payment, type PaymentWithAccount } from '../../resour
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { throwIfRefused } from '../postOutcome.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
 import { paymentView } from '../views.ts';
@@ -28,7 +29,7 @@ const pay = route({
     const payerWalletId = parseId('wallet', walletId);
     if (payerWalletId === null) throw notFound('wallet', walletId);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const payment = await requirePayment(call, call.body.paymentId);
+      const payment = await requireRow(call, 'payment', call.body.paymentId, findPayment);
       const settled = settledBy(payment, payerWalletId);
       const result = { status: 200 as const, data: paymentView(settled) };
       if (await post(call, settled, call.outcome(result))) return result;
@@ -36,17 +37,6 @@ const pay = route({
     throw new Error(`a payment changed during each of ${ATTEMPTS_MAX} attempts to pay it`);
   },
 });
-
-/** Reads the payment of the body. Throws PAYMENT_NOT_FOUND. */
-async function requirePayment(
-  { services, caller }: Call<unknown, unknown>,
-  paymentId: string,
-): Promise<PaymentWithAccount> {
-  const uuid = parseId('payment', paymentId);
-  const payment = uuid === null ? null : await findPayment(services.sql, caller.book, uuid);
-  if (payment === null) throw notFound('payment', paymentId);
-  return payment;
-}
 
 /** The payment after this wallet has paid it. Throws PAYMENT_METHOD_MISMATCH, PAYMENT_NOT_PAYABLE or SAME_WALLET. */
 function settledBy(payment: PaymentWithAccount, payerWalletId: Uuid): PaymentWithAccount & { payerWalletId: Uuid } {

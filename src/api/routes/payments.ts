@@ -1,7 +1,7 @@
 // Payments (contract, section 4.8): create, read, list. Creating a payment posts nothing to the ledger; the payment's
 // flow posts the money when the rail reports it.
 import { z } from 'zod';
-import { newUuid, parseId, publicId } from '../../ids.ts';
+import { newUuid, publicId } from '../../ids.ts';
 import { paymentFee } from '../../ledger/fees.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Book } from '../../money.ts';
@@ -13,9 +13,10 @@ import { findWallet, holderName, type Wallet } from '../../resources/wallets/que
 import type { VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
 import { requireRail, toRailError } from '../bankLookup.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { postNew } from '../postOutcome.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, createdFilters, id, optional, optionalOr, text, walletIdFilter } from '../schemas.ts';
 import { creditView, paymentView } from '../views.ts';
@@ -41,9 +42,10 @@ const create = route({
   access: 'payment',
   idempotency: 'claim_first',
   body: createBody,
-  handle: async ({ services, caller, body, outcome }) => {
+  handle: async (call) => {
+    const { services, caller, body, outcome } = call;
     const { book } = caller;
-    const wallet = await requireTarget(services, book, body.targetWalletId, body.baseAmount);
+    const wallet = await requireTarget(call, body.targetWalletId, body.baseAmount);
     const createdAt = new Date();
     const payment: Payment = {
       id: newUuid(),
@@ -71,15 +73,8 @@ const create = route({
 });
 
 /** The wallet to be credited. Throws the refusals that the credit would meet, before a payer gets payment details. */
-async function requireTarget(
-  services: ApiDependencies,
-  book: Book,
-  walletId: string,
-  baseAmount: number,
-): Promise<Wallet> {
-  const uuid = parseId('wallet', walletId);
-  const wallet = uuid === null ? null : await findWallet(services.sql, book, uuid);
-  if (wallet === null) throw notFound('wallet', walletId);
+async function requireTarget(call: Call<unknown, unknown>, walletId: string, baseAmount: number): Promise<Wallet> {
+  const wallet = await requireRow(call, 'wallet', walletId, findWallet);
   if (wallet.status === 'frozen') throw new ApiError('WALLET_FROZEN', { walletId });
   if (wallet.status === 'closed') throw new ApiError('WALLET_CLOSED', { walletId });
   if (wallet.kind === 'end_user' && wallet.kycStatus === 'none')
@@ -175,16 +170,7 @@ const readCredits = listRoute({
 });
 
 /** Reads the payment of the path. Throws PAYMENT_NOT_FOUND. */
-export async function requirePayment({
-  services,
-  caller,
-  params,
-}: Call<unknown, unknown>): Promise<PaymentWithAccount> {
-  const paymentId = params.id ?? '';
-  const uuid = parseId('payment', paymentId);
-  const payment = uuid === null ? null : await findPayment(services.sql, caller.book, uuid);
-  if (payment === null) throw notFound('payment', paymentId);
-  return payment;
-}
+export const requirePayment = (call: Call<unknown, unknown>): Promise<PaymentWithAccount> =>
+  requireRow(call, 'payment', call.params.id ?? '', findPayment);
 
 export const paymentRoutes: Route[] = [create, list, read, readCredits];

@@ -1,7 +1,7 @@
 // Payouts (contract, section 4.9): validates a batch as a whole and reserves its money; the payout's flow sends the
 // items.
 import { z } from 'zod';
-import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
+import { newUuid, parseId, publicId } from '../../ids.ts';
 import { bankTransferFee } from '../../ledger/fees.ts';
 import type { Book } from '../../money.ts';
 import type { Bank, BankRail } from '../../rail/port.ts';
@@ -21,6 +21,7 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError, type FieldError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { postNew } from '../postOutcome.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, createdFilters, id, optional, text, walletIdFilter } from '../schemas.ts';
 import { payoutView } from '../views.ts';
@@ -275,13 +276,10 @@ const read = route({
   method: 'get',
   path: '/payouts/:id',
   access: 'payout',
-  handle: async ({ services, caller, params }) => {
-    const payoutId = params.id ?? '';
-    const uuid: Uuid | null = parseId('payout', payoutId);
-    const payout = uuid === null ? null : await findPayout(services.sql, caller.book, uuid);
-    if (payout === null) throw notFound('payout', payoutId);
-    return { status: 200, data: payoutView(payout) };
-  },
+  handle: async (call) => ({
+    status: 200,
+    data: payoutView(await requireRow(call, 'payout', call.params.id ?? '', findPayout)),
+  }),
 });
 
 export const payoutRoutes: Route[] = [create, list, read];

@@ -2,7 +2,7 @@
 // wallet.
 import { z } from 'zod';
 import { KeyedMutex } from '../../concurrency/keyedMutex.ts';
-import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
+import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { isSameName } from '../../rail/accountNames.ts';
@@ -13,9 +13,10 @@ import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts
 import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { requireRail, resolveBankAccount } from '../bankLookup.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { throwIfRefused } from '../postOutcome.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Call, type ItemResponse, type Route, route } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, createdFilters, optional, text } from '../schemas.ts';
 import { refundView } from '../views.ts';
@@ -185,13 +186,10 @@ const read = route({
   method: 'get',
   path: '/refunds/:id',
   access: 'payment',
-  handle: async ({ services, caller, params }) => {
-    const refundId = params.id ?? '';
-    const uuid = parseId('refund', refundId);
-    const refund = uuid === null ? null : await findRefund(services.sql, caller.book, uuid);
-    if (refund === null) throw notFound('refund', refundId);
-    return { status: 200, data: refundView(refund) };
-  },
+  handle: async (call) => ({
+    status: 200,
+    data: refundView(await requireRow(call, 'refund', call.params.id ?? '', findRefund)),
+  }),
 });
 
 const list = listRoute({

@@ -8,6 +8,7 @@ import { findTransfer, listTransfers, type Transfer } from '../../resources/tran
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { postNew } from '../postOutcome.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import { amount, createdFilters, id, optional, text } from '../schemas.ts';
 import { transferView } from '../views.ts';
@@ -58,13 +59,10 @@ const read = route({
   method: 'get',
   path: '/transfers/:id',
   access: 'transfer',
-  handle: async ({ services, caller, params }) => {
-    const transferId = params.id ?? '';
-    const uuid = parseId('transfer', transferId);
-    const transfer = uuid === null ? null : await findTransfer(services.sql, caller.book, uuid);
-    if (transfer === null) throw notFound('transfer', transferId);
-    return { status: 200, data: transferView(transfer) };
-  },
+  handle: async (call) => ({
+    status: 200,
+    data: transferView(await requireRow(call, 'transfer', call.params.id ?? '', findTransfer)),
+  }),
 });
 
 export const transferRoutes: Route[] = [create, list, read];

@@ -1,7 +1,7 @@
 // Wallets (contract, section 4.4): create, list, read, KYC, balance, deposit account and statement.
 import { z } from 'zod';
 import { violatedUnique } from '../../database/errors.ts';
-import { newUuid, parseId, publicId } from '../../ids.ts';
+import { newUuid, publicId } from '../../ids.ts';
 import { RailRefusedError, RailUnavailableError } from '../../rail/port.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import {
@@ -17,8 +17,9 @@ import {
 import { findAccountByOwner, openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
 import { requireRail, toRailError } from '../bankLookup.ts';
 import { COUNTRY_CODES } from '../countries.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { calendarDate, createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
 import { balanceView, creditView, statementLineView, virtualAccountView, walletView } from '../views.ts';
@@ -226,13 +227,8 @@ const readDeposits = listRoute({
 });
 
 /** Reads the wallet of the path. Throws WALLET_NOT_FOUND. */
-export async function requireWallet({ services, caller, params }: Call<unknown, unknown>): Promise<Wallet> {
-  const id = params.id ?? '';
-  const uuid = parseId('wallet', id);
-  const wallet = uuid === null ? null : await findWallet(services.sql, caller.book, uuid);
-  if (wallet === null) throw notFound('wallet', id);
-  return wallet;
-}
+export const requireWallet = (call: Call<unknown, unknown>): Promise<Wallet> =>
+  requireRow(call, 'wallet', call.params.id ?? '', findWallet);
 
 function requireTier1(wallet: Wallet): void {
   if (wallet.kind === 'end_user' && wallet.kycStatus === 'none') {

@@ -1,15 +1,16 @@
 // Withdrawals (contract, section 4.6): accepts a withdrawal and holds its money in transit; its flow sends the money.
 import { z } from 'zod';
-import { newUuid, parseId } from '../../ids.ts';
+import { newUuid } from '../../ids.ts';
 import { bankTransferFee } from '../../ledger/fees.ts';
 import { isSameName } from '../../rail/accountNames.ts';
 import { startWithdrawal } from '../../resources/withdrawals/flow.ts';
 import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
 import { requireRail, resolveBankAccount } from '../bankLookup.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { postNew } from '../postOutcome.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, createdFilters, optional, text, walletIdFilter } from '../schemas.ts';
 import { withdrawalView } from '../views.ts';
@@ -88,13 +89,10 @@ const read = route({
   method: 'get',
   path: '/withdrawals/:id',
   access: 'wallet',
-  handle: async ({ services, caller, params }) => {
-    const withdrawalId = params.id ?? '';
-    const uuid = parseId('withdrawal', withdrawalId);
-    const row = uuid === null ? null : await findWithdrawal(services.sql, caller.book, uuid);
-    if (row === null) throw notFound('withdrawal', withdrawalId);
-    return { status: 200, data: withdrawalView(row) };
-  },
+  handle: async (call) => ({
+    status: 200,
+    data: withdrawalView(await requireRow(call, 'withdrawal', call.params.id ?? '', findWithdrawal)),
+  }),
 });
 
 export const withdrawalRoutes: Route[] = [create, list, read];

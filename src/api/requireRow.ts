@@ -1,0 +1,31 @@
+// Reading the resource that an id of a request names.
+import type { Sql } from '../database/pool.ts';
+import { type IdKind, parseId, type Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import { type FoundResource, notFound } from './errors.ts';
+import type { Call } from './route.ts';
+
+/** The kind of id by which each resource is found. */
+const ID_KINDS = {
+  wallet: 'wallet',
+  payment: 'payment',
+  transfer: 'transfer',
+  withdrawal: 'withdrawal',
+  refund: 'refund',
+  payout: 'payout',
+  event: 'event',
+  webhook_endpoint: 'webhookEndpoint',
+} as const satisfies Partial<Record<FoundResource, IdKind>>;
+
+/** Returns the row with this public id in the caller's book. Throws the 404 of the resource, also for a malformed id. */
+export async function requireRow<Row>(
+  { services, caller }: Pick<Call<unknown, unknown>, 'services' | 'caller'>,
+  resource: keyof typeof ID_KINDS,
+  id: string,
+  find: (sql: Sql, book: Book, uuid: Uuid) => Promise<Row | null>,
+): Promise<Row> {
+  const uuid = parseId(ID_KINDS[resource], id);
+  const row = uuid === null ? null : await find(services.sql, caller.book, uuid);
+  if (row === null) throw notFound(resource, id);
+  return row;
+}

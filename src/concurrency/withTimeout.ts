@@ -1,0 +1,22 @@
+// A limit on how long a caller waits.
+
+/**
+ * Resolves or rejects as the work does, and rejects with what `timedOut` returns when it takes longer. The work itself is not
+ * cancelled: its later result, or error, is ignored.
+ */
+export async function withTimeout<Result>(
+  work: Promise<Result>,
+  limitMs: number,
+  timedOut: () => Error = () => new Error(`timed out after ${limitMs} ms`),
+): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(timedOut()), limitMs);
+  });
+  work.catch(() => {}); // no unhandled rejection when it rejects after the timeout
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
