@@ -1,5 +1,5 @@
-// How the benchmark speaks to other ledgers: what it sends, which answers it counts, what it holds their money against,
-// and that one that fails costs a line and not the run.
+// The benchmark's adapters for other ledgers: requests, accepted responses, the balance check after a run, and that a
+// failing ledger is reported in one line without ending the run.
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,8 +12,8 @@ import { formanceTransfer, judgeFormance } from '../../bench/others/formance.ts'
 import { FUNDS, findWrongMoney, HOT_FUNDS, type Standing, type Verdict } from '../../bench/others/otherBook.ts';
 import { openOtherLedgers } from '../../bench/others/otherLedgers.ts';
 
-describe('a transfer', () => {
-  test('to Formance is one posting in minor units, under an idempotency key of its own', () => {
+describe('transfer requests', () => {
+  test('a transfer to Formance is one posting in minor units, with its own idempotency key', () => {
     const one = formanceTransfer('bench-1', 'hot', 'wallets:7', 250);
     expect(one).toMatchObject({ method: 'POST', path: '/v2/bench-1/transactions' });
     expect(JSON.parse(one.body ?? '')).toEqual({
@@ -24,7 +24,7 @@ describe('a transfer', () => {
     expect(other.headers['idempotency-key']).not.toBe(one.headers['idempotency-key']);
   });
 
-  test('to Blnk is synchronous, in minor units, with the key and a reference of its own', () => {
+  test('a transfer to Blnk is synchronous and in minor units, with the API key and its own reference', () => {
     const one = blnkTransfer({ 'x-blnk-key': 'secret' }, 'bln_1', 'bln_2', 29);
     expect(one).toMatchObject({ method: 'POST', path: '/transactions', headers: { 'x-blnk-key': 'secret' } });
     const sent = JSON.parse(one.body ?? '');
@@ -36,7 +36,7 @@ describe('a transfer', () => {
       currency: 'NGN',
       skip_queue: true,
     });
-    // Either this or `precise_amount`, says its documentation.
+    // Its documentation allows either `amount` or `precise_amount`.
     expect(sent).not.toHaveProperty('amount');
     expect(JSON.parse(blnkTransfer({}, 'bln_1', 'bln_2', 29).body ?? '').reference).not.toBe(sent.reference);
   });
@@ -45,29 +45,29 @@ describe('a transfer', () => {
 const formancePosted = '{"data":{"id":12,"postings":[{"amount":250,"asset":"NGN/2","source":"a","destination":"b"}]}}';
 
 test.each<[string, number, string, Verdict]>([
-  ['posted', 200, formancePosted, { posted: 250 }],
-  ['not enough money', 400, '{"errorCode":"INSUFFICIENT_FUND"}', { refused: '400 INSUFFICIENT_FUND' }],
-  ['no such ledger', 404, '{"errorCode":"LEDGER_NOT_FOUND"}', { refused: '404 LEDGER_NOT_FOUND' }],
-  ['some other server', 200, '<html>Welcome</html>', { refused: '200 without a transaction' }],
-  ['another JSON', 200, '{"data":[]}', { refused: '200 without a transaction' }],
-  ['no JSON object', 200, 'null', { refused: '200 without a transaction' }],
-])('an answer of Formance is judged: %s', (_, status, body, verdict) => {
+  ['a posted transaction', 200, formancePosted, { posted: 250 }],
+  ['insufficient funds', 400, '{"errorCode":"INSUFFICIENT_FUND"}', { refused: '400 INSUFFICIENT_FUND' }],
+  ['an unknown ledger', 404, '{"errorCode":"LEDGER_NOT_FOUND"}', { refused: '404 LEDGER_NOT_FOUND' }],
+  ['another kind of server', 200, '<html>Welcome</html>', { refused: '200 without a transaction' }],
+  ['unexpected JSON', 200, '{"data":[]}', { refused: '200 without a transaction' }],
+  ['JSON null', 200, 'null', { refused: '200 without a transaction' }],
+])('a Formance response is classified: %s', (_, status, body, verdict) => {
   expect(judgeFormance(status, body)).toEqual(verdict);
 });
 
 test.each<[string, number, string, Verdict]>([
-  ['applied', 201, '{"status":"APPLIED","precise_amount":250}', { posted: 250 }],
-  ['only queued', 201, '{"status":"QUEUED","precise_amount":250}', { refused: '201 QUEUED' }],
-  ['rejected', 201, '{"status":"REJECTED","precise_amount":250}', { refused: '201 REJECTED' }],
+  ['an applied transaction', 201, '{"status":"APPLIED","precise_amount":250}', { posted: 250 }],
+  ['a queued transaction', 201, '{"status":"QUEUED","precise_amount":250}', { refused: '201 QUEUED' }],
+  ['a rejected transaction', 201, '{"status":"REJECTED","precise_amount":250}', { refused: '201 REJECTED' }],
   [
-    'the lock of the balance not had in time',
+    'a timeout for the lock of the balance',
     423,
     '{"error":"lock wait timeout","error_detail":{"code":"GEN_RESOURCE_LOCKED"}}',
     { refused: '423 GEN_RESOURCE_LOCKED' },
   ],
-  ['refused by a version without codes', 400, '{"error":"insufficient funds"}', { refused: '400 insufficient funds' }],
-  ['some other server', 201, '', { refused: '201 without a transaction' }],
-])('an answer of Blnk is judged: %s', (_, status, body, verdict) => {
+  ['an error without a code', 400, '{"error":"insufficient funds"}', { refused: '400 insufficient funds' }],
+  ['another kind of server', 201, '', { refused: '201 without a transaction' }],
+])('a Blnk response is classified: %s', (_, status, body, verdict) => {
   expect(judgeBlnk(status, body)).toEqual(verdict);
 });
 
@@ -76,17 +76,17 @@ const funded = WALLETS * FUNDS + HOT_FUNDS;
 const notMoved = (kobo: number): string => `it moved ${kobo} kobo, was asked for 1000 and answered that it posted 900`;
 
 test.each<[string, Standing, string | undefined]>([
-  ['all answered', { held: funded, throughHot: HOT_FUNDS + 900 }, undefined],
-  ['some posted after the last answer', { held: funded, throughHot: HOT_FUNDS + 1_000 }, undefined],
-  ['an answered one not posted', { held: funded, throughHot: HOT_FUNDS + 899 }, notMoved(899)],
-  ['one posted twice', { held: funded, throughHot: HOT_FUNDS + 1_001 }, notMoved(1_001)],
-  ['not told', { held: funded, throughHot: Number.NaN }, notMoved(Number.NaN)],
+  ['all posted transfers confirmed', { held: funded, throughHot: HOT_FUNDS + 900 }, undefined],
+  ['some transfers posted after the last response', { held: funded, throughHot: HOT_FUNDS + 1_000 }, undefined],
+  ['a confirmed transfer not posted', { held: funded, throughHot: HOT_FUNDS + 899 }, notMoved(899)],
+  ['a transfer posted twice', { held: funded, throughHot: HOT_FUNDS + 1_001 }, notMoved(1_001)],
+  ['unknown balances', { held: funded, throughHot: Number.NaN }, notMoved(Number.NaN)],
   [
-    'lost',
+    'missing money',
     { held: funded - 1, throughHot: HOT_FUNDS + 900 },
     `its accounts hold ${funded - 1} kobo and were given ${funded}`,
   ],
-])('money after a run that asked for 1000 kobo and was answered 900: %s', (_, standing, finding) => {
+])('the balance check after 1000 kobo requested and 900 confirmed: %s', (_, standing, finding) => {
   expect(findWrongMoney(standing, { asked: 1_000, posted: 900 })).toBe(finding);
 });
 
@@ -95,7 +95,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** A server on a free port. */
+/** Starts a server on a free port. */
 async function serve(listener: RequestListener): Promise<{ url: string; stop: () => void }> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -107,25 +107,25 @@ async function serve(listener: RequestListener): Promise<{ url: string; stop: ()
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop };
 }
 
-describe('a ledger that cannot take part', () => {
+describe('ledgers that cannot take part', () => {
   const linesOf = async (environment: Record<string, string>): Promise<string[]> => {
     const lines: string[] = [];
     expect(await openOtherLedgers(environment, (line) => lines.push(line))).toEqual([]);
     return lines;
   };
 
-  test('is none when none is named', async () => {
+  test('no ledger takes part if none is configured', async () => {
     expect(await linesOf({})).toEqual([]);
   });
 
-  test('with a URL that is none', async () => {
+  test('a malformed URL is reported in one line', async () => {
     expect(await linesOf({ FORMANCE_URL: 'localhost:3068', BLNK_URL: 'blnk' })).toEqual([
       'Formance did not take part: its URL is not one of http:// or https://',
       'Blnk did not take part: its URL is not one of http:// or https://',
     ]);
   });
 
-  test('that nobody runs', async () => {
+  test('a refused connection is reported in one line', async () => {
     const { url, stop } = await serve(() => {});
     stop();
     expect(await linesOf({ FORMANCE_URL: url })).toEqual([
@@ -133,7 +133,7 @@ describe('a ledger that cannot take part', () => {
     ]);
   });
 
-  test('with a wrong key, which is not told', async () => {
+  test('a rejected API key is reported in one line without the key', async () => {
     const { url } = await serve((request, response) => {
       response.statusCode = request.headers['x-blnk-key'] === 'right' ? 201 : 401;
       response.end('{"error_detail":{"code":"AUTH_INVALID_API_KEY"}}');
@@ -143,7 +143,7 @@ describe('a ledger that cannot take part', () => {
     expect(lines.join()).not.toMatch(/wrong|password/);
   });
 
-  test('because it is something else', async () => {
+  test('a response of another kind of server is reported in one line', async () => {
     const { url } = await serve((_, response) => response.end('<html>'));
     expect(await linesOf({ BLNK_URL: url })).toEqual([
       'Blnk did not take part: POST /ledgers was answered with something that is not JSON',
@@ -151,7 +151,7 @@ describe('a ledger that cannot take part', () => {
   });
 });
 
-describe('a load', () => {
+describe('load runs', () => {
   const blnkLoad = (url: string) =>
     runLoad({
       url,
@@ -164,7 +164,7 @@ describe('a load', () => {
       },
     });
 
-  test('counts what was applied', async () => {
+  test('a load run counts the applied transactions', async () => {
     let applied = 0;
     const { url } = await serve((_, response) => {
       applied += 1;
@@ -175,12 +175,12 @@ describe('a load', () => {
     expect(value).toBeLessThanOrEqual(applied);
   });
 
-  test('is no figure when answers of 2xx say that nothing was applied', async () => {
+  test('a load run fails if 2xx responses report unapplied transactions', async () => {
     const { url } = await serve((_, response) => response.writeHead(201).end('{"status":"QUEUED"}'));
     await expect(blnkLoad(url)).rejects.toThrow(/requests [\d,]+ had no good answer: 201 QUEUED \([\d,]+\)$/);
   });
 
-  test('is no figure when the server stops in the middle', async () => {
+  test('a load run fails if the server stops during it', async () => {
     let answers = 0;
     const server = await serve((_, response) => {
       answers += 1;
@@ -190,13 +190,13 @@ describe('a load', () => {
     await expect(blnkLoad(server.url)).rejects.toThrow(/had no good answer: no answer \([\d,]+\)$/);
   });
 
-  test('is no figure when the server takes requests and answers none', async () => {
+  test('a load run fails if no request gets a response', async () => {
     const { url } = await serve(() => {});
     await expect(blnkLoad(url)).rejects.toThrow(/none was answered in time$/);
   });
 });
 
-describe('series that take turns', () => {
+describe('interleaved series', () => {
   const steady = (name: string) => ({ name, unit: 'a', measure: () => Promise.resolve({ value: 7 }) });
   /** Warms up, measures one round and then fails. */
   const failing = () => {
@@ -208,7 +208,7 @@ describe('series that take turns', () => {
     return { name: 'failing', unit: 'a', measure };
   };
 
-  test('go on without one that may be left out', async () => {
+  test('interleaved measuring continues without an optional series that fails', async () => {
     const lines: string[] = [];
     const measured = await measureInterleaved(
       [steady('one'), { ...failing(), optional: ({ message }) => lines.push(message) }, steady('two')],
@@ -222,7 +222,7 @@ describe('series that take turns', () => {
     expect(lines).toEqual(['gone at 3']);
   });
 
-  test('end with any other that fails', async () => {
+  test('interleaved measuring fails if a required series fails', async () => {
     await expect(measureInterleaved([steady('one'), failing()], 3, () => {})).rejects.toThrow('gone at 3');
   });
 });
