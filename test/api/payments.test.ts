@@ -122,7 +122,7 @@ describe('POST /payments, 201 responses', () => {
     expect(Date.parse(String(data.expiresAt)) - Date.parse(String(data.createdAt))).toBe(seconds * 1000);
   });
 
-  test.each([59, 86_401, 0, -60, 60.5, '1800'])('expiresIn %p is 400', async (expiresIn) => {
+  test.each([59, 86_401, 0, -60, 60.5, '1800'])('a payment with expiresIn %p is 400', async (expiresIn) => {
     const { status, error } = await create(api.organisation.settlementWalletId, { expiresIn });
     expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field: 'expiresIn' })]]);
   });
@@ -132,7 +132,7 @@ describe('POST /payments, 201 responses', () => {
     ['method', undefined],
     ['targetWalletId', undefined],
     ['baseAmount', undefined],
-  ])('%s %p is 400', async (field, value) => {
+  ])('a payment with %s %p is 400', async (field, value) => {
     const { status, error } = await create(api.organisation.settlementWalletId, { [field]: value });
     expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field })]]);
   });

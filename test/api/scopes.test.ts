@@ -89,7 +89,7 @@ const trials = routeCases(({ access }) => access !== 'none').flatMap(({ name, me
   const others = SCOPES.filter((scope) => !isEnough(scope));
   const sets = [...SCOPES.map((scope) => [scope]), ...(others.length > 0 ? [others] : [])];
   return sets.map((scopes) => ({
-    title: `${name} ${scopes.some(isEnough) ? 'accepts a key with' : 'rejects a key with'} ${scopes.join(', ')}`,
+    title: `${name} ${scopes.some(isEnough) ? 'accepts a key with the scopes' : 'rejects a key with the scopes'} ${scopes.join(', ')}`,
     passes: scopes.some(isEnough),
     scopes,
     method,

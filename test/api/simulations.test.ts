@@ -44,7 +44,7 @@ const untilTransfer = (reference: string, status: string) =>
   });
 
 describe('PUT /simulations/bank-accounts/:accountNumber', () => {
-  test("PUT returns 200 with the account's name and behaviour, and both apply to later transfers", async () => {
+  test('setting a bank account returns its name and behaviour, and both apply to later requests', async () => {
     const { status, data } = await put('2000000001', { bankCode: '058', name: 'ADA OBI', behaviour: 'reject' });
     expect(status).toBe(200);
     expect(data).toEqual({ accountNumber: '2000000001', bankCode: '058', name: 'ADA OBI', behaviour: 'reject' });
@@ -53,7 +53,7 @@ describe('PUT /simulations/bank-accounts/:accountNumber', () => {
     await untilTransfer(await send('2000000001'), 'failed');
   });
 
-  test('PUT without a bank applies to every bank, and without a name keeps the default name', async () => {
+  test('setting a bank account without a bank applies to every bank, and without a name keeps the default name', async () => {
     const { data } = await put('2000000002', { behaviour: 'return' });
     const named = await api.test.get('/bank-accounts/resolve?accountNumber=2000000002&bankCode=044');
     expect(data).toEqual({
@@ -64,7 +64,7 @@ describe('PUT /simulations/bank-accounts/:accountNumber', () => {
     });
   });
 
-  test("PUT with the behaviour complete also completes the account's held transfers", async () => {
+  test("setting a bank account's behaviour to complete also completes its held transfers", async () => {
     await put('2000000003', { behaviour: 'hold' });
     const reference = await send('2000000003');
     await put('2000000003', { behaviour: 'complete' });
@@ -80,13 +80,13 @@ describe('PUT /simulations/bank-accounts/:accountNumber', () => {
     ['a malformed bank code', '2000000004', { behaviour: 'hold', bankCode: 'GTB' }, 'bankCode'],
     ['a short account number', '20000', { behaviour: 'hold' }, 'accountNumber'],
     ['an account number with a NUL', '200000000%00', { behaviour: 'hold' }, 'accountNumber'],
-  ])('PUT with %s is 400', async (_name, accountNumber, body, field) => {
+  ])('setting a bank account with %s is 400', async (_name, accountNumber, body, field) => {
     const { status, error } = await put(accountNumber, body);
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
   });
 
-  test('PUT with an unknown bank is 422 BANK_CODE_UNKNOWN', async () => {
+  test('setting a bank account at an unknown bank is 422 BANK_CODE_UNKNOWN', async () => {
     const { status, error } = await put('2000000004', { bankCode: '998', behaviour: 'hold' });
     expect([status, error.code]).toEqual([422, 'BANK_CODE_UNKNOWN']);
   });

@@ -52,7 +52,7 @@ const IN_RANGE = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z', '2026-01-0
 describe.each(PLACES)('$title', ({ path, field }) => {
   const send = (time: string) => api.test.get(`${path()}?${field}=${encodeURIComponent(time)}`);
 
-  test.each(OUT_OF_RANGE)('%s is 400 because its year is before 0001 or after 9999', async (time) => {
+  test.each(OUT_OF_RANGE)('the time %s is 400 because its year is before 0001 or after 9999', async (time) => {
     const { status, error } = await send(time);
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details.fields).toEqual([
@@ -60,7 +60,7 @@ describe.each(PLACES)('$title', ({ path, field }) => {
     ]);
   });
 
-  test.each(WITHOUT_OFFSET)('%s is 400 with a hint on the format', async (time) => {
+  test.each(WITHOUT_OFFSET)('the time %s is 400 with a hint on the format', async (time) => {
     const { status, error } = await send(time);
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details.fields).toEqual([
@@ -73,11 +73,11 @@ describe.each(PLACES)('$title', ({ path, field }) => {
     ]);
   });
 
-  test.each(IN_RANGE)('%s is accepted', async (time) => {
+  test.each(IN_RANGE)('the time %s is accepted', async (time) => {
     expect((await send(time)).status).toBe(200);
   });
 
-  test('an unencoded + arrives as a space, and the error says to encode it', async () => {
+  test('an unencoded + arrives as a space, and the error asks for it to be encoded', async () => {
     const { error } = await api.test.get(`${path()}?${field}=2026-01-01T00:00:00+01:00`);
     expect(error.details.fields).toEqual([expect.objectContaining({ message: expect.stringContaining('%2B') })]);
   });

@@ -81,12 +81,12 @@ describe.each(AMOUNTS)('the amount of %s', (name, field, withAmount) => {
     ['1000000000001', tooBig],
     ['9007199254740993', tooBig],
     ['123456789012345678901234567890', tooBig],
-  ])('%s is rejected and never rounded', async (value, problem) => {
+  ])('the amount %s is rejected and never rounded', async (value, problem) => {
     expect(problemsOf(await send(value))).toContainEqual(problem);
   });
 
   // JSON has one kind of number: these are integers in other notations.
-  test.each(['1e3', '1000.0', '10.00e2', '1000000000000'])('%s is accepted as an integer', async (value) => {
+  test.each(['1e3', '1000.0', '10.00e2', '1000000000000'])('the amount %s is accepted as an integer', async (value) => {
     expect((await send(value)).status).not.toBe(400);
   });
 });

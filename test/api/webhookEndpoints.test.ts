@@ -65,7 +65,7 @@ describe('201 responses', () => {
 });
 
 describe('200 responses', () => {
-  test('PATCH changes the given fields and no others', async () => {
+  test('updating an endpoint changes the given fields only', async () => {
     const { data } = await create({ url: URL, description: 'a', eventTypes: ['payment.expired'] });
     const { secret: _, ...endpoint } = data;
     expect((await patch(data.id, {})).data).toEqual(endpoint);
@@ -75,7 +75,7 @@ describe('200 responses', () => {
     expect((await patch(data.id, { eventTypes: ['payout.failed'] })).data.eventTypes).toEqual(['payout.failed']);
   });
 
-  test('rotate-secret returns a new secret and the time until which the previous one also signs', async () => {
+  test('rotating the secret of an endpoint returns a new one and the time until which the previous one also signs', async () => {
     const { data: created } = await create();
     const { status, data } = await organisation.test.post(`${PATH}/${created.id}/rotate-secret`);
     expect(status).toBe(200);
@@ -101,7 +101,7 @@ describe('200 responses', () => {
     expect(await open()).toEqual([again.secret, data.secret]);
   });
 
-  test('DELETE removes the endpoint', async () => {
+  test('deleting an endpoint removes it from reads and lists', async () => {
     const { data } = await create();
     const answer = await organisation.test.call('DELETE', `${PATH}/${data.id}`);
     expect([answer.status, answer.data]).toEqual([200, { id: data.id, deleted: true }]);
@@ -122,7 +122,7 @@ describe('200 responses', () => {
 });
 
 describe('202 responses', () => {
-  test('a test request writes a webhook.test event and an outbox message for that endpoint only', async () => {
+  test('testing an endpoint writes a webhook.test event and an outbox message for that endpoint only', async () => {
     const { data: endpoint } = await create({ url: URL, eventTypes: ['payout.failed'] });
     await create();
     const { status, data } = await organisation.test.post(`${PATH}/${endpoint.id}/test`);
@@ -164,7 +164,7 @@ describe('400 responses', () => {
     expect(error.details).toMatchObject({ fields: expect.arrayContaining([expect.objectContaining({ field })]) });
   });
 
-  test('PATCH with an unknown field is 400', async () => {
+  test('updating an endpoint with an unknown field is 400', async () => {
     const { data } = await create();
     expect((await patch(data.id, { deletedAt: null })).status).toBe(400);
   });

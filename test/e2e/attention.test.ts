@@ -85,7 +85,7 @@ describe('unreachable rails', () => {
     expect(await audited(id)).toEqual(['ngozi resolve:retry']);
   });
 
-  test.concurrent('a parked flow rejects an invalid resolution and says what is allowed', async () => {
+  test.concurrent('a parked flow rejects an invalid resolution with the allowed ones', async () => {
     const { id, flow, setBehaviour, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const refusalOf = async (args: object) =>

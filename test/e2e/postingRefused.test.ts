@@ -84,7 +84,7 @@ interface Case {
     organisation: TestOrganisation,
     freeze: () => Promise<unknown>,
   ) => Promise<{ id: string; path: string; ends: string; posts: string }>;
-  /** What the details say about the money. */
+  /** The description of the money in the details. */
   moneyDetails: RegExp;
 }
 

@@ -134,7 +134,7 @@ const untilCase = (id: string, status: string) =>
   waitFor(`${id} to be ${status}`, async () => (await statusOf(id)).at(-1)?.[1] === status);
 
 describe('decisions of an operator', () => {
-  test('credit moves the money to the given wallet', async () => {
+  test('the decision credit moves the money to the given wallet', async () => {
     const id = await openCase();
     const walletId = await flows.createWallet();
     const before = await flows.accountBalance('suspense:unmatched');
@@ -149,7 +149,7 @@ describe('decisions of an operator', () => {
     ]);
   });
 
-  test('credit without a wallet uses the original wallet once it can accept the money', async () => {
+  test('the decision credit without a wallet uses the original wallet once it can accept the money', async () => {
     const walletId = await flows.createWallet();
     const { data } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
     await flows.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${walletId}`}`;
@@ -173,7 +173,7 @@ describe('decisions of an operator', () => {
     expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
   });
 
-  test("credit of a credit after settlement uses the payment's wallet", async () => {
+  test("the decision credit on a credit after settlement uses the payment's wallet", async () => {
     const walletId = await flows.createWallet();
     const payment = await flows.createPayment(walletId, AMOUNT);
     await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
@@ -185,14 +185,14 @@ describe('decisions of an operator', () => {
     expect(await flows.balanceOf(walletId)).toBe(2 * AMOUNT);
   });
 
-  test('move_to_unclaimed moves the money to unclaimed', async () => {
+  test('the decision move_to_unclaimed moves the money to unclaimed', async () => {
     const id = await openCase();
     const before = await flows.accountBalance('unclaimed:credits');
     expect(await decide(id, { action: 'move_to_unclaimed' })).toMatchObject({ status: 'unclaimed' });
     expect((await flows.accountBalance('unclaimed:credits')) - before).toBe(AMOUNT);
   });
 
-  test('return_to_sender sends the money to the account it came from', async () => {
+  test('the decision return_to_sender sends the money to the account it came from', async () => {
     const id = await openCase('0123456781');
     expect(await decide(id, { action: 'return_to_sender' })).toMatchObject({ status: 'returning' });
     await untilCase(id, 'returned_to_sender');
@@ -202,7 +202,7 @@ describe('decisions of an operator', () => {
     expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'returned_to_sender' });
   });
 
-  test('a case opens again when the bank rejects the return', async () => {
+  test('a review case opens again when the bank rejects the return', async () => {
     const id = await openCase('9999999001');
     await decide(id, { action: 'return_to_sender' });
     await waitFor(
@@ -216,7 +216,7 @@ describe('decisions of an operator', () => {
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
-  test('a return after a rejected one is sent under a new reference', async () => {
+  test('the return of a case after a rejected one is sent under a new reference', async () => {
     const account = '0123456783';
     const id = await openCase(account);
     await setBehaviour(account, 'reject');
@@ -241,7 +241,7 @@ describe('decisions of an operator', () => {
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
-  test('a return after one with an unknown outcome is sent under the same reference', async () => {
+  test('the return of a case after one that the bank never received is sent under the same reference', async () => {
     const account = '0123456784';
     const id = await openCase(account);
     await setBehaviour(account, 'timeout_lost');
@@ -289,7 +289,7 @@ describe('decisions of an operator', () => {
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
-  test('a case opens again when the bank returns a completed return', async () => {
+  test('a review case opens again when the bank returns a completed return', async () => {
     const id = await openCase('0123456782');
     await decide(id, { action: 'return_to_sender' });
     await untilCase(id, 'returned_to_sender');

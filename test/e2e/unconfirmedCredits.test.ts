@@ -72,7 +72,7 @@ const decideCase = (id: string, decision: object): Promise<string> => {
     );
 };
 
-/** Reports a credit that the rail answers in this way when asked to confirm it. Returns its session id. */
+/** Reports a credit whose confirmation by the rail has this result. Returns its session id. */
 async function reportCredit(
   context: ScenarioContext,
   accountNumber: string,
@@ -149,7 +149,7 @@ async function createPayment(): Promise<{
 }
 
 describe('payments with an unconfirmed credit', () => {
-  test.concurrent('another credit settles the payment, and the first goes to review when it is confirmed', async () => {
+  test.concurrent('another credit settles a payment with an unconfirmed one, which goes to review when it is confirmed', async () => {
     const { context, wallet, payment, account, path } = await createPayment();
     const denied = await reportCredit(context, account, 50_000, 'denied');
     await untilConfirmationRequested(denied);
@@ -164,7 +164,7 @@ describe('payments with an unconfirmed credit', () => {
     expect(await flows.balanceOf(wallet)).toBe(200_000);
   });
 
-  test.concurrent('the payment expires at the end of its window, and the credit is late when it is confirmed', async () => {
+  test.concurrent('a payment with an unconfirmed credit expires at the end of its window, and the credit is late when it is confirmed', async () => {
     const context = await openContext();
     await context.shortenWindows(5_000);
     const payment = await context.payment(await context.wallet('seller'), 'bank_transfer');
@@ -178,7 +178,7 @@ describe('payments with an unconfirmed credit', () => {
     expect(await casesOf(context)).toEqual(['late_credit open 202000 suspense:unmatched']);
   });
 
-  test.concurrent('the flow parks after the limit, names each unconfirmed credit, and still accepts other credits', async () => {
+  test.concurrent('a payment flow parks after the limit, names each unconfirmed credit, and still accepts other credits', async () => {
     const { context, payment, account, path } = await createPayment();
     const denied = await reportCredit(context, account, 50_000, 'denied');
     const differs = await reportCredit(context, account, 60_000, 'less');
@@ -396,7 +396,7 @@ describe('outages of the rail', () => {
     expect(row?.closed).toBe(true);
   });
 
-  test.concurrent('an operator can leave the account open after an outage, and money credited to it goes to review', async () => {
+  test.concurrent("an operator can leave a payment's account open after an outage, and money credited to it goes to review", async () => {
     const { context, payment, account, path } = await createPayment();
     rail.canClose(account, false);
     await credit(context, account, 202_000);

@@ -1,5 +1,5 @@
 // Two API and two worker processes with one database and one Temporal server give the same guarantees as one of each,
-// also when one of each is killed. The processes are not configured to know each other.
+// also when one of each is killed. The processes have no configuration of each other.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -317,7 +317,7 @@ describe('corruptions', () => {
     await books.close();
   });
 
-  test('findings are truncated at a thousand, and the result says so', async () => {
+  test('findings are truncated at a thousand, and the result is marked as truncated', async () => {
     const books = await openBooks();
     const wallet = await newWallet(books);
     const postings = Array.from({ length: 1_001 }, () => ({ debit: RAIL, credit: wallet, amount: 1 }));

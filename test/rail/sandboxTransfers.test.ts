@@ -267,7 +267,7 @@ describe('one transfer per reference', () => {
     expect(await record(instruction.reference)).toMatchObject({ timesSent: 50, timesPaid: 1, timesReturned: 0 });
   });
 
-  test('100 due transfers are each paid once and reported once by four processes', async () => {
+  test('100 due transfers are each paid once and reported once by four processes of the bank', async () => {
     const stopped = await startSandbox({ clock: 'stopped' });
     const branches = Array.from({ length: 4 }, () => stopped.openBranch());
     const clocks = branches.map((branch) => branch.clock());

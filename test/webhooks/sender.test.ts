@@ -192,7 +192,7 @@ describe('forbidden destinations', () => {
     'http://localhost:PORT/',
     'http://user:word@example.com/',
     'no URL',
-  ])('nothing is sent to %s', async (url) => {
+  ])('nothing is sent to the forbidden URL %s', async (url) => {
     const target = await receiver();
     const result = await createSender({ rules: PUBLIC_ONLY })(url.replace('PORT', String(target.port)), {}, '{}');
     expect(result).toMatchObject({ responseStatus: null, error: 'url_forbidden' });

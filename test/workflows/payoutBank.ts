@@ -1,4 +1,4 @@
-// A scripted bank behind the rail port, whose transfers end immediately unless a test says otherwise; and payout flows
+// A scripted bank behind the rail port, whose transfers end immediately unless a test holds them; and payout flows
 // that run against it, with activities that can be repeated or lose their results. Temporal, Postgres, the API and the
 // activities are real.
 import { Client, Connection } from '@temporalio/client';
@@ -38,7 +38,7 @@ export class ObedientBank {
   /** The rails with this bank in place of the sandbox bank. */
   behind(rails: Rails): Rails {
     const sandbox = rails.of('test');
-    if (sandbox === null) throw new Error('there is no sandbox bank to take the place of');
+    if (sandbox === null) throw new Error('the sandbox bank is not configured');
     const rail: BankRail = {
       ...sandbox,
       resolveAccount: ({ accountNumber }) => {

@@ -113,7 +113,7 @@ describe('attention causes of waiting work', () => {
   });
 });
 
-describe('several waiting works', () => {
+describe('several pieces of waiting work', () => {
   const [denied, unreachable, account] = [DENIED, UNREACHABLE, ACCOUNT].map((one) => waitAfter(null, one, NOW)) as [
     RailWait,
     RailWait,
