@@ -1,20 +1,20 @@
-// The style guide as a test: which way imports go, what files are called, how they open, and what must never be committed.
+// The style guide as tests: directions of imports, file names, file heads, and what must never be committed.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const NOT_OURS = new Set(['node_modules', '.git', '.manilla', '.cache', 'coverage']);
+const IGNORED = new Set(['node_modules', '.git', '.manilla', '.cache', 'coverage']);
 
 const files = listFiles('');
 const code = files.filter((file) => /\.(ts|mjs|js)$/.test(file));
 const source = code.filter((file) => file.startsWith('src/'));
 
 /**
- * The rooms of src from the ground up, and what each may import, types included, besides itself and the files right under src.
- * A room names only rooms above it in this list, so there is no circle. What is missing here is not an oversight: read
- * ARCHITECTURE.md before adding a line.
+ * The folders of src from the bottom up, and what each may import, types included, besides itself and the files
+ * directly in src. A folder names only folders above it in this list, so there are no cycles. Missing entries are
+ * deliberate: read ARCHITECTURE.md before adding one.
  */
 const MAY_IMPORT: Record<string, string[]> = {
   concurrency: [],
@@ -23,7 +23,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   database: ['telemetry'],
   ledger: ['concurrency', 'database', 'telemetry'],
   rail: ['concurrency', 'database', 'telemetry'],
-  // Pure: what a workflow imports is bundled into its sandbox. Of concurrency it takes the time limits.
+  // Pure: what a workflow imports is bundled into its sandbox. From concurrency it imports the time limits.
   workflows: ['concurrency'],
   resources: ['database', 'ledger', 'rail', 'workflows'],
   reconciliation: ['database', 'ledger', 'resources'],
@@ -57,23 +57,27 @@ const MAY_IMPORT: Record<string, string[]> = {
   cli: ['api', 'database', 'ledger', 'outbox', 'rail', 'reconciliation', 'resources', 'workflows'],
 };
 
-/** The files right under src: the vocabulary, which every room may use, and the composition of a process. */
-const LOOSE = ['config.ts', 'ids.ts', 'keyring.ts', 'money.ts', 'runtime.ts'];
+/**
+ * The files directly in src: the shared vocabulary, which every folder may import, and the composition of a process.
+ */
+const ROOT_FILES = ['config.ts', 'ids.ts', 'keyring.ts', 'money.ts', 'runtime.ts'];
 const RUNTIME = 'src/runtime.ts';
-/** What the vocabulary itself may use, and what the composition puts together. */
-const OF_VOCABULARY = ['concurrency'];
-const OF_RUNTIME = ['concurrency', 'database', 'ledger', 'rail', 'telemetry'];
+/** What the vocabulary itself may import, and what the composition may. */
+const VOCABULARY_IMPORTS = ['concurrency'];
+const RUNTIME_IMPORTS = ['concurrency', 'database', 'ledger', 'rail', 'telemetry'];
 
-test('five files lie right under src', () => {
-  expect(source.filter((file) => folderOf(file) === undefined)).toEqual(LOOSE.map((file) => `src/${file}`));
+test('src has exactly five files outside its folders', () => {
+  expect(source.filter((file) => folderOf(file) === undefined)).toEqual(ROOT_FILES.map((file) => `src/${file}`));
 });
 
-test('imports go one way, types included', () => {
-  const rooms = Object.keys(MAY_IMPORT);
-  const circles = Object.entries(MAY_IMPORT).flatMap(([room, others]) =>
-    others.filter((other) => rooms.indexOf(other) >= rooms.indexOf(room)).map((other) => `${room} names ${other}`),
+test('imports between folders follow the allowed direction, types included', () => {
+  const folders = Object.keys(MAY_IMPORT);
+  const cycles = Object.entries(MAY_IMPORT).flatMap(([folder, others]) =>
+    others
+      .filter((other) => folders.indexOf(other) >= folders.indexOf(folder))
+      .map((other) => `${folder} names ${other}`),
   );
-  expect(circles).toEqual([]);
+  expect(cycles).toEqual([]);
   const wrong = source.flatMap((file) =>
     importsOf(file)
       .filter(({ target }) => target.startsWith('src/') && !isAllowed(file, target))
@@ -82,7 +86,7 @@ test('imports go one way, types included', () => {
   expect(wrong).toEqual([]);
 });
 
-test('nothing in src imports what is outside of it', () => {
+test('nothing in src imports from dev, test, bench or tools', () => {
   const wrong = source.flatMap((file) =>
     importsOf(file)
       .filter(({ target }) => /^(dev|test|bench|tools)\//.test(target))
@@ -91,25 +95,25 @@ test('nothing in src imports what is outside of it', () => {
   expect(wrong).toEqual([]);
 });
 
-test('no files import each other in a circle', () => {
+test('no files import each other in a cycle', () => {
   const open = new Set<string>();
   const done = new Set<string>();
-  const circles: string[] = [];
+  const cycles: string[] = [];
   const visit = (file: string): void => {
     if (done.has(file)) return;
     open.add(file);
     for (const { target } of importsOf(file)) {
-      if (open.has(target)) circles.push(`${file} imports ${target}`);
+      if (open.has(target)) cycles.push(`${file} imports ${target}`);
       else if (code.includes(target)) visit(target);
     }
     open.delete(file);
     done.add(file);
   };
   for (const file of code) visit(file);
-  expect(circles).toEqual([]);
+  expect(cycles).toEqual([]);
 });
 
-test('only a worker loads workflow code; all others stop at messages, decisions and flows', () => {
+test('no file outside src/workflows imports workflow code at run time', () => {
   const wrong = source.flatMap((file) =>
     importsOf(file)
       .filter(({ target, typeOnly }) => /^src\/workflows\/.*workflow\.ts$/.test(target) && !typeOnly)
@@ -119,7 +123,7 @@ test('only a worker loads workflow code; all others stop at messages, decisions 
   expect(wrong).toEqual([]);
 });
 
-test('nothing that a workflow bundles reaches for Node or for a package that is not made for workflows', () => {
+test('workflow bundles import neither Node modules nor packages that are not made for workflows', () => {
   const allowed = /^@temporalio\/(workflow|common)(\/|$)/;
   const seen = new Set<string>();
   const wrong: string[] = [];
@@ -138,7 +142,7 @@ test('nothing that a workflow bundles reaches for Node or for a package that is 
   expect(wrong).toEqual([]);
 });
 
-test('decisions are pure: they import other plain code only', () => {
+test('decide.ts files are pure: they import no packages at run time', () => {
   const wrong = source
     .filter((file) => file.endsWith('/decide.ts'))
     .flatMap((file) => importsOf(file).map((one) => ({ file, ...one })))
@@ -147,7 +151,7 @@ test('decisions are pure: they import other plain code only', () => {
   expect(wrong).toEqual([]);
 });
 
-test('files are named in camelCase, migrations by number, files of functions in snake_case', () => {
+test('files have camelCase names, migrations are numbered, and files of functions have snake_case names', () => {
   const name = /^[a-z][a-zA-Z0-9]*(\.test|\.config)?\.(ts|mjs|js)$/;
   const wrong = [
     ...code.filter((file) => !name.test(path.basename(file))),
@@ -160,22 +164,22 @@ test('files are named in camelCase, migrations by number, files of functions in 
   expect(wrong).toEqual([]);
 });
 
-test('nothing is called after the drawer it was put in', () => {
-  const drawers = /^(utils?|helpers?|common|misc|managers?|service|data|info)$/i;
-  const drawerEnding = /\b(?:function|class)\s+(\w+(?:Utils?|Helpers?|Manager|Service))\b/;
+test('no file, function or class has a catch-all name such as utils, helpers or manager', () => {
+  const catchAllNames = /^(utils?|helpers?|common|misc|managers?|service|data|info)$/i;
+  const catchAllSuffix = /\b(?:function|class)\s+(\w+(?:Utils?|Helpers?|Manager|Service))\b/;
   const wrong = [
     ...code.filter((file) =>
       file
         .replace(/\.\w+$/, '')
         .split('/')
-        .some((part) => drawers.test(part)),
+        .some((part) => catchAllNames.test(part)),
     ),
-    ...code.filter((file) => drawerEnding.test(read(file))),
+    ...code.filter((file) => catchAllSuffix.test(read(file))),
   ];
   expect(wrong).toEqual([]);
 });
 
-test('each file opens by saying what lives in it', () => {
+test('each file opens with a comment on its content', () => {
   const wrong = [
     ...code.filter((file) => !/^(#!.*\n)?(\/\/ |\/\*)/.test(read(file))),
     ...files.filter((file) => file.endsWith('.sql') && !read(file).startsWith('-- ')),
@@ -183,24 +187,24 @@ test('each file opens by saying what lives in it', () => {
   expect(wrong).toEqual([]);
 });
 
-// A letter in brackets keeps a pattern from finding itself in this file.
+// The bracketed letter keeps a pattern from matching itself in this file.
 const UNFINISHED = /\b(?:TOD[O]|FIXM[E]|XX[X])\b/;
-const SWITCHED_OFF = /\b(?:describe|it|test)\.(?:only|skip|todo|failing)\b|\b(?:fdescribe|fit|xdescribe|xit|xtest)\(/;
+const DISABLED = /\b(?:describe|it|test)\.(?:only|skip|todo|failing)\b|\b(?:fdescribe|fit|xdescribe|xit|xtest)\(/;
 const FOREIGN = [
-  // A path of the machine it was written on.
+  // A path of a developer's machine.
   /\/(?:wor[k]\/|hom[e]\/\w|User[s]\/\w|roo[t]\/\w)/,
   /\.\.\/share[d]|\.librar[y]\b/,
-  // A package registry or proxy: which one to use is the business of the machine that installs.
+  // A package registry or proxy: choosing it is up to the machine that installs.
   /registry\.npmj[s]|npmmirro[r]|GOPROX[Y]=|^registr[y]\s*=/m,
   /BEGIN [A-Z ]*PRIVATE KE[Y]/,
 ];
 
-test('nothing is left unfinished or switched off', () => {
-  const wrong = code.filter((file) => UNFINISHED.test(read(file)) || SWITCHED_OFF.test(read(file)));
+test('no code is marked unfinished and no test is disabled', () => {
+  const wrong = code.filter((file) => UNFINISHED.test(read(file)) || DISABLED.test(read(file)));
   expect(wrong).toEqual([]);
 });
 
-test('nothing committed names a machine, a registry or a secret', () => {
+test('no committed file names a machine, a registry or a secret', () => {
   const readable = files.filter((file) => !/\.(png|jpg|svg|ico|zip|gz|sum)$/.test(file));
   const wrong = readable.filter((file) => FOREIGN.some((pattern) => pattern.test(read(file))));
   expect(wrong).toEqual([]);
@@ -214,15 +218,15 @@ interface LockedPackage {
 
 const locked: Record<string, LockedPackage> = JSON.parse(read('package-lock.json')).packages;
 
-test('the lock file names versions, not hosts', () => {
+test('the lock file has versions and no hosts', () => {
   const wrong = Object.entries(locked).filter(([, entry]) => entry.resolved !== undefined);
   expect(wrong.map(([where]) => where)).toEqual([]);
 });
 
 test('the lock file has every optional dependency it names, so that it installs on every system', () => {
-  // npm leaves them out without a word when a platform package is late, or when it locks from an installed folder;
-  // `npm ci` then refuses the file elsewhere. Cure: pin a version that is whole, delete node_modules and
-  // package-lock.json, and run `npm install --package-lock-only`.
+  // npm silently omits them when a platform package is published late, or when it locks from an installed folder; `npm
+  // ci` then rejects the lock file elsewhere. To fix it: pin a version whose platform packages are all published,
+  // delete node_modules and package-lock.json, and run `npm install --package-lock-only`.
   const wrong = Object.entries(locked).flatMap(([where, entry]) =>
     Object.keys(entry.optionalDependencies ?? {})
       .filter((name) => !isLocked(where, name))
@@ -231,14 +235,14 @@ test('the lock file has every optional dependency it names, so that it installs 
   expect(wrong).toEqual([]);
 });
 
-test('docs/dependencies.md says of every dependency why it is here', () => {
+test('docs/dependencies.md lists every dependency', () => {
   const { dependencies, devDependencies } = JSON.parse(read('package.json'));
   const page = read('docs/dependencies.md');
   const wrong = Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !page.includes(`\`${name}\``));
   expect(wrong).toEqual([]);
 });
 
-/** Whether the package finds the dependency: in its own node_modules or in one further out, as Node looks for it. */
+/** Whether the package finds the dependency: in its own node_modules or in an outer one, as Node resolves it. */
 function isLocked(where: string, name: string): boolean {
   for (let folder = where; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))) {
     if (`${folder === '' ? '' : `${folder}/`}node_modules/${name}` in locked) return true;
@@ -249,7 +253,7 @@ function isLocked(where: string, name: string): boolean {
 function listFiles(folder: string): string[] {
   return readdirSync(path.join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
     const file = path.posix.join(folder, entry.name);
-    if (NOT_OURS.has(entry.name) || entry.name.endsWith('.log')) return [];
+    if (IGNORED.has(entry.name) || entry.name.endsWith('.log')) return [];
     if (entry.isDirectory()) return listFiles(file);
     return entry.isFile() ? [file] : [];
   });
@@ -259,7 +263,7 @@ function read(file: string): string {
   return readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-/** What a file imports: files of ours by their path from the root, packages by name. */
+/** The imports of a file: own files by their path from the root, packages by name. */
 function importsOf(file: string): { target: string; typeOnly: boolean }[] {
   const statements = read(file).matchAll(/^(?:import|export)\s+(type\s)?(?:[^;'"]*?\sfrom\s+)?'([^']+)'/gm);
   return [...statements].map(([, type, name = '']) => ({
@@ -272,11 +276,11 @@ function isAllowed(file: string, target: string): boolean {
   const [from, to] = [folderOf(file), folderOf(target)];
   if (target === RUNTIME) return from !== undefined && ['api', 'worker'].includes(from);
   if (to === undefined || from === to) return true;
-  if (from === undefined) return (file === RUNTIME ? OF_RUNTIME : OF_VOCABULARY).includes(to);
+  if (from === undefined) return (file === RUNTIME ? RUNTIME_IMPORTS : VOCABULARY_IMPORTS).includes(to);
   return MAY_IMPORT[from]?.includes(to) ?? false;
 }
 
-/** The folder right under src, or undefined for a file that lies there itself. */
+/** The folder directly in src, or undefined for a file directly in src. */
 function folderOf(file: string): string | undefined {
   const [, folder, ...rest] = file.split('/');
   return rest.length === 0 ? undefined : folder;

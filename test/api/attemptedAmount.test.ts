@@ -1,5 +1,5 @@
-// WALLET_INSUFFICIENT_FUNDS names the whole debit that was asked for, fees and all, on every route that debits a wallet: a
-// caller who compares it with the balance sees why it was refused.
+// WALLET_INSUFFICIENT_FUNDS returns the whole debit attempted, fees included, on every route that debits a wallet, so
+// that a caller can compare it with the balance and see why the request was refused.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bankTransferFee } from '../../src/ledger/fees.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
@@ -16,7 +16,7 @@ const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 const BALANCE = 1_000_000;
 const FEE = bankTransferFee(BALANCE);
 
-/** How each route is asked for more than the balance, and the debit that it would have been. */
+/** Requests for more than the balance, one per route, and the debit each would have made. */
 const CASES: [string, number, (walletId: string) => Promise<Answer>][] = [
   [
     'a withdrawal of the whole balance, which leaves nothing for the fee',
@@ -71,9 +71,12 @@ const CASES: [string, number, (walletId: string) => Promise<Answer>][] = [
   ],
 ];
 
-test.each(CASES)('%s names %i', async (_what, attemptedAmount, send) => {
-  const walletId = await api.createWallet(api.test, { balance: BALANCE });
-  const { status, error } = await send(walletId);
-  expect([status, error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
-  expect(error.details).toEqual({ walletId, attemptedAmount });
-});
+test.each(CASES)(
+  'the WALLET_INSUFFICIENT_FUNDS error of %s has attemptedAmount %i',
+  async (_what, attemptedAmount, send) => {
+    const walletId = await api.createWallet(api.test, { balance: BALANCE });
+    const { status, error } = await send(walletId);
+    expect([status, error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
+    expect(error.details).toEqual({ walletId, attemptedAmount });
+  },
+);

@@ -1,4 +1,4 @@
-// API keys: contract section 5, and the order of checks that the decisions set.
+// API key authentication: contract section 5, and the order in which a request is checked.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newApiKey } from '../../src/api/admission/apiKeys.ts';
 import { revokeApiKey } from '../../src/resources/apiKeys.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-/** The code that a request with this Authorization header gets on the sandbox host; null when it is let in. */
+/** The error code for a request with this Authorization header on the sandbox host; null when it is authenticated. */
 async function codeFor(header: string): Promise<string | null> {
   const answer = await api.client(null).call('GET', '/wallets', { headers: { authorization: header } });
   if (answer.status === 200) return null;
@@ -27,13 +27,13 @@ async function codeFor(header: string): Promise<string | null> {
 const revoke = (id: string) =>
   revokeApiKey(api.sql, api.organisation.organisationId, id, { operator: 'test', reason: null });
 
-describe('a key is checked in this order', () => {
-  test.each(routeCases(({ access }) => access !== 'none'))('$name needs one', async ({ method, route }) => {
+describe('API key checks, in their order', () => {
+  test.each(routeCases(({ access }) => access !== 'none'))('$name requires an API key', async ({ method, route }) => {
     const { status, error } = await api.client(null).call(method, pathOf(route));
     expect([status, error.code]).toEqual([401, 'API_KEY_MISSING']);
   });
 
-  test.each(['', '   '])('1. it is there ("%s")', async (header) => {
+  test.each(['', '   '])('check 1: a blank Authorization header ("%s") is API_KEY_MISSING', async (header) => {
     expect(await codeFor(header)).toBe('API_KEY_MISSING');
   });
 
@@ -51,11 +51,11 @@ describe('a key is checked in this order', () => {
     `Bearer svc_prod_${digits}`,
     `Bearer svc_test_${digits} svc_test_${digits}`,
     `Bearer svc_live_${digits.slice(1)}`,
-  ])('2. it is well formed (%s)', async (header) => {
+  ])('check 2: a malformed Authorization header is API_KEY_INVALID (%s)', async (header) => {
     expect(await codeFor(header)).toBe('API_KEY_INVALID');
   });
 
-  test('one that is sent by another scheme is told which to use', async () => {
+  test('a key sent by the Basic scheme is API_KEY_INVALID, and the message names the Bearer scheme', async () => {
     const basic = `Basic ${Buffer.from(`${api.test.key}:`).toString('base64')}`;
     const { error } = await api.client(null).call('GET', '/wallets', { headers: { authorization: basic } });
     expect([error.code, error.message]).toEqual([
@@ -64,37 +64,37 @@ describe('a key is checked in this order', () => {
     ]);
   });
 
-  test('3. it belongs to the environment of the host, known or not', async () => {
+  test('check 3: a key of the other environment is API_KEY_ENVIRONMENT_MISMATCH, whether the key exists or not', async () => {
     expect(await codeFor(`Bearer ${api.live.key}`)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
     expect(await codeFor(`Bearer ${newApiKey('live')}`)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
     const { error } = await api.client(api.test.key, 'live').get('/wallets');
     expect(error.code).toBe('API_KEY_ENVIRONMENT_MISMATCH');
   });
 
-  test('4. it is known', async () => {
+  test('check 4: an unknown key is API_KEY_INVALID, and a known one is accepted with any spelling of the Bearer scheme', async () => {
     expect(await codeFor(`Bearer ${newApiKey('test')}`)).toBe('API_KEY_INVALID');
     expect(await codeFor(`Bearer ${api.test.key}`)).toBeNull();
     expect(await codeFor(`bearer  ${api.test.key} `)).toBeNull();
   });
 
-  test('5. it has not expired, to the moment, although it is remembered', async () => {
+  test('check 5: an expired key is refused from the exact moment of expiry, although it is cached', async () => {
     const { organisationId } = api.organisation;
-    const gone = await api.createKey(organisationId, { expiresAt: new Date(Date.now() - 1) });
-    expect(await codeFor(`Bearer ${gone.key}`)).toBe('API_KEY_INVALID');
+    const expired = await api.createKey(organisationId, { expiresAt: new Date(Date.now() - 1) });
+    expect(await codeFor(`Bearer ${expired.key}`)).toBe('API_KEY_INVALID');
     const expiresAt = new Date(Date.now() + 1_000);
-    const ending = await api.createKey(organisationId, { expiresAt });
-    const uses: { asked: Date; code: string | null; answered: Date }[] = [];
+    const expiring = await api.createKey(organisationId, { expiresAt });
+    const uses: { sentAt: Date; code: string | null; answeredAt: Date }[] = [];
     await waitFor('the key to expire', async () => {
-      const asked = new Date();
-      const code = await codeFor(`Bearer ${ending.key}`);
-      uses.push({ asked, code, answered: new Date() });
+      const sentAt = new Date();
+      const code = await codeFor(`Bearer ${expiring.key}`);
+      uses.push({ sentAt, code, answeredAt: new Date() });
       return code === 'API_KEY_INVALID';
     });
-    expect(uses.filter(({ answered, code }) => answered < expiresAt && code !== null)).toEqual([]);
-    expect(uses.filter(({ asked, code }) => asked >= expiresAt && code === null)).toEqual([]);
+    expect(uses.filter(({ answeredAt, code }) => answeredAt < expiresAt && code !== null)).toEqual([]);
+    expect(uses.filter(({ sentAt, code }) => sentAt >= expiresAt && code === null)).toEqual([]);
   });
 
-  test('6. it is not revoked: every process stops taking it within 5 seconds', async () => {
+  test('check 6: every process refuses a revoked key within 5 seconds', async () => {
     const second = await startTestApi({ databaseUrl: api.databaseUrl });
     try {
       const { id, key } = await api.createKey(api.organisation.organisationId);
@@ -102,94 +102,96 @@ describe('a key is checked in this order', () => {
       for (const caller of callers) expect((await caller.get('/wallets')).status).toBe(200);
       expect(await revoke(id)).toBe(true);
       const revokedAt = Date.now();
-      let lastTakenMs = 0;
-      await waitFor('both to refuse it', async () => {
-        const askedMs = Date.now() - revokedAt;
+      let lastAcceptedMs = 0;
+      await waitFor('both processes to refuse the key', async () => {
+        const sentMs = Date.now() - revokedAt;
         const answers = await Promise.all(callers.map((caller) => caller.get('/wallets')));
         const areRefused = answers.every(({ status, error }) => status === 401 && error.code === 'API_KEY_INVALID');
-        if (!areRefused) lastTakenMs = askedMs;
+        if (!areRefused) lastAcceptedMs = sentMs;
         return areRefused;
       });
-      expect(lastTakenMs).toBeLessThan(5_000);
+      expect(lastAcceptedMs).toBeLessThan(5_000);
     } finally {
       await second.close();
     }
   });
 
-  test('a key that nobody has used yet is refused at once when it is revoked', async () => {
+  test('a key that was never used is refused immediately after it is revoked', async () => {
     const { id, key } = await api.createKey(api.organisation.organisationId);
     await revoke(id);
     expect(await codeFor(`Bearer ${key}`)).toBe('API_KEY_INVALID');
   });
 });
 
-describe('around the key, the order is', () => {
+describe('the order of checks around authentication', () => {
   const noScopes = async () => api.client((await api.createKey(api.organisation.organisationId, { scopes: [] })).key);
   const path = '/wallets/nonsense/transfer';
 
-  test('route before key', async () => {
+  test('an unknown route is reported before a missing API key', async () => {
     expect((await api.client(null).get('/nope')).error.code).toBe('ROUTE_NOT_FOUND');
   });
 
-  test('key before body', async () => {
+  test('a missing API key is reported before an unreadable body', async () => {
     expect((await api.client(null).post(path, '{bad')).error.code).toBe('API_KEY_MISSING');
   });
 
-  test('scope before body', async () => {
+  test('a missing scope is reported before an unreadable body', async () => {
     expect((await (await noScopes()).post(path, '{bad')).error.code).toBe('API_KEY_SCOPE_FORBIDDEN');
   });
 
-  test('body before Idempotency-Key', async () => {
+  test('an invalid body is reported before a missing Idempotency-Key', async () => {
     expect((await api.test.post(path, { amount: 0 })).error.code).toBe('VALIDATION_FAILED');
   });
 
-  test('Idempotency-Key before the resource', async () => {
+  test('a missing Idempotency-Key is reported before an unknown resource', async () => {
     const body = { amount: 1, destinationWalletId: 'nonsense' };
     expect((await api.test.post(path, body)).error.code).toBe('IDEMPOTENCY_KEY_MISSING');
     expect((await api.test.money(path, body)).error.code).toBe('WALLET_NOT_FOUND');
   });
 });
 
-describe('both environments behind one port', () => {
-  test('are told apart by the Host header', async () => {
-    const one = await startTestApi({
+describe('both environments on one port', () => {
+  test('the Host header selects the environment, and the port decides for any other host', async () => {
+    const shared = await startTestApi({
       databaseUrl: api.databaseUrl,
       settings: { SANDBOX_HOST: 'sandbox.test', LIVE_HOST: 'api.test' },
     });
     try {
-      const ask = async (host: string, key: string | null) => {
+      const listWallets = async (host: string, key: string | null) => {
         const head = `GET /v1/wallets HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-        const { status, headers, text } = await sendRaw(one.urls.test, head);
+        const { status, headers, text } = await sendRaw(shared.urls.test, head);
         const answer = readAnswer(status, headers, text);
         return status === 200 ? answer.items.length : answer.error.code;
       };
-      expect(await ask('api.test', api.live.key)).toBe(1);
-      expect(await ask('API.TEST', api.live.key)).toBe(1);
-      expect(await ask('sandbox.test', api.test.key)).toBe(1);
-      expect(await ask('api.test', api.test.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
-      expect(await ask('sandbox.test', api.live.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
-      expect(await ask('elsewhere.test', api.live.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH'); // the port decides
+      expect(await listWallets('api.test', api.live.key)).toBe(1);
+      expect(await listWallets('API.TEST', api.live.key)).toBe(1);
+      expect(await listWallets('sandbox.test', api.test.key)).toBe(1);
+      expect(await listWallets('api.test', api.test.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
+      expect(await listWallets('sandbox.test', api.live.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
+      // Any other host has the environment of its port.
+      expect(await listWallets('elsewhere.test', api.live.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
     } finally {
-      await one.close();
+      await shared.close();
     }
   });
 });
 
-describe('a key is a secret', () => {
-  test('it is in no table and in no line of the log', async () => {
+describe('secrecy of API keys', () => {
+  test('a key is in no database table and in no log line', async () => {
     const { key } = await api.createKey(api.organisation.organisationId);
     await api.client(key).get('/wallets');
     await api.client(key, 'live').get('/wallets');
     expect(await tablesThatHold(api.sql, key)).toEqual([]);
-    expect(await tablesThatHold(api.sql, key.slice(-4))).toContain('public.api_keys'); // the search does find things
+    // Proves that the search works.
+    expect(await tablesThatHold(api.sql, key.slice(-4))).toContain('public.api_keys');
     expect(api.logged.filter((line) => line.includes(key.slice('svc_test_'.length)))).toEqual([]);
   });
 
-  test('when it was last used is written when the process ends', async () => {
-    const one = await startTestApi({ databaseUrl: api.databaseUrl });
+  test('the time of last use is written when the process stops', async () => {
+    const stopping = await startTestApi({ databaseUrl: api.databaseUrl });
     const { id, key } = await api.createKey(api.organisation.organisationId);
-    await one.client(key).get('/wallets');
-    await one.close();
+    await stopping.client(key).get('/wallets');
+    await stopping.close();
     const [row] = await api.sql<{ lastUsedAt: Date | null }[]>`SELECT last_used_at FROM api_keys WHERE id = ${id}`;
     expect(Date.now() - Number(row?.lastUsedAt)).toBeLessThan(60_000);
   });

@@ -1,4 +1,4 @@
-// A wallet never goes below zero, whatever is asked of it at the same time and through whichever route.
+// A wallet balance never becomes negative under concurrent requests, whichever routes they use.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bankTransferFee } from '../../src/ledger/fees.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
@@ -16,7 +16,7 @@ afterAll(async () => {
   await api.close();
 });
 
-test('of 200 requests for the whole balance, by transfer, pay, withdraw and payout, one gets it and no other an error of ours', async () => {
+test('of 200 concurrent requests for the whole balance by transfer, pay, withdraw and payout, one succeeds and 199 are WALLET_INSUFFICIENT_FUNDS', async () => {
   const amount = 10_000;
   const fee = bankTransferFee(amount);
   const balance = amount + fee;
@@ -31,8 +31,8 @@ test('of 200 requests for the whole balance, by transfer, pay, withdraw and payo
   );
   const clients = [api.test, second.client(api.test.key)];
   const answers = await Promise.all(
-    bills.flatMap((paymentId, turn): Promise<Answer>[] => {
-      const client = clients[turn % 2] ?? api.test;
+    bills.flatMap((paymentId, index): Promise<Answer>[] => {
+      const client = clients[index % 2] ?? api.test;
       return [
         client.money(`/wallets/${source}/transfer`, { destinationWalletId: destination, amount: balance }),
         client.money(`/wallets/${source}/pay`, { paymentId }),

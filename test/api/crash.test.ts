@@ -1,5 +1,5 @@
-// What a caller was told survives a crash of Postgres, the refusals too: a repeat under the same Idempotency-Key is told the
-// same and moves no money, although by now it could.
+// A response, including a refusal, survives a crash of Postgres: a repeat with the same Idempotency-Key returns the
+// same response and moves no money, even if the request would succeed by then.
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -11,12 +11,12 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { administer } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-/** Making the files of a database takes seconds on a slow disk. */
+/** Initialising a database cluster takes seconds on a slow disk. */
 const LIMIT_MS = 180_000;
 
 let parts: Supervisor;
 let api: TestApi;
-/** Ends Postgres as a failing machine would, and starts it again on the same port. */
+/** Kills Postgres with SIGKILL, as a machine failure would, and restarts it on the same port. */
 let crash: () => Promise<void>;
 
 beforeAll(async () => {
@@ -32,14 +32,14 @@ beforeAll(async () => {
   const start = (portPreferred?: number) =>
     startPostgres(parts, { folder, password: 'secret', durability: 'durable', portPreferred });
   const server = await start();
-  // What may be lost stays unwritten until something durable is committed: the log's own writer comes once in ten seconds.
+  // Asynchronous commits stay unwritten until the next synchronous one: the WAL writer runs only every ten seconds.
   await administer(server.adminUrl, `ALTER SYSTEM SET wal_writer_delay = '10s'`);
   await administer(server.adminUrl, 'SELECT pg_reload_conf()');
   await migrate(server.url);
   api = await startTestApi({ databaseUrl: server.url });
   crash = async () => {
     process.kill(pid, 'SIGKILL');
-    await waitFor('the server to be gone', () => pid === 0);
+    await waitFor('Postgres to exit', () => pid === 0);
     if ((await start(server.port)).port !== server.port) throw new Error('its port was taken in the meantime');
   };
 }, LIMIT_MS);
@@ -50,18 +50,18 @@ afterAll(async () => {
 }, LIMIT_MS);
 
 test(
-  'a 422 that was told is told again after a crash of Postgres, and moves nothing',
+  'a 422 response is replayed after a crash of Postgres and moves no money',
   async () => {
     const [source, destinationWalletId] = [await api.createWallet(), await api.createWallet()];
     const key = randomUUID();
     const send = () => api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId }, key);
-    const told = await send();
+    const first = await send();
     await crash();
-    expect([told.status, told.error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
+    expect([first.status, first.error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
     await waitFor('the API to reach its database', async () => (await api.test.get('/wallets')).status === 200);
     await api.fund(api.organisation.organisationId, source, 1_000);
     const again = await send();
-    expect([again.status, again.headers.get('idempotent-replayed'), again.error]).toEqual([422, 'true', told.error]);
+    expect([again.status, again.headers.get('idempotent-replayed'), again.error]).toEqual([422, 'true', first.error]);
     expect(await api.balanceOf(source)).toBe(1_000);
   },
   LIMIT_MS,

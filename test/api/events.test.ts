@@ -1,4 +1,4 @@
-// /events over HTTP, by status. Deliveries that really happen are in test/webhooks/.
+// The /events routes over HTTP, by status. Actual deliveries are tested in test/webhooks/.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Environment } from '../../src/money.ts';
@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 const UNKNOWN = 'svc_01k00000000000000000000000_evt';
 
-/** An event as a movement writes it. Its public id. */
+/** Writes an event as a movement does. Returns its public id. */
 async function emit(
   type = 'payment.settled',
   createdAt = new Date(),
@@ -40,7 +40,7 @@ async function emit(
 const createEndpoint = async (more: object = {}): Promise<Resource> =>
   (await organisation.test.post('/webhook-endpoints', { url: 'https://example.com/hook', ...more })).data;
 
-/** The delivery of an event to an endpoint, as the dispatcher leaves it after so many attempts. */
+/** Writes the delivery of an event to an endpoint, as the dispatcher does, with one attempt per given status. */
 async function deliver(eventId: string, endpointId: string, statuses: number[]): Promise<void> {
   const book = { organisationId: organisation.organisationId, environment: 'test' as const };
   const ids = { eventId: requireUuid('event', eventId), endpointId: requireUuid('webhookEndpoint', endpointId) };
@@ -61,7 +61,7 @@ const outbox = async (): Promise<object[]> =>
       SELECT message FROM outbox WHERE organisation_id = ${organisation.organisationId} AND message ? 'redelivery' ORDER BY id`
   ).map((row) => row.message);
 
-test('the deliveries of an event can be asked for by time, as every list can', async () => {
+test('the deliveries of an event can be filtered by creation time', async () => {
   const eventId = await emit();
   await deliver(eventId, (await createEndpoint()).id, [500]);
   const path = `/events/${eventId}/deliveries`;
@@ -73,8 +73,8 @@ test('the deliveries of an event can be asked for by time, as every list can', a
   expect(await listed('createdAtFrom=2101-01-01T00:00:00Z')).toEqual([]);
 });
 
-describe('200', () => {
-  test('read shows the envelope that webhooks carry', async () => {
+describe('200 responses', () => {
+  test('GET /events/:id returns the envelope that webhooks carry', async () => {
     const createdAt = new Date('2026-01-02T03:04:05.678Z');
     const id = await emit('payment.settled', createdAt);
     const { status, data } = await organisation.test.get(`/events/${id}`);
@@ -87,10 +87,11 @@ describe('200', () => {
     });
   });
 
-  test('list is newest first, twenty a page, and its cursor carries limit and filters', async () => {
+  test('GET /events is newest first, 20 per page, and its cursor carries the limit and the filters', async () => {
     const ids: string[] = [];
     for (let second = 0; second < 23; second += 1) {
-      ids.unshift(await emit('payment.expired', new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(second / 2))))); // pairs at one time
+      // Two events share each timestamp.
+      ids.unshift(await emit('payment.expired', new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(second / 2)))));
     }
     await emit('payment.settled');
     const first = await organisation.test.get('/events?type=payment.expired');
@@ -102,7 +103,7 @@ describe('200', () => {
     expect(other.error.code).toBe('INVALID_CURSOR');
   });
 
-  test('list by time: both ends are included', async () => {
+  test('the time filter of GET /events includes both bounds', async () => {
     const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
     const [, one, two] = [
       await emit('payout.failed', at(0)),
@@ -114,11 +115,11 @@ describe('200', () => {
     expect((await organisation.test.get(`/events?${range}`)).items.map((item) => item.id)).toEqual([two, one]);
   });
 
-  test("deliveries shows each endpoint's, with its attempts, newest first", async () => {
+  test('GET /events/:id/deliveries returns one delivery per endpoint with its attempts, newest first', async () => {
     const id = await emit();
-    const [taken, waiting] = [await createEndpoint(), await createEndpoint()];
-    await deliver(id, taken.id, [500, 200]);
-    await deliver(id, waiting.id, [503]);
+    const [delivered, pending] = [await createEndpoint(), await createEndpoint()];
+    await deliver(id, delivered.id, [500, 200]);
+    await deliver(id, pending.id, [503]);
     const { status, items, pagination } = await organisation.test.get(`/events/${id}/deliveries`);
     expect(status).toBe(200);
     const attempt = { attemptedAt: expect.any(String), durationMs: 12, responseBody: 'ok', error: null };
@@ -126,7 +127,7 @@ describe('200', () => {
     expect(items).toEqual([
       {
         ...delivery,
-        endpointId: waiting.id,
+        endpointId: pending.id,
         status: 'pending',
         nextAttemptAt: '2031-01-01T00:00:00.000Z',
         deliveredAt: null,
@@ -134,7 +135,7 @@ describe('200', () => {
       },
       {
         ...delivery,
-        endpointId: taken.id,
+        endpointId: delivered.id,
         status: 'delivered',
         nextAttemptAt: null,
         deliveredAt: expect.any(String),
@@ -148,69 +149,72 @@ describe('200', () => {
 
     const first = await organisation.test.get(`/events/${id}/deliveries?limit=1`);
     const second = await organisation.test.get(`/events/${id}/deliveries?cursor=${first.pagination.nextCursor}`);
-    expect([...first.items, ...second.items].map((item) => item.endpointId)).toEqual([waiting.id, taken.id]);
+    expect([...first.items, ...second.items].map((item) => item.endpointId)).toEqual([pending.id, delivered.id]);
     expect((await organisation.test.get(`/events/${await emit()}/deliveries`)).items).toEqual([]);
   });
 });
 
-describe('202', () => {
-  test('redeliver opens the deliveries again and tells the relay', async () => {
+describe('202 responses', () => {
+  test('redeliver reopens the deliveries and writes an outbox message for the relay', async () => {
     const id = await emit();
-    const [had, wants, wantsOther] = [
+    const [received, subscribed, unsubscribed] = [
       await createEndpoint({ eventTypes: ['payout.failed'] }),
       await createEndpoint({ eventTypes: ['payment.settled'] }),
       await createEndpoint({ eventTypes: ['payout.failed'] }),
     ];
     await createEndpoint({ status: 'disabled' });
-    await deliver(id, had.id, [200]);
+    await deliver(id, received.id, [200]);
     const { status, data } = await organisation.test.post(`/events/${id}/redeliver`);
     expect([status, data.eventId]).toEqual([202, id]);
-    expect(data.endpointIds).toEqual([had.id, wants.id].toSorted());
+    expect(data.endpointIds).toEqual([received.id, subscribed.id].toSorted());
     const eventId: Uuid = requireUuid('event', id);
     expect(await outbox()).toEqual([{ eventId, redelivery: true }]);
     const { items } = await organisation.test.get(`/events/${id}/deliveries`);
     expect(items.map((item) => item.status)).toEqual(['pending', 'pending']);
 
-    const only = await organisation.test.post(`/events/${id}/redeliver`, { endpointId: wantsOther.id });
-    expect(only.data).toEqual({ eventId: id, endpointIds: [wantsOther.id] });
+    const only = await organisation.test.post(`/events/${id}/redeliver`, { endpointId: unsubscribed.id });
+    expect(only.data).toEqual({ eventId: id, endpointIds: [unsubscribed.id] });
     expect((await outbox())[1]).toEqual({
       eventId,
       redelivery: true,
-      endpointId: requireUuid('webhookEndpoint', wantsOther.id),
+      endpointId: requireUuid('webhookEndpoint', unsubscribed.id),
     });
   });
 
-  test('redeliver with no endpoint to go to says so, and tells nobody', async () => {
+  test('redeliver without a matching endpoint returns no endpoint ids and writes no outbox message', async () => {
     const { status, data } = await organisation.test.post(`/events/${await emit()}/redeliver`, {});
     expect([status, data.endpointIds]).toEqual([202, []]);
     expect(await outbox()).toEqual([]);
   });
 });
 
-describe('400', () => {
+describe('400 responses', () => {
   test.each(['type=payment.paid', 'createdAtFrom=yesterday', 'createdAtTo=2026-01-01'])(
-    'list with %s',
+    'GET /events with %s is 400 VALIDATION_FAILED',
     async (query) => {
       const { status, error } = await organisation.test.get(`/events?${query}`);
       expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     },
   );
 
-  test.each([{ endpointId: 1 }, { endpoint: 'x' }, [], 'text'])('redeliver with %j', async (body) => {
-    const { status, error } = await organisation.test.post(`/events/${await emit()}/redeliver`, JSON.stringify(body));
-    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
-  });
+  test.each([{ endpointId: 1 }, { endpoint: 'x' }, [], 'text'])(
+    'redeliver with the body %j is 400 VALIDATION_FAILED',
+    async (body) => {
+      const { status, error } = await organisation.test.post(`/events/${await emit()}/redeliver`, JSON.stringify(body));
+      expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    },
+  );
 });
 
-describe('403', () => {
-  test('without the webhook scope', async () => {
+describe('403 responses', () => {
+  test('GET /events without the webhook scope is API_KEY_SCOPE_FORBIDDEN', async () => {
     const { key } = await api.createKey(organisation.organisationId, { scopes: ['wallet'] });
     expect((await api.client(key).get('/events')).error.code).toBe('API_KEY_SCOPE_FORBIDDEN');
   });
 });
 
-describe('404', () => {
-  test('an unknown id, a malformed one, and those of another organisation or environment', async () => {
+describe('404 responses', () => {
+  test('an event id that is unknown, malformed, or of another organisation or environment is EVENT_NOT_FOUND', async () => {
     const live = await emit('payment.settled', new Date(), 'live');
     const mine = organisation;
     organisation = await api.createOrganisation();
@@ -232,7 +236,7 @@ describe('404', () => {
     expect((await mine.live.get(`/events/${live}`)).status).toBe(200);
   });
 
-  test("redeliver to an endpoint that is unknown or another organisation's", async () => {
+  test("redeliver to an endpoint that is unknown or another organisation's is WEBHOOK_ENDPOINT_NOT_FOUND", async () => {
     const id = await emit();
     const other = await api.createOrganisation();
     const { data: foreign } = await other.test.post('/webhook-endpoints', { url: 'https://example.com/' });
@@ -244,8 +248,8 @@ describe('404', () => {
   });
 });
 
-describe('422', () => {
-  test('redeliver to a disabled endpoint', async () => {
+describe('422 responses', () => {
+  test('redeliver to a disabled endpoint is WEBHOOK_ENDPOINT_DISABLED', async () => {
     const endpoint = await createEndpoint({ status: 'disabled' });
     const { status, error } = await organisation.test.post(`/events/${await emit()}/redeliver`, {
       endpointId: endpoint.id,

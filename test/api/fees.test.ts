@@ -1,4 +1,4 @@
-// GET /fees/quote: the fee schedule of contract sections 4.8 and 4.9, as an accountant reads it.
+// GET /fees/quote: the fee schedule of contract sections 4.8 and 4.9, checked against independently computed values.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '../../src/api/route.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -15,7 +15,7 @@ afterAll(async () => {
 
 const quote = (type: string, amount: string) => api.test.get(`/fees/quote?type=${type}&amount=${amount}`);
 
-// 1% of the amount, half a kobo rounded up, at least 500 and at most 18 000; and 2 000 more for a bank transfer out.
+// 1% of the amount, rounded half up, at least 500 and at most 18,000 kobo; 2,000 more for an outgoing bank transfer.
 const SERVICE_FEES = [
   [1, 500],
   [50_000, 500],
@@ -28,27 +28,30 @@ const SERVICE_FEES = [
   [1_000_000_000_000, 18_000],
 ] as const;
 
-describe('200', () => {
-  test.each(SERVICE_FEES)('a bank-transfer payment of %i costs %i', async (amount, fee) => {
+describe('200 responses', () => {
+  test.each(SERVICE_FEES)('a bank-transfer payment of %i has a fee of %i', async (amount, fee) => {
     const { status, data } = await quote('bank_transfer_payment', String(amount));
     expect(status).toBe(200);
     expect(data).toEqual({ type: 'bank_transfer_payment', amount, fee, totalAmount: amount + fee, currency: 'NGN' });
   });
 
-  test.each(SERVICE_FEES)('a withdrawal and a payout item of %i cost %i and 2000 more', async (amount, serviceFee) => {
-    const fee = serviceFee + 2_000;
-    for (const type of ['withdrawal', 'payout_item']) {
-      const { data } = await quote(type, String(amount));
-      expect(data).toEqual({ type, amount, fee, totalAmount: amount + fee, currency: 'NGN' });
-    }
-  });
+  test.each(SERVICE_FEES)(
+    'a withdrawal and a payout item of %i have a fee of %i plus 2000',
+    async (amount, serviceFee) => {
+      const fee = serviceFee + 2_000;
+      for (const type of ['withdrawal', 'payout_item']) {
+        const { data } = await quote(type, String(amount));
+        expect(data).toEqual({ type, amount, fee, totalAmount: amount + fee, currency: 'NGN' });
+      }
+    },
+  );
 
-  test.each(['virtual_wallet_payment', 'transfer'])('a %s is free', async (type) => {
+  test.each(['virtual_wallet_payment', 'transfer'])('a %s has no fee', async (type) => {
     const { data } = await quote(type, '250000');
     expect(data).toEqual({ type, amount: 250_000, fee: 0, totalAmount: 250_000, currency: 'NGN' });
   });
 
-  test('a payment charges what was quoted for it', async () => {
+  test('a payment is charged the quoted fee', async () => {
     const targetWalletId = await api.createWallet();
     const quoted = await quote('bank_transfer_payment', '123450');
     const payment = await api.test.money('/payments', { method: 'bank_transfer', baseAmount: 123_450, targetWalletId });
@@ -56,37 +59,37 @@ describe('200', () => {
   });
 });
 
-describe('400 VALIDATION_FAILED', () => {
+describe('400 VALIDATION_FAILED responses', () => {
   test.each([
     ['no type', '?amount=1000', 'type'],
     ['an unknown type', '?type=refund&amount=1000', 'type'],
     ['no amount', '?type=withdrawal', 'amount'],
     ['an empty amount', '?type=withdrawal&amount=', 'amount'],
     ['two amounts', '?type=withdrawal&amount=1000&amount=2000', 'amount'],
-    ['zero', '?type=withdrawal&amount=0', 'amount'],
+    ['an amount of zero', '?type=withdrawal&amount=0', 'amount'],
     ['a negative amount', '?type=withdrawal&amount=-1', 'amount'],
-    ['a fraction', '?type=withdrawal&amount=10.5', 'amount'],
-    ['a fraction of nothing', '?type=withdrawal&amount=10.0', 'amount'],
-    ['an exponent', '?type=withdrawal&amount=1e3', 'amount'],
-    ['a sign', '?type=withdrawal&amount=%2B5', 'amount'],
-    ['a space', '?type=withdrawal&amount=%205', 'amount'],
-    ['hexadecimal', '?type=withdrawal&amount=0x10', 'amount'],
+    ['a fractional amount', '?type=withdrawal&amount=10.5', 'amount'],
+    ['a zero fraction', '?type=withdrawal&amount=10.0', 'amount'],
+    ['an exponent in the amount', '?type=withdrawal&amount=1e3', 'amount'],
+    ['a plus sign in the amount', '?type=withdrawal&amount=%2B5', 'amount'],
+    ['a space in the amount', '?type=withdrawal&amount=%205', 'amount'],
+    ['a hexadecimal amount', '?type=withdrawal&amount=0x10', 'amount'],
     ['digits of another script', '?type=withdrawal&amount=%D9%A1%D9%A2', 'amount'],
-    ['one more than the largest amount', '?type=withdrawal&amount=1000000000001', 'amount'],
-    ['more digits than a number holds', `?type=withdrawal&amount=${'9'.repeat(400)}`, 'amount'],
-  ])('%s', async (_name, query, field) => {
+    ['an amount one above the maximum', '?type=withdrawal&amount=1000000000001', 'amount'],
+    ['an amount with more digits than a number holds', `?type=withdrawal&amount=${'9'.repeat(400)}`, 'amount'],
+  ])('a quote with %s is 400 VALIDATION_FAILED', async (_name, query, field) => {
     const { status, error } = await api.test.get(`/fees/quote${query}`);
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
   });
 });
 
-test.each(SCOPES)('a key of the scope %s alone may ask', async (scope) => {
+test.each(SCOPES)('a key with only the scope %s may quote fees', async (scope) => {
   const { key } = await api.createKey(api.organisation.organisationId, { scopes: [scope] });
   expect((await api.client(key).get('/fees/quote?type=transfer&amount=1')).status).toBe(200);
 });
 
-test('live quotes the same fees, though it has no rail', async () => {
+test('live quotes the same fees without a configured rail', async () => {
   const { status, data } = await api.live.get('/fees/quote?type=withdrawal&amount=100000');
   expect([status, data.fee]).toEqual([200, 3_000]);
 });

@@ -1,4 +1,5 @@
-// Health says whether flows can start, not only whether Temporal's front end answers, and costs nothing when many ask.
+// Health reports whether flows can start, not only whether Temporal's frontend responds, and shares its checks between
+// callers.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -18,13 +19,13 @@ interface Health {
 
 let api: TestApi;
 let connection: Connection;
-let temporalAsked = 0;
+let temporalChecks = 0;
 
 beforeAll(async () => {
   connection = await Connection.connect({ address: testStack().temporalAddress });
   api = await startTestApi({
     temporalIsUp: async () => {
-      temporalAsked += 1;
+      temporalChecks += 1;
       await checkFlowsCanStart(connection, 'default', 10_000);
       return true;
     },
@@ -39,7 +40,7 @@ afterAll(async () => {
 const healthOf = async (environment: 'test' | 'live' = 'test') =>
   (await api.client(null, environment).get('/health')).data as unknown as Health;
 
-/** What the API process says about its health, with these settings. */
+/** The health response of an API process with these settings. */
 async function healthOfProcess(settings: Record<string, string>): Promise<Record<string, unknown>> {
   const port = await freePort();
   const child = spawn(process.execPath, [MAIN], {
@@ -54,7 +55,7 @@ async function healthOfProcess(settings: Record<string, string>): Promise<Record
     },
     stdio: 'ignore',
   });
-  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const exited = new Promise((resolve) => child.once('exit', resolve));
   try {
     const answer = await waitFor('the API to answer', () =>
       fetch(`http://127.0.0.1:${port}/v1/health`).then(
@@ -65,11 +66,11 @@ async function healthOfProcess(settings: Record<string, string>): Promise<Record
     return answer.data;
   } finally {
     child.kill('SIGTERM');
-    await ended;
+    await exited;
   }
 }
 
-test('a Temporal that answers but cannot start flows here is not ok: its namespace is another one', async () => {
+test('health is degraded when Temporal responds but does not have the configured namespace', async () => {
   expect(await healthOfProcess({ TEMPORAL_NAMESPACE: 'no-such-namespace' })).toMatchObject({
     status: 'degraded',
     checks: { database: 'ok', temporal: 'unreachable' },
@@ -77,30 +78,30 @@ test('a Temporal that answers but cannot start flows here is not ok: its namespa
   await expect(checkFlowsCanStart(connection, 'no-such-namespace', 10_000)).rejects.toThrow(/not found/i);
 });
 
-test('a Temporal that has the namespace, and whose shards answer, is ok', async () => {
+test('health is ok when Temporal has the namespace and its history shards respond', async () => {
   await checkFlowsCanStart(connection, 'default', 10_000);
   expect(await healthOf('live')).toMatchObject({ status: 'ok', checks: { temporal: 'ok', flows: 'ok' } });
 });
 
-// No worker runs here, so nothing takes the messages up.
+// No worker runs here, so the outbox messages stay in place.
 test.each([
-  { what: 'a minute old and not taken up', topic: 'flow', age: '60 s', dueIn: '-60 s', status: 'degraded' },
+  { what: 'a minute old and due', topic: 'flow', age: '60 s', dueIn: '-60 s', status: 'degraded' },
   {
-    what: 'a minute old and put back, because Temporal refused it',
+    what: 'a minute old and rescheduled after an error',
     topic: 'flow',
     age: '60 s',
     dueIn: '15 s',
     status: 'degraded',
   },
-  { what: 'a moment old', topic: 'flow', age: '1 s', dueIn: '-1 s', status: 'ok' },
-  { what: 'a moment old and leased', topic: 'flow', age: '1 s', dueIn: '60 s', status: 'ok' },
-  { what: 'an event for a webhook', topic: 'event', age: '60 s', dueIn: '-60 s', status: 'ok' },
+  { what: 'a second old', topic: 'flow', age: '1 s', dueIn: '-1 s', status: 'ok' },
+  { what: 'a second old and leased', topic: 'flow', age: '1 s', dueIn: '60 s', status: 'ok' },
+  { what: 'a minute old and an event for a webhook', topic: 'event', age: '60 s', dueIn: '-60 s', status: 'ok' },
 ])('an outbox message that is $what makes health $status', async ({ topic, age, dueIn, status }) => {
   await api.sql`
     INSERT INTO outbox (organisation_id, environment, topic, message, available_at, created_at)
     VALUES (${api.organisation.organisationId}, 'test', ${topic}, '{}', now() + ${dueIn}::interval, now() - ${age}::interval)`;
   try {
-    // An answer that was found before the message was there may be a second old.
+    // A cached result may be up to a second older than the message.
     await waitFor(`health to be ${status}`, async () => {
       const health = await healthOf();
       return health.status === status && health.checks.flows === (status === 'ok' ? 'ok' : 'delayed');
@@ -111,21 +112,21 @@ test.each([
   }
 });
 
-test('all who ask at the same time share one look, in both environments, and it is not kept for long', async () => {
-  await waitFor('a look that is not fresh any more', async () => {
-    const before = temporalAsked;
+test('concurrent health requests share one check across both environments, and the result is cached only briefly', async () => {
+  await waitFor('the cached result to expire', async () => {
+    const before = temporalChecks;
     await healthOf();
-    return temporalAsked > before;
+    return temporalChecks > before;
   });
-  const before = temporalAsked;
+  const before = temporalChecks;
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, index) => healthOf(index % 2 === 0 ? 'test' : 'live')),
   );
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(['ok']));
-  // A hundred looks without it; more than one only where the answers take longer than a look is fresh.
-  expect(temporalAsked - before).toBeLessThan(50);
-  await waitFor('another look', async () => {
+  // Without sharing there would be a hundred checks; more than one only where the requests outlast the cache.
+  expect(temporalChecks - before).toBeLessThan(50);
+  await waitFor('another check', async () => {
     await healthOf();
-    return temporalAsked > before;
+    return temporalChecks > before;
   });
 });

@@ -10,7 +10,7 @@ import { added, type MoneyRequest, type MoneyRoute, moneyRoutes, written } from 
 import { kindOf, pathOf, routeCases } from '../support/routes.ts';
 
 let api: TestApi;
-/** Another process of the same service. */
+/** A second process of the same service. */
 let second: TestApi;
 let book: Book;
 let table: Record<string, MoneyRoute>;
@@ -35,17 +35,17 @@ function requestsOf(name: string): MoneyRoute {
   return found;
 }
 
-/** An answer without what differs between two requests. */
+/** A response without the parts that differ between two requests. */
 const lasting = ({ status, text, requestId }: Answer) => [status, text.replace(requestId, '')];
 const isReplay = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
-/** What the keys of an API process are made with. */
+/** The dependencies of the IdempotencyKeys of an API process. */
 const storesOf = ({ services: { asyncCommitSql, sql } }: TestApi) => ({ asyncCommitSql, sql, keptDays: 7 });
 
 const cases = routeCases(({ idempotency }) => idempotency !== undefined);
 
 describe.each(cases)('$name', ({ name, route }) => {
-  test('without a key is 400 IDEMPOTENCY_KEY_MISSING', async () => {
+  test('a request without a key is 400 IDEMPOTENCY_KEY_MISSING', async () => {
     const { path, body } = await requestsOf(name).good();
     const none: Record<string, string>[] = [{}, { 'idempotency-key': '' }, { 'idempotency-key': '   ' }];
     for (const headers of none) {
@@ -59,7 +59,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     }
   });
 
-  test('with a key that is none is 400 IDEMPOTENCY_KEY_INVALID', async () => {
+  test('a request with a malformed key is 400 IDEMPOTENCY_KEY_INVALID', async () => {
     const { path, body } = await requestsOf(name).good();
     for (const key of ['a b', 'é', 'a\tb', 'x'.repeat(256)]) {
       const { status, error } = await api.test.money(path, body, key);
@@ -70,7 +70,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     );
   });
 
-  test('the same request again gets the first answer, with a request id of its own', async () => {
+  test('a repeated request gets the first response again, with its own request id, and writes nothing', async () => {
     const request = await requestsOf(name).good();
     const key = randomUUID();
     const first = await send(request, key);
@@ -83,14 +83,15 @@ describe.each(cases)('$name', ({ name, route }) => {
   });
 
   test.each<[string, (body: Record<string, unknown>) => string]>([
-    ['another order of its keys', (body) => JSON.stringify(Object.fromEntries(Object.entries(body).toReversed()))],
-    ['another value', (body) => JSON.stringify({ ...body, ...requestsOf(name).change })],
-    ['another space', (body) => JSON.stringify(body, null, 1)],
-    ['a newline at the end', (body) => `${JSON.stringify(body)}\n`],
-  ])('the same key with %s is 409 IDEMPOTENCY_KEY_REUSED', async (_what, change) => {
+    ['reordered fields', (body) => JSON.stringify(Object.fromEntries(Object.entries(body).toReversed()))],
+    ['a changed value', (body) => JSON.stringify({ ...body, ...requestsOf(name).change })],
+    ['added whitespace', (body) => JSON.stringify(body, null, 1)],
+    ['a trailing newline', (body) => `${JSON.stringify(body)}\n`],
+  ])('the same key with %s in the body is 409 IDEMPOTENCY_KEY_REUSED', async (_what, change) => {
     const request = await requestsOf(name).good();
     const changed = change(request.body);
-    if (changed === JSON.stringify(request.body)) return; // a body of one key has one order only
+    // The fields of a one-field body have only one order.
+    if (changed === JSON.stringify(request.body)) return;
     const key = randomUUID();
     await send(request, key);
     const { status, error } = await api.test.money(request.path, changed, key);
@@ -107,7 +108,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     for (const each of elsewhere) expect((await send(each, key)).error.code).toBe('IDEMPOTENCY_KEY_REUSED');
   });
 
-  test('50 at once, over two processes, have the effect of one', async () => {
+  test('fifty concurrent requests with one key, over two processes, have the effect of one', async () => {
     const single = await requestsOf(name).good();
     const before = await written(api, api.organisation);
     expect((await send(single)).status).toBe(requestsOf(name).status);
@@ -118,7 +119,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     const key = randomUUID();
     const clients = [api.test, second.client(api.test.key)];
     const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, turn) => (clients[turn % 2] ?? api.test).money(request.path, request.body, key)),
+      Array.from({ length: 50 }, (_, index) => (clients[index % 2] ?? api.test).money(request.path, request.body, key)),
     );
     expect(added(start, await written(api, api.organisation))).toEqual(one);
 
@@ -133,7 +134,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     expect(lasting(await send(request, key))).toEqual(lasting(done[0] as Answer));
   });
 
-  test('a business refusal is the answer to its key for good', async () => {
+  test('a business refusal is stored and replayed for its key', async () => {
     const { repair, ...request } = await requestsOf(name).refused();
     const key = randomUUID();
     const first = await send(request, key);
@@ -144,7 +145,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     expect((await send(request)).status).toBe(requestsOf(name).status);
   });
 
-  test('a 404 is the answer to its key for good', async () => {
+  test('a 404 is stored and replayed for its key', async () => {
     const request = await requestsOf(name).good();
     const missing = kindOf(route) === null ? missingInBody(request) : { ...request, path: pathOf(route) };
     const key = randomUUID();
@@ -154,7 +155,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     expect([lasting(again), isReplay(again)]).toEqual([lasting(first), true]);
   });
 
-  test('a request that fails validation leaves its key free', async () => {
+  test('a request that fails validation does not consume its key', async () => {
     const request = await requestsOf(name).good();
     const key = randomUUID();
     for (const body of ['{bad', requestsOf(name).invalid]) {
@@ -164,7 +165,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     expect([answer.status, isReplay(answer)]).toEqual([requestsOf(name).status, false]);
   });
 
-  test('a request that is not admitted leaves its key free', async () => {
+  test('a request that fails authentication or authorisation does not consume its key', async () => {
     const request = await requestsOf(name).good();
     const key = randomUUID();
     const { key: powerless } = await api.createKey(book.organisationId, { scopes: [] });
@@ -184,24 +185,24 @@ describe.each(cases)('$name', ({ name, route }) => {
     expect([answer.status, isReplay(answer)]).toEqual([theirs.status, false]);
   });
 
-  test('while the first request runs, a second is 409 IDEMPOTENCY_IN_PROGRESS', async () => {
+  test('a second request is 409 IDEMPOTENCY_IN_PROGRESS while the first is running', async () => {
     const request = await requestsOf(name).good();
     const claim = await claimAs(request, randomUUID());
     const { status, error } = await send(request, claim.key);
     expect([status, error.type, error.code]).toEqual([409, 'conflict_error', 'IDEMPOTENCY_IN_PROGRESS']);
   });
 
-  test('a process that died with it blocks its key for 60 seconds at most; then a retry goes through, once', async () => {
+  test('a crashed process blocks its key for 60 seconds at most, after which a retry succeeds exactly once', async () => {
     const request = await requestsOf(name).good();
     const claim = await claimAs(request, randomUUID());
-    // Both columns are of one statement's clock and rounded alike; a look at now() would be of another.
+    // Both columns come from the clock of one statement and are rounded alike; a separate now() would not be.
     const [mark] = await api.sql<{ seconds: number }[]>`
       SELECT extract(epoch FROM claimed_until - created_at)::float AS seconds FROM idempotency_keys WHERE claim = ${claim.id}`;
     expect(mark).toEqual({ seconds: 60 });
     await api.sql`UPDATE idempotency_keys SET claimed_until = now() - interval '1 ms' WHERE claim = ${claim.id}`;
     const answer = await send(request, claim.key);
     expect([answer.status, isReplay(answer)]).toEqual([requestsOf(name).status, false]);
-    // The first process was only slow: what it still wants to commit is refused.
+    // If the first process was only slow, its late commit is refused.
     const late = await api.services.journal.post({
       book,
       outcome: outcomeOf(claim, { statusCode: 201, response: '{}' }),
@@ -211,26 +212,26 @@ describe.each(cases)('$name', ({ name, route }) => {
   });
 });
 
-/** A request without an id in its path, with an id in its body that nobody has. */
+/** A request whose path has no id, with an unknown wallet id in its body. */
 function missingInBody({ path, body }: MoneyRequest): MoneyRequest {
   const field = Object.keys(body).find((name) => name.endsWith('WalletId'));
   if (field === undefined) throw new Error('no wallet in the body');
   return { path, body: { ...body, [field]: 'svc_00000000000000000000000000_wlt' } };
 }
 
-/** The mark that a process sets before it works on a request, and leaves behind when it dies. */
+/** Claims a key as a process does before it works on a request; after a crash the claim would remain. */
 async function claimAs({ path, body }: MoneyRequest, key: string): Promise<Claim> {
   const keys = new IdempotencyKeys(storesOf(api));
-  const print = fingerprint('POST', `/v1${path}`, Buffer.from(JSON.stringify(body)));
-  const claim = await keys.claim(book, key, print);
+  const requestFingerprint = fingerprint('POST', `/v1${path}`, Buffer.from(JSON.stringify(body)));
+  const claim = await keys.claim(book, key, requestFingerprint);
   if (!('id' in claim)) throw new Error('the key was used before');
   return claim;
 }
 
-describe('a key', () => {
+describe('an idempotency key', () => {
   const transfer = () => requestsOf('POST /wallets/:id/transfer').good();
 
-  test('is another one in live', async () => {
+  test('a key used in test is independent of the same key in live', async () => {
     const { live, organisation } = api;
     const key = randomUUID();
     await send(await transfer(), key);
@@ -240,7 +241,7 @@ describe('a key', () => {
     expect([answer.status, isReplay(answer)]).toEqual([201, false]);
   });
 
-  test('is remembered for seven days, and then new again', async () => {
+  test('a key is remembered for seven days and can then be used again', async () => {
     const key = randomUUID();
     const first = await transfer();
     await send(first, key);
@@ -253,13 +254,13 @@ describe('a key', () => {
     expect([answer.status, isReplay(answer)]).toEqual([201, false]);
   });
 
-  test('is remembered for as long as its rows are kept, where that is configured to be longer', async () => {
-    const patient = await startTestApi({
+  test('a key is remembered for IDEMPOTENCY_KEYS_KEPT_DAYS where that is longer than seven days', async () => {
+    const longRetention = await startTestApi({
       databaseUrl: api.databaseUrl,
       settings: { IDEMPOTENCY_KEYS_KEPT_DAYS: '30' },
     });
     try {
-      const client = patient.client(api.test.key);
+      const client = longRetention.client(api.test.key);
       const key = randomUUID();
       const { path, body } = await transfer();
       const first = await client.money(path, body, key);
@@ -274,11 +275,11 @@ describe('a key', () => {
       const answer = await client.money(path, body, key);
       expect([answer.status, isReplay(answer)]).toEqual([201, false]);
     } finally {
-      await patient.close();
+      await longRetention.close();
     }
   });
 
-  test('whose request was overtaken by another body stays with the first, also after its process died', async () => {
+  test('a key whose first process crashed stays bound to the first body', async () => {
     const first = await transfer();
     const claim = await claimAs(first, randomUUID());
     await api.sql`UPDATE idempotency_keys SET claimed_until = now() - interval '1 ms' WHERE claim = ${claim.id}`;
@@ -286,15 +287,15 @@ describe('a key', () => {
     expect((await send(first, claim.key)).status).toBe(201);
   });
 
-  test('is not needed where no money moves, and then has no meaning', async () => {
+  test('an Idempotency-Key is optional and ignored on routes that move no money', async () => {
     const body = { email: 'a@test.example' };
     const create = () => api.test.money('/wallets', body, 'same');
     const [first, second] = [await create(), await create()];
     expect([first.status, second.status, first.data.id === second.data.id]).toEqual([201, 201, false]);
   });
 
-  test('that fails on our side is free again', async () => {
-    const broken = await startTestApi({
+  test('a key is free again after an internal error', async () => {
+    const faulty = await startTestApi({
       databaseUrl: api.databaseUrl,
       rails: (rails) => {
         const rail = rails.of('test');
@@ -308,21 +309,21 @@ describe('a key', () => {
     try {
       const request = await requestsOf('POST /payments').good();
       const key = randomUUID();
-      const failed = await broken.client(api.test.key).money(request.path, request.body, key);
+      const failed = await faulty.client(api.test.key).money(request.path, request.body, key);
       expect([failed.status, failed.error.code]).toEqual([500, 'INTERNAL_ERROR']);
       expect(failed.text).not.toContain('a fault of ours');
       expect((await send(request, key)).status).toBe(201);
     } finally {
-      await broken.close();
+      await faulty.close();
     }
   });
 });
 
-describe('a new key', () => {
+describe('a new idempotency key', () => {
   const print = fingerprint('POST', '/v1/somewhere', Buffer.from('{}'));
   const other = fingerprint('POST', '/v1/somewhere', Buffer.from('{ }'));
   const outcome = { statusCode: 201, response: '{"data":null}' };
-  const held = () => ({
+  const createTwo = () => ({
     here: new IdempotencyKeys(storesOf(api)),
     there: new IdempotencyKeys(storesOf(api)),
   });
@@ -335,8 +336,8 @@ describe('a new key', () => {
     return 'none';
   };
 
-  test('is held by one request of a process until that is answered', () => {
-    const { here } = held();
+  test('one request of a process holds a key until its response', () => {
+    const { here } = createTwo();
     const key = randomUUID();
     const first = here.reserve(book, key, print);
     expect(codeOf(() => here.reserve(book, key, print))).toBe('IDEMPOTENCY_IN_PROGRESS');
@@ -346,8 +347,8 @@ describe('a new key', () => {
     expect(codeOf(() => here.reserve(book, key, print))).toBe('none');
   });
 
-  test('that two processes hold goes to the one that commits first, and the other one writes nothing', async () => {
-    const { here, there } = held();
+  test('of two processes with the same key the first to commit wins and the other writes nothing', async () => {
+    const { here, there } = createTwo();
     const key = randomUUID();
     const [first, late] = [here.reserve(book, key, print), there.reserve(book, key, other)];
     const event = () => ({ id: newUuid(), type: 'test.happened', resource: 'none', data: {}, createdAt: new Date() });
@@ -362,8 +363,8 @@ describe('a new key', () => {
     expect(await there.claim(book, key, print)).toEqual(outcome);
   });
 
-  test('whose request is refused is kept with the refusal, and one that is let go of leaves nothing', async () => {
-    const { here } = held();
+  test('a settled key replays its refusal, and a released key leaves no row', async () => {
+    const { here } = createTwo();
     const [refused, failed] = [here.reserve(book, randomUUID(), print), here.reserve(book, randomUUID(), print)];
     expect(await here.settle(refused, outcome)).toBe(true);
     await here.release(failed);
@@ -372,20 +373,21 @@ describe('a new key', () => {
   });
 });
 
-test('a look at a key that is taken fails nobody who claimed another key with it', async () => {
-  const books = await openBooks();
-  const noLook = new Proxy(books.sql, {
+test('a failed lookup of an existing key fails only the requests for that key, not others in its batch', async () => {
+  const database = await openBooks();
+  const failingLookup = new Proxy(database.sql, {
     apply: (target, self, [words, ...values]: [string[], ...unknown[]]) =>
       words.join('').includes('LEFT JOIN idempotency_keys')
         ? Promise.reject(new Error('the look failed'))
         : Reflect.apply(target as never, self, [words, ...values]),
   });
-  const keys = new IdempotencyKeys({ asyncCommitSql: noLook, sql: books.sql, keptDays: 7 });
-  const claim = (key: string) => keys.claim(books.book, key, 'AAAA');
-  const taken = claim('taken'); // the two behind it are gathered
+  const keys = new IdempotencyKeys({ asyncCommitSql: failingLookup, sql: database.sql, keptDays: 7 });
+  const claim = (key: string) => keys.claim(database.book, key, 'AAAA');
+  // The two claims below form the next batch.
+  const taken = claim('taken');
   const [repeat, other] = await Promise.allSettled([claim('taken'), claim('other')]);
   expect(await taken).toMatchObject({ key: 'taken' });
   expect(repeat).toMatchObject({ status: 'rejected', reason: { message: 'the look failed' } });
   expect(other).toMatchObject({ status: 'fulfilled', value: { key: 'other' } });
-  await books.close();
+  await database.close();
 });

@@ -1,12 +1,12 @@
-// `null` for an optional field of a body means that it is not given, on every route: clients that send every field of a
-// model need not leave any out.
+// `null` for an optional body field means that the field is absent, on every route: clients that serialise every field
+// of a model need not remove any.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { z } from 'zod';
 import { KYC, startTestApi, type TestApi } from '../support/api.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
 import { routeCases } from '../support/routes.ts';
 
-/** Fields of a PATCH that have no value may be set to none: there null is a value, and the field left out is not. */
+/** Nullable fields of a PATCH: null clears the value, whereas an absent field leaves it unchanged. */
 const CLEARED_BY_NULL = ['PATCH /webhook-endpoints/:id description', 'PATCH /webhook-endpoints/:id eventTypes'];
 
 interface Definition {
@@ -22,7 +22,7 @@ interface Field {
   schema: z.ZodType;
 }
 
-/** Every optional field of a schema, also inside objects and arrays, by its dotted path. */
+/** Every optional field of a schema, including those in objects and arrays, by its dotted path. */
 function optionalFields(schema: z.ZodType, path: string[] = []): { path: string; schema: z.ZodType }[] {
   const definition = schema.def as unknown as Definition;
   const inner = definition.innerType ?? definition.in ?? definition.element;
@@ -40,7 +40,7 @@ const FIELDS: Field[] = routeCases(({ body }) => body !== undefined).flatMap(({ 
   optionalFields(route.body as z.ZodType).map(({ path, schema }) => ({ title: `${name} ${path}`, path, schema })),
 );
 
-test('the table has the optional fields of all routes, those of nested objects too', () => {
+test('the table lists the optional fields of all routes, including nested ones', () => {
   const titles = FIELDS.map(({ title }) => title);
   expect(titles).toEqual(
     expect.arrayContaining([
@@ -59,13 +59,13 @@ test('the table has the optional fields of all routes, those of nested objects t
   expect(titles).toEqual(expect.arrayContaining(CLEARED_BY_NULL));
 });
 
-test.each(FIELDS)('$title takes null', ({ title, schema }) => {
+test.each(FIELDS)('$title accepts null', ({ title, schema }) => {
   expect(schema.safeParse(null)).toMatchObject({ success: true });
   if (CLEARED_BY_NULL.includes(title)) return;
   expect(schema.parse(null) ?? null).toEqual(schema.parse(undefined) ?? null);
 });
 
-describe('over HTTP, with null for every optional field', () => {
+describe('requests with null for every optional field', () => {
   let api: TestApi;
 
   beforeAll(async () => {
@@ -74,7 +74,7 @@ describe('over HTTP, with null for every optional field', () => {
 
   afterAll(() => api.close());
 
-  /** The body with null for each optional top-level field that it does not give. */
+  /** The body with null for each optional top-level field that is absent. */
   const withNulls = (name: string, body: Record<string, unknown>) => ({
     ...Object.fromEntries(
       FIELDS.filter(({ title, path }) => title.startsWith(`${name} `) && !path.includes('.')).map(({ path }) => [
@@ -88,7 +88,7 @@ describe('over HTTP, with null for every optional field', () => {
   const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 
   test.each(routeCases(({ idempotency }) => idempotency !== undefined))(
-    '$name moves the same money',
+    '$name with nulls has the usual status',
     async ({ name }) => {
       const { good, status } = moneyRoutes(api)[name] ?? { good: undefined, status: 0 };
       if (good === undefined) throw new Error(`add the requests of ${name} to test/support/moneyRequests.ts`);
@@ -97,7 +97,7 @@ describe('over HTTP, with null for every optional field', () => {
     },
   );
 
-  test('a payout item, and its bank account', async () => {
+  test('a payout item and its bank account accept null for their optional fields', async () => {
     const sourceWalletId = await api.createWallet(api.test, { balance: 10_000 });
     const items = [
       { amount: 10, reference: null, destinationWalletId: null, bankAccount: { ...BANK_ACCOUNT, accountName: null } },
@@ -105,19 +105,19 @@ describe('over HTTP, with null for every optional field', () => {
     expect((await api.test.money('/payouts', { sourceWalletId, items })).status).toBe(202);
   });
 
-  test('a payout item with null for both destinations has none', async () => {
+  test('a payout item with null for both destinations is rejected as having none', async () => {
     const items = [{ amount: 10, destinationWalletId: null, bankAccount: null }];
     const { status, error } = await api.test.money('/payouts', { items });
     expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field: 'items.0' })]]);
   });
 
-  test('KYC details: the country is Nigeria, as when it is left out', async () => {
+  test('null as the country of KYC details defaults to Nigeria', async () => {
     const walletId = await api.createWallet(api.test, { tier1: false });
     const answer = await api.test.post(`/wallets/${walletId}/kyc`, withNulls('POST /wallets/:id/kyc', KYC));
     expect([answer.status, answer.data.kycStatus]).toEqual([200, 'tier1']);
   });
 
-  test('a payment expires as when expiresIn is left out', async () => {
+  test('null as expiresIn of a payment defaults to 30 minutes', async () => {
     const body = {
       method: 'bank_transfer',
       baseAmount: 1_000,
@@ -128,7 +128,7 @@ describe('over HTTP, with null for every optional field', () => {
     expect(Date.parse(String(data.expiresAt)) - Date.parse(String(data.createdAt))).toBe(1_800_000);
   });
 
-  test('a webhook endpoint is enabled, and a change of nothing changes nothing', async () => {
+  test('a webhook endpoint created with nulls is enabled, and a PATCH with nulls changes nothing', async () => {
     const body = { url: 'https://example.com/hook', description: null, eventTypes: null, status: null };
     const { status, data } = await api.test.post('/webhook-endpoints', body);
     expect([status, data.status]).toEqual([201, 'enabled']);
@@ -138,7 +138,7 @@ describe('over HTTP, with null for every optional field', () => {
     expect([changed.status, changed.data.url, changed.data.status]).toEqual([200, body.url, 'enabled']);
   });
 
-  test('a simulated credit has the sender of one that names none', async () => {
+  test('a simulated credit with nulls has the default sender', async () => {
     const body = withNulls('POST /simulations/inbound-credits', { accountNumber: '0000000000', amount: 10 });
     const { status, data } = await api.test.post('/simulations/inbound-credits', body);
     expect([status, data.senderName]).toEqual([201, 'Sandbox Payer']);

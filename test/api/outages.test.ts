@@ -1,4 +1,5 @@
-// The database going away under the API: an answer within seconds, nothing half done, and the same request again works.
+// Database and rail outages under the API: a response within seconds, no partial effect, and the same request succeeds
+// later.
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from '@jest/globals';
 import { instrumentedRail } from '../../src/rail/instrumented.ts';
@@ -8,29 +9,30 @@ import { createDatabase } from '../support/stack.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-/** What the statement that moves a transfer's money contains, and no other: its business key. */
+/** Part of the business key of a transfer's movement; only the statement that moves its money contains it. */
 const MOVEMENT = '_trf/transfer';
 
-// The tests wait for limits to pass and do little, so they run at the same time, each with an API and a database of its own. No
-// stopwatch is needed to show a limit: what is waited for stays away until the answer is there, so without a limit there is none.
+// The tests mostly wait for timeouts, so they run concurrently, each with its own API and database. A timeout is shown
+// without a stopwatch: the dependency stays unavailable until the response arrives, so without the timeout there is no
+// response.
 
 interface Outage {
   api: TestApi;
   proxy: TcpProxy;
 }
 
-const opened: (() => Promise<void>)[] = [];
+const closers: (() => Promise<void>)[] = [];
 
 afterAll(async () => {
-  await Promise.all(opened.map((end) => end()));
+  await Promise.all(closers.map((end) => end()));
 });
 
-/** An API that reaches its database through a proxy. Whatever happened to it, it reaches its database in the end. */
+/** An API that reaches its database through a proxy. On close, the proxy is healed and the API must recover. */
 async function open(options: TestApiOptions = {}): Promise<Outage> {
   const database = await createDatabase();
   const proxy = await startTcpProxy(database.url);
   const api = await startTestApi({ databaseUrl: database.url, databaseUrlOfApi: proxy.url, ...options });
-  opened.push(async () => {
+  closers.push(async () => {
     proxy.heal();
     await waitFor('the API to reach its database', async () => (await api.test.get('/health')).status === 200);
     await api.close();
@@ -58,8 +60,8 @@ async function expectOneTransfer({ api, source, destination }: Attempt): Promise
   expect([await api.balanceOf(source), await api.balanceOf(destination)]).toEqual([300, 200]);
 }
 
-/** How a database goes: it refuses connections, or swallows what it is sent. */
-const GONE = ['refuse', 'swallow'] as const;
+/** How the database becomes unavailable: it refuses connections, or accepts data without responding. */
+const OUTAGES = ['refuse', 'swallow'] as const;
 
 const SERVICE_UNAVAILABLE = {
   type: 'internal_error',
@@ -69,14 +71,14 @@ const SERVICE_UNAVAILABLE = {
 
 const health = (api: TestApi) => api.client(null).get('/health');
 
-/** Health with this status: on a busy machine a check may be late, and health says then what it could find out. */
-const healthThat = (api: TestApi, wanted: string): Promise<Answer> =>
-  waitFor(`health to be ${wanted}`, async () => {
+/** Waits for this health status: on a busy machine a check may time out, and health then reports a partial result. */
+const healthThat = (api: TestApi, expected: string): Promise<Answer> =>
+  waitFor(`health to be ${expected}`, async () => {
     const answer = await health(api);
-    return answer.status === 200 && answer.data.status === wanted && answer;
+    return answer.status === 200 && answer.data.status === expected && answer;
   });
 
-test.concurrent('health: 200 ok, with the state of each part', async () => {
+test.concurrent('health is 200 ok and reports the state of each dependency', async () => {
   const { api } = await open();
   expect((await healthThat(api, 'ok')).data).toEqual({
     status: 'ok',
@@ -94,30 +96,30 @@ test.concurrent('health: 200 ok, with the state of each part', async () => {
 test.concurrent.each<[string, () => Promise<boolean>]>([
   ['refuses', () => Promise.reject(new Error('no connection'))],
   ['hangs', () => new Promise(() => {})],
-])('health: 200 degraded when Temporal %s', async (_how, isUp) => {
+])('health is 200 degraded when Temporal %s', async (_how, isUp) => {
   const { api } = await open({ temporalIsUp: isUp });
   const { data } = await healthThat(api, 'degraded');
   expect(data.checks).toMatchObject({ database: 'ok', temporal: 'unreachable' });
 });
 
-test.concurrent.each(GONE)('health: 503 when the database is gone (%s)', async (how) => {
+test.concurrent.each(OUTAGES)('health is 503 when the database is unavailable (%s)', async (how) => {
   const { api, proxy } = await open();
   proxy[how]();
   const answer = await health(api);
   expect([answer.status, answer.error]).toEqual([503, expect.objectContaining(SERVICE_UNAVAILABLE)]);
 });
 
-test.concurrent('health: says that the database hangs before a request that waits for it is given up', async () => {
+test.concurrent('health reports a hanging database before other requests time out', async () => {
   const { api, proxy } = await open();
   proxy.swallow();
-  const answered: string[] = [];
-  const read = api.test.get('/wallets').then(() => answered.push('read'));
-  await Promise.all([read, health(api).then(() => answered.push('health'))]);
-  expect(answered).toEqual(['health', 'read']);
+  const completed: string[] = [];
+  const read = api.test.get('/wallets').then(() => completed.push('read'));
+  await Promise.all([read, health(api).then(() => completed.push('health'))]);
+  expect(completed).toEqual(['health', 'read']);
 });
 
-test.concurrent.each(GONE)(
-  'a database that is gone (%s): a movement answers 503 and leaves nothing; the same request later moves the money once',
+test.concurrent.each(OUTAGES)(
+  'when the database is unavailable (%s), a movement is 503 without effect, and the same request later moves the money once',
   async (how) => {
     const { api, proxy } = await open();
     const attempt = await attemptTransfer(api);
@@ -135,30 +137,30 @@ test.concurrent.each(GONE)(
   },
 );
 
-test.concurrent.each(GONE)('a database that is gone (%s): a read answers 503', async (how) => {
+test.concurrent.each(OUTAGES)('when the database is unavailable (%s), a read is 503', async (how) => {
   const { api, proxy } = await open();
   proxy[how]();
   const result = await api.test.get('/wallets');
   expect([result.status, result.error]).toEqual([503, expect.objectContaining(SERVICE_UNAVAILABLE)]);
 });
 
-test.concurrent('a database that hung: and takes new connections again: the old ones are given up, and every request is answered', async () => {
+test.concurrent('when a hanging database accepts new connections again, the hung connections time out and every request gets a response', async () => {
   const { api, proxy } = await open();
   const attempt = await attemptTransfer(api);
   const [read, post] = [() => api.test.get('/wallets'), () => attempt.send()];
   proxy.swallow();
-  const hung = await Promise.all([post(), ...Array.from({ length: 20 }, read)]);
-  expect(new Set(hung.map(({ status }) => status))).toEqual(new Set([503]));
+  const failed = await Promise.all([post(), ...Array.from({ length: 20 }, read)]);
+  expect(new Set(failed.map(({ status }) => status))).toEqual(new Set([503]));
   proxy.healForNew();
   expect((await waitFor('the money to move', async () => (await post()).status === 201 && post())).status).toBe(201);
   await expectOneTransfer(attempt);
-  // On every connection of the pool: each of the old ones is given up when it has been silent for its time.
+  // Every connection of the pool responds: each hung connection is closed after its stall timeout.
   await waitFor('every connection to answer', async () =>
     (await Promise.all(Array.from({ length: 40 }, read))).every(({ status }) => status === 200),
   );
 });
 
-test.concurrent('a database that hung: and hangs up on every connection is asked again now and then, and not as fast as it can', async () => {
+test.concurrent('when the database closes every connection, the API limits its rate of reconnecting', async () => {
   const { api, proxy } = await open();
   proxy.refuse();
   const before = proxy.connections();
@@ -166,13 +168,13 @@ test.concurrent('a database that hung: and hangs up on every connection is asked
   expect(proxy.connections() - before).toBeLessThan(100);
 });
 
-const inVain: [string, TestApiOptions, number, string, string][] = [
+const timeouts: [string, TestApiOptions, number, string, string][] = [
   ['a rail that hangs', { rails: hangingRails }, 504, 'BANK_RAIL_TIMEOUT', 'bank_rail'],
   ['a database that hangs', {}, 503, 'SERVICE_UNAVAILABLE', 'database'],
 ];
 
-test.concurrent.each(inVain)(
-  'what a request waited for in vain is what its caller is told: %s',
+test.concurrent.each(timeouts)(
+  'a request that times out reports the dependency it waited for: %s',
   async (_what, options, status, code, service) => {
     const { api, proxy } = await open();
     const other = await startTestApi({ databaseUrl: api.databaseUrl, databaseUrlOfApi: proxy.url, ...options });
@@ -200,7 +202,7 @@ test.concurrent.each(inVain)(
   },
 );
 
-/** A test rail that takes every question and answers none. */
+/** A test rail whose calls never return. */
 function hangingRails(rails: Rails): Rails {
   const never = () => new Promise<never>(() => {});
   const rail = rails.of('test');
@@ -213,7 +215,7 @@ function hangingRails(rails: Rails): Rails {
   return new Rails({ test: instrumentedRail(hanging) });
 }
 
-test.concurrent('a connection lost around the statement that moves the money, after the commit, before the answer: 201, and once', async () => {
+test.concurrent('when the connection is lost after the commit and before the reply, the response is 201 and the money moves once', async () => {
   const { api, proxy } = await open();
   const attempt = await attemptTransfer(api);
   const lost = proxy.loseReplyTo(MOVEMENT);
@@ -224,7 +226,7 @@ test.concurrent('a connection lost around the statement that moves the money, af
   expect((await attempt.send()).data).toEqual(answer.data);
 });
 
-test.concurrent('a connection lost around the statement that moves the money, before the statement: 201, and once', async () => {
+test.concurrent('when the connection is lost before the statement arrives, the response is 201 and the money moves once', async () => {
   const { api, proxy } = await open();
   const attempt = await attemptTransfer(api);
   const lost = proxy.loseRequest(MOVEMENT);
@@ -234,7 +236,7 @@ test.concurrent('a connection lost around the statement that moves the money, be
   await expectOneTransfer(attempt);
 });
 
-test.concurrent('a connection lost around the statement that moves the money, the database goes for good right after the commit: 503, and the same key tells the truth later', async () => {
+test.concurrent('when the database becomes unavailable right after the commit, the response is 503 and the same key later replays 201', async () => {
   const { api, proxy } = await open();
   const attempt = await attemptTransfer(api);
   const lost = proxy.loseReplyTo(MOVEMENT);
@@ -254,12 +256,13 @@ test.concurrent('a connection lost around the statement that moves the money, th
 });
 
 test.concurrent.each(['loseRequest', 'loseReplyTo'] as const)(
-  'a refusal that may not be on disk is not told (%s): 503, and the same key tells the truth later',
+  'a refusal that may not be stored (%s) is 503, and the same key later has the durable outcome',
   async (lose) => {
     const { api, proxy } = await open();
     const attempt = await attemptTransfer(api);
     await api.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${attempt.source}`}`;
-    const lost = proxy[lose]('WALLET_FROZEN'); // the statement that stores the refusal
+    // The statement that stores the refusal contains its code.
+    const lost = proxy[lose]('WALLET_FROZEN');
     const answer = await attempt.send();
     await lost;
     expect([answer.status, answer.error]).toEqual([503, expect.objectContaining(SERVICE_UNAVAILABLE)]);
@@ -271,23 +274,22 @@ test.concurrent.each(['loseRequest', 'loseReplyTo'] as const)(
   },
 );
 
-test.concurrent('a connection lost around the statement that moves the money, the backend is ended in the middle of the statement: 201, and once', async () => {
+test.concurrent('when the backend is terminated during the statement, the response is 201 and the money moves once', async () => {
   const { api } = await open();
   const attempt = await attemptTransfer(api);
-  // Hold the source's row, so that the statement waits inside ledger.post; then end its backend.
-  const held = api.sql.reserve();
-  const holder = await held;
+  // Lock the row of the source, so that the statement waits inside ledger.post; then terminate its backend.
+  const holder = await api.sql.reserve();
   try {
     await holder`BEGIN`;
     await holder`SELECT FROM ledger.accounts WHERE code = ${`wallet:${attempt.source}`} FOR UPDATE`;
     const sending = attempt.send();
-    const ended = await waitFor('the statement to wait', async () => {
-      const [row] = await api.sql<{ ended: boolean }[]>`
-        SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
+    const terminated = await waitFor('the statement to wait', async () => {
+      const [row] = await api.sql<{ terminated: boolean }[]>`
+        SELECT pg_terminate_backend(pid) AS terminated FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ledger.post%'`;
-      return row?.ended;
+      return row?.terminated;
     });
-    expect(ended).toBe(true);
+    expect(terminated).toBe(true);
     await holder`ROLLBACK`;
     expect((await sending).status).toBe(201);
   } finally {

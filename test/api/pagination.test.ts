@@ -1,4 +1,4 @@
-// Lists: pages by cursor, page sizes and filters (contract, section 4.10), for every list of the service.
+// Lists: cursor pagination, page sizes and filters (contract, section 4.10), for every list of the service.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { type Answer, KYC, type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
@@ -7,7 +7,7 @@ import { moneyRoutes } from '../support/moneyRequests.ts';
 
 let api: TestApi;
 let organisation: TestOrganisation;
-/** The paths of the lists, by their name; some belong to one resource. */
+/** The path of each list; some belong to one resource. */
 let paths: Record<string, string>;
 
 const LISTS = [
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-/** Gives an organisation at least seven of everything that is listed, created in three moments: most share theirs. */
+/** Creates at least seven rows for every list. Their creation times are reduced to three, so most rows share theirs. */
 async function fill(owner: TestOrganisation): Promise<Record<string, string>> {
   const table = moneyRoutes(api, owner);
   let payerPath = '';
@@ -111,24 +111,24 @@ async function walk(path: string): Promise<Answer[]> {
 const identity = (row: Resource): string => row.id ?? String(row.transactionId);
 
 describe.each(LISTS)('the list of %s', (name) => {
-  test.each([1, 2, 3, 5])('is walked %i at a time without loss or repetition, newest first', async (limit) => {
+  test.each([1, 2, 3, 5])('pages of %i cover the whole list once, newest first', async (limit) => {
     const path = paths[name] ?? '';
-    const whole = (await page(add(path, 'limit=100'))).items;
-    expect(whole.length).toBeGreaterThanOrEqual(ROWS);
-    const walked = await walk(add(path, `limit=${limit}`));
-    expect(walked.flatMap(({ items }) => items)).toEqual(whole);
-    expect(new Set(whole.map(identity)).size).toBe(whole.length);
-    const times = whole.map(({ createdAt }) => String(createdAt));
+    const all = (await page(add(path, 'limit=100'))).items;
+    expect(all.length).toBeGreaterThanOrEqual(ROWS);
+    const pages = await walk(add(path, `limit=${limit}`));
+    expect(pages.flatMap(({ items }) => items)).toEqual(all);
+    expect(new Set(all.map(identity)).size).toBe(all.length);
+    const times = all.map(({ createdAt }) => String(createdAt));
     expect(times).toEqual(times.toSorted().toReversed());
-    const last = walked.pop();
+    const last = pages.pop();
     expect(last?.pagination).toEqual({ limit, hasMore: false, nextCursor: null });
-    for (const { items, pagination } of walked) {
+    for (const { items, pagination } of pages) {
       expect(pagination).toEqual({ limit, hasMore: true, nextCursor: expect.any(String) });
       expect(items).toHaveLength(limit);
     }
   });
 
-  test('ends with a full page when its length fits', async () => {
+  test('a page that ends exactly at the end of the list has no next cursor', async () => {
     const path = paths[name] ?? '';
     const { items } = await page(add(path, 'limit=100'));
     const { pagination } = await page(add(path, `limit=${items.length}`));
@@ -136,20 +136,20 @@ describe.each(LISTS)('the list of %s', (name) => {
   });
 
   test.each(['0', '-1', '101', '1000', 'abc', '1.5', '1e1', '', '%205', '0x10', '99999999999999999999', 'null'])(
-    'a limit of "%s" is 20',
+    'an invalid limit of "%s" falls back to 20',
     async (limit) => {
       expect((await page(add(paths[name] ?? '', `limit=${limit}`))).pagination.limit).toBe(20);
     },
   );
 
-  test('no limit is 20, and the bounds themselves are taken', async () => {
+  test('the default limit is 20, and the limits 1 and 100 are accepted', async () => {
     const path = paths[name] ?? '';
     expect((await page(path)).pagination.limit).toBe(20);
     expect((await page(add(path, 'limit=1'))).pagination.limit).toBe(1);
     expect((await page(add(path, 'limit=100'))).pagination.limit).toBe(100);
   });
 
-  test('a limit that is given twice is 20, and a cursor that is given twice is INVALID_CURSOR', async () => {
+  test('a repeated limit parameter falls back to 20, and a repeated cursor parameter is INVALID_CURSOR', async () => {
     const path = paths[name] ?? '';
     const twice = await page(add(path, 'limit=2&limit=3'));
     expect(twice.pagination.limit).toBe(20);
@@ -158,7 +158,7 @@ describe.each(LISTS)('the list of %s', (name) => {
     expect([status, error.code, error.details]).toEqual([400, 'INVALID_CURSOR', { fields: [] }]);
   });
 
-  test('a cursor carries its limit, whatever limit comes with it', async () => {
+  test('a cursor carries its limit and ignores the limit parameter', async () => {
     const path = paths[name] ?? '';
     const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
     for (const extra of ['', '&limit=5', '&limit=nonsense']) {
@@ -167,7 +167,7 @@ describe.each(LISTS)('the list of %s', (name) => {
     }
   });
 
-  test('a cursor with any character changed, added or left out is 400 INVALID_CURSOR', async () => {
+  test('a cursor with any character changed, added or removed is 400 INVALID_CURSOR', async () => {
     const path = paths[name] ?? '';
     const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
     const cursor = nextCursor ?? '';
@@ -196,19 +196,19 @@ describe.each(LISTS)('the list of %s', (name) => {
     }
   });
 
-  test('a cursor of another list, another organisation or another environment is INVALID_CURSOR', async () => {
+  test('a cursor of another list, organisation or environment is INVALID_CURSOR', async () => {
     const path = paths[name] ?? '';
     const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
     for (const other of LISTS.filter((list) => list !== name)) {
       const { error } = await get(add(paths[other] ?? '', `cursor=${nextCursor}`));
       expect([other, error.code]).toEqual([other, 'INVALID_CURSOR']);
     }
-    if (path.split('/').length > 2) return; // a list of one resource is not there for anybody else
+    if (path.split('/').length > 2) return; // other organisations cannot read the list of one resource
     expect((await api.test.get(add(path, `cursor=${nextCursor}`))).error.code).toBe('INVALID_CURSOR');
     expect((await organisation.live.get(add(path, `cursor=${nextCursor}`))).error.code).toBe('INVALID_CURSOR');
   });
 
-  test('a cursor carries its filters: it goes on alone or with the same ones, and with no others', async () => {
+  test('a cursor carries its filters: it may be repeated with the same filters but no others', async () => {
     const path = paths[name] ?? '';
     const filter = 'createdAtFrom=2001-01-01T00:00:00Z';
     const filtered = (await page(add(path, `limit=2&${filter}`))).pagination.nextCursor;
@@ -225,21 +225,23 @@ describe.each(LISTS)('the list of %s', (name) => {
     }
   });
 
-  test('a window of time is inclusive at both ends, in any zone', async () => {
+  test('the time filter includes both bounds, in any time zone', async () => {
     const path = paths[name] ?? '';
     const { items } = await page(add(path, 'limit=100'));
     const at = String(items[Math.floor(items.length / 2)]?.createdAt);
     const moment = encodeURIComponent(at);
-    const there = items.filter(({ createdAt }) => createdAt === at);
-    const window = await page(add(path, `limit=100&createdAtFrom=${moment}&createdAtTo=${moment}`));
-    expect(window.items).toEqual(there);
-    const abroad = encodeURIComponent(`${new Date(Date.parse(at) + 3_600_000).toISOString().slice(0, -1)}+01:00`);
-    expect((await page(add(path, `limit=100&createdAtFrom=${abroad}&createdAtTo=${abroad}`))).items).toEqual(there);
+    const expected = items.filter(({ createdAt }) => createdAt === at);
+    const filtered = await page(add(path, `limit=100&createdAtFrom=${moment}&createdAtTo=${moment}`));
+    expect(filtered.items).toEqual(expected);
+    const shifted = encodeURIComponent(`${new Date(Date.parse(at) + 3_600_000).toISOString().slice(0, -1)}+01:00`);
+    expect((await page(add(path, `limit=100&createdAtFrom=${shifted}&createdAtTo=${shifted}`))).items).toEqual(
+      expected,
+    );
     expect((await page(add(path, 'createdAtTo=2001-01-01T00:00:00Z'))).items).toEqual([]);
     expect((await page(add(path, 'createdAtFrom=2101-01-01T00:00:00Z'))).items).toEqual([]);
   });
 
-  test.each(['createdAtFrom', 'createdAtTo'])('a %s that is no time is 400', async (field) => {
+  test.each(['createdAtFrom', 'createdAtTo'])('an invalid time in %s is 400', async (field) => {
     for (const value of ['yesterday', '2026-02-30T00:00:00Z', '2026-01-01', '%00', '']) {
       const { status, error } = await get(add(paths[name] ?? '', `${field}=${value}`));
       expect([value, status, error.code]).toEqual([value, 400, 'VALIDATION_FAILED']);
@@ -247,7 +249,7 @@ describe.each(LISTS)('the list of %s', (name) => {
     }
   });
 
-  test('a parameter that it does not have is 400, also beside a cursor', async () => {
+  test('an unknown parameter is 400, also together with a cursor', async () => {
     const path = paths[name] ?? '';
     const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
     for (const query of ['limit=2&offset=3', `cursor=${nextCursor}&offset=3`]) {
@@ -259,14 +261,14 @@ describe.each(LISTS)('the list of %s', (name) => {
     }
   });
 
-  test('an empty cursor is none: the first page', async () => {
+  test('an empty cursor returns the first page', async () => {
     const path = paths[name] ?? '';
     expect((await page(add(path, 'limit=2&cursor='))).items).toEqual((await page(add(path, 'limit=2'))).items);
   });
 });
 
-describe('while the list grows', () => {
-  test('a walk shows what was there when it began, once', async () => {
+describe('a list that grows during pagination', () => {
+  test('pagination returns each row present at its start exactly once', async () => {
     const before = (await page('/wallets?limit=100')).items.map(({ id }) => id);
     const seen: string[] = [];
     let path = '/wallets?limit=3';
@@ -281,8 +283,8 @@ describe('while the list grows', () => {
   });
 });
 
-describe('a cursor', () => {
-  test('outlives a new signing key in front of the old one', async () => {
+describe('cursors and signing keys', () => {
+  test('a cursor stays valid after a new signing key is added in front', async () => {
     const { nextCursor } = (await page('/wallets?limit=2')).pagination;
     const old = `test:${Buffer.alloc(32, 7).toString('base64url')}`;
     const rotated = await startTestApi({
@@ -300,7 +302,7 @@ describe('a cursor', () => {
   });
 });
 
-describe('filters', () => {
+describe('list filters', () => {
   let shop: TestOrganisation;
   let named: string;
   let plain: string;
@@ -324,7 +326,7 @@ describe('filters', () => {
 
   const idsOf = async (path: string) => (await shop.test.get(path)).items.map(({ id }) => id);
 
-  test('of wallets', async () => {
+  test('wallets can be filtered by reference, email, kind, status and KYC status', async () => {
     expect(await idsOf('/wallets?externalReference=ada-1')).toEqual([named]);
     expect(await idsOf('/wallets?externalReference=ADA-1')).toEqual([]);
     expect(await idsOf('/wallets?email=ada@test.example')).toEqual([frozen, plain, named]);
@@ -334,7 +336,7 @@ describe('filters', () => {
     expect(await idsOf('/wallets?status=active&kycStatus=tier1')).toEqual([named]);
   });
 
-  test('of payments', async () => {
+  test('payments can be filtered by method, status and target wallet', async () => {
     const amountsOf = async (path: string) => (await shop.test.get(path)).items.map(({ baseAmount }) => baseAmount);
     expect(await amountsOf('/payments?method=bank_transfer')).toEqual([5]);
     expect(await amountsOf(`/payments?targetWalletId=${shop.settlementWalletId}`)).toEqual([6]);
@@ -343,7 +345,7 @@ describe('filters', () => {
     expect(await amountsOf(`/payments?targetWalletId=${publicId('wallet', newUuid())}`)).toEqual([]);
   });
 
-  test('of payouts and withdrawals', async () => {
+  test('payouts and withdrawals can be filtered by source wallet and status', async () => {
     for (const path of ['/payouts', '/withdrawals']) {
       const [first] = (await page(`${path}?limit=1`)).items;
       const mine = await page(`${path}?sourceWalletId=${String(first?.sourceWalletId)}&status=processing`);
@@ -366,7 +368,7 @@ describe('filters', () => {
     ['/payments', 'method=cash'],
     ['/payouts', 'status=pending'],
     ['/withdrawals', 'status=pending'],
-  ])('%s with a bad value (%s) is 400', async (path, query) => {
+  ])('GET %s with the invalid filter %s is 400', async (path, query) => {
     const { status, error } = await shop.test.get(`${path}?${query}`);
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details.fields).toEqual([expect.objectContaining({ field: query.split('=')[0] })]);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-/** A pending payment of this amount into a wallet of its own, unless one is given. */
+/** Creates a pending payment of this amount into a new wallet, unless a target is given. */
 async function bill(baseAmount: number, more: { targetWalletId?: string; method?: string } = {}): Promise<string> {
   const body = {
     method: 'virtual_wallet',
@@ -41,7 +41,7 @@ async function freeze(walletId: string): Promise<void> {
   await setWalletStatus(api.sql, api.organisation.organisationId, requireUuid('wallet', walletId), 'frozen', act);
 }
 
-/** Changes a payment behind the service's back, for a state that takes long to reach. */
+/** Updates a payment row directly, for a state that takes long to reach. */
 async function alter(
   paymentId: string,
   change: { status?: string; expiresAt?: Date; settledAt?: Date },
@@ -53,8 +53,8 @@ async function alter(
     WHERE id = ${requireUuid('payment', paymentId)}`;
 }
 
-describe('200', () => {
-  test('settles the payment at once: the payer gives the payable amount, the target gets the base', async () => {
+describe('200 responses', () => {
+  test('paying debits the payable amount, credits the base amount and settles the payment in one request', async () => {
     const [payer, target] = [await wallet(5_000), await wallet()];
     const paymentId = await bill(3_000, { targetWalletId: target });
     const pending = await read(paymentId);
@@ -72,7 +72,7 @@ describe('200', () => {
     expect([await api.balanceOf(payer), await api.balanceOf(target)]).toEqual([2_000, 3_000]);
   });
 
-  test('emits payment.settled, wakes the flow, and keeps who paid', async () => {
+  test('paying emits payment.settled, signals the flow and records the payer', async () => {
     const payer = await wallet(100);
     const paymentId = await bill(100);
     await pay(payer, paymentId);
@@ -92,7 +92,7 @@ describe('200', () => {
     expect(row).toEqual({ version: 2, amountCredited: 100, payerWalletId: requireUuid('wallet', payer) });
   });
 
-  test('shows on both statements', async () => {
+  test('paying appears on both wallet statements', async () => {
     const [payer, target] = [await wallet(70), await wallet()];
     const paymentId = await bill(70, { targetWalletId: target });
     await pay(payer, paymentId);
@@ -106,15 +106,15 @@ describe('200', () => {
   });
 });
 
-describe('422', () => {
-  test('a bank-transfer payment is not paid from a wallet: PAYMENT_METHOD_MISMATCH', async () => {
+describe('422 responses', () => {
+  test('paying a bank-transfer payment from a wallet is PAYMENT_METHOD_MISMATCH', async () => {
     const paymentId = await bill(100, { method: 'bank_transfer' });
     const answer = await pay(await wallet(10_000), paymentId);
     expect([answer.status, answer.error.code]).toEqual([422, 'PAYMENT_METHOD_MISMATCH']);
     expect(answer.error.details).toEqual({ paymentId, method: 'bank_transfer', requiredMethod: 'virtual_wallet' });
   });
 
-  test('a wallet does not pay itself: SAME_WALLET', async () => {
+  test('paying from the target wallet is SAME_WALLET', async () => {
     const same = await wallet(100);
     const paymentId = await bill(100, { targetWalletId: same });
     const answer = await pay(same, paymentId);
@@ -122,7 +122,7 @@ describe('422', () => {
     expect(answer.error.details).toEqual({ paymentId, walletId: same });
   });
 
-  test('a payment past its window is not payable, even before its flow has ended it', async () => {
+  test('paying after expiresAt is PAYMENT_NOT_PAYABLE even before the flow has expired the payment', async () => {
     const payer = await wallet(100);
     const paymentId = await bill(100);
     const expiresAt = new Date(Date.now() - 1);
@@ -134,7 +134,7 @@ describe('422', () => {
   });
 
   test.each(['settled', 'expired', 'failed', 'refunded', 'partially_refunded'])(
-    'a payment that is %s is not payable',
+    'paying a payment that is %s is PAYMENT_NOT_PAYABLE',
     async (status) => {
       const payer = await wallet(100);
       const paymentId = await bill(100);
@@ -146,7 +146,7 @@ describe('422', () => {
     },
   );
 
-  test('a payment is paid once, also by the same wallet', async () => {
+  test('paying a second time from the same wallet is PAYMENT_NOT_PAYABLE and moves no money', async () => {
     const payer = await wallet(200);
     const paymentId = await bill(100);
     expect((await pay(payer, paymentId)).status).toBe(200);
@@ -156,7 +156,7 @@ describe('422', () => {
 
   test.each<{ case: string; code: string; build: () => Promise<{ payer: string; target: string; culprit: string }> }>([
     {
-      case: 'too little money',
+      case: 'an insufficient balance',
       code: 'WALLET_INSUFFICIENT_FUNDS',
       build: async () => {
         const payer = await wallet(99);
@@ -188,7 +188,7 @@ describe('422', () => {
         return { payer: await wallet(100), target, culprit: target };
       },
     },
-  ])('$case: $code, and the payment stays payable', async ({ code, build }) => {
+  ])('paying with $case is $code and leaves the payment payable', async ({ code, build }) => {
     const { payer, target } = await build();
     const paymentId = await bill(100, { targetWalletId: target });
     const answer = await pay(payer, paymentId);
@@ -197,7 +197,7 @@ describe('422', () => {
     expect((await pay(await wallet(100), await bill(100))).status).toBe(200);
   });
 
-  test('a target that was frozen after the payment was made', async () => {
+  test('paying into a wallet that was frozen after the payment was created is WALLET_FROZEN', async () => {
     const target = await wallet();
     const paymentId = await bill(100, { targetWalletId: target });
     await freeze(target);
@@ -205,7 +205,7 @@ describe('422', () => {
     expect(answer.error).toMatchObject({ code: 'WALLET_FROZEN', details: { walletId: target } });
   });
 
-  test('more than a tier1 wallet may move at once', async () => {
+  test('paying more than the tier1 transaction limit is WALLET_TIER1_LIMIT_EXCEEDED', async () => {
     const paymentId = await bill(5_000_001, { targetWalletId: api.organisation.settlementWalletId });
     const payer = await wallet(6_000_000);
     const answer = await pay(payer, paymentId);
@@ -216,39 +216,39 @@ describe('422', () => {
   });
 });
 
-describe('404', () => {
+describe('404 responses', () => {
   test.each([
-    { case: 'nonsense', stranger: 'nonsense' },
-    { case: 'an id that nobody has', stranger: publicId('payment', newUuid()) },
-    { case: 'the id of a wallet', stranger: publicId('wallet', newUuid()) },
-  ])('$case as the payment', async ({ stranger }) => {
-    const answer = await pay(await wallet(10), stranger);
+    { case: 'a malformed id', unknownId: 'nonsense' },
+    { case: 'an unknown id', unknownId: publicId('payment', newUuid()) },
+    { case: 'the id of a wallet', unknownId: publicId('wallet', newUuid()) },
+  ])('paying $case as the payment is PAYMENT_NOT_FOUND', async ({ unknownId }) => {
+    const answer = await pay(await wallet(10), unknownId);
     expect(answer.error).toMatchObject({
       code: 'PAYMENT_NOT_FOUND',
-      details: { resource: 'payment', id: stranger },
+      details: { resource: 'payment', id: unknownId },
     });
   });
 
   test.each([
-    { case: 'nonsense', stranger: 'nonsense' },
-    { case: 'an id that nobody has', stranger: publicId('wallet', newUuid()) },
-  ])('$case as the wallet', async ({ stranger }) => {
-    const answer = await pay(stranger, await bill(10));
-    expect(answer.error).toMatchObject({ code: 'WALLET_NOT_FOUND', details: { resource: 'wallet', id: stranger } });
+    { case: 'a malformed id', unknownId: 'nonsense' },
+    { case: 'an unknown id', unknownId: publicId('wallet', newUuid()) },
+  ])('paying from $case as the wallet is WALLET_NOT_FOUND', async ({ unknownId }) => {
+    const answer = await pay(unknownId, await bill(10));
+    expect(answer.error).toMatchObject({ code: 'WALLET_NOT_FOUND', details: { resource: 'wallet', id: unknownId } });
   });
 });
 
-describe('one winner', () => {
+describe('races for one payment', () => {
   const codesOf = (answers: Answer[]) => answers.map(({ status, error }) => (status === 200 ? '200' : error.code));
 
-  test('of many wallets that pay at once, over two API processes', async () => {
+  test('of many wallets that pay concurrently over two API processes, exactly one succeeds', async () => {
     const second = await startTestApi({ databaseUrl: api.databaseUrl });
     try {
       const clients = [api.test, second.client(api.test.key)];
       const payers = await Promise.all(Array.from({ length: 20 }, () => wallet(100)));
       const target = await wallet();
       const paymentId = await bill(100, { targetWalletId: target });
-      const answers = await Promise.all(payers.map((payer, turn) => pay(payer, paymentId, clients[turn % 2])));
+      const answers = await Promise.all(payers.map((payer, index) => pay(payer, paymentId, clients[index % 2])));
       expect(codesOf(answers).toSorted()).toEqual(['200', ...Array(19).fill('PAYMENT_NOT_PAYABLE')]);
       const balances = await Promise.all(payers.map((payer) => api.balanceOf(payer)));
       expect(balances.filter((balance) => balance === 0)).toHaveLength(1);
@@ -259,7 +259,7 @@ describe('one winner', () => {
     }
   });
 
-  test('of many requests of one wallet, each with a key of its own', async () => {
+  test('of many concurrent payments by one wallet with different keys, exactly one succeeds', async () => {
     const payer = await wallet(10_000);
     const paymentId = await bill(100);
     const answers = await Promise.all(Array.from({ length: 20 }, () => pay(payer, paymentId)));
@@ -267,18 +267,19 @@ describe('one winner', () => {
     expect(await api.balanceOf(payer)).toBe(9_900);
   });
 
-  test('of paying and expiring', async () => {
+  test('of concurrent payment and expiry, exactly one succeeds', async () => {
     const activities = createPaymentActivities(api.services);
     const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
     const payer = await wallet(3_000);
     const target = await wallet();
     const outcomes: string[] = [];
-    for (let turn = 0; turn < 30; turn += 1) {
+    for (let round = 0; round < 30; round += 1) {
       const paymentId = await bill(100, { targetWalletId: target });
       const payment = await findPayment(api.sql, book, requireUuid('payment', paymentId));
       if (payment === null) throw new Error('the payment is gone');
       const paying = pay(payer, paymentId);
-      for (let trip = 0; trip < turn % 10; trip += 1) await api.sql`SELECT 1`; // so that each side wins some races
+      // Delays the expiry by some round trips, so that each side wins some races.
+      for (let delay = 0; delay < round % 10; delay += 1) await api.sql`SELECT 1`;
       const [paid, expiry] = await Promise.all([paying, activities.expirePayment(paymentInput(book, payment))]);
       const { status } = await read(paymentId);
       expect(expiry.status).toBe(status);

@@ -1,4 +1,4 @@
-// Creating and reading payments: contract section 4.8, and the rulings for it. What becomes of them is in test/e2e.
+// Creating and reading payments: contract section 4.8, and the rulings for it. Their flows are tested in test/e2e.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
@@ -21,8 +21,8 @@ const create = (targetWalletId: string, more = {}, client: Client = api.test): P
 const setStatus = (walletId: string, status: string) => api.sql`
   UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
 
-describe('POST /payments, 201', () => {
-  test('by bank transfer: pending, with an account number of its own', async () => {
+describe('POST /payments, 201 responses', () => {
+  test('a bank-transfer payment is pending and has its own account number', async () => {
     const targetWalletId = await api.createWallet();
     const answer = await create(targetWalletId, { description: 'Order 7' });
     expect(answer.status).toBe(201);
@@ -52,7 +52,7 @@ describe('POST /payments, 201', () => {
     expect((await api.test.get('/payments?limit=1')).items).toEqual([answer.data]);
   });
 
-  test('from a wallet: no fee, no account number, and it expires too', async () => {
+  test('a virtual-wallet payment has an expiry, and neither a fee nor an account number', async () => {
     const answer = await create(await api.createWallet(), { method: 'virtual_wallet', description: null });
     expect(answer.data).toMatchObject({
       method: 'virtual_wallet',
@@ -66,7 +66,7 @@ describe('POST /payments, 201', () => {
     expect((await api.test.get(`/payments/${answer.data.id}`)).data).toEqual(answer.data);
   });
 
-  test('posts nothing to the ledger, and leaves one message that starts its flow', async () => {
+  test('a new payment posts nothing to the ledger and writes one outbox message that starts its flow', async () => {
     const targetWalletId = await api.createWallet();
     const before = await written(api, api.organisation);
     const { data } = await create(targetWalletId);
@@ -79,7 +79,7 @@ describe('POST /payments, 201', () => {
     });
     const [{ message } = { message: null }] =
       await api.sql`SELECT message FROM outbox WHERE message ->> 'id' = ${data.id}`;
-    // Ids, amounts and codes only: it is kept in the flow's history.
+    // The input is stored in the workflow history, so it has ids, amounts and codes only.
     expect(message).toMatchObject({
       workflow: 'payment',
       input: { paymentId: data.id, walletId: targetWalletId, amount: 200_000, expiresAt: data.expiresAt },
@@ -87,7 +87,7 @@ describe('POST /payments, 201', () => {
     expect(JSON.stringify(message)).not.toMatch(/Ada|test\.example|\b\d{10}\b/);
   });
 
-  test('no account number serves two payments', async () => {
+  test('concurrent payments have distinct account numbers', async () => {
     const target = await api.createWallet();
     const answers = await Promise.all(Array.from({ length: 30 }, () => create(target)));
     const numbers = answers.map(({ data }) => (data.virtualAccount as { accountNumber: string }).accountNumber);
@@ -108,7 +108,7 @@ describe('POST /payments, 201', () => {
     [1_800_000, 18_000],
     [5_000_000, 18_000],
     [1_000_000_000_000, 18_000],
-  ])('the fee of %i is %i, on top of it', async (baseAmount, fee) => {
+  ])('a payment of %i has a fee of %i on top', async (baseAmount, fee) => {
     const { data } = await create(api.organisation.settlementWalletId, { baseAmount });
     expect([data.baseAmount, data.fee, data.payableAmount]).toEqual([baseAmount, fee, baseAmount + fee]);
   });
@@ -117,12 +117,12 @@ describe('POST /payments, 201', () => {
     ['by default 30 minutes', {}, 1_800],
     ['at least a minute', { expiresIn: 60 }, 60],
     ['at most a day', { expiresIn: 86_400 }, 86_400],
-  ])('expires after %s', async (_case, more, seconds) => {
+  ])('a payment expires after %s', async (_case, more, seconds) => {
     const { data } = await create(await api.createWallet(), more);
     expect(Date.parse(String(data.expiresAt)) - Date.parse(String(data.createdAt))).toBe(seconds * 1000);
   });
 
-  test.each([59, 86_401, 0, -60, 60.5, '1800'])('expiresIn %p is 400', async (expiresIn) => {
+  test.each([59, 86_401, 0, -60, 60.5, '1800'])('a payment with expiresIn %p is 400', async (expiresIn) => {
     const { status, error } = await create(api.organisation.settlementWalletId, { expiresIn });
     expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field: 'expiresIn' })]]);
   });
@@ -132,13 +132,13 @@ describe('POST /payments, 201', () => {
     ['method', undefined],
     ['targetWalletId', undefined],
     ['baseAmount', undefined],
-  ])('%s %p is 400', async (field, value) => {
+  ])('a payment with %s %p is 400', async (field, value) => {
     const { status, error } = await create(api.organisation.settlementWalletId, { [field]: value });
     expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field })]]);
   });
 });
 
-describe('POST /payments, refused', () => {
+describe('POST /payments, refused requests', () => {
   const wallet = (tier1 = true) => api.createWallet(api.test, { tier1 });
 
   test.each<[string, string, () => Promise<string>]>([
@@ -161,7 +161,7 @@ describe('POST /payments, refused', () => {
         return walletId;
       },
     ],
-  ])('a target %s is 422 %s, whichever the method', async (_how, code, build) => {
+  ])('a payment into a wallet that is %s is 422 %s for either method', async (_how, code, build) => {
     const target = await build();
     for (const method of ['bank_transfer', 'virtual_wallet']) {
       const before = await written(api, api.organisation);
@@ -171,7 +171,7 @@ describe('POST /payments, refused', () => {
     }
   });
 
-  test('more than a tier1 target may take at once is 422, to the kobo', async () => {
+  test('a payment above the tier1 transaction limit of the target is 422, exact to the kobo', async () => {
     const target = await wallet();
     expect((await create(target, { baseAmount: 5_000_000 })).status).toBe(201);
     const { status, error } = await create(target, { baseAmount: 5_000_001 });
@@ -184,14 +184,14 @@ describe('POST /payments, refused', () => {
     });
   });
 
-  test('a target that is not there is 404', async () => {
+  test('a payment into an unknown wallet is 404 WALLET_NOT_FOUND', async () => {
     for (const id of ['nonsense', publicId('wallet', newUuid()), publicId('payment', newUuid())]) {
       const { status, error } = await create(id);
       expect([status, error.code, error.details]).toEqual([404, 'WALLET_NOT_FOUND', { resource: 'wallet', id }]);
     }
   });
 
-  test('live without a rail: 503 for a bank transfer, nothing stored; a wallet may still pay', async () => {
+  test('in live without a rail, a bank-transfer payment is 503 and stores nothing, and a virtual-wallet payment is 201', async () => {
     const target = await api.createWallet(api.live);
     const before = await written(api, api.organisation);
     const { status, error } = await create(target, {}, api.live);
@@ -205,46 +205,49 @@ describe('POST /payments, refused', () => {
   });
 });
 
-describe('a rail that does not open an account', () => {
+describe('payments while the rail cannot open an account', () => {
   const faults: [string, () => Error, number, string][] = [
     ['refuses', () => new RailRefusedError('no'), 502, 'BANK_RAIL_ERROR'],
-    ['is away', () => new RailUnavailableError('away'), 502, 'BANK_RAIL_ERROR'],
-    ['does not answer', () => new RailUnavailableError('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
+    ['is unavailable', () => new RailUnavailableError('away'), 502, 'BANK_RAIL_ERROR'],
+    ['times out', () => new RailUnavailableError('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
   ];
 
-  test.each(faults)('%s: the payment is kept as failed, and its key is free', async (_how, fault, status, code) => {
-    let broken = true;
-    const flaky = await startTestApi({
-      databaseUrl: api.databaseUrl,
-      rails: (rails) =>
-        withRail(rails, (rail) => ({
-          openVirtualAccount: (request) => (broken ? Promise.reject(fault()) : rail.openVirtualAccount(request)),
-        })),
-    });
-    try {
-      const client = flaky.client(api.test.key);
-      const target = await api.createWallet();
-      const body = { method: 'bank_transfer', baseAmount: 7, targetWalletId: target };
-      const key = randomUUID();
-      const { error, ...answer } = await client.money('/payments', body, key);
-      expect([answer.status, error.type, error.code, error.details]).toEqual([
-        status,
-        'internal_error',
-        code,
-        { retryable: true, service: 'bank_rail' },
-      ]);
-      const kept = await api.test.get(`/payments?targetWalletId=${target}`);
-      expect(kept.items).toEqual([
-        expect.objectContaining({ status: 'failed', virtualAccount: null, settledAt: null }),
-      ]);
-      expect(await api.sql`SELECT FROM outbox WHERE message ->> 'id' = ${kept.items[0]?.id ?? ''}`).toHaveLength(0);
-      broken = false;
-      const retried = await client.money('/payments', body, key);
-      expect([retried.status, retried.data.id === kept.items[0]?.id]).toEqual([201, false]);
-    } finally {
-      await flaky.close();
-    }
-  });
+  test.each(faults)(
+    'when the rail %s, the payment is stored as failed and the key is free',
+    async (_how, fault, status, code) => {
+      let isFaulty = true;
+      const faulty = await startTestApi({
+        databaseUrl: api.databaseUrl,
+        rails: (rails) =>
+          withRail(rails, (rail) => ({
+            openVirtualAccount: (request) => (isFaulty ? Promise.reject(fault()) : rail.openVirtualAccount(request)),
+          })),
+      });
+      try {
+        const client = faulty.client(api.test.key);
+        const target = await api.createWallet();
+        const body = { method: 'bank_transfer', baseAmount: 7, targetWalletId: target };
+        const key = randomUUID();
+        const { error, ...answer } = await client.money('/payments', body, key);
+        expect([answer.status, error.type, error.code, error.details]).toEqual([
+          status,
+          'internal_error',
+          code,
+          { retryable: true, service: 'bank_rail' },
+        ]);
+        const listed = await api.test.get(`/payments?targetWalletId=${target}`);
+        expect(listed.items).toEqual([
+          expect.objectContaining({ status: 'failed', virtualAccount: null, settledAt: null }),
+        ]);
+        expect(await api.sql`SELECT FROM outbox WHERE message ->> 'id' = ${listed.items[0]?.id ?? ''}`).toHaveLength(0);
+        isFaulty = false;
+        const retried = await client.money('/payments', body, key);
+        expect([retried.status, retried.data.id === listed.items[0]?.id]).toEqual([201, false]);
+      } finally {
+        await faulty.close();
+      }
+    },
+  );
 });
 
 /** The test environment's rail, with some of its functions replaced. */
@@ -257,10 +260,10 @@ function withRail(rails: Rails, change: (rail: BankRail) => Partial<BankRail>): 
 
 describe('GET /payments/:id', () => {
   test.each([
-    ['nonsense', 'nonsense'],
-    ['an id that nobody has', publicId('payment', newUuid())],
+    ['a malformed id', 'nonsense'],
+    ['an unknown id', publicId('payment', newUuid())],
     ['the id of a wallet', publicId('wallet', newUuid())],
-  ])('%s is 404', async (_case, id) => {
+  ])('GET /payments/:id with %s is 404 PAYMENT_NOT_FOUND', async (_case, id) => {
     const { status, error } = await api.test.get(`/payments/${id}`);
     expect([status, error.code, error.details]).toEqual([404, 'PAYMENT_NOT_FOUND', { resource: 'payment', id }]);
   });

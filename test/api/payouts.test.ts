@@ -1,4 +1,4 @@
-// Payouts over HTTP: what POST /payouts accepts and everything it refuses, by status; then the reads.
+// Payouts over HTTP: accepted and refused POST /payouts requests, by status, and the reads.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
@@ -18,19 +18,19 @@ const toBank = (amount = 100_000, more: object = {}) => ({ amount, bankAccount, 
 const toWallet = (destinationWalletId: string, amount = 100_000) => ({ amount, destinationWalletId });
 
 let bankIsUp = true;
-let accountsAreOpened = true;
+let accountsCanBeOpened = true;
 
 beforeAll(async () => {
   api = await startTestApi({
     rails: (rails) => {
       const sandbox = rails.of('test');
       if (sandbox === null) throw new Error('there is no sandbox bank');
-      const away = () => Promise.reject(new RailUnavailableError('away', { timedOut: true }));
+      const unavailable = () => Promise.reject(new RailUnavailableError('away', { timedOut: true }));
       return new Rails({
         test: {
           ...sandbox,
-          banks: () => (bankIsUp ? sandbox.banks() : away()),
-          openVirtualAccount: (request) => (accountsAreOpened ? sandbox.openVirtualAccount(request) : away()),
+          banks: () => (bankIsUp ? sandbox.banks() : unavailable()),
+          openVirtualAccount: (request) => (accountsCanBeOpened ? sandbox.openVirtualAccount(request) : unavailable()),
         },
       });
     },
@@ -58,13 +58,13 @@ const fieldsOf = (answer: Answer) =>
   answer.error.details.fields as { field: string; code: string; constraint?: object }[];
 const pathsOf = (answer: Answer): string[] => fieldsOf(answer).map(({ field }) => field);
 
-const payoutsInBooks = async (): Promise<number> => {
+const countPayouts = async (): Promise<number> => {
   const [row] = await api.sql<{ payouts: number }[]>`SELECT count(*)::int AS payouts FROM payouts`;
   return row?.payouts ?? 0;
 };
 
-describe('202', () => {
-  test('the whole batch is reserved and every item is pending, in the order it was sent', async () => {
+describe('202 responses', () => {
+  test('a payout reserves the whole batch, and every item is pending in the order sent', async () => {
     const before = await api.balanceOf(settlement);
     const { data, status } = await pay([
       toWallet(wallet, 150_000),
@@ -105,7 +105,7 @@ describe('202', () => {
     });
   });
 
-  test('its flow is started with ids and amounts only, on the payouts queue', async () => {
+  test('the payout flow is started on the payouts queue with ids and amounts only', async () => {
     const { data } = await pay([toBank(100_000, { reference: 'secret reference' })]);
     const [row] = await api.sql<{ message: Record<string, unknown> }[]>`
       SELECT message FROM outbox WHERE topic = 'flow' AND message ->> 'id' = ${data.id}`;
@@ -117,36 +117,36 @@ describe('202', () => {
     expect(JSON.stringify(row?.message)).not.toMatch(/0123456789|secret/);
   });
 
-  test('a tier1 wallet of the caller can be the source', async () => {
+  test('a tier1 wallet of the caller may be the source of a payout', async () => {
     const source = await api.createWallet(undefined, { balance: 500_000 });
     const { data, status } = await pay([toWallet(wallet)], { sourceWalletId: source });
     expect([status, data.sourceWalletId]).toEqual([202, source]);
     expect(await api.balanceOf(source)).toBe(397_000);
   });
 
-  test('the settlement wallet can be paid from a customer wallet', async () => {
+  test('the settlement wallet may be the destination of a payout from a customer wallet', async () => {
     const source = await api.createWallet(undefined, { balance: 500_000 });
     expect((await pay([toWallet(settlement)], { sourceWalletId: source })).status).toBe(202);
   });
 
-  test('a destination that has no deposit account yet gets one', async () => {
-    accountsAreOpened = false;
+  test('a destination wallet without a deposit account gets one', async () => {
+    accountsCanBeOpened = false;
     const walletId = await api.createWallet();
-    accountsAreOpened = true;
+    accountsCanBeOpened = true;
     const { data } = await pay([toWallet(walletId), toWallet(walletId)]);
     const [first, second] = data.items as { counterparty: { accountNumber: string } }[];
     expect(first?.counterparty.accountNumber).toMatch(/^\d{10}$/);
     expect(second?.counterparty).toEqual(first?.counterparty);
   });
 
-  test('a thousand items fit', async () => {
+  test('a payout of a thousand items is accepted', async () => {
     const { data, status } = await pay(
       Array.from({ length: 1_000 }, (_, position) => toBank(1_000, { reference: `${'r'.repeat(95)}${position}` })),
     );
     expect([status, data.itemCount, (data.items as unknown[]).length]).toEqual([202, 1_000, 1_000]);
   });
 
-  test('the same key and body again: the same payout, reserved once', async () => {
+  test('a repeated request with the same key returns the same payout and reserves once', async () => {
     const key = randomUUID();
     const before = await api.balanceOf(settlement);
     const [first, second] = [await pay([toBank()], {}, api.test, key), await pay([toBank()], {}, api.test, key)];
@@ -156,8 +156,8 @@ describe('202', () => {
   });
 });
 
-describe('400 names every bad item by its path', () => {
-  test('by shape', async () => {
+describe('400 responses, with the path of every invalid item', () => {
+  test('items of an invalid shape are listed by path', async () => {
     const good = toBank();
     const answer = await pay([
       good,
@@ -188,7 +188,7 @@ describe('400 names every bad item by its path', () => {
     ]);
   });
 
-  test('by a reference that is given twice, together with what is wrong by shape', async () => {
+  test('duplicate references are listed together with items of an invalid shape', async () => {
     const answer = await pay([
       toBank(1, { reference: 'one' }),
       toBank(0, { reference: 'two' }),
@@ -198,10 +198,10 @@ describe('400 names every bad item by its path', () => {
       toBank(1, { reference: 'one' }),
     ]);
     expect([answer.status, answer.error.code]).toEqual([400, 'VALIDATION_FAILED']);
-    const told = fieldsOf(answer).map(({ field, code, constraint }) =>
+    const problems = fieldsOf(answer).map(({ field, code, constraint }) =>
       [field, code, ...Object.values(constraint ?? {})].join(' '),
     );
-    expect(told.toSorted()).toEqual([
+    expect(problems.toSorted()).toEqual([
       'items.1.amount too_small 1',
       'items.2.reference duplicate items.0.reference',
       'items.3 custom',
@@ -211,7 +211,7 @@ describe('400 names every bad item by its path', () => {
     ]);
   });
 
-  test('by what is known of wallets and banks', async () => {
+  test('items with unusable wallets or banks are listed by path', async () => {
     const unverified = await api.createWallet(undefined, { tier1: false });
     const [frozen, closed] = [await frozenWallet(), await frozenWallet('closed')];
     const answer = await pay([
@@ -243,74 +243,74 @@ describe('400 names every bad item by its path', () => {
 
   test.each([
     ['no items', { items: [] }, 'items'],
-    ['a thousand and one', { items: Array.from({ length: 1_001 }, () => toBank(1)) }, 'items'],
-    ['no list', { items: toBank() }, 'items'],
-    ['nothing', {}, 'items'],
-    ['a field that is not there', { items: [toBank()], totalFee: 0 }, 'totalFee'],
-  ])('with %s', async (_name, body, field) => {
+    ['1001 items', { items: Array.from({ length: 1_001 }, () => toBank(1)) }, 'items'],
+    ['an object as items', { items: toBank() }, 'items'],
+    ['an empty body', {}, 'items'],
+    ['an unknown field', { items: [toBank()], totalFee: 0 }, 'totalFee'],
+  ])('a payout with %s is 400', async (_name, body, field) => {
     const answer = await api.test.money('/payouts', body);
     expect([answer.status, pathsOf(answer)]).toEqual([400, [field]]);
   });
 
-  test('and a body of more than 1 MB is not read', async () => {
+  test('a body of more than 1 MB is BODY_TOO_LARGE', async () => {
     const answer = await api.test.money('/payouts', `{"items":[],"filler":"${'x'.repeat(1024 * 1024)}"}`);
     expect([answer.status, answer.error.code]).toEqual([400, 'BODY_TOO_LARGE']);
   });
 
-  test('and no Idempotency-Key', async () => {
+  test('a payout without an Idempotency-Key is IDEMPOTENCY_KEY_MISSING', async () => {
     const answer = await api.test.post('/payouts', { items: [toBank()] });
     expect([answer.status, answer.error.code]).toEqual([400, 'IDEMPOTENCY_KEY_MISSING']);
   });
 
-  test('and the key is free again: the corrected batch goes through with it', async () => {
+  test('after a 400 the key is free, and the corrected batch succeeds with it', async () => {
     const key = randomUUID();
-    const before = await payoutsInBooks();
+    const before = await countPayouts();
     expect((await pay([toWallet(settlement)], {}, api.test, key)).status).toBe(400);
-    expect(await payoutsInBooks()).toBe(before);
+    expect(await countPayouts()).toBe(before);
     expect((await pay([toWallet(wallet)], {}, api.test, key)).status).toBe(202);
   });
 });
 
-describe('404 names the wallet that is not there', () => {
+describe('404 WALLET_NOT_FOUND responses', () => {
   const missing = publicId('wallet', newUuid());
 
   test.each([
-    ['a destination', [toWallet(missing)], {}, missing],
-    ['a source', [toBank()], { sourceWalletId: missing }, missing],
-    ['an id of something else', [toWallet(publicId('payment', newUuid()))], {}, undefined],
-    ['no id at all', [toWallet('nonsense')], {}, 'nonsense'],
-  ])('%s', async (_name, items, more, id) => {
+    ['an unknown destination', [toWallet(missing)], {}, missing],
+    ['an unknown source', [toBank()], { sourceWalletId: missing }, missing],
+    ['a payment id as the destination', [toWallet(publicId('payment', newUuid()))], {}, undefined],
+    ['a malformed destination id', [toWallet('nonsense')], {}, 'nonsense'],
+  ])('a payout with %s is 404 WALLET_NOT_FOUND', async (_name, items, more, id) => {
     const answer = await pay(items, more);
     expect([answer.status, answer.error.code]).toEqual([404, 'WALLET_NOT_FOUND']);
     expect(answer.error.details).toMatchObject({ resource: 'wallet', ...(id !== undefined && { id }) });
   });
 
-  test('the first of several, and before anything else that is wrong with the batch', async () => {
+  test('the first of several unknown wallets is reported, before any other error of the batch', async () => {
     const answer = await pay([toWallet(settlement), toWallet(missing), toWallet(publicId('wallet', newUuid()))]);
     expect(answer.error.details).toEqual({ resource: 'wallet', id: missing });
   });
 
-  test('also when it is there, but belongs to somebody else or to the other environment', async () => {
+  test('a wallet of another organisation or environment is reported as unknown', async () => {
     const other = await api.createOrganisation();
-    const theirs = await api.createWallet(other.test);
-    for (const id of [theirs, other.settlementWalletId, api.organisation.liveSettlementWalletId]) {
+    const foreign = await api.createWallet(other.test);
+    for (const id of [foreign, other.settlementWalletId, api.organisation.liveSettlementWalletId]) {
       expect((await pay([toWallet(id)])).error.details).toEqual({ resource: 'wallet', id });
       expect((await pay([toBank()], { sourceWalletId: id })).error.details).toEqual({ resource: 'wallet', id });
     }
   });
 });
 
-describe('422, and nothing runs', () => {
-  async function refused(answer: Answer, before: number): Promise<Answer['error']> {
+describe('422 responses', () => {
+  async function expectRefused(answer: Answer, before: number): Promise<Answer['error']> {
     expect(answer.status).toBe(422);
-    expect(await payoutsInBooks()).toBe(before);
+    expect(await countPayouts()).toBe(before);
     return answer.error;
   }
 
-  test('the source must cover all amounts and fees', async () => {
-    const before = await payoutsInBooks();
+  test('a payout above the source balance, fees included, is WALLET_INSUFFICIENT_FUNDS', async () => {
+    const before = await countPayouts();
     const source = await api.createWallet(undefined, { balance: 205_999 });
-    const error = await refused(await pay([toBank(), toWallet(wallet)], { sourceWalletId: source }), before);
+    const error = await expectRefused(await pay([toBank(), toWallet(wallet)], { sourceWalletId: source }), before);
     expect(error).toMatchObject({
       code: 'WALLET_INSUFFICIENT_FUNDS',
       details: { walletId: source, attemptedAmount: 206_000 },
@@ -321,10 +321,10 @@ describe('422, and nothing runs', () => {
     expect(await api.balanceOf(source)).toBe(0);
   });
 
-  test('each amount counts against the tier1 limit of the source, and the fees do not', async () => {
-    const before = await payoutsInBooks();
+  test('the tier1 transaction limit of the source applies to each amount, without fees', async () => {
+    const before = await countPayouts();
     const source = await api.createWallet(undefined, { balance: 30_000_000 });
-    const error = await refused(await pay([toBank(1), toBank(5_000_001)], { sourceWalletId: source }), before);
+    const error = await expectRefused(await pay([toBank(1), toBank(5_000_001)], { sourceWalletId: source }), before);
     expect(error).toMatchObject({
       code: 'WALLET_TIER1_LIMIT_EXCEEDED',
       details: { walletId: source, limit: 'transaction', limitAmount: 5_000_000, attemptedAmount: 5_000_001 },
@@ -337,14 +337,14 @@ describe('422, and nothing runs', () => {
     ['WALLET_FROZEN', () => frozenWallet()],
     ['WALLET_CLOSED', () => frozenWallet('closed')],
     ['WALLET_KYC_REQUIRED', () => api.createWallet(undefined, { tier1: false })],
-  ])('%s', async (code, create) => {
-    const before = await payoutsInBooks();
+  ])('a payout from an unusable source is %s', async (code, create) => {
+    const before = await countPayouts();
     const source = await create();
-    const error = await refused(await pay([toBank()], { sourceWalletId: source }), before);
+    const error = await expectRefused(await pay([toBank()], { sourceWalletId: source }), before);
     expect(error).toMatchObject({ code, details: { walletId: source } });
   });
 
-  test('of two batches for the whole balance one is taken', async () => {
+  test('of ten concurrent batches for the whole balance, exactly one is accepted', async () => {
     const source = await api.createWallet(undefined, { balance: 103_000 });
     const answers = await Promise.all(Array.from({ length: 10 }, () => pay([toBank()], { sourceWalletId: source })));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
@@ -355,8 +355,8 @@ describe('422, and nothing runs', () => {
   });
 });
 
-describe('when the bank rail is away', () => {
-  test('504, and the key is free again', async () => {
+describe('payouts while the rail is unavailable', () => {
+  test('a rail timeout is 504, and the key is free', async () => {
     const key = randomUUID();
     bankIsUp = false;
     const answer = await pay([toBank()], {}, api.test, key);
@@ -365,20 +365,20 @@ describe('when the bank rail is away', () => {
     expect((await pay([toBank()], {}, api.test, key)).status).toBe(202);
   });
 
-  test('504 when a destination has to get its account number first', async () => {
-    accountsAreOpened = false;
+  test("a rail timeout while opening a destination's account is 504", async () => {
+    accountsCanBeOpened = false;
     const answer = await pay([toWallet(await api.createWallet())]);
-    accountsAreOpened = true;
+    accountsCanBeOpened = true;
     expect([answer.status, answer.error.code]).toEqual([504, 'BANK_RAIL_TIMEOUT']);
   });
 
-  test('503 where no rail is configured', async () => {
+  test('a payout without a configured rail is 503', async () => {
     const answer = await pay([toBank()], {}, api.live);
     expect([answer.status, answer.error.details]).toEqual([503, { retryable: false, service: 'bank_rail' }]);
   });
 });
 
-describe('reads', () => {
+describe('reads of payouts', () => {
   let mine: Resource[];
   let source: string;
 
@@ -395,12 +395,12 @@ describe('reads', () => {
     mine.reverse(); // newest first
   });
 
-  test('GET /payouts/:id is what POST answered, until items move', async () => {
+  test('GET /payouts/:id returns the response of POST until items change', async () => {
     const [payout] = mine;
     expect((await api.test.get(`/payouts/${payout?.id}`)).data).toEqual(payout);
   });
 
-  test('counts follow the items while the payout goes on', async () => {
+  test('successCount and failureCount follow the items while the payout is processing', async () => {
     const [, , payout] = mine;
     const uuid = requireUuid('payout', payout?.id ?? '');
     await api.sql`UPDATE payout_items SET status = 'completed' WHERE payout_id = ${uuid} AND position = 0`;
@@ -416,7 +416,7 @@ describe('reads', () => {
     await api.sql`UPDATE payout_items SET status = 'pending', failure_reason = NULL WHERE payout_id = ${uuid}`;
   });
 
-  test('GET /payouts pages through them, newest first, each with its items in order', async () => {
+  test('GET /payouts is paginated newest first, each payout with its items in order', async () => {
     const first = await api.test.get(`/payouts?sourceWalletId=${source}&limit=2`);
     expect(first.items).toEqual(mine.slice(0, 2));
     expect(first.pagination).toMatchObject({ limit: 2, hasMore: true });
@@ -431,29 +431,29 @@ describe('reads', () => {
     ['status=completed', 0],
     ['createdAtFrom=2100-01-01T00:00:00Z', 0],
     ['createdAtTo=2100-01-01T00:00:00Z', 3],
-  ])('filtered by %s', async (filter, found) => {
+  ])('GET /payouts filtered by %s returns the matching payouts', async (filter, found) => {
     expect((await api.test.get(`/payouts?sourceWalletId=${source}&${filter}`)).items).toHaveLength(found);
   });
 
-  test('a wallet of nobody is the source of no payout; an unknown status is 400', async () => {
+  test('an unknown source wallet matches no payouts, and an unknown status is 400', async () => {
     expect((await api.test.get(`/payouts?sourceWalletId=${publicId('wallet', newUuid())}`)).items).toEqual([]);
     expect((await api.test.get('/payouts?status=pending')).status).toBe(400);
   });
 
-  test("404 for anybody else's, for the other environment's, and for what is no payout", async () => {
+  test("a payout of another organisation or environment, and an id that is no payout's, are 404 PAYOUT_NOT_FOUND", async () => {
     const id = mine[0]?.id ?? '';
     const other = await api.createOrganisation();
-    for (const [client, asked] of [
+    for (const [client, requestedId] of [
       [other.test, id],
       [api.live, id],
       [api.test, publicId('payout', newUuid())],
       [api.test, 'nonsense'],
     ] as const) {
-      const answer = await client.get(`/payouts/${asked}`);
+      const answer = await client.get(`/payouts/${requestedId}`);
       expect([answer.status, answer.error.code, answer.error.details]).toEqual([
         404,
         'PAYOUT_NOT_FOUND',
-        { resource: 'payout', id: asked },
+        { resource: 'payout', id: requestedId },
       ]);
     }
     expect((await other.test.get('/payouts')).items).toEqual([]);
@@ -464,30 +464,30 @@ describe('reads', () => {
     ['POST', '/payouts'],
     ['GET', '/payouts'],
     ['GET', '/payouts/x'],
-  ])('%s %s needs the scope payout', async (method, path) => {
+  ])('%s %s requires the scope payout', async (method, path) => {
     const { key } = await api.createKey(api.organisation.organisationId, { scopes: ['wallet', 'payment', 'transfer'] });
     const answer = await api.client(key).call(method, path, method === 'POST' ? { body: {} } : {});
     expect([answer.status, answer.error.details.requiredScopes]).toEqual([403, ['payout']]);
   });
 });
 
-/** The same connection, counting what it is asked. */
+/** A proxy of the connection that counts its queries. */
 function counting(sql: TestApi['sql']) {
-  const counted = { queries: 0 };
+  const count = { queries: 0 };
   const proxy = new Proxy(sql, {
     apply(target, self, args) {
-      counted.queries += 1;
+      count.queries += 1;
       return Reflect.apply(target, self, args);
     },
   });
-  return { counted, proxy };
+  return { count, proxy };
 }
 
-test('however many wallets a batch names and payouts a page has, the queries are as many', async () => {
+test('the number of queries is independent of the number of wallets in a batch and of payouts in a page', async () => {
   const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
   const queriesFor = async (read: (sql: TestApi['sql']) => Promise<unknown[]>): Promise<[number, number]> => {
-    const { counted, proxy } = counting(api.services.sql);
-    return [(await read(proxy)).length, counted.queries];
+    const { count, proxy } = counting(api.services.sql);
+    return [(await read(proxy)).length, count.queries];
   };
   const rows = await api.sql<{ id: string }[]>`SELECT id FROM wallets WHERE organisation_id = ${book.organisationId}`;
   const wallets = await queriesFor((sql) =>

@@ -1,4 +1,5 @@
-// Query parameters: a route takes those that it declares. A misspelt filter is told, and does not answer with everything.
+// Query parameters: a route accepts only those it declares. A misspelt filter is an error; ignoring it would return
+// unfiltered results.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { isList, pathOf, routeCases } from '../support/routes.ts';
@@ -11,11 +12,11 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-/** A rail's callback address may carry whatever that rail appends. */
-const TAKES_ANY = 'POST /rails/:rail/callbacks';
+/** The callback URL of a rail may carry parameters that the rail appends. */
+const ACCEPTS_ANY = 'POST /rails/:rail/callbacks';
 
-test.each(routeCases().filter(({ name }) => name !== TAKES_ANY))(
-  '$name refuses a parameter that it does not have, by its name',
+test.each(routeCases().filter(({ name }) => name !== ACCEPTS_ANY))(
+  '$name rejects an unknown query parameter by name',
   async ({ name, method, route }) => {
     const answer = await api.test.call(method, `${pathOf(route)}?extrenalReference=typo`, {
       ...(route.body !== undefined && { body: {} }),
@@ -31,7 +32,7 @@ test.each(routeCases().filter(({ name }) => name !== TAKES_ANY))(
 );
 
 test.each(['page=7', 'constructor=x', '%00=%00', 'a[b]=c', '=x', 'Limit=2'])(
-  'GET /wallets?%s is refused',
+  'GET /wallets?%s is 400 VALIDATION_FAILED',
   async (query) => {
     const { status, error } = await api.test.get(`/wallets?${query}`);
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
@@ -39,7 +40,7 @@ test.each(['page=7', 'constructor=x', '%00=%00', 'a[b]=c', '=x', 'Limit=2'])(
   },
 );
 
-test('a query of nothing is none', async () => {
+test('an empty query string is accepted', async () => {
   for (const query of ['?', '?&', '?&&']) expect((await api.test.get(`/wallets${query}`)).status).toBe(200);
 });
 
@@ -49,13 +50,16 @@ test('the scope is checked before the query, and the query before the resource',
   expect((await api.test.get('/wallets/nonsense?nope=1')).error.code).toBe('VALIDATION_FAILED');
 });
 
-describe('an empty cursor is none', () => {
-  test.each(routeCases((route) => isList(route) && !route.path.includes(':id')))('$name', async ({ route }) => {
-    const { status, pagination } = await api.test.get(`${route.path}?limit=1&cursor=`);
-    expect([status, pagination.limit]).toEqual([200, 1]);
-  });
+describe('empty cursors', () => {
+  test.each(routeCases((route) => isList(route) && !route.path.includes(':id')))(
+    '$name with an empty cursor returns the first page',
+    async ({ route }) => {
+      const { status, pagination } = await api.test.get(`${route.path}?limit=1&cursor=`);
+      expect([status, pagination.limit]).toEqual([200, 1]);
+    },
+  );
 
-  test('and filters go with it', async () => {
+  test('an empty cursor may be combined with filters', async () => {
     const named = await api.test.post('/wallets', {
       email: 'a@test.example',
       externalReference: 'with an empty cursor',

@@ -1,4 +1,4 @@
-// 600 requests a minute and key, exact over any number of processes (contract, section 8).
+// Rate limit: 600 requests per minute and key, exact over any number of processes (contract, section 8).
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
 
@@ -21,17 +21,18 @@ const AT_ONCE = 40;
 
 const createKey = () => api.createKey(api.organisation.organisationId);
 
-/** Sends this many requests over both processes, some at a time. */
+/** Sends this many requests over both processes, AT_ONCE at a time. */
 async function flood(key: string, count: number): Promise<Answer[]> {
   const callers = [api.client(key), second.client(key)];
   const answers: Answer[] = [];
   let sent = 0;
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async (_, lane) => {
-      const caller = callers[lane % callers.length];
+    Array.from({ length: AT_ONCE }, async (_, index) => {
+      const caller = callers[index % callers.length];
       while (sent < count && caller !== undefined) {
         sent += 1;
-        answers.push(await caller.get('/fees/quote')); // fails its validation: the cheapest answer
+        // Fails validation: the cheapest response.
+        answers.push(await caller.get('/fees/quote'));
       }
     }),
   );
@@ -40,7 +41,7 @@ async function flood(key: string, count: number): Promise<Answer[]> {
 
 const header = (answer: Answer, name: string): number => Number(answer.headers.get(`x-ratelimit-${name}`));
 
-/** A whole flood within one minute: one that the minute's end cut in two is repeated with another key. */
+/** A flood within one window: if the minute ends during it, it is repeated with another key. */
 async function floodInOneWindow(): Promise<{ id: string; key: string; answers: Answer[] }> {
   for (;;) {
     const { id, key } = await createKey();
@@ -49,8 +50,8 @@ async function floodInOneWindow(): Promise<{ id: string; key: string; answers: A
   }
 }
 
-describe('over two processes', () => {
-  test('exactly 600 requests pass, each is told where it stands, and the rest hear when to come back', async () => {
+describe('the rate limit over two processes', () => {
+  test('exactly 600 requests of a key are accepted per minute, with limit headers, and the rest are 429 with Retry-After', async () => {
     const { id, key, answers } = await floodInOneWindow();
     const refused = answers.filter(({ status }) => status === 429);
     expect([answers.length - refused.length, refused.length]).toEqual([LIMIT, EXCESS]);
@@ -70,34 +71,34 @@ describe('over two processes', () => {
       expect(headers.get('x-ratelimit-remaining')).toBe('0');
     }
 
-    // The limit is the key's: others go on, and so does what needs no key.
+    // The limit is per key: other keys and routes without authentication are not affected.
     expect((await api.test.get('/wallets')).status).toBe(200);
     expect((await api.client(null).get('/health')).status).toBe(200);
-    await endMinute(id);
+    await endWindow(id);
     const next = await api.client(key).get('/wallets');
     expect([next.status, header(next, 'remaining')]).toEqual([200, LIMIT - 1]);
   });
 });
 
-/** Makes the key's minute one that is over. */
-const endMinute = (id: string): Promise<unknown> => api.sql`
+/** Moves the key's window into the past. */
+const endWindow = (id: string): Promise<unknown> => api.sql`
   UPDATE rate_counters SET window_start = window_start - interval '1 minute' WHERE api_key_id = ${id}`;
 
-describe('the count', () => {
+describe('the request count', () => {
   const exhaust = async (id: string): Promise<void> => {
     await api.sql`
       INSERT INTO rate_counters (organisation_id, api_key_id, window_start, hits)
       VALUES (${api.organisation.organisationId}, ${id}, date_trunc('minute', now()) + interval '1 hour', ${LIMIT})`;
   };
 
-  test('comes after the key and before scope, body and route work', async () => {
+  test('the rate limit is checked after authentication and before scope, body and route', async () => {
     const { id, key } = await api.createKey(api.organisation.organisationId, { scopes: [] });
     await exhaust(id);
     expect((await api.client(key).post('/wallets', '{bad')).error.code).toBe('RATE_LIMIT_EXCEEDED');
     expect((await api.client(key, 'live').get('/wallets')).error.code).toBe('API_KEY_ENVIRONMENT_MISMATCH');
   });
 
-  test('is shown on errors too, and not where no key was', async () => {
+  test('rate limit headers are sent with errors, and not with unauthenticated requests', async () => {
     const { key } = await createKey();
     expect(header(await api.client(key).get('/wallets/nonsense'), 'remaining')).toBe(LIMIT - 1);
     expect(header(await api.client(key).post('/wallets', {}), 'remaining')).toBe(LIMIT - 2);

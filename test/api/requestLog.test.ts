@@ -1,5 +1,5 @@
-// The id of a request finds its line in the log, and the line of a failed one says why it failed, whose it was and what it
-// was about. Nothing personal stands in it.
+// The request id identifies the log line of a request. The line of a failed request has the error code, organisation,
+// key and resource. Log lines have no personal data.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newApiKey } from '../../src/api/admission/apiKeys.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
@@ -22,17 +22,17 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-/** The one line about a request; it is written when the answer has gone out. */
+/** The log line of a request; it is written after the response has been sent. */
 const lineOf = ({ requestId }: Answer): Promise<Record<string, unknown>> =>
   waitFor('the line of the request', () =>
     api.logged.map((line) => JSON.parse(line)).find((line) => line.requestId === requestId && line.msg === 'request'),
   );
 
-const nobody = publicId('wallet', newUuid());
+const unknownWalletId = publicId('wallet', newUuid());
 
 const FAILURES: [string, () => Promise<Answer>, Record<string, unknown>][] = [
   [
-    'a refusal',
+    'a refused request',
     async () =>
       api.test.money(`/wallets/${walletId}/transfer`, { amount: 5, destinationWalletId: await api.createWallet() }),
     { status: 422, code: 'WALLET_INSUFFICIENT_FUNDS', route: 'POST /wallets/:id/transfer', mine: true },
@@ -43,70 +43,78 @@ const FAILURES: [string, () => Promise<Answer>, Record<string, unknown>][] = [
     { status: 400, code: 'VALIDATION_FAILED', mine: true },
   ],
   [
-    'a scope that is missing',
+    'a request without the required scope',
     async () =>
       api
         .client((await api.createKey(api.organisation.organisationId, { scopes: [] })).key)
         .get(`/wallets/${walletId}`),
     { status: 403, code: 'API_KEY_SCOPE_FORBIDDEN', mine: true },
   ],
-  ['a rail that is missing', () => api.live.get('/banks'), { status: 503, code: 'SERVICE_UNAVAILABLE' }],
+  ['a request without a configured rail', () => api.live.get('/banks'), { status: 503, code: 'SERVICE_UNAVAILABLE' }],
 ];
 
-describe('the line of a failed request has its code, organisation, key and resource:', () => {
-  test.each(FAILURES)('%s', async (_what, send, { mine, ...wanted }) => {
-    const line = await lineOf(await send());
-    expect(line).toMatchObject({ ...wanted, organisationId, keyId: expect.stringMatching(/^svc_[0-9a-z]{26}_key$/) });
-    expect(line.resource).toBe(mine === true ? walletId : undefined);
+describe('log lines of failed requests', () => {
+  test.each(FAILURES)(
+    'the log line of %s has its code, organisation, key and resource',
+    async (_what, send, { mine, ...expected }) => {
+      const line = await lineOf(await send());
+      expect(line).toMatchObject({
+        ...expected,
+        organisationId,
+        keyId: expect.stringMatching(/^svc_[0-9a-z]{26}_key$/),
+      });
+      expect(line.resource).toBe(mine === true ? walletId : undefined);
+    },
+  );
+
+  test('the log line has the id of the key that was used', async () => {
+    expect((await lineOf(await api.test.get(`/wallets/${unknownWalletId}`))).keyId).toBe(keyId);
   });
 
-  test('the key is the one that was used', async () => {
-    expect((await lineOf(await api.test.get(`/wallets/${nobody}`))).keyId).toBe(keyId);
-  });
-
-  test('an id that nobody has is logged, since it has the form of one', async () => {
-    expect(await lineOf(await api.test.get(`/wallets/${nobody}`))).toMatchObject({
+  test('the log line has a well-formed resource id even if it is unknown', async () => {
+    expect(await lineOf(await api.test.get(`/wallets/${unknownWalletId}`))).toMatchObject({
       status: 404,
       code: 'WALLET_NOT_FOUND',
-      resource: nobody,
+      resource: unknownWalletId,
       organisationId,
     });
   });
 
-  test('a rate that is exceeded', async () => {
-    const slow = await startTestApi({ databaseUrl: api.databaseUrl, settings: { RATE_LIMIT_PER_MINUTE: '1' } });
+  test('the log line of a rate-limited request has its code, organisation and key', async () => {
+    const limited = await startTestApi({ databaseUrl: api.databaseUrl, settings: { RATE_LIMIT_PER_MINUTE: '1' } });
     try {
       const { id, key } = await api.createKey(api.organisation.organisationId);
       const answers = [];
-      for (let count = 0; count < 3; count += 1) answers.push(await slow.client(key).get('/wallets'));
-      const refused = answers.find(({ status }) => status === 429); // a minute may begin in between
-      const line = slow.logged.map((text) => JSON.parse(text)).find((one) => one.requestId === refused?.requestId);
+      for (let count = 0; count < 3; count += 1) answers.push(await limited.client(key).get('/wallets'));
+      // A new window may begin between the requests.
+      const refused = answers.find(({ status }) => status === 429);
+      const line = limited.logged.map((text) => JSON.parse(text)).find((one) => one.requestId === refused?.requestId);
       expect(line).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED', organisationId, keyId: publicId('apiKey', id) });
     } finally {
-      await slow.close();
+      await limited.close();
     }
   });
 });
 
-describe('where nothing is known of the caller, the line has the code alone:', () => {
+describe('log lines of unauthenticated requests', () => {
   test.each<[string, () => Promise<Answer>, string]>([
-    ['no key', () => api.client(null).get(`/wallets/${nobody}`), 'API_KEY_MISSING'],
-    ['an unknown key', () => api.client(newApiKey('test')).get(`/wallets/${nobody}`), 'API_KEY_INVALID'],
-    ['no route', () => api.test.get('/nope'), 'ROUTE_NOT_FOUND'],
-  ])('%s', async (_what, send, code) => {
+    ['no key', () => api.client(null).get(`/wallets/${unknownWalletId}`), 'API_KEY_MISSING'],
+    ['an unknown key', () => api.client(newApiKey('test')).get(`/wallets/${unknownWalletId}`), 'API_KEY_INVALID'],
+    ['an unknown route', () => api.test.get('/nope'), 'ROUTE_NOT_FOUND'],
+  ])('the log line of a request with %s has the code and neither organisation nor key', async (_what, send, code) => {
     const line = await lineOf(await send());
     expect(line.code).toBe(code);
     expect([line.organisationId, line.keyId]).toEqual([undefined, undefined]);
   });
 });
 
-test('the line of a request that went well has no code', async () => {
+test('the log line of a successful request has no code', async () => {
   const line = await lineOf(await api.test.get(`/wallets/${walletId}`));
   expect(line).toMatchObject({ status: 200, resource: walletId });
   expect(line).not.toHaveProperty('code');
 });
 
-test('what stands in a path and is no id of ours is not logged, and neither is what a caller sent', async () => {
+test('neither path segments that are no ids nor anything else sent by a caller is logged', async () => {
   const secrets = ['Ngozi.Okafor@test.example', '0698765432', 'hidden-query', 'Secret Close', KYC.bvn];
   const [name = '', account = '', query = '', street = ''] = secrets;
   const answers = [

@@ -1,4 +1,4 @@
-// Who may call what: contract sections 4.1 and 5, for every route and every scope.
+// Authorisation: the scope of every route (contract, sections 4.1 and 5), checked with every scope.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SCOPES, type Scope } from '../../src/api/route.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-/** The contract's own table, and the rulings for what it leaves open. */
+/** The contract's table, and the rulings for what it leaves open. */
 const CONTRACT: Readonly<Record<string, Scope | 'any' | 'none'>> = {
   'GET /health': 'none',
   'POST /wallets': 'wallet',
@@ -61,11 +61,11 @@ const CONTRACT: Readonly<Record<string, Scope | 'any' | 'none'>> = {
   'POST /simulations/bank-transfers/:reference/resolve': 'any',
 };
 
-test('every route has the scope that the contract gives it, and none is missing', () => {
+test('every route has the scope that the contract gives it, and no route is missing', () => {
   expect(Object.fromEntries(routeCases().map(({ name, route }) => [name, route.access]))).toEqual(CONTRACT);
 });
 
-test('the six money POSTs, and only they, take an Idempotency-Key', () => {
+test('exactly the six POST routes that move money accept an Idempotency-Key', () => {
   expect(
     routeCases(({ idempotency }) => idempotency !== undefined)
       .map(({ name }) => name)
@@ -83,13 +83,13 @@ test('the six money POSTs, and only they, take an Idempotency-Key', () => {
 const createClient = async (scopes: readonly Scope[]) =>
   api.client((await api.createKey(api.organisation.organisationId, { scopes })).key);
 
-/** Each route with each set of scopes that a key could be tried with: every single one, and all but the right one. */
+/** Each route with each set of scopes to try: every single scope, and all except the required one. */
 const trials = routeCases(({ access }) => access !== 'none').flatMap(({ name, method, route }) => {
   const isEnough = (scope: Scope): boolean => route.access === 'any' || route.access === scope;
   const others = SCOPES.filter((scope) => !isEnough(scope));
   const sets = [...SCOPES.map((scope) => [scope]), ...(others.length > 0 ? [others] : [])];
   return sets.map((scopes) => ({
-    title: `${name} ${scopes.some(isEnough) ? 'lets in' : 'refuses'} ${scopes.join(', ')}`,
+    title: `${name} ${scopes.some(isEnough) ? 'accepts a key with the scopes' : 'rejects a key with the scopes'} ${scopes.join(', ')}`,
     passes: scopes.some(isEnough),
     scopes,
     method,

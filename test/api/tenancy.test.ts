@@ -1,5 +1,5 @@
-// Nobody sees or moves what belongs to another organisation, or to the other environment: such an id reads exactly like
-// one that nobody has, in a path, in a body and in a filter.
+// Tenant isolation: an id of another organisation, or of the other environment, gets exactly the response of an unknown
+// id, in a path, in a body and in a filter.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type IdKind, newUuid, publicId } from '../../src/ids.ts';
 import { type Answer, KYC, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
@@ -8,21 +8,21 @@ import { KIND_OF_SEGMENT, kindOf, pathOf, routeCases } from '../support/routes.t
 
 let api: TestApi;
 let other: TestOrganisation;
-/** Ids that are there, and not the caller's. */
+/** Ids of existing resources of another organisation. */
 let others: Partial<Record<IdKind, string>>;
-/** The caller's own, of the live environment. */
+/** Ids of the caller's own resources in the live environment. */
 let live: Partial<Record<IdKind, string>>;
 
 beforeAll(async () => {
   api = await startTestApi();
   other = await api.createOrganisation();
-  others = await ownOneOfEach(other);
-  live = await ownInLive();
+  others = await createOneOfEach(other);
+  live = await createInLive();
 });
 
 afterAll(() => api.close());
 
-async function ownOneOfEach(owner: TestOrganisation): Promise<Partial<Record<IdKind, string>>> {
+async function createOneOfEach(owner: TestOrganisation): Promise<Partial<Record<IdKind, string>>> {
   const table = moneyRoutes(api, owner);
   const made: Record<string, Answer> = {};
   for (const [name, { good, status }] of Object.entries(table)) {
@@ -46,8 +46,8 @@ async function ownOneOfEach(owner: TestOrganisation): Promise<Partial<Record<IdK
   };
 }
 
-/** What an organisation can have in live without a rail. */
-async function ownInLive(): Promise<Partial<Record<IdKind, string>>> {
+/** Creates the resources that an organisation can have in live without a rail. */
+async function createInLive(): Promise<Partial<Record<IdKind, string>>> {
   const { live: client, organisation } = api;
   const wallet = await api.createWallet(client);
   await api.fund(organisation.organisationId, organisation.liveSettlementWalletId, 5);
@@ -59,8 +59,8 @@ async function ownInLive(): Promise<Partial<Record<IdKind, string>>> {
   return { wallet, transfer: transfer.data.id, payment: payment.data.id, event: event?.id ?? '' };
 }
 
-/** An answer in which one id, and what differs between two requests, is blotted out. */
-const blotted = ({ status, text, requestId }: Answer, id: string) => [
+/** A response with the given id and the request id masked. */
+const masked = ({ status, text, requestId }: Answer, id: string) => [
   status,
   text.replaceAll(requestId, '').replaceAll(id, '<id>'),
 ];
@@ -80,9 +80,9 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
   test.each<[string, () => Partial<Record<IdKind, string>>]>([
     ["another organisation's", () => others],
     ["the other environment's", () => live],
-  ])('%s id reads like one that nobody has', async (_whose, owned) => {
+  ])('%s id gets the response of an unknown id, and nothing is written', async (_whose, owned) => {
     const foreign = owned()[kind];
-    if (foreign === undefined) return; // live has none without a rail
+    if (foreign === undefined) return; // live has none of this kind without a rail
     const unknown = publicId(kind, newUuid());
     const body = await bodyFor(name);
     const call = (id: string) =>
@@ -90,14 +90,14 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
         ? api.test.money(pathOf(route, id), body)
         : api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
     const before = await written(api, other);
-    const [theirs, nobodys] = [await call(foreign), await call(unknown)];
-    expect(theirs.status).toBe(404);
-    expect(theirs.error.details.id).toBe(foreign);
-    expect(blotted(theirs, foreign)).toEqual(blotted(nobodys, unknown));
+    const [foreignAnswer, unknownAnswer] = [await call(foreign), await call(unknown)];
+    expect(foreignAnswer.status).toBe(404);
+    expect(foreignAnswer.error.details.id).toBe(foreign);
+    expect(masked(foreignAnswer, foreign)).toEqual(masked(unknownAnswer, unknown));
     expect(await written(api, other)).toEqual(before);
   });
 
-  test('an id of another kind, or none, is not found either', async () => {
+  test('an id of another kind or a malformed id is 404', async () => {
     const body = await bodyFor(name);
     const otherKind = Object.values(KIND_OF_SEGMENT).find((each) => each !== kind) ?? 'wallet';
     const own = api.organisation.settlementWalletId;
@@ -119,7 +119,7 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
   });
 });
 
-describe('in a body', () => {
+describe('foreign ids in a body', () => {
   const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
   const bodies: [string, IdKind, (id: string) => Promise<Answer>][] = [
     [
@@ -155,20 +155,20 @@ describe('in a body', () => {
     ],
   ];
 
-  test.each(bodies)('%s', async (_place, kind, call) => {
+  test.each(bodies)('a foreign id gets the response of an unknown id: %s', async (_place, kind, call) => {
     for (const owned of [others, live]) {
       const foreign = owned[kind] ?? '';
       const unknown = publicId(kind, newUuid());
-      const [theirs, nobodys] = [await call(foreign), await call(unknown)];
-      expect(theirs.status).toBe(404);
-      expect(blotted(theirs, foreign)).toEqual(blotted(nobodys, unknown));
+      const [foreignAnswer, unknownAnswer] = [await call(foreign), await call(unknown)];
+      expect(foreignAnswer.status).toBe(404);
+      expect(masked(foreignAnswer, foreign)).toEqual(masked(unknownAnswer, unknown));
     }
   });
 });
 
-describe('in a filter', () => {
+describe('foreign ids in lists', () => {
   test.each(['/payments?targetWalletId=', '/payouts?sourceWalletId=', '/withdrawals?sourceWalletId='])(
-    '%s finds nothing',
+    'a foreign wallet id in a filter matches nothing: %s',
     async (query) => {
       for (const owned of [others, live]) {
         expect((await api.test.get(`${query}${owned.wallet}`)).items).toEqual([]);
@@ -176,7 +176,7 @@ describe('in a filter', () => {
     },
   );
 
-  test('no list shows what is not the caller’s', async () => {
+  test('no list contains resources of another organisation or environment', async () => {
     const foreign = new Set([...Object.values(others), ...Object.values(live)]);
     const lists = routeCases(({ method, path }) => method === 'get' && /^\/[a-z-]+$/.test(path));
     for (const { route, name } of lists) {
@@ -187,7 +187,7 @@ describe('in a filter', () => {
   });
 });
 
-test('the sandbox bank does not tell one organisation of the other’s transfers', async () => {
+test('a transfer at the sandbox bank is visible only to its own organisation', async () => {
   const reference = others.withdrawal ?? '';
   await api.services.rails.of('test')?.sendTransfer({
     organisationId: other.organisationId,

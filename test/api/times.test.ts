@@ -1,5 +1,5 @@
-// Times in a query: each one is either understood or refused with 400 and a hint, and none reaches a Postgres that cannot
-// hold it.
+// Times in a query: each is either parsed or rejected with 400 and a hint, and Postgres never receives one that it
+// cannot hold.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
@@ -7,7 +7,7 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { isList, pathOf, routeCases } from '../support/routes.ts';
 
 let api: TestApi;
-/** A resource of each kind, so that lists of one resource are there. */
+/** Resources whose lists are requested. */
 let walletId: string;
 let paymentId: string;
 let eventId: string;
@@ -26,7 +26,7 @@ afterAll(() => api.close());
 const ownerOf = (path: string): string =>
   path.startsWith('/wallets') ? walletId : path.startsWith('/payments') ? paymentId : eventId;
 
-/** Every place in a query that takes a time. */
+/** Every query parameter that is a time. */
 const PLACES = [
   ...routeCases(isList).flatMap(({ name, route }) =>
     ['createdAtFrom', 'createdAtTo'].map((field) => ({
@@ -38,7 +38,7 @@ const PLACES = [
   { title: 'GET /wallets/:id/balance at', path: () => `/wallets/${walletId}/balance`, field: 'at' },
 ];
 
-/** Times that ISO 8601 can write and Postgres, or the four digits of a year, cannot. */
+/** ISO 8601 times outside the range of Postgres or of four-digit years. */
 const OUT_OF_RANGE = [
   '0000-01-01T00:00:00Z',
   '0000-12-31T23:59:59.999Z',
@@ -50,18 +50,18 @@ const WITHOUT_OFFSET = ['2026-01-01', '2026-01-01T00:00:00', '2026-01-01T00:00:0
 const IN_RANGE = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z', '2026-01-01T00:00:00+23:59'];
 
 describe.each(PLACES)('$title', ({ path, field }) => {
-  const ask = (time: string) => api.test.get(`${path()}?${field}=${encodeURIComponent(time)}`);
+  const send = (time: string) => api.test.get(`${path()}?${field}=${encodeURIComponent(time)}`);
 
-  test.each(OUT_OF_RANGE)('%s is 400: no year before 0001 or after 9999', async (time) => {
-    const { status, error } = await ask(time);
+  test.each(OUT_OF_RANGE)('the time %s is 400 because its year is before 0001 or after 9999', async (time) => {
+    const { status, error } = await send(time);
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details.fields).toEqual([
       { field, code: 'invalid_string', message: expect.stringContaining('9999'), constraint: { format: 'datetime' } },
     ]);
   });
 
-  test.each(WITHOUT_OFFSET)('%s is 400 that says how to write it', async (time) => {
-    const { status, error } = await ask(time);
+  test.each(WITHOUT_OFFSET)('the time %s is 400 with a hint on the format', async (time) => {
+    const { status, error } = await send(time);
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details.fields).toEqual([
       {
@@ -73,39 +73,39 @@ describe.each(PLACES)('$title', ({ path, field }) => {
     ]);
   });
 
-  test.each(IN_RANGE)('%s is taken', async (time) => {
-    expect((await ask(time)).status).toBe(200);
+  test.each(IN_RANGE)('the time %s is accepted', async (time) => {
+    expect((await send(time)).status).toBe(200);
   });
 
-  test('a + that was not encoded arrives as a space, and the answer says so', async () => {
+  test('an unencoded + arrives as a space, and the error asks for it to be encoded', async () => {
     const { error } = await api.test.get(`${path()}?${field}=2026-01-01T00:00:00+01:00`);
     expect(error.details.fields).toEqual([expect.objectContaining({ message: expect.stringContaining('%2B') })]);
   });
 });
 
-test('no list is left out', () => {
+test('the table of time parameters covers every list', () => {
   expect(PLACES.length).toBeGreaterThan(2 * 10);
 });
 
-test('a value that Postgres refuses to read (SQLSTATE class 22) is 400, told once and not to be retried', async () => {
-  const askPostgres = async (): Promise<never> => {
+test('a value that Postgres cannot parse (SQLSTATE class 22) is 400, without retries and without the value in the log', async () => {
+  const failInPostgres = async (): Promise<never> => {
     await api.services.sql`SELECT ${'0000-01-01T00:00:00Z'}::text::timestamptz`;
-    throw new Error('Postgres took it');
+    throw new Error('Postgres accepted the value');
   };
-  const strict = await startTestApi({
+  const faulty = await startTestApi({
     databaseUrl: api.databaseUrl,
-    rails: (rails) => new Rails({ test: { ...(rails.of('test') as BankRail), banks: askPostgres } }),
+    rails: (rails) => new Rails({ test: { ...(rails.of('test') as BankRail), banks: failInPostgres } }),
   });
   try {
-    const { status, error, requestId } = await strict.client(api.test.key).get('/banks');
+    const { status, error, requestId } = await faulty.client(api.test.key).get('/banks');
     expect([status, error.code, error.details]).toEqual([400, 'VALIDATION_FAILED', { fields: [] }]);
-    const lines = strict.logged.map((line) => JSON.parse(line)).filter((line) => line.requestId === requestId);
+    const lines = faulty.logged.map((line) => JSON.parse(line)).filter((line) => line.requestId === requestId);
     expect(lines).toContainEqual(
       expect.objectContaining({ msg: expect.stringContaining('Postgres'), sqlState: '22008' }),
     );
     expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
     expect(JSON.stringify(lines)).not.toContain('0000-01-01');
   } finally {
-    await strict.close();
+    await faulty.close();
   }
 });

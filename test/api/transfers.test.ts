@@ -27,7 +27,7 @@ async function setStatus(walletId: string, status: 'active' | 'frozen' | 'closed
   expect(outcome).toBe('changed');
 }
 
-/** How much is written in the whole database: what a refusal must leave as it is. */
+/** Row counts of the whole database, which a refusal must leave unchanged. */
 async function rowCounts(): Promise<unknown> {
   const [counts] = await api.sql`
     SELECT (SELECT count(*) FROM ledger.transactions) AS transactions, (SELECT count(*) FROM ledger.postings) AS postings,
@@ -36,8 +36,8 @@ async function rowCounts(): Promise<unknown> {
   return counts;
 }
 
-describe('the largest balance there is', () => {
-  test('is not passed by a transfer, and every route reads it', async () => {
+describe('the maximum balance', () => {
+  test('a transfer cannot exceed the largest safe integer as a balance, and every route can return that balance', async () => {
     const { organisationId, settlementWalletId: full, test: client } = await api.createOrganisation();
     await api.fund(organisationId, full, Number.MAX_SAFE_INTEGER - 100);
     const payer = await api.createWallet(client, { balance: 1_000 });
@@ -57,8 +57,8 @@ describe('the largest balance there is', () => {
   });
 });
 
-describe('201', () => {
-  test('moves the money at once and shows the transfer', async () => {
+describe('201 responses', () => {
+  test('a transfer moves the money in one request and returns the transfer', async () => {
     const [source, destination] = [await wallet(10_000), await wallet()];
     const answer = await transfer(source, destination, 2_500, { description: 'rent' });
     expect(answer.status).toBe(201);
@@ -77,7 +77,7 @@ describe('201', () => {
     expect((await api.test.get(`/transfers/${answer.data.id}`)).data).toEqual(answer.data);
   });
 
-  test('emits transfer.completed once, and shows on both statements', async () => {
+  test('a transfer emits transfer.completed once and appears on both statements', async () => {
     const [source, destination] = [await wallet(900), await wallet()];
     const { data } = await transfer(source, destination, 900);
     const { id, status, sourceWalletId, destinationWalletId, amount, fee, currency, createdAt } = data;
@@ -100,19 +100,19 @@ describe('201', () => {
   test.each([
     ['a description of null', { description: null }],
     ['no description', {}],
-  ])('%s is null in the view', async (_case, more) => {
+  ])('%s is null in the view of a transfer', async (_case, more) => {
     const answer = await transfer(await wallet(5), await wallet(), 5, more);
     expect(answer.data.description).toBeNull();
   });
 
-  test('a settlement wallet gives and takes without limits', async () => {
+  test('a settlement wallet sends and receives without limits', async () => {
     await api.fund(api.organisation.organisationId, settlement, 40_000_000);
     const end = await wallet();
     expect((await transfer(settlement, end, 5_000_000)).status).toBe(201);
     expect((await transfer(end, settlement, 5_000_000)).status).toBe(201);
   });
 
-  test('works in live without a rail', async () => {
+  test('a transfer in live works without a rail', async () => {
     const { live, organisation } = api;
     await api.fund(organisation.organisationId, organisation.liveSettlementWalletId, 700);
     const end = await api.createWallet(live);
@@ -121,7 +121,7 @@ describe('201', () => {
   });
 });
 
-describe('the tier1 limits are exact', () => {
+describe('tier1 limits', () => {
   const refusal = (limit: string, limitAmount: number, attemptedAmount: number) => ({
     type: 'unprocessable_error',
     code: 'WALLET_TIER1_LIMIT_EXCEEDED',
@@ -129,17 +129,23 @@ describe('the tier1 limits are exact', () => {
   });
 
   test.each([
-    { case: 'the source may send 5,000,000 at once', from: 'end', to: 'settlement', amount: 5_000_000, refused: null },
-    { case: 'and no kobo more', from: 'end', to: 'settlement', amount: 5_000_001, refused: 'source' },
+    { case: 'a source may send 5,000,000', from: 'end', to: 'settlement', amount: 5_000_000, refused: null },
+    { case: 'a source may not send 5,000,001', from: 'end', to: 'settlement', amount: 5_000_001, refused: 'source' },
     {
-      case: 'the destination may take 5,000,000 at once',
+      case: 'a destination may receive 5,000,000',
       from: 'settlement',
       to: 'end',
       amount: 5_000_000,
       refused: null,
     },
-    { case: 'and no kobo more', from: 'settlement', to: 'end', amount: 5_000_001, refused: 'destination' },
-  ])('per transaction: $case', async ({ from, to, amount, refused }) => {
+    {
+      case: 'a destination may not receive 5,000,001',
+      from: 'settlement',
+      to: 'end',
+      amount: 5_000_001,
+      refused: 'destination',
+    },
+  ])('the tier1 transaction limit is exact: $case', async ({ from, to, amount, refused }) => {
     const source = from === 'end' ? await wallet(10_000_000) : settlement;
     if (from === 'settlement') await api.fund(api.organisation.organisationId, settlement, amount);
     const destination = to === 'end' ? await wallet() : settlement;
@@ -150,7 +156,7 @@ describe('the tier1 limits are exact', () => {
     expect(answer.error.details.walletId).toBe(refused === 'source' ? source : destination);
   });
 
-  test('balance: the destination fills up to 30,000,000 and takes no kobo more', async () => {
+  test('the tier1 balance limit is exact: a destination may hold 30,000,000 and no kobo more', async () => {
     const [source, destination] = [await wallet(10), await wallet(29_999_995)];
     expect((await transfer(source, destination, 6)).error).toMatchObject(refusal('balance', 30_000_000, 30_000_001));
     expect((await transfer(source, destination, 5)).status).toBe(201);
@@ -159,10 +165,10 @@ describe('the tier1 limits are exact', () => {
   });
 });
 
-describe('422 leaves everything as it was', () => {
+describe('422 responses', () => {
   test.each<{ case: string; code: string; build: () => Promise<[string, string]>; culprit: 0 | 1 }>([
     {
-      case: 'more than the balance',
+      case: 'of more than the balance',
       code: 'WALLET_INSUFFICIENT_FUNDS',
       build: async () => [await wallet(99), await wallet()],
       culprit: 0,
@@ -174,19 +180,19 @@ describe('422 leaves everything as it was', () => {
       culprit: 0,
     },
     {
-      case: 'a source without KYC',
+      case: 'from a source without KYC',
       code: 'WALLET_KYC_REQUIRED',
       build: async () => [await wallet(500, false), await wallet()],
       culprit: 0,
     },
     {
-      case: 'a destination without KYC',
+      case: 'to a destination without KYC',
       code: 'WALLET_KYC_REQUIRED',
       build: async () => [await wallet(500), await wallet(0, false)],
       culprit: 1,
     },
     {
-      case: 'a frozen source',
+      case: 'from a frozen source',
       code: 'WALLET_FROZEN',
       build: async () => {
         const source = await wallet(500);
@@ -196,7 +202,7 @@ describe('422 leaves everything as it was', () => {
       culprit: 0,
     },
     {
-      case: 'a frozen destination',
+      case: 'to a frozen destination',
       code: 'WALLET_FROZEN',
       build: async () => {
         const destination = await wallet();
@@ -206,7 +212,7 @@ describe('422 leaves everything as it was', () => {
       culprit: 1,
     },
     {
-      case: 'a closed source',
+      case: 'from a closed source',
       code: 'WALLET_CLOSED',
       build: async () => {
         const source = await wallet();
@@ -216,7 +222,7 @@ describe('422 leaves everything as it was', () => {
       culprit: 0,
     },
     {
-      case: 'a closed destination',
+      case: 'to a closed destination',
       code: 'WALLET_CLOSED',
       build: async () => {
         const destination = await wallet();
@@ -226,7 +232,7 @@ describe('422 leaves everything as it was', () => {
       culprit: 1,
     },
     {
-      case: 'to itself',
+      case: 'to the same wallet',
       code: 'SAME_WALLET',
       build: async () => {
         const same = await wallet(500);
@@ -234,7 +240,7 @@ describe('422 leaves everything as it was', () => {
       },
       culprit: 0,
     },
-  ])('$case: $code', async ({ code, build, culprit }) => {
+  ])('a transfer $case is $code and writes nothing', async ({ code, build, culprit }) => {
     const pair = await build();
     const before = await rowCounts();
     const answer = await transfer(...pair, 100);
@@ -243,7 +249,7 @@ describe('422 leaves everything as it was', () => {
     expect(await rowCounts()).toEqual(before);
   });
 
-  test('an unfrozen wallet moves money again', async () => {
+  test('an unfrozen wallet can transfer again', async () => {
     const [source, destination] = [await wallet(50), await wallet()];
     await setStatus(source, 'frozen');
     expect((await transfer(source, destination, 50)).error.code).toBe('WALLET_FROZEN');
@@ -252,38 +258,38 @@ describe('422 leaves everything as it was', () => {
   });
 });
 
-describe('404', () => {
-  const strangers = [
-    { case: 'nonsense', stranger: 'nonsense' },
-    { case: 'half an id', stranger: 'svc_x_wlt' },
-    { case: 'an id that nobody has', stranger: publicId('wallet', newUuid()) },
-    { case: 'the id of a payment', stranger: publicId('payment', newUuid()) },
+describe('404 responses', () => {
+  const unknownWallets = [
+    { case: 'a malformed id', unknownId: 'nonsense' },
+    { case: 'a truncated id', unknownId: 'svc_x_wlt' },
+    { case: 'an unknown id', unknownId: publicId('wallet', newUuid()) },
+    { case: 'the id of a payment', unknownId: publicId('payment', newUuid()) },
   ];
 
-  test.each(strangers)('$case as the source', async ({ stranger: source }) => {
+  test.each(unknownWallets)('a transfer from $case is WALLET_NOT_FOUND', async ({ unknownId: source }) => {
     const answer = await transfer(source, await wallet(), 1);
     expect([answer.status, answer.error.code]).toEqual([404, 'WALLET_NOT_FOUND']);
     expect(answer.error.details).toEqual({ resource: 'wallet', id: source });
   });
 
-  test.each(strangers)('$case as the destination', async ({ stranger: destination }) => {
+  test.each(unknownWallets)('a transfer to $case is WALLET_NOT_FOUND', async ({ unknownId: destination }) => {
     const answer = await transfer(await wallet(5), destination, 1);
     expect([answer.status, answer.error.code]).toEqual([404, 'WALLET_NOT_FOUND']);
     expect(answer.error.details).toEqual({ resource: 'wallet', id: destination });
   });
 
   test.each([
-    { case: 'nonsense', id: 'nonsense' },
-    { case: 'an id that nobody has', id: publicId('transfer', newUuid()) },
+    { case: 'a malformed id', id: 'nonsense' },
+    { case: 'an unknown id', id: publicId('transfer', newUuid()) },
     { case: 'the id of a wallet', id: publicId('wallet', newUuid()) },
-  ])('reading $case', async ({ id }) => {
+  ])('GET /transfers/:id with $case is TRANSFER_NOT_FOUND', async ({ id }) => {
     const answer = await api.test.get(`/transfers/${id}`);
     expect(answer.error).toMatchObject({ code: 'TRANSFER_NOT_FOUND', details: { resource: 'transfer', id } });
   });
 });
 
 describe('GET /transfers', () => {
-  test('lists the newest first, within a time window', async () => {
+  test("GET /transfers lists the organisation's transfers newest first, within the time filter", async () => {
     const organisation = await api.createOrganisation();
     const [source, destination] = [organisation.settlementWalletId, await api.createWallet(organisation.test)];
     await api.fund(organisation.organisationId, source, 6);
@@ -300,8 +306,8 @@ describe('GET /transfers', () => {
   });
 });
 
-describe('many at once', () => {
-  test('200 transfers of the whole balance: one moves it, the others hear that it is gone', async () => {
+describe('concurrent transfers', () => {
+  test('of 200 concurrent transfers of the whole balance, one succeeds and 199 are WALLET_INSUFFICIENT_FUNDS', async () => {
     const [source, destination] = [await wallet(1_000), await wallet()];
     const answers = await Promise.all(Array.from({ length: 200 }, () => transfer(source, destination, 1_000)));
     const codes = answers.map(({ status, error }) => (status === 201 ? '201' : `${status} ${error.code}`));
@@ -310,15 +316,15 @@ describe('many at once', () => {
     expect([await api.balanceOf(source), await api.balanceOf(destination)]).toEqual([0, 1_000]);
   });
 
-  test('crossed transfers between two wallets never meet a lock error, over two API processes', async () => {
+  test('opposing concurrent transfers between two wallets over two API processes all succeed, without lock errors', async () => {
     const [one, other] = [await wallet(1_000), await wallet(1_000)];
     const second = await startTestApi({ databaseUrl: api.databaseUrl });
     try {
       const clients = [api.test, second.client(api.test.key)];
       const answers = await Promise.all(
-        Array.from({ length: 200 }, (_, turn) => {
-          const [source, destination] = turn % 2 === 0 ? [one, other] : [other, one];
-          return transfer(source, destination, 1 + (turn % 7), {}, clients[turn % 3 === 0 ? 1 : 0]);
+        Array.from({ length: 200 }, (_, index) => {
+          const [source, destination] = index % 2 === 0 ? [one, other] : [other, one];
+          return transfer(source, destination, 1 + (index % 7), {}, clients[index % 3 === 0 ? 1 : 0]);
         }),
       );
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));

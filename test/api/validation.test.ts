@@ -1,4 +1,4 @@
-// What a request may hold, and how it is told what is wrong: dotted paths, reasons and bounds (contract, section 7).
+// Request validation: accepted values, and errors with dotted paths, codes and bounds (contract, section 7).
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Answer, KYC, startTestApi, type TestApi } from '../support/api.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-/** What is wrong, by field. Fails unless it is a 400 VALIDATION_FAILED whose fields have the contract's shape. */
+/** The reported problems. Fails unless it is a 400 VALIDATION_FAILED whose fields have the contract's shape. */
 function problemsOf({ status, error }: Answer): Record<string, unknown>[] {
   expect([status, error.type, error.code]).toEqual([400, 'validation_error', 'VALIDATION_FAILED']);
   expect(Object.keys(error.details)).toEqual(['fields']);
@@ -31,7 +31,7 @@ function problemsOf({ status, error }: Answer): Record<string, unknown>[] {
 
 const AMOUNT_MAX = 1_000_000_000_000;
 
-/** Where each money route takes an amount. `with` puts JSON text there. */
+/** The amount field of each money route. The function puts JSON text there. */
 const AMOUNTS: [string, string, (body: Record<string, unknown>, value: string) => string][] = [
   ['POST /wallets/:id/transfer', 'amount', (body, value) => put(body, 'amount', value)],
   ['POST /wallets/:id/withdraw', 'amount', (body, value) => put(body, 'amount', value)],
@@ -45,7 +45,7 @@ const AMOUNTS: [string, string, (body: Record<string, unknown>, value: string) =
   ],
 ];
 
-/** The body as JSON, with this text as the value of a field. */
+/** The body as JSON, with this JSON text as the value of a field. */
 function put(body: Record<string, unknown>, field: string, value: string): string {
   return JSON.stringify({ ...body, [field]: '@@' }).replace('"@@"', value);
 }
@@ -60,7 +60,7 @@ describe.each(AMOUNTS)('the amount of %s', (name, field, withAmount) => {
   const tooSmall = { field, code: 'too_small', constraint: { minimum: 1 } };
   const tooBig = { field, code: 'too_big', constraint: { maximum: AMOUNT_MAX } };
 
-  // The amount of a refund may be left out, and null is that.
+  // The amount of a refund is optional, and null means absent.
   const required: [string, object][] = name === 'POST /payments/:id/refund' ? [] : [['null', wrongType]];
 
   test.each<[string, object]>([
@@ -81,17 +81,17 @@ describe.each(AMOUNTS)('the amount of %s', (name, field, withAmount) => {
     ['1000000000001', tooBig],
     ['9007199254740993', tooBig],
     ['123456789012345678901234567890', tooBig],
-  ])('%s is refused, never rounded', async (value, problem) => {
+  ])('the amount %s is rejected and never rounded', async (value, problem) => {
     expect(problemsOf(await send(value))).toContainEqual(problem);
   });
 
-  // JSON knows one kind of number: these are whole ones, however they are spelled.
-  test.each(['1e3', '1000.0', '10.00e2', '1000000000000'])('%s is a whole number', async (value) => {
+  // JSON has one kind of number: these are integers in other notations.
+  test.each(['1e3', '1000.0', '10.00e2', '1000000000000'])('the amount %s is accepted as an integer', async (value) => {
     expect((await send(value)).status).not.toBe(400);
   });
 });
 
-describe('a text', () => {
+describe('text fields', () => {
   const texts: [string, string, string, number][] = [
     ['/wallets', 'fullName', '{"email":"a@test.example","fullName":@@}', 200],
     ['/wallets', 'phone', '{"email":"a@test.example","phone":@@}', 32],
@@ -107,7 +107,7 @@ describe('a text', () => {
     ['/wallets/x/pay', 'paymentId', '{"paymentId":@@}', 64],
   ];
 
-  test.each(texts)('%s %s', async (path, field, template, max) => {
+  test.each(texts)('POST %s validates the length and characters of %s', async (path, field, template, max) => {
     const send = (value: string) => api.test.money(path, template.replace('@@', value));
     const refused: [string, object][] = [
       ['""', { field, code: 'too_small', constraint: { minimum: 1 } }],
@@ -133,14 +133,14 @@ describe('a text', () => {
     }
   });
 
-  test('comes back exactly as it was sent', async () => {
+  test('a text is returned exactly as it was sent', async () => {
     const fullName = 'Ọlá\t"Ada" \\ \u{1F600} \u202E <script>&amp; %00 $1 \'';
     const { data } = await api.test.post('/wallets', { email: 'a@test.example', fullName });
     expect((await api.test.get(`/wallets/${data.id}`)).data.fullName).toBe(fullName);
   });
 });
 
-describe('a key that a request does not have is refused by its name', () => {
+describe('unknown fields', () => {
   test.each([
     ['id', '"svc_00000000000000000000000000_wlt"'],
     ['kind', '"settlement"'],
@@ -152,18 +152,21 @@ describe('a key that a request does not have is refused by its name', () => {
     ['toString', '1'],
     ['__proto__', '{"kycStatus":"tier1"}'],
     ['', '1'],
-  ])('POST /wallets with "%s"', async (name, value) => {
+  ])('POST /wallets with the unknown field "%s" is rejected by name', async (name, value) => {
     const answer = await api.test.post('/wallets', `{"email":"a@test.example",${JSON.stringify(name)}:${value}}`);
     expect(problemsOf(answer)).toEqual([{ field: name, code: 'unrecognized_keys' }]);
   });
 
-  test.each(routeCases(({ body }) => body !== undefined))('$name', async ({ method, route }) => {
-    const options = { body: { 'not a field': 1 }, idempotencyKey: 'loose' };
-    const problems = problemsOf(await api.test.call(method, pathOf(route), options));
-    expect(problems).toContainEqual({ field: 'not a field', code: 'unrecognized_keys' });
-  });
+  test.each(routeCases(({ body }) => body !== undefined))(
+    '$name rejects an unknown field by name',
+    async ({ method, route }) => {
+      const options = { body: { 'not a field': 1 }, idempotencyKey: 'loose' };
+      const problems = problemsOf(await api.test.call(method, pathOf(route), options));
+      expect(problems).toContainEqual({ field: 'not a field', code: 'unrecognized_keys' });
+    },
+  );
 
-  test('in a nested object, by its path', async () => {
+  test('an unknown field in a nested object is rejected by its path', async () => {
     const bankAccount = { accountNumber: '0123456789', bankCode: '058', iban: 'x' };
     const items = [
       { amount: 1, bankAccount: { ...bankAccount, iban: undefined } },
@@ -177,8 +180,8 @@ describe('a key that a request does not have is refused by its name', () => {
   });
 });
 
-describe('everything that is wrong is told at once', () => {
-  test('with the path into an array', async () => {
+describe('complete validation errors', () => {
+  test('the path of a problem includes the array index', async () => {
     const good = { amount: 1, bankAccount: { accountNumber: '0123456789', bankCode: '058' } };
     const items = Array.from({ length: 20 }, (_, place): object => (place === 17 ? { ...good, amount: 0 } : good));
     expect(problemsOf(await api.test.money('/payouts', { items }))).toEqual([
@@ -186,7 +189,7 @@ describe('everything that is wrong is told at once', () => {
     ]);
   });
 
-  test('for KYC details', async () => {
+  test('all problems of KYC details are reported in one response', async () => {
     const walletId = await api.createWallet(api.test, { tier1: false });
     expect(
       problemsOf(await api.test.post(`/wallets/${walletId}/kyc`, { gender: 'x', bvn: '123', country: 'ng' })),
@@ -202,7 +205,7 @@ describe('everything that is wrong is told at once', () => {
     ]);
   });
 
-  test('never repeats what was sent', async () => {
+  test('a validation error never repeats the submitted values', async () => {
     const walletId = await api.createWallet(api.test, { tier1: false });
     const { text } = await api.test.post(`/wallets/${walletId}/kyc`, {
       ...KYC,
@@ -214,17 +217,17 @@ describe('everything that is wrong is told at once', () => {
   });
 });
 
-describe('an email', () => {
+describe('email addresses', () => {
   test.each([
-    ['nothing', ''],
-    ['a name', 'ada'],
-    ['no host', 'ada@'],
-    ['no name', '@test.example'],
-    ['a space in it', 'a b@test.example'],
-    ['a host without a dot', 'ada@test'],
+    ['no characters', ''],
+    ['only a local part', 'ada'],
+    ['no domain', 'ada@'],
+    ['no local part', '@test.example'],
+    ['a space', 'a b@test.example'],
+    ['a domain without a dot', 'ada@test'],
     ['more than 254 characters', `${'a'.repeat(250)}@x.io`],
-    ['a NUL in it', 'a\0@test.example'],
-  ])('with %s is none', async (_what, email) => {
+    ['a NUL', 'a\0@test.example'],
+  ])('an email with %s is rejected', async (_what, email) => {
     expect(problemsOf(await api.test.post('/wallets', { email })).map(({ field }) => field)).toContain('email');
   });
 });

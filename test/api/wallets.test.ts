@@ -13,14 +13,14 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-const wallet = (wanted: { tier1?: boolean; balance?: number } = {}, client: Client = api.test) =>
-  api.createWallet(client, wanted);
+const wallet = (options: { tier1?: boolean; balance?: number } = {}, client: Client = api.test) =>
+  api.createWallet(client, options);
 const submitKyc = (walletId: string, more = {}, client: Client = api.test): Promise<Answer> =>
   client.post(`/wallets/${walletId}/kyc`, { ...KYC, ...more });
 const setStatus = (walletId: string, status: string) => api.sql`
   UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
 
-/** The day so many years and days ago, as a calendar date in UTC. */
+/** The UTC calendar date this many years and days ago. */
 function yearsAgo(years: number, days = 0): string {
   const day = new Date();
   day.setUTCFullYear(day.getUTCFullYear() - years, day.getUTCMonth(), day.getUTCDate() - days);
@@ -28,7 +28,7 @@ function yearsAgo(years: number, days = 0): string {
 }
 
 describe('POST /wallets', () => {
-  test('201 with the wallet', async () => {
+  test('POST /wallets is 201 with the wallet', async () => {
     const body = {
       email: 'ada@test.example',
       fullName: 'Ada Obi',
@@ -52,12 +52,12 @@ describe('POST /wallets', () => {
   test.each([
     ['left out', {}],
     ['null', { fullName: null, phone: null, externalReference: null }],
-  ])('what is optional and %s is null', async (_case, more) => {
+  ])('optional fields that are %s are null in the view', async (_case, more) => {
     const { data } = await api.test.post('/wallets', { email: 'a@test.example', ...more });
     expect([data.fullName, data.phone, data.externalReference]).toEqual([null, null, null]);
   });
 
-  test('409 EXTERNAL_REFERENCE_TAKEN names the wallet that has it', async () => {
+  test('a duplicate externalReference is 409 EXTERNAL_REFERENCE_TAKEN with the id of the existing wallet', async () => {
     const body = { email: 'a@test.example', externalReference: 'taken' };
     const { data } = await api.test.post('/wallets', body);
     const { status, error } = await api.test.post('/wallets', { ...body, email: 'b@test.example' });
@@ -65,7 +65,7 @@ describe('POST /wallets', () => {
     expect(error.details).toEqual({ externalReference: 'taken', walletId: data.id });
   });
 
-  test('a reference is taken once, however many ask at the same time', async () => {
+  test('of concurrent requests with one externalReference exactly one creates a wallet', async () => {
     const body = { email: 'a@test.example', externalReference: 'raced' };
     const answers = await Promise.all(Array.from({ length: 20 }, () => api.test.post('/wallets', body)));
     const made = answers.filter(({ status }) => status === 201);
@@ -74,7 +74,7 @@ describe('POST /wallets', () => {
     for (const { error } of refused) expect(error.details.walletId).toBe(made[0]?.data.id);
   });
 
-  test('a reference is free in another organisation and in live', async () => {
+  test('an externalReference is unique per organisation and environment', async () => {
     const other = await api.createOrganisation();
     const body = { email: 'a@test.example', externalReference: 'mine' };
     const answers = await Promise.all([api.test, api.live, other.test].map((client) => client.post('/wallets', body)));
@@ -83,7 +83,7 @@ describe('POST /wallets', () => {
 });
 
 describe('settlement wallets', () => {
-  test('come with the organisation, one in each environment, without limits or KYC', async () => {
+  test('an organisation has a settlement wallet in each environment, readable without KYC', async () => {
     const { settlementWalletId, liveSettlementWalletId } = api.organisation;
     const settlement = { kind: 'settlement', status: 'active', externalReference: null };
     expect((await api.test.get(`/wallets/${settlementWalletId}`)).data).toMatchObject(settlement);
@@ -93,7 +93,7 @@ describe('settlement wallets', () => {
 });
 
 describe('POST /wallets/:id/kyc', () => {
-  test('200 with the wallet, now tier1', async () => {
+  test('submitting KYC details is 200 with the wallet, now tier1', async () => {
     const walletId = await wallet({ tier1: false });
     const before = await api.test.get(`/wallets/${walletId}`);
     const answer = await submitKyc(walletId, {
@@ -148,7 +148,7 @@ describe('POST /wallets/:id/kyc', () => {
     ['gender', ['', 'Female', 'f', null]],
     ['country', ['ng', 'NGA', '', 'N1', 'ZZ', 'XX', 'UK', 'EU']],
     ['phone', ['', null]],
-  ])('a %s that is none is 400', async (field, values) => {
+  ])('an invalid %s is 400 and leaves the wallet without KYC', async (field, values) => {
     const walletId = await wallet({ tier1: false });
     for (const value of values) {
       const { status, error } = await submitKyc(walletId, { [field]: value });
@@ -159,21 +159,24 @@ describe('POST /wallets/:id/kyc', () => {
   });
 
   test.each(['+2348012345678', '08012345678', '09112345678', '+14155552671', '+442071838750'])(
-    '%s is a phone number',
+    '%s is accepted as a phone number',
     async (phone) => {
       expect((await submitKyc(await wallet({ tier1: false }), { phone })).status).toBe(200);
     },
   );
 
-  test.each(['NG', 'GH', 'SS', 'CW'])('%s is a country', async (country) => {
+  test.each(['NG', 'GH', 'SS', 'CW'])('%s is accepted as a country', async (country) => {
     expect((await submitKyc(await wallet({ tier1: false }), { country })).status).toBe(200);
   });
 
-  test.each(['2000-02-29', yearsAgo(120), yearsAgo(5), yearsAgo(0)])('%s is a date of birth', async (dateOfBirth) => {
-    expect((await submitKyc(await wallet({ tier1: false }), { dateOfBirth })).status).toBe(200);
-  });
+  test.each(['2000-02-29', yearsAgo(120), yearsAgo(5), yearsAgo(0)])(
+    '%s is accepted as a date of birth',
+    async (dateOfBirth) => {
+      expect((await submitKyc(await wallet({ tier1: false }), { dateOfBirth })).status).toBe(200);
+    },
+  );
 
-  test('the details are nowhere in the clear: in no table, no log line, no answer', async () => {
+  test('KYC details are in plain text in no table, no log line and no response', async () => {
     const secrets = {
       bvn: '31415926535',
       dateOfBirth: '1971-03-14',
@@ -190,7 +193,7 @@ describe('POST /wallets/:id/kyc', () => {
     }
   });
 
-  test('they can be opened with the key, for this wallet only; a repeat overwrites them', async () => {
+  test('KYC details can be decrypted for their own wallet only, and a new submission overwrites them', async () => {
     const { keyring } = api.services;
     const walletId = await wallet({ tier1: false });
     const uuid = requireUuid('wallet', walletId);
@@ -208,7 +211,7 @@ describe('POST /wallets/:id/kyc', () => {
     expect(JSON.parse(keyring.open('kyc', uuid, await stored()))).toMatchObject({ city: 'Abuja' });
   });
 
-  test('a repeat changes neither balance nor account number', async () => {
+  test('a second KYC submission changes neither balance nor account number', async () => {
     const walletId = await wallet({ balance: 70 });
     const account = (await api.test.get(`/wallets/${walletId}/deposit-account`)).data;
     await submitKyc(walletId);
@@ -216,7 +219,7 @@ describe('POST /wallets/:id/kyc', () => {
     expect(await api.balanceOf(walletId)).toBe(70);
   });
 
-  test('a settlement wallet takes none: 422 WALLET_KYC_NOT_APPLICABLE, nothing is stored, and it has no limits', async () => {
+  test('KYC details for a settlement wallet are 422 WALLET_KYC_NOT_APPLICABLE, and it stays without limits', async () => {
     const { organisation } = api;
     const walletId = organisation.settlementWalletId;
     const { status, error } = await submitKyc(walletId);
@@ -235,19 +238,22 @@ describe('POST /wallets/:id/kyc', () => {
 });
 
 describe('GET /wallets/:id/balance', () => {
-  test('200 with the live balance', async () => {
+  test('GET /wallets/:id/balance is 200 with the current balance', async () => {
     const walletId = await wallet({ balance: 12_345 });
     const answer = await api.test.get(`/wallets/${walletId}/balance`);
     expect([answer.status, answer.data]).toEqual([200, { walletId, balance: 12_345, currency: 'NGN' }]);
   });
 
-  test.each(['balance', 'deposit-account', 'transactions'])('422 below tier1: %s', async (what) => {
-    const walletId = await wallet({ tier1: false });
-    const { status, error } = await api.test.get(`/wallets/${walletId}/${what}`);
-    expect([status, error.code, error.details]).toEqual([422, 'WALLET_KYC_REQUIRED', { walletId }]);
-    await submitKyc(walletId);
-    expect((await api.test.get(`/wallets/${walletId}/${what}`)).status).toBe(200);
-  });
+  test.each(['balance', 'deposit-account', 'transactions'])(
+    'GET /wallets/:id/%s is 422 WALLET_KYC_REQUIRED below tier1',
+    async (what) => {
+      const walletId = await wallet({ tier1: false });
+      const { status, error } = await api.test.get(`/wallets/${walletId}/${what}`);
+      expect([status, error.code, error.details]).toEqual([422, 'WALLET_KYC_REQUIRED', { walletId }]);
+      await submitKyc(walletId);
+      expect((await api.test.get(`/wallets/${walletId}/${what}`)).status).toBe(200);
+    },
+  );
 
   test.each(['frozen', 'closed'])('a wallet that is %s can be read', async (status) => {
     const walletId = await wallet();
@@ -258,7 +264,7 @@ describe('GET /wallets/:id/balance', () => {
     expect((await api.test.get(`/wallets/${walletId}`)).data.status).toBe(status);
   });
 
-  test('after each answer it shows what that answer said', async () => {
+  test("a balance read after a transfer's response includes that transfer", async () => {
     const [source, destination] = [await wallet({ balance: 100 }), await wallet()];
     for (let sent = 1; sent <= 20; sent += 1) {
       await api.test.money(`/wallets/${source}/transfer`, { destinationWalletId: destination, amount: 1 });
@@ -267,7 +273,7 @@ describe('GET /wallets/:id/balance', () => {
     }
   });
 
-  test('as of a moment: the balance after the last entry up to then', async () => {
+  test('the balance at a time is the one after the last entry up to that time', async () => {
     const [walletId, other] = [await wallet(), await wallet({ balance: 1_000 })];
     const created = String((await api.test.get(`/wallets/${walletId}`)).data.createdAt);
     for (const amount of [500, 40, 3]) {
@@ -286,14 +292,17 @@ describe('GET /wallets/:id/balance', () => {
     expect(await balanceAt('2101-01-01T00:00:00Z')).toBe(443);
   });
 
-  test.each(['yesterday', '2026-01-01', '2026-02-30T00:00:00Z', ''])('as of "%s" is 400', async (at) => {
-    const { status, error } = await api.test.get(`/wallets/${api.organisation.settlementWalletId}/balance?at=${at}`);
-    expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field: 'at' })]]);
-  });
+  test.each(['yesterday', '2026-01-01', '2026-02-30T00:00:00Z', ''])(
+    'GET /wallets/:id/balance?at=%s is 400',
+    async (at) => {
+      const { status, error } = await api.test.get(`/wallets/${api.organisation.settlementWalletId}/balance?at=${at}`);
+      expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field: 'at' })]]);
+    },
+  );
 });
 
 describe('GET /wallets/:id/transactions', () => {
-  test('shows each entry with the balance after it, newest first', async () => {
+  test('GET /wallets/:id/transactions lists each entry with the balance after it, newest first', async () => {
     const [walletId, other] = [await wallet({ balance: 300 }), await wallet()];
     const sent = await api.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: 120 });
     const { items } = await api.test.get(`/wallets/${walletId}/transactions`);
@@ -324,13 +333,14 @@ describe('GET /wallets/:id/transactions', () => {
 });
 
 describe('GET /wallets/:id/deposit-account', () => {
-  test('a wallet has one from tier1 on, a settlement wallet from birth; it never changes', async () => {
+  test('a deposit account exists from tier1 on, for a settlement wallet always, and never changes', async () => {
     const numbers = new Set<unknown>();
     const nameless = (await api.test.post('/wallets', { email: 'private@test.example' })).data.id;
     await api.test.post(`/wallets/${nameless}/kyc`, KYC);
     const owners: [string, string][] = [
       [await wallet(), 'Ada Obi'],
-      [nameless, `Wallet ${nameless.slice(-12, -4)}`], // never the email: payers read this
+      // Never the email: the name is shown to payers.
+      [nameless, `Wallet ${nameless.slice(-12, -4)}`],
       [api.organisation.settlementWalletId, 'Test Ltd'],
     ];
     for (const [walletId, accountName] of owners) {
@@ -347,7 +357,7 @@ describe('GET /wallets/:id/deposit-account', () => {
     expect(numbers.size).toBe(3);
   });
 
-  test('many first reads at once find the same one', async () => {
+  test('concurrent first reads of a deposit account return the same one', async () => {
     const { test: client, settlementWalletId } = await api.createOrganisation();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => client.get(`/wallets/${settlementWalletId}/deposit-account`)),
@@ -355,7 +365,7 @@ describe('GET /wallets/:id/deposit-account', () => {
     expect(new Set(answers.map(({ data }) => data.accountNumber)).size).toBe(1);
   });
 
-  test('live without a rail is 503, and KYC works all the same', async () => {
+  test('in live without a rail, the deposit account is 503 and KYC submission succeeds', async () => {
     const walletId = await wallet({}, api.live);
     const { status, error } = await api.live.get(`/wallets/${walletId}/deposit-account`);
     expect([status, error.code, error.details]).toEqual([
@@ -366,36 +376,39 @@ describe('GET /wallets/:id/deposit-account', () => {
   });
 
   test.each([
-    ['does not answer', new RailUnavailableError('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
-    ['is away', new RailUnavailableError('away'), 502, 'BANK_RAIL_ERROR'],
+    ['times out', new RailUnavailableError('late', { timedOut: true }), 504, 'BANK_RAIL_TIMEOUT'],
+    ['is unavailable', new RailUnavailableError('away'), 502, 'BANK_RAIL_ERROR'],
     ['refuses', new RailRefusedError('no'), 502, 'BANK_RAIL_ERROR'],
-  ])('when the rail %s, KYC passes and the account is opened at a later read', async (_how, fault, status, code) => {
-    let broken = true;
-    const flaky = await startTestApi({
-      databaseUrl: api.databaseUrl,
-      rails: (rails) => {
-        const rail = rails.of('test');
-        if (rail === null) throw new Error('no rail');
-        const openVirtualAccount: typeof rail.openVirtualAccount = (request) =>
-          broken ? Promise.reject(fault) : rail.openVirtualAccount(request);
-        const wrapped = Object.assign(Object.create(rail), { openVirtualAccount });
-        return Object.assign(Object.create(rails), { of: () => wrapped });
-      },
-    });
-    try {
-      const client = flaky.client(api.test.key);
-      const walletId = await wallet({ tier1: false });
-      expect((await submitKyc(walletId, {}, client)).data.kycStatus).toBe('tier1');
-      const { error, ...answer } = await client.get(`/wallets/${walletId}/deposit-account`);
-      expect([answer.status, error.code, error.details]).toEqual([
-        status,
-        code,
-        { retryable: true, service: 'bank_rail' },
-      ]);
-      broken = false;
-      expect((await client.get(`/wallets/${walletId}/deposit-account`)).status).toBe(200);
-    } finally {
-      await flaky.close();
-    }
-  });
+  ])(
+    'when the rail %s, KYC submission succeeds and a later read opens the deposit account',
+    async (_how, fault, status, code) => {
+      let isFaulty = true;
+      const faulty = await startTestApi({
+        databaseUrl: api.databaseUrl,
+        rails: (rails) => {
+          const rail = rails.of('test');
+          if (rail === null) throw new Error('no rail');
+          const openVirtualAccount: typeof rail.openVirtualAccount = (request) =>
+            isFaulty ? Promise.reject(fault) : rail.openVirtualAccount(request);
+          const wrapped = Object.assign(Object.create(rail), { openVirtualAccount });
+          return Object.assign(Object.create(rails), { of: () => wrapped });
+        },
+      });
+      try {
+        const client = faulty.client(api.test.key);
+        const walletId = await wallet({ tier1: false });
+        expect((await submitKyc(walletId, {}, client)).data.kycStatus).toBe('tier1');
+        const { error, ...answer } = await client.get(`/wallets/${walletId}/deposit-account`);
+        expect([answer.status, error.code, error.details]).toEqual([
+          status,
+          code,
+          { retryable: true, service: 'bank_rail' },
+        ]);
+        isFaulty = false;
+        expect((await client.get(`/wallets/${walletId}/deposit-account`)).status).toBe(200);
+      } finally {
+        await faulty.close();
+      }
+    },
+  );
 });

@@ -1,10 +1,10 @@
-// /webhook-endpoints over HTTP, by status.
+// The /webhook-endpoints routes over HTTP, by status.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
 import { type Answer, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 
 let api: TestApi;
-/** A fresh one for each test, so that lists and limits start from nothing. */
+/** A new organisation for each test, so that lists and limits start empty. */
 let organisation: TestOrganisation;
 
 beforeAll(async () => {
@@ -26,8 +26,8 @@ const patch = (id: string, body: unknown): Promise<Answer> =>
   organisation.test.call('PATCH', `${PATH}/${id}`, { body });
 const UNKNOWN = 'svc_01k00000000000000000000000_whe';
 
-describe('201', () => {
-  test('create shows the endpoint and its secret, which is stored sealed and never shown again', async () => {
+describe('201 responses', () => {
+  test('creating an endpoint returns it with its secret, which is stored encrypted and never returned again', async () => {
     const { status, data } = await create({
       url: URL,
       description: 'ledger',
@@ -54,18 +54,18 @@ describe('201', () => {
     expect(api.logged.join('\n')).not.toContain(String(secret).slice(6));
   });
 
-  test('create takes an address with nothing else: all event types, enabled', async () => {
+  test('an endpoint created with a URL only is enabled and receives all event types', async () => {
     expect((await create()).data).toMatchObject({ eventTypes: null, description: null, status: 'enabled' });
   });
 
   test.each(['http://127.0.0.1:4000/hook', 'http://localhost:4000', 'http://example.com/a?b=c'])(
-    'create in a sandbox that is so configured takes %s, and shows it as it was given',
+    'a sandbox that allows private addresses accepts %s and returns it unchanged',
     async (url) => expect((await create({ url })).data.url).toBe(url),
   );
 });
 
-describe('200', () => {
-  test('update changes what it names and nothing else', async () => {
+describe('200 responses', () => {
+  test('updating an endpoint changes the given fields only', async () => {
     const { data } = await create({ url: URL, description: 'a', eventTypes: ['payment.expired'] });
     const { secret: _, ...endpoint } = data;
     expect((await patch(data.id, {})).data).toEqual(endpoint);
@@ -75,7 +75,7 @@ describe('200', () => {
     expect((await patch(data.id, { eventTypes: ['payout.failed'] })).data.eventTypes).toEqual(['payout.failed']);
   });
 
-  test('rotate-secret shows a new secret, and until when the previous one signs too', async () => {
+  test('rotating the secret of an endpoint returns a new one and the time until which the previous one also signs', async () => {
     const { data: created } = await create();
     const { status, data } = await organisation.test.post(`${PATH}/${created.id}/rotate-secret`);
     expect(status).toBe(200);
@@ -97,10 +97,11 @@ describe('200', () => {
     };
     expect(await open()).toEqual([data.secret, created.secret]);
     const { data: again } = await organisation.test.post(`${PATH}/${created.id}/rotate-secret`, {});
-    expect(await open()).toEqual([again.secret, data.secret]); // a leaked secret is gone after two rotations
+    // Two rotations remove a leaked secret completely.
+    expect(await open()).toEqual([again.secret, data.secret]);
   });
 
-  test('delete takes the endpoint away', async () => {
+  test('deleting an endpoint removes it from reads and lists', async () => {
     const { data } = await create();
     const answer = await organisation.test.call('DELETE', `${PATH}/${data.id}`);
     expect([answer.status, answer.data]).toEqual([200, { id: data.id, deleted: true }]);
@@ -108,7 +109,7 @@ describe('200', () => {
     expect((await organisation.test.get(`${PATH}/${data.id}`)).status).toBe(404);
   });
 
-  test('list pages through all, newest first', async () => {
+  test('the list of endpoints is paginated, newest first', async () => {
     const ids: string[] = [];
     for (let count = 0; count < 3; count += 1) ids.unshift((await create()).data.id);
     const first = await organisation.test.get(`${PATH}?limit=2`);
@@ -120,8 +121,8 @@ describe('200', () => {
   });
 });
 
-describe('202', () => {
-  test('a test call writes an event for that endpoint alone, with its outbox message', async () => {
+describe('202 responses', () => {
+  test('testing an endpoint writes a webhook.test event and an outbox message for that endpoint only', async () => {
     const { data: endpoint } = await create({ url: URL, eventTypes: ['payout.failed'] });
     await create();
     const { status, data } = await organisation.test.post(`${PATH}/${endpoint.id}/test`);
@@ -141,42 +142,42 @@ describe('202', () => {
   });
 });
 
-describe('400', () => {
+describe('400 responses', () => {
   test.each([
-    ['no body', undefined, ''],
+    ['no request body', undefined, ''],
     ['no URL', {}, 'url'],
     ['a relative URL', { url: '/hook' }, 'url'],
-    ['a URL without its slashes', { url: 'https:example.com' }, 'url'],
+    ['a URL without slashes', { url: 'https:example.com' }, 'url'],
     ['another scheme', { url: 'ftp://example.com/' }, 'url'],
     ['a URL that cannot be parsed', { url: 'https://exa mple.com/' }, 'url'],
-    ['a port beyond the last', { url: 'https://example.com:99999/' }, 'url'],
+    ['a port number that is too large', { url: 'https://example.com:99999/' }, 'url'],
     ['a NUL in the URL', { url: 'https://example.com/\0' }, 'url'],
     ['a URL that is too long', { url: `https://example.com/${'a'.repeat(2_048)}` }, 'url'],
     ['an event type that does not exist', { url: URL, eventTypes: ['payment.paid'] }, 'eventTypes.0'],
-    ['a test event as a type', { url: URL, eventTypes: ['webhook.test'] }, 'eventTypes.0'],
-    ['no event type', { url: URL, eventTypes: [] }, 'eventTypes'],
-    ['another status', { url: URL, status: 'paused' }, 'status'],
-    ['a secret of its own', { url: URL, secret: 'whsec_AAAA' }, 'secret'],
-  ])('%s', async (_name, body, field) => {
+    ['webhook.test as an event type', { url: URL, eventTypes: ['webhook.test'] }, 'eventTypes.0'],
+    ['an empty list of event types', { url: URL, eventTypes: [] }, 'eventTypes'],
+    ['an unknown status', { url: URL, status: 'paused' }, 'status'],
+    ['a secret', { url: URL, secret: 'whsec_AAAA' }, 'secret'],
+  ])('creating an endpoint with %s is 400', async (_name, body, field) => {
     const { status, error } = await organisation.test.post(PATH, body);
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details).toMatchObject({ fields: expect.arrayContaining([expect.objectContaining({ field })]) });
   });
 
-  test('update takes no unknown field', async () => {
+  test('updating an endpoint with an unknown field is 400', async () => {
     const { data } = await create();
     expect((await patch(data.id, { deletedAt: null })).status).toBe(400);
   });
 
   test.each(['', 'not a url', 'https://exa mple.com/', `https://example.com/${'a'.repeat(2_048)}`, 'https://a/\0'])(
-    'what is wrong with a URL is told once (%j)',
+    'an invalid URL is reported as one problem (%j)',
     async (url) => {
       const { status, error } = await create({ url });
       expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field: 'url' })]]);
     },
   );
 
-  test("another list's cursor, another organisation's cursor, and one with a character more", async () => {
+  test('a cursor that is altered or of another list or organisation is INVALID_CURSOR', async () => {
     await create();
     await create();
     const { pagination } = await organisation.test.get(`${PATH}?limit=1`);
@@ -190,8 +191,8 @@ describe('400', () => {
   });
 });
 
-describe('403', () => {
-  test('without the webhook scope', async () => {
+describe('403 responses', () => {
+  test('listing endpoints without the webhook scope is API_KEY_SCOPE_FORBIDDEN', async () => {
     const { key } = await api.createKey(organisation.organisationId, { scopes: ['wallet', 'payment'] });
     const { status, error } = await api.client(key).get(PATH);
     expect([status, error.code]).toEqual([403, 'API_KEY_SCOPE_FORBIDDEN']);
@@ -199,7 +200,7 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('404 responses', () => {
   const calls = (id: string): [string, string, object?][] => [
     ['GET', `${PATH}/${id}`],
     ['PATCH', `${PATH}/${id}`, { status: 'disabled' }],
@@ -208,7 +209,7 @@ describe('404', () => {
     ['POST', `${PATH}/${id}/test`],
   ];
 
-  test('an unknown id, a malformed one, a deleted one, and those of another organisation or environment', async () => {
+  test('an endpoint id that is unknown, malformed, deleted, or of another organisation or environment is WEBHOOK_ENDPOINT_NOT_FOUND', async () => {
     const { data: deleted } = await create();
     await organisation.test.call('DELETE', `${PATH}/${deleted.id}`);
     const other = await api.createOrganisation();
@@ -228,7 +229,7 @@ describe('404', () => {
   });
 });
 
-describe('422', () => {
+describe('422 responses', () => {
   test.each([
     ['http://example.com/hook', 'https_required'],
     ['https://user:word@example.com/', 'userinfo'],
@@ -242,28 +243,31 @@ describe('422', () => {
     ['https://10.0.0.1/', 'private_address'],
     ['https://169.254.169.254/', 'private_address'],
     ['https://[64:ff9b::7f00:1]/', 'private_address'],
-  ])('on live %s is forbidden: %s, at creation and at a change', async (url, reason) => {
-    const { live } = organisation;
-    const { data } = await live.post(PATH, { url: URL });
-    for (const answer of [
-      await live.post(PATH, { url }),
-      await live.call('PATCH', `${PATH}/${data.id}`, { body: { url } }),
-    ]) {
-      expect([answer.status, answer.error.code, answer.error.details]).toEqual([
-        422,
-        'WEBHOOK_URL_FORBIDDEN',
-        { reason },
-      ]);
-    }
-    expect((await live.get(`${PATH}/${data.id}`)).data.url).toBe(URL);
-  });
+  ])(
+    'in live the URL %s is WEBHOOK_URL_FORBIDDEN with the reason %s, at creation and in a PATCH',
+    async (url, reason) => {
+      const { live } = organisation;
+      const { data } = await live.post(PATH, { url: URL });
+      for (const answer of [
+        await live.post(PATH, { url }),
+        await live.call('PATCH', `${PATH}/${data.id}`, { body: { url } }),
+      ]) {
+        expect([answer.status, answer.error.code, answer.error.details]).toEqual([
+          422,
+          'WEBHOOK_URL_FORBIDDEN',
+          { reason },
+        ]);
+      }
+      expect((await live.get(`${PATH}/${data.id}`)).data.url).toBe(URL);
+    },
+  );
 
-  test('cloud metadata is forbidden in every sandbox', async () => {
+  test('the cloud metadata address is forbidden in every sandbox', async () => {
     const { error } = await create({ url: 'http://169.254.169.254/latest' });
     expect(error).toMatchObject({ code: 'WEBHOOK_URL_FORBIDDEN', details: { reason: 'private_address' } });
   });
 
-  test('private addresses are forbidden in a sandbox that is not configured for them', async () => {
+  test('private addresses are forbidden in a sandbox that does not allow them', async () => {
     const hosted = await startTestApi({
       databaseUrl: api.databaseUrl,
       settings: { WEBHOOK_ALLOW_PRIVATE_ADDRESSES: '' },
@@ -277,13 +281,13 @@ describe('422', () => {
     }
   });
 
-  test('a test of a disabled endpoint', async () => {
+  test('testing a disabled endpoint is WEBHOOK_ENDPOINT_DISABLED', async () => {
     const { data } = await create({ url: URL, status: 'disabled' });
     const { status, error } = await organisation.test.post(`${PATH}/${data.id}/test`);
     expect([status, error.code, error.details]).toEqual([422, 'WEBHOOK_ENDPOINT_DISABLED', { endpointId: data.id }]);
   });
 
-  test('the twenty-first endpoint; deleting one makes room', async () => {
+  test('a twenty-first endpoint is WEBHOOK_ENDPOINT_LIMIT_REACHED until one is deleted', async () => {
     const made: Answer[] = [];
     for (let count = 0; count < 20; count += 1) made.push(await create());
     expect(made.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 201));

@@ -1,12 +1,13 @@
-// What the benchmark tells of the machine that it ran on.
+// What the benchmark reports about the machine it ran on.
 import { expect, test } from '@jest/globals';
 import { describeStealTime, parseProcessorTime } from '../../bench/machine.ts';
 
 const STAT = 'cpu  100 5 20 800 10 3 2 60 7 0\ncpu0 50 2 10 400 5 1 1 30 3 0\nintr 12345\n';
 
-test('the time of all processors and what was stolen of it; what guests used is in it already', () => {
+test('processor time is summed over all states, guest time is not counted twice, and steal time is read', () => {
   expect(parseProcessorTime(STAT)).toEqual({ all: 1_000, stolen: 60 });
-  expect(parseProcessorTime('cpu  100 5 20 800 10 3 2\n')).toEqual({ all: 940, stolen: 0 }); // a system that knows no theft
+  // Older kernels have no column for steal time.
+  expect(parseProcessorTime('cpu  100 5 20 800 10 3 2\n')).toEqual({ all: 940, stolen: 0 });
 });
 
 test.each([
@@ -15,6 +16,6 @@ test.each([
   [{ all: 1_000, stolen: 60 }, { all: 1_000, stolen: 60 }, null],
   [null, { all: 1_000, stolen: 60 }, null],
   [{ all: 1_000, stolen: 60 }, null, null],
-])('from %j to %j: %s', (before, after, told) => {
-  expect(describeStealTime(before, after)).toBe(told);
+])('the steal time report from %j to %j is %s', (before, after, expected) => {
+  expect(describeStealTime(before, after)).toBe(expected);
 });

@@ -12,10 +12,10 @@ test.each([
 });
 
 test.each([
-  ['quotients of the same round, so that a slow one falls on both', [10, 2, 9], [5, 1, 3], 2],
-  ['another order than that of the series alone', [1, 100, 10], [10, 100, 1], 1],
-  ['nothing, where the other was not measured', [1, 2], [], Number.NaN],
-  ['nothing, where the one was not measured', [], [1, 2], Number.NaN],
+  ['the quotients per round, so that a slow round affects both series', [10, 2, 9], [5, 1, 3], 2],
+  ['the quotients, which may order differently than the series do', [1, 100, 10], [10, 100, 1], 1],
+  ['an empty list if the second series was not measured', [1, 2], [], Number.NaN],
+  ['an empty list if the first series was not measured', [], [1, 2], Number.NaN],
 ])('a ratio is the median of %s', (_, one, other, expected) => {
   const measured = [
     { name: 'one', rounds: one },
@@ -24,7 +24,7 @@ test.each([
   expect(ratio(measured, 'one', 'other')).toBe(expected);
 });
 
-test('a series that is not there gives no ratio', () => {
+test('a ratio with an unknown series is NaN', () => {
   expect(ratio([{ name: 'one', rounds: [1] }], 'one', 'other')).toBeNaN();
 });
 

@@ -1,5 +1,5 @@
-// What holds for every command: help with an example, --json, one clear line for what went wrong, and an exit code that
-// a script can act on. And `migrate` and `ledger verify`, which have few words of their own.
+// Common to every command: help with an example, --json, one-line errors, and exit codes for scripts. Also `migrate`
+// and `ledger verify`.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url, home: folder });
 
-/** Every command there is, with the words that name it. */
+/** Every command with the words that name it. */
 function listCommands(group: Command, prefix: string[] = []): { words: string; command: Command }[] {
   return group.commands.flatMap((command) => {
     const words = [...prefix, command.name()];
@@ -35,7 +35,7 @@ function listCommands(group: Command, prefix: string[] = []): { words: string; c
 
 const COMMANDS = listCommands(await createProgram());
 
-test.each(COMMANDS)('$words has help with an example, and --json', ({ words, command }) => {
+test.each(COMMANDS)('the command "$words" has help with an example, and the option --json', ({ words, command }) => {
   let help = '';
   command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
   expect(help).toContain(`Usage: npm run cli -- ${words}`);
@@ -43,49 +43,49 @@ test.each(COMMANDS)('$words has help with an example, and --json', ({ words, com
   expect(help).toContain('--json');
 });
 
-test('help ends with 0, on standard output', async () => {
+test('--help prints every command group to standard output and exits with 0', async () => {
   const { exitCode, output, errors } = await run('--help');
   expect([exitCode, errors]).toEqual([0, '']);
   for (const group of new Set(COMMANDS.map(({ words }) => words.split(' ')[0])))
     expect(output).toContain(`  ${group} `);
 });
 
-describe('a command that is not used right ends with 2, and one line', () => {
+describe('usage errors', () => {
   test.each<[string, string[], RegExp]>([
     ['an unknown command', ['keyz'], /^error: unknown command 'keyz'/],
     ['an unknown option', ['keys', 'list', '--jsn'], /^error: unknown option '--jsn' \(Did you mean --json\?\)/],
     ['a missing option', ['organisations', 'create'], /^error: required option '--name <name>' not specified/],
     [
-      'a bad choice',
+      'an invalid choice',
       ['keys', 'create', '--environment', 'prod', '--scopes', 'wallet'],
       /Allowed choices are test, live/,
     ],
     [
-      'a bad scope',
+      'an unknown scope',
       ['keys', 'create', '--environment', 'test', '--scopes', 'wallet,admin'],
       /No such scope: admin\. Choose from wallet, payment, transfer, payout, webhook\./,
     ],
     ['an empty scope', ['keys', 'create', '--environment', 'test', '--scopes', ''], /No such scope: \(empty\)/],
-    ['a bad number', ['keys', 'rotate', 'x', '--overlap-hours', 'two'], /It must be a number of hours/],
-    ['a bad age', ['flows', 'missing', '--age', 'old'], /It must be a number of seconds/],
+    ['an invalid number', ['keys', 'rotate', 'x', '--overlap-hours', 'two'], /It must be a number of hours/],
+    ['an invalid age', ['flows', 'missing', '--age', 'old'], /It must be a number of seconds/],
     ['an empty name', ['organisations', 'create', '--name', ''], /^error: --name: /],
-    ['a bad email', ['organisations', 'create', '--name', 'A', '--email', 'nowhere'], /^error: --email: /],
-  ])('%s', async (_, words, says) => {
-    const ended = await run(...words);
-    expect(ended).toEqual({ exitCode: 2, output: '', errors: expect.stringMatching(says) });
-    expect(ended.errors.trimEnd()).not.toContain('\n');
+    ['an invalid email', ['organisations', 'create', '--name', 'A', '--email', 'nowhere'], /^error: --email: /],
+  ])('a command with %s exits with 2 and one line on standard error', async (_, words, message) => {
+    const result = await run(...words);
+    expect(result).toEqual({ exitCode: 2, output: '', errors: expect.stringMatching(message) });
+    expect(result.errors.trimEnd()).not.toContain('\n');
   });
 
-  test('a group without its command shows its commands', async () => {
+  test('a command group without a command lists its commands and exits with 2', async () => {
     const { exitCode, errors } = await run('keys');
     expect([exitCode, errors]).toEqual([2, expect.stringContaining('rotate [options] <id>')]);
   });
 });
 
-describe('where the database is', () => {
+describe('the database address', () => {
   const list = ['organisations', 'list', '--json'];
 
-  test('is asked for in one line when nobody says it', async () => {
+  test('a missing database address is reported in one line', async () => {
     expect(await runCli(list, { home: folder })).toEqual({
       exitCode: 1,
       output: '',
@@ -95,17 +95,17 @@ describe('where the database is', () => {
     });
   });
 
-  test('is read from what `npm start` wrote into MANILLA_HOME, and DATABASE_URL goes before it', async () => {
+  test('the database address is read from quickstart.json in MANILLA_HOME, and DATABASE_URL has precedence', async () => {
     const home = await mkdtemp(path.join(folder, 'home-'));
     const quickstart = path.join(home, 'quickstart.json');
     await writeFile(quickstart, JSON.stringify({ databaseUrl: database.url, testApiKey: 'never printed' }));
     expect(await runCli(list, { home })).toEqual({ exitCode: 0, output: '[]\n', errors: '' });
-    const elsewhere = await runCli(list, { home, databaseUrl: 'postgres://nobody:secret@127.0.0.1:1/x' });
-    expect(elsewhere.exitCode).toBe(1);
-    expect(elsewhere.errors).toMatch(
+    const overridden = await runCli(list, { home, databaseUrl: 'postgres://nobody:secret@127.0.0.1:1/x' });
+    expect(overridden.exitCode).toBe(1);
+    expect(overridden.errors).toMatch(
       /^error: The database cannot be reached \(.*ECONNREFUSED.*\)\. Start it, or set DATABASE_URL/,
     );
-    expect(elsewhere.errors).not.toContain('secret');
+    expect(overridden.errors).not.toContain('secret');
     await writeFile(quickstart, '{ half');
     expect(await runCli(list, { home })).toMatchObject({
       exitCode: 1,
@@ -113,7 +113,7 @@ describe('where the database is', () => {
     });
   });
 
-  test('a database that refuses, or was never migrated, says what to do', async () => {
+  test('a database that refuses the connection or has not been migrated is reported with what to do', async () => {
     const wrong = new URL(database.url);
     wrong.pathname = 'no_such_database';
     const refused = await runCli(list, { home: folder, databaseUrl: wrong.href });
@@ -127,7 +127,7 @@ describe('where the database is', () => {
   });
 });
 
-test('migrate brings a database up to date, and says when it was', async () => {
+test('migrate updates a database and reports if it was up to date', async () => {
   expect(await run('migrate', '--json')).toEqual({ exitCode: 0, output: '{\n  "applied": []\n}\n', errors: '' });
   expect(await run('migrate')).toMatchObject({
     exitCode: 0,
@@ -135,7 +135,7 @@ test('migrate brings a database up to date, and says when it was', async () => {
   });
 });
 
-test('ledger verify ends with 0 while the books are whole, and with 1 and the findings when they are not', async () => {
+test('ledger verify exits with 0 without violations, and with 1 and the findings otherwise', async () => {
   const books = await openBooks();
   const verify = (...words: string[]) =>
     runCli(['ledger', 'verify', ...words], { databaseUrl: books.url, home: folder });
@@ -158,10 +158,10 @@ test('ledger verify ends with 0 while the books are whole, and with 1 and the fi
       ],
     }),
   ]);
-  const shown = await verify();
-  expect(shown.exitCode).toBe(1);
+  const result = await verify();
+  expect(result.exitCode).toBe(1);
   for (const words of [wallet, '999', '998', 'not the sum of its postings', '2 violations']) {
-    expect(shown.output).toContain(words);
+    expect(result.output).toContain(words);
   }
   await books.close();
 });

@@ -1,4 +1,4 @@
-// `organisations …` and `keys …`: what they make works, is printed once, and is on record.
+// `organisations …` and `keys …`: created keys work, are printed once, and every change is in the audit log.
 import { tmpdir, userInfo } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ApiKeys } from '../../src/api/admission/apiKeys.ts';
@@ -14,14 +14,14 @@ let acme: { organisationId: string; settlementWalletId: string; liveSettlementWa
 const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url, home: tmpdir() });
 
 /** The JSON of a command that must succeed. */
-// biome-ignore lint/suspicious/noExplicitAny: the answers differ
+// biome-ignore lint/suspicious/noExplicitAny: the output differs per command
 async function json(...words: string[]): Promise<any> {
   const { exitCode, output, errors } = await run(...words, '--json');
   expect([exitCode, errors]).toEqual([0, '']);
   return JSON.parse(output);
 }
 
-/** What a request with this key is told, by a process that has never seen it. */
+/** The scopes, or the error code, of a request with this key in a process that has not cached it. */
 async function useKey(key: string): Promise<string[] | string> {
   try {
     const { scopes } = await new ApiKeys(sql).authenticate(
@@ -48,8 +48,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('organisations', () => {
-  test('create makes one with a settlement wallet in each environment, ready to move money', async () => {
+describe('organisations commands', () => {
+  test('organisations create makes a settlement wallet in each environment, ready for use', async () => {
     expect(Object.keys(acme)).toEqual(['organisationId', 'settlementWalletId', 'liveSettlementWalletId']);
     const wallets = await sql`
       SELECT w.id, w.environment, w.kind, w.email, a.code, a.balance, a.verified, a.balance_max, a.posting_max
@@ -79,10 +79,10 @@ describe('organisations', () => {
     });
   });
 
-  test('create is all or nothing', async () => {
+  test('organisations create is atomic', async () => {
     const before =
       await sql`SELECT (SELECT count(*) FROM organisations) AS o, (SELECT count(*) FROM ledger.accounts) AS a`;
-    // The last part of it cannot be written.
+    // The audit log row, which is written last, is rejected.
     const owner = connect(database.url, { connectionsMax: 1, role: 'owner' });
     await owner`ALTER TABLE audit_log ADD CONSTRAINT nothing_more CHECK (operator <> 'breaker') NOT VALID`;
     const { exitCode } = await run('organisations', 'create', '--name', 'Half', '--operator', 'breaker');
@@ -94,16 +94,16 @@ describe('organisations', () => {
     ).toEqual(before);
   });
 
-  test('list shows each with its wallets', async () => {
-    const [shown] = await json('organisations', 'list');
-    expect(shown).toEqual({ ...acme, name: 'Acme Ltd', createdAt: expect.any(String) });
+  test('organisations list shows each organisation with its wallets', async () => {
+    const [listed] = await json('organisations', 'list');
+    expect(listed).toEqual({ ...acme, name: 'Acme Ltd', createdAt: expect.any(String) });
     const { output } = await run('organisations', 'list');
     for (const words of ['Acme Ltd', acme.organisationId, acme.liveSettlementWalletId]) expect(output).toContain(words);
   });
 });
 
-describe('keys', () => {
-  test('create prints a key that works for its scopes, once, and stores its hash only', async () => {
+describe('keys commands', () => {
+  test('keys create prints the key once, stores only its hash, and the key has its scopes', async () => {
     const made = await json('keys', 'create', '--environment', 'test', '--scopes', 'wallet,payment');
     expect(made).toEqual({
       id: expect.stringMatching(/^svc_[0-9a-z]{26}_key$/),
@@ -129,7 +129,7 @@ describe('keys', () => {
     });
   });
 
-  test('create says when a key ends, and takes each scope once', async () => {
+  test('keys create reports the expiry and removes duplicate scopes', async () => {
     const scopes = ['--scopes', ' transfer, wallet,transfer'];
     const made = await json(
       'keys',
@@ -149,15 +149,15 @@ describe('keys', () => {
     expect(days).toBeLessThanOrEqual(30);
   });
 
-  test('rotate makes a successor with the same rights; the old key works on for the overlap', async () => {
+  test('keys rotate creates a successor with the same scopes, and the old key works during the overlap', async () => {
     const old = await json('keys', 'create', '--environment', 'test', '--scopes', 'payout', '--name', 'payroll');
-    const made = await json('keys', 'rotate', old.id, '--overlap-hours', '2', '--operator', 'tunde');
-    expect(made).toMatchObject({ scopes: ['payout'], environment: 'test', replaces: { id: old.id } });
-    expect(await Promise.all([useKey(old.key), useKey(made.key)])).toEqual([['payout'], ['payout']]);
-    const hours = (Date.parse(made.replaces.expiresAt) - Date.now()) / 3_600_000;
+    const successor = await json('keys', 'rotate', old.id, '--overlap-hours', '2', '--operator', 'tunde');
+    expect(successor).toMatchObject({ scopes: ['payout'], environment: 'test', replaces: { id: old.id } });
+    expect(await Promise.all([useKey(old.key), useKey(successor.key)])).toEqual([['payout'], ['payout']]);
+    const hours = (Date.parse(successor.replaces.expiresAt) - Date.now()) / 3_600_000;
     expect(hours).toBeGreaterThan(1.9);
     expect(hours).toBeLessThanOrEqual(2);
-    const [oldUuid, newUuidOfKey] = [requireUuid('apiKey', old.id), requireUuid('apiKey', made.id)];
+    const [oldUuid, newUuidOfKey] = [requireUuid('apiKey', old.id), requireUuid('apiKey', successor.id)];
     expect((await audit()).slice(-2)).toEqual([
       { action: 'api_key.rotate', operator: 'tunde', subject: oldUuid, reason: `replaced by ${newUuidOfKey}` },
       { action: 'api_key.create', operator: 'tunde', subject: newUuidOfKey, reason: `replaces ${oldUuid}` },
@@ -166,28 +166,31 @@ describe('keys', () => {
     expect(listed.filter(({ name }) => name === 'payroll').map(({ status }) => status)).toEqual(['active', 'active']);
   });
 
-  test('rotate without an overlap ends the old key at once', async () => {
+  test('keys rotate without an overlap ends the old key immediately', async () => {
     const old = await json('keys', 'create', '--environment', 'test', '--scopes', 'payout');
-    const made = await json('keys', 'rotate', old.id, '--overlap-hours', '0');
-    expect(await Promise.all([useKey(old.key), useKey(made.key)])).toEqual(['API_KEY_INVALID', ['payout']]);
+    const successor = await json('keys', 'rotate', old.id, '--overlap-hours', '0');
+    expect(await Promise.all([useKey(old.key), useKey(successor.key)])).toEqual(['API_KEY_INVALID', ['payout']]);
   });
 
-  test('rotate of a key that has an end asks when the new one ends, and never lengthens the old one', async () => {
+  test('keys rotate of a key with an expiry requires a new expiry and never extends the old one', async () => {
     const end = ['--expires-in-days', '1'];
     const old = await json('keys', 'create', '--environment', 'test', '--scopes', 'payout', ...end);
     const refused = await run('keys', 'rotate', old.id);
     expect([refused.exitCode, refused.errors]).toEqual([1, expect.stringContaining('--expires-in-days')]);
-    const made = await json('keys', 'rotate', old.id, '--overlap-hours', '100', '--expires-in-days', '90');
-    expect(made.replaces.expiresAt).toBe(old.expiresAt);
+    const successor = await json('keys', 'rotate', old.id, '--overlap-hours', '100', '--expires-in-days', '90');
+    expect(successor.replaces.expiresAt).toBe(old.expiresAt);
   });
 
-  test('of two rotations of one key at once, one wins', async () => {
+  test('of two concurrent rotations of one key, exactly one succeeds', async () => {
     const old = await json('keys', 'create', '--environment', 'test', '--scopes', 'payout');
-    const ended = await Promise.all([run('keys', 'rotate', old.id, '--json'), run('keys', 'rotate', old.id, '--json')]);
-    expect(new Set(ended.map(({ exitCode }) => exitCode))).toEqual(new Set([0, 1]));
+    const results = await Promise.all([
+      run('keys', 'rotate', old.id, '--json'),
+      run('keys', 'rotate', old.id, '--json'),
+    ]);
+    expect(new Set(results.map(({ exitCode }) => exitCode))).toEqual(new Set([0, 1]));
   });
 
-  test('revoke ends a key for ever, and says so when asked again', async () => {
+  test('keys revoke ends a key permanently, and repeating it reports that', async () => {
     const made = await json('keys', 'create', '--environment', 'test', '--scopes', 'wallet');
     expect(await json('keys', 'revoke', made.id, '--reason', 'found in a log')).toEqual({ id: made.id, revoked: true });
     expect(await useKey(made.key)).toBe('API_KEY_INVALID');
@@ -199,20 +202,20 @@ describe('keys', () => {
     expect([rotated.exitCode, rotated.errors]).toEqual([1, expect.stringContaining('is revoked')]);
   });
 
-  test('with several organisations, a command asks which one, and keeps them apart', async () => {
+  test('with several organisations, keys commands require --organisation and affect only that organisation', async () => {
     const key = await json('keys', 'create', '--environment', 'test', '--scopes', 'wallet');
     const other = await json('organisations', 'create', '--name', 'Other', '--email', 'money@other.example');
-    const asked = await run('keys', 'list');
-    expect([asked.exitCode, asked.errors]).toEqual([2, expect.stringContaining('--organisation ID')]);
+    const ambiguous = await run('keys', 'list');
+    expect([ambiguous.exitCode, ambiguous.errors]).toEqual([2, expect.stringContaining('--organisation ID')]);
     expect(await json('keys', 'list', '--organisation', other.organisationId)).toEqual([]);
-    const strange = await run('keys', 'revoke', key.id, '--organisation', other.organisationId);
-    expect([strange.exitCode, strange.errors]).toEqual([1, expect.stringContaining('There is no key')]);
+    const foreign = await run('keys', 'revoke', key.id, '--organisation', other.organisationId);
+    expect([foreign.exitCode, foreign.errors]).toEqual([1, expect.stringContaining('There is no key')]);
     expect(await useKey(key.key)).toEqual(['wallet']);
-    const nobody = publicId('organisation', newUuid());
-    const unknown = await run('keys', 'list', '--organisation', nobody);
+    const unknownId = publicId('organisation', newUuid());
+    const unknown = await run('keys', 'list', '--organisation', unknownId);
     expect([unknown.exitCode, unknown.errors]).toEqual([
       1,
-      expect.stringContaining(`There is no organisation ${nobody}`),
+      expect.stringContaining(`There is no organisation ${unknownId}`),
     ]);
   });
 });

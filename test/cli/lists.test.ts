@@ -1,4 +1,4 @@
-// A list shows everything, or says on standard error how much it left out and how to see it; with --json too.
+// Lists are complete, or report on standard error how many rows are missing and how to see them; with --json too.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { createOrganisation } from '../../src/resources/organisations.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';
 
-/** More than a list of cases shows. */
+/** More than the list of review cases shows. */
 const CASES = 503;
 const BREAKS = 2;
 const REPORTS = 31;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
   sql = connect(database.url, { connectionsMax: 1, role: 'owner' });
   ({ organisationId } = await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', operator: 'test' }));
-  // The newest are breaks, in live.
+  // The newest cases are breaks in live.
   await sql`
     INSERT INTO review_cases (organisation_id, environment, id, version, reason, status, amount, account_code, attempts, created_at)
     SELECT ${organisationId}, CASE WHEN is_break THEN 'live' ELSE 'test' END, gen_random_uuid(), 1,
@@ -51,19 +51,19 @@ afterAll(async () => {
 
 const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url, home });
 
-/** What a list shows, and what it says beside. */
-async function list(...words: string[]): Promise<{ shown: Record<string, unknown>[]; says: string }> {
+/** The printed list, and the note on standard error. */
+async function list(...words: string[]): Promise<{ rows: Record<string, unknown>[]; note: string }> {
   const { exitCode, output, errors } = await run(...words, '--json');
   expect(exitCode).toBe(0);
-  return { shown: JSON.parse(output) as Record<string, unknown>[], says: errors };
+  return { rows: JSON.parse(output) as Record<string, unknown>[], note: errors };
 }
 
-test('more review cases than are shown: it says how many of how many, and how to narrow', async () => {
-  const { shown, says } = await list('reviews', 'list');
-  expect(shown).toHaveLength(500);
-  expect(says).toBe(`Showing 500 of ${CASES}: the oldest. Narrow with --reason, --environment or --status.\n`);
+test('a truncated list of review cases reports the total and the options that narrow it', async () => {
+  const { rows, note } = await list('reviews', 'list');
+  expect(rows).toHaveLength(500);
+  expect(note).toBe(`Showing 500 of ${CASES}: the oldest. Narrow with --reason, --environment or --status.\n`);
   const table = await run('reviews', 'list');
-  expect([table.exitCode, table.errors]).toEqual([0, says]);
+  expect([table.exitCode, table.errors]).toEqual([0, note]);
 });
 
 test.each([
@@ -71,34 +71,34 @@ test.each([
   [['--environment', 'live'], BREAKS],
   [['--environment', 'test', '--reason', 'reconciliation_break'], 0],
   [['--status', 'unclaimed'], 0],
-])('review cases narrowed by %j are shown in full', async (words, count) => {
-  const { shown, says } = await list('reviews', 'list', ...words);
-  expect([shown.length, says]).toEqual([count, '']);
+])('review cases narrowed by %j are listed in full', async (words, count) => {
+  const { rows, note } = await list('reviews', 'list', ...words);
+  expect([rows.length, note]).toEqual([count, '']);
 });
 
-test('a reason that there is not is refused, with those that there are', async () => {
+test('an unknown review reason is rejected with the allowed ones', async () => {
   expect(await run('reviews', 'list', '--reason', 'none')).toMatchObject({
     exitCode: 2,
     errors: expect.stringMatching(/Allowed choices are late_credit, .*reconciliation_break/),
   });
 });
 
-test('more reconciliation reports, and more breaks, than are shown: it says so; --limit shows more', async () => {
-  const { shown, says } = await list('reconciliation', 'show');
-  expect(shown).toHaveLength(30);
-  expect(says.split('\n')).toEqual([
+test('truncated lists of reconciliation reports and breaks are reported, and --limit shows more', async () => {
+  const { rows, note } = await list('reconciliation', 'show');
+  expect(rows).toHaveLength(30);
+  expect(note.split('\n')).toEqual([
     `Showing 30 of ${REPORTS}: the newest. See more with --limit.`,
     expect.stringMatching(/^Showing 0 of 210: breaks /),
     '',
   ]);
   const more = await list('reconciliation', 'show', '--limit', '100');
-  expect(more.shown).toHaveLength(REPORTS);
-  expect(more.says).not.toContain('--limit');
+  expect(more.rows).toHaveLength(REPORTS);
+  expect(more.note).not.toContain('--limit');
 });
 
 test('keys and organisations are listed in full', async () => {
   const keys = await list('keys', 'list');
-  expect([keys.shown.length, keys.says]).toEqual([KEYS, '']);
+  expect([keys.rows.length, keys.note]).toEqual([KEYS, '']);
   const organisations = await list('organisations', 'list');
-  expect([organisations.shown.length, organisations.says]).toEqual([1, '']);
+  expect([organisations.rows.length, organisations.note]).toEqual([1, '']);
 });

@@ -1,4 +1,5 @@
-// What a command says when what it needs is away: one line with what to do, never a stack, and an exit code that is not 0.
+// Errors of commands whose dependencies are unavailable: one line with what to do, no stack trace, and a non-zero exit
+// code.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createHttp2Server, type ServerHttp2Session } from 'node:http2';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -15,9 +16,9 @@ import { runCli } from './run.ts';
 
 let database: TestDatabase;
 let home: string;
-let silent: Server;
-const taken: Socket[] = [];
-let nowhere: number;
+let unresponsive: Server;
+const sockets: Socket[] = [];
+let unusedPort: number;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -25,24 +26,25 @@ beforeAll(async () => {
   await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', operator: 'test' });
   await sql.end();
   home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
-  nowhere = await freePort();
-  // Takes every connection and never says a word.
-  silent = createServer((socket) => taken.push(socket.on('error', () => {})));
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  unusedPort = await freePort();
+  // Accepts every connection and never responds.
+  unresponsive = createServer((socket) => sockets.push(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => unresponsive.listen(0, '127.0.0.1', resolve));
 });
 
 afterAll(async () => {
-  for (const socket of taken) socket.destroy();
-  silent.close();
+  for (const socket of sockets) socket.destroy();
+  unresponsive.close();
   await database.drop();
   await rm(home, { recursive: true });
 });
 
-const AWAY = {
-  'nothing listens': () => `127.0.0.1:${nowhere}`,
-  'a server takes the connection and says nothing': () => `127.0.0.1:${(silent.address() as AddressInfo).port}`,
+const OUTAGES = {
+  'nothing listens': () => `127.0.0.1:${unusedPort}`,
+  'a server accepts the connection and never responds': () =>
+    `127.0.0.1:${(unresponsive.address() as AddressInfo).port}`,
 } as const;
-const HOW = Object.keys(AWAY) as (keyof typeof AWAY)[];
+const OUTAGE_NAMES = Object.keys(OUTAGES) as (keyof typeof OUTAGES)[];
 
 const id = (kind: 'withdrawal' | 'reviewCase' | 'wallet' | 'apiKey'): string => publicId(kind, newUuid());
 const REASON = ['--reason', 'a test'];
@@ -78,13 +80,13 @@ const WITH_DATABASE: string[][] = [
   ['reconciliation', 'show'],
 ];
 
-for (const how of HOW) {
+for (const outage of OUTAGE_NAMES) {
   test.concurrent.each(WITH_TEMPORAL.map((words) => [words.join(' '), words] as const))(
-    `Temporal is away (${how}): %s says so in a line`,
+    `"%s" reports that Temporal is unavailable in one line (${outage})`,
     async (_, words) => {
-      const address = AWAY[how]();
-      const ended = await runCli(words, { databaseUrl: database.url, home, temporalAddress: address });
-      expect(ended).toEqual({
+      const address = OUTAGES[outage]();
+      const result = await runCli(words, { databaseUrl: database.url, home, temporalAddress: address });
+      expect(result).toEqual({
         exitCode: 1,
         output: '',
         errors: expect.stringMatching(
@@ -97,33 +99,33 @@ for (const how of HOW) {
   );
 
   test.concurrent.each(WITH_DATABASE.map((words) => [words.join(' '), words] as const))(
-    `the database is away (${how}): %s says so in a line`,
+    `"%s" reports that the database is unavailable in one line (${outage})`,
     async (_, words) => {
-      const ended = await runCli(words, {
-        databaseUrl: `postgres://manilla:secret@${AWAY[how]()}/manilla`,
+      const result = await runCli(words, {
+        databaseUrl: `postgres://manilla:secret@${OUTAGES[outage]()}/manilla`,
         home,
         temporalAddress: testStack().temporalAddress,
       });
-      expect(ended).toEqual({
+      expect(result).toEqual({
         exitCode: 1,
         output: '',
         errors: expect.stringMatching(
           /^error: The database cannot be reached \(.+\)\. Start it, or set DATABASE_URL.*\n$/,
         ),
       });
-      expect(ended.errors).not.toContain('secret');
+      expect(result.errors).not.toContain('secret');
     },
   );
 }
 
-test('a namespace that there is not is said to be missing', async () => {
-  const ended = await runCli(['attention', 'list'], {
+test('a missing namespace is reported with the setting to change', async () => {
+  const result = await runCli(['attention', 'list'], {
     databaseUrl: database.url,
     home,
     temporalAddress: testStack().temporalAddress,
     temporalNamespace: 'no-such-namespace',
   });
-  expect(ended).toMatchObject({
+  expect(result).toMatchObject({
     exitCode: 1,
     errors: expect.stringMatching(
       /^error: Temporal at .* has no namespace no-such-namespace\. Set TEMPORAL_NAMESPACE\.\n$/,
@@ -131,19 +133,19 @@ test('a namespace that there is not is said to be missing', async () => {
   });
 });
 
-/** A server whose front end answers, while what keeps the flows does not. */
+/** A server whose frontend responds while its history shards do not. */
 async function startDegraded(): Promise<{ address: string; close: () => void }> {
   const server = createHttp2Server();
   server.on('stream', (stream, headers) => {
-    const answers = /\/(GetSystemInfo|ListWorkflowExecutions)$/.test(String(headers[':path']));
+    const isAvailable = /\/(GetSystemInfo|ListWorkflowExecutions)$/.test(String(headers[':path']));
     stream.on('error', () => {});
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
     stream.on('wantTrailers', () =>
       stream.sendTrailers(
-        answers ? { 'grpc-status': '0' } : { 'grpc-status': '14', 'grpc-message': 'shard status unknown' },
+        isAvailable ? { 'grpc-status': '0' } : { 'grpc-status': '14', 'grpc-message': 'shard status unknown' },
       ),
     );
-    stream.end(answers ? Buffer.alloc(5) : undefined); // an empty message, with its length before it
+    stream.end(isAvailable ? Buffer.alloc(5) : undefined); // an empty message, with its length before it
   });
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => sessions.add(session));
@@ -157,15 +159,15 @@ async function startDegraded(): Promise<{ address: string; close: () => void }> 
   };
 }
 
-test('a Temporal that fails in the middle of a command, with many calls under way, is said in a line', async () => {
+test('Temporal calls that fail during a command, with many in flight, are reported in one line', async () => {
   const degraded = await startDegraded();
   const api = await startTestApi();
   try {
     const wallet = await api.createWallet();
     const order = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: wallet };
     await Promise.all(Array.from({ length: 12 }, () => api.test.money('/payments', order)));
-    const surroundings = { databaseUrl: api.databaseUrl, home, temporalAddress: degraded.address };
-    expect(await runCli(['flows', 'missing', '--age', '0'], surroundings)).toEqual({
+    const environment = { databaseUrl: api.databaseUrl, home, temporalAddress: degraded.address };
+    expect(await runCli(['flows', 'missing', '--age', '0'], environment)).toEqual({
       exitCode: 1,
       output: '',
       errors: `error: Temporal is unreachable at ${degraded.address} (shard status unknown). Start it, or set TEMPORAL_ADDRESS.\n`,

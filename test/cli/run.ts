@@ -1,4 +1,4 @@
-// Runs a command as a person or a script does, and tells how it ended.
+// Runs a command as an operator or a script does, and returns how it exited.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -12,7 +12,7 @@ export interface Ended {
 
 export interface Surroundings {
   databaseUrl?: string | undefined;
-  /** MANILLA_HOME: a folder of the test's own, since somebody may be running the service beside it. */
+  /** MANILLA_HOME: a folder of the test's own, since the service may be running on the same machine. */
   home: string;
   temporalAddress?: string;
   temporalNamespace?: string;

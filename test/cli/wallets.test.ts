@@ -1,4 +1,5 @@
-// `wallets freeze | unfreeze | close | show`: what an operator decides holds at once, for ever on record, and says why not.
+// `wallets freeze | unfreeze | close | show`: status changes take effect immediately, are audited, and refusals state
+// the reason.
 import { execFile } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -42,8 +43,8 @@ const audit = (walletId: string) => api.sql`
 
 const statusOf = async (walletId: string) => (await api.test.get(`/wallets/${walletId}`)).data.status;
 
-describe('freeze and unfreeze', () => {
-  test('stop and free the money of a wallet, with the reason on record', async () => {
+describe('wallets freeze and unfreeze', () => {
+  test('wallets freeze stops transfers and unfreeze allows them again, with the reason in the audit log', async () => {
     const [source, destination] = [await api.createWallet(api.test, { balance: 90 }), await api.createWallet()];
     const transfer = () =>
       api.test.money(`/wallets/${source}/transfer`, { destinationWalletId: destination, amount: 30 });
@@ -66,11 +67,11 @@ describe('freeze and unfreeze', () => {
     ]);
   });
 
-  test('once a freeze has ended, not one more kobo moves', async () => {
+  test('no transfer succeeds after wallets freeze has exited', async () => {
     const [source, destination] = [await api.createWallet(api.test, { balance: 1_000_000 }), await api.createWallet()];
     const body = { destinationWalletId: destination, amount: 1 };
     let stop = false;
-    const moving = Array.from({ length: 4 }, async () => {
+    const transfers = Array.from({ length: 4 }, async () => {
       const codes: string[] = [];
       while (!stop) {
         const { status, error } = await api.test.money(`/wallets/${source}/transfer`, body);
@@ -82,16 +83,17 @@ describe('freeze and unfreeze', () => {
     const balance = await api.balanceOf(source);
     await Promise.all(Array.from({ length: 20 }, () => api.test.money(`/wallets/${source}/transfer`, body)));
     stop = true;
-    const codes = (await Promise.all(moving)).flat();
+    const codes = (await Promise.all(transfers)).flat();
     expect([exitCode, await api.balanceOf(source)]).toEqual([0, balance]);
-    expect(new Set(codes)).toEqual(new Set(['moved', 'WALLET_FROZEN'])); // it was moving when the freeze came
+    // Transfers were succeeding when the freeze took effect.
+    expect(new Set(codes)).toEqual(new Set(['moved', 'WALLET_FROZEN']));
   });
 });
 
-describe('close', () => {
+describe('wallets close', () => {
   const close = (walletId: string) => wallets('close', walletId, '--reason', 'customer left');
 
-  test('ends an empty wallet for ever', async () => {
+  test('wallets close ends an empty wallet permanently', async () => {
     const walletId = await api.createWallet();
     expect((await close(walletId)).exitCode).toBe(0);
     expect(await statusOf(walletId)).toBe('closed');
@@ -101,7 +103,7 @@ describe('close', () => {
     expect((await audit(walletId)).map(({ action }) => action)).toEqual(['wallet.close']);
   });
 
-  test('refuses a wallet that holds money, and says how much', async () => {
+  test('wallets close refuses a wallet with a balance and states the amount', async () => {
     const walletId = await api.createWallet(api.test, { balance: 123_456 });
     const { exitCode, errors } = await close(walletId);
     expect([exitCode, errors]).toEqual([
@@ -111,7 +113,7 @@ describe('close', () => {
     expect([await statusOf(walletId), [...(await audit(walletId))]]).toEqual(['active', []]);
   });
 
-  test('refuses a wallet with money in flight, and says what', async () => {
+  test('wallets close refuses a wallet with money in flight and states the kind', async () => {
     const walletId = await api.createWallet();
     await api.test.money('/payments', { method: 'virtual_wallet', baseAmount: 5, targetWalletId: walletId });
     const { exitCode, errors } = await close(walletId);
@@ -122,17 +124,18 @@ describe('close', () => {
     expect(await statusOf(walletId)).toBe('active');
   });
 
-  test('refuses the settlement wallet', async () => {
+  test('wallets close refuses the settlement wallet', async () => {
     const { exitCode, errors } = await close(api.organisation.settlementWalletId);
     expect(exitCode).toBe(1);
     expect(errors).toContain('settlement wallet, which cannot be closed');
   });
 });
 
-describe('what is in flight', () => {
+describe('money in flight', () => {
   const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
 
-  // No worker runs here, so whatever is started stays under way. Each leaves the wallet without a kobo.
+  // No worker runs here, so everything that is started stays in flight. Each case leaves the wallet with a balance of
+  // zero.
   test.each<{ kind: string; start: (walletId: string) => Promise<unknown> }>([
     {
       kind: 'withdrawals',
@@ -178,7 +181,7 @@ describe('what is in flight', () => {
                   ${String(account.data.accountNumber)}, 1, 'wallet', ${requireUuid('wallet', walletId)}, 'received', now())`;
       },
     },
-  ])('$kind keep a wallet open', async ({ kind, start }) => {
+  ])('a wallet with $kind in flight cannot be closed', async ({ kind, start }) => {
     const walletId = await api.createWallet();
     await start(walletId);
     expect(await api.balanceOf(walletId)).toBe(0);
@@ -190,12 +193,12 @@ describe('what is in flight', () => {
   });
 });
 
-describe('show', () => {
-  test('tells what stands in the way and who did what', async () => {
+describe('wallets show', () => {
+  test('wallets show lists what is in flight and the audit log', async () => {
     const walletId = await api.createWallet(api.test, { balance: 50 });
     await wallets('freeze', walletId, '--reason', 'a look first', '--operator', 'ngozi');
-    const shown = JSON.parse((await wallets('show', walletId, '--json')).output);
-    expect(shown).toEqual({
+    const wallet = JSON.parse((await wallets('show', walletId, '--json')).output);
+    expect(wallet).toEqual({
       id: walletId,
       kind: 'end_user',
       environment: 'test',
@@ -213,41 +216,41 @@ describe('show', () => {
   });
 });
 
-describe('what is not possible changes nothing and says so in one line', () => {
-  test.each<{ case: string; words: () => string[]; exitCode: number; says: RegExp }>([
+describe('wallets commands that are refused', () => {
+  test.each<{ case: string; words: () => string[]; exitCode: number; message: RegExp }>([
     {
-      case: 'a wallet that is not there',
+      case: 'an unknown wallet',
       words: () => ['freeze', publicId('wallet', newUuid()), '--reason', 'x'],
       exitCode: 1,
-      says: /There is no wallet svc_.* in this organisation/,
+      message: /There is no wallet svc_.* in this organisation/,
     },
     {
-      case: 'an id of something else',
+      case: 'an id of another kind',
       words: () => ['freeze', publicId('payment', newUuid()), '--reason', 'x'],
       exitCode: 2,
-      says: /is not a wallet id/,
+      message: /is not a wallet id/,
     },
     {
       case: 'no reason',
       words: () => ['freeze', api.organisation.settlementWalletId],
       exitCode: 2,
-      says: /required option '--reason <text>'/,
+      message: /required option '--reason <text>'/,
     },
     {
       case: 'an empty reason',
       words: () => ['freeze', api.organisation.settlementWalletId, '--reason', '  '],
       exitCode: 2,
-      says: /--reason must have 1 to 500 characters/,
+      message: /--reason must have 1 to 500 characters/,
     },
-  ])('$case', async ({ words, exitCode, says }) => {
-    const ended = await wallets(...words());
-    expect(ended).toEqual({ exitCode, output: '', errors: expect.stringMatching(says) });
-    expect(ended.errors.trim().split('\n')).toHaveLength(1);
+  ])('wallets freeze with $case exits with an error in one line', async ({ words, exitCode, message }) => {
+    const result = await wallets(...words());
+    expect(result).toEqual({ exitCode, output: '', errors: expect.stringMatching(message) });
+    expect(result.errors.trim().split('\n')).toHaveLength(1);
   });
 
-  test("another organisation's wallet", async () => {
+  test("wallets freeze with another organisation's wallet reports it as unknown", async () => {
     const other = await api.createOrganisation();
-    const ended = await wallets('freeze', other.settlementWalletId, '--reason', 'x');
-    expect(ended).toMatchObject({ exitCode: 1, errors: expect.stringContaining('There is no wallet') });
+    const result = await wallets('freeze', other.settlementWalletId, '--reason', 'x');
+    expect(result).toMatchObject({ exitCode: 1, errors: expect.stringContaining('There is no wallet') });
   });
 });

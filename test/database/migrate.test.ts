@@ -1,5 +1,5 @@
-// Migrations: applied once whoever starts first, never edited, never run backwards; functions, which are source and applied when
-// they have a new version; and what the schema they make promises of every table.
+// Migrations: applied once under concurrent starts, immutable, never reversed; functions, which are applied when their
+// version is newer; and rules for every table of the schema.
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { waitFor } from '../support/waitFor.ts';
 const FILES = (await readdir(new URL('../../src/database/migrations/', import.meta.url))).toSorted();
 const FUNCTIONS = (await readdir(new URL('../../src/ledger/sql/', import.meta.url))).toSorted();
 
-/** A database with nothing in it. */
+/** An empty database. */
 async function createEmptyDatabase(): Promise<TestDatabase> {
   const { adminDatabaseUrl } = testStack();
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -37,7 +37,7 @@ async function withOwner<Result>(url: string, work: (sql: Sql) => Promise<Result
 
 const recorded = (sql: Sql) => sql<{ name: string }[]>`SELECT name FROM migrations ORDER BY number`;
 
-test('twenty at once apply each file once, and all of them succeed', async () => {
+test('of twenty concurrent runs all succeed, and each file is applied once', async () => {
   const database = await createEmptyDatabase();
   const runs = await Promise.all(Array.from({ length: 20 }, () => migrate(database.url)));
   expect(runs.flatMap(({ applied }) => applied).toSorted()).toEqual([...FILES, ...FUNCTIONS].toSorted());
@@ -46,7 +46,7 @@ test('twenty at once apply each file once, and all of them succeed', async () =>
   await database.drop();
 });
 
-test('each file is named as it is applied', async () => {
+test('the name of each file is logged as it is applied', async () => {
   const database = await createEmptyDatabase();
   const lines: string[] = [];
   await migrate(database.url, { log: (line) => lines.push(line) });
@@ -54,14 +54,14 @@ test('each file is named as it is applied', async () => {
   await database.drop();
 });
 
-test('a file that was edited after it was applied is refused, and named', async () => {
+test('a file that was edited after it was applied is refused by name', async () => {
   const database = await createDatabase();
   await withOwner(database.url, (sql) => sql`UPDATE migrations SET checksum = 'another' WHERE number = 2`);
   await expect(migrate(database.url)).rejects.toThrow(`Migration ${FILES[1]} was edited after it was applied`);
   await database.drop();
 });
 
-test('a database of a newer version is left alone', async () => {
+test('a database of a newer version is refused and left unchanged', async () => {
   const database = await createDatabase();
   await withOwner(
     database.url,
@@ -73,9 +73,9 @@ test('a database of a newer version is left alone', async () => {
   await database.drop();
 });
 
-test('a file that fails leaves nothing of itself behind, and is applied by the next run', async () => {
+test('a failed file leaves no changes and is applied by the next run', async () => {
   const database = await createEmptyDatabase();
-  // A table of the second file is in its way.
+  // A table of the second file exists already.
   await withOwner(database.url, (sql) => sql`CREATE TABLE payments ()`);
   await expect(migrate(database.url)).rejects.toThrow('relation "payments" already exists');
   await withOwner(database.url, async (sql) => {
@@ -88,7 +88,7 @@ test('a file that fails leaves nothing of itself behind, and is applied by the n
 });
 
 describe('a later migration', () => {
-  /** The numbered files, and one that a later release adds. */
+  /** A folder with the numbered files and one that a later release adds. */
   function withLater(name: string, text: string): URL {
     const folder = temporaryFolder();
     for (const file of FILES) {
@@ -98,7 +98,7 @@ describe('a later migration', () => {
     return pathToFileURL(`${folder}/`);
   }
 
-  test('gives way while a table that it changes is locked, and is applied when it is free', async () => {
+  test('a migration retries while its table is locked and is applied when the lock is released', async () => {
     const database = await createDatabase();
     const name = '0005_wallets_with_a_note.sql';
     const folder = withLater(name, 'ALTER TABLE wallets ADD COLUMN note text;');
@@ -107,21 +107,24 @@ describe('a later migration', () => {
       connect(database.url, { connectionsMax: 1 }),
       connect(database.url, { connectionsMax: 1 }),
     ];
-    const held = await holder.reserve();
-    await held`BEGIN`;
-    await held`SELECT FROM wallets`;
+    const locking = await holder.reserve();
+    await locking`BEGIN`;
+    await locking`SELECT FROM wallets`;
     const migrated = migrate(database.url, { folder, log: (line) => lines.push(line) });
-    await waitFor('it to give way', () => lines.includes(`${name}: lock timeout on a table; retrying`));
-    expect(await other`SELECT FROM wallets`).toHaveLength(0); // a read does not queue behind it for longer than its limit
-    await held`COMMIT`;
-    held.release();
+    await waitFor('the migration to time out on the lock', () =>
+      lines.includes(`${name}: lock timeout on a table; retrying`),
+    );
+    // A read queues behind the migration for no longer than its lock timeout.
+    expect(await other`SELECT FROM wallets`).toHaveLength(0);
+    await locking`COMMIT`;
+    locking.release();
     expect(await migrated).toEqual({ applied: [name] });
     expect(await other`SELECT note FROM wallets`).toHaveLength(0);
     await Promise.all([holder.end(), other.end()]);
     await database.drop();
   });
 
-  test('builds an index while others write, and builds one anew that was left half-way', async () => {
+  test('an index is built while other connections write, and rebuilt if a previous build was interrupted', async () => {
     const database = await createDatabase();
     const name = '0005_wallets_by_phone_concurrently.sql';
     const folder = withLater(
@@ -135,23 +138,25 @@ describe('a later migration', () => {
       await insert(sql);
       await insert(sql);
       const unique = sql`CREATE UNIQUE INDEX CONCURRENTLY wallets_by_phone ON wallets (email)`;
-      await expect(unique).rejects.toMatchObject({ code: '23505' }); // which leaves it there, not valid
+      // The failed build leaves an invalid index.
+      await expect(unique).rejects.toMatchObject({ code: '23505' });
     });
     const [early, late] = [connect(database.url, { connectionsMax: 1 }), connect(database.url, { connectionsMax: 1 })];
-    const held = await early.reserve();
-    await held`BEGIN`;
-    await insert(held);
+    const writing = await early.reserve();
+    await writing`BEGIN`;
+    await insert(writing);
     const runs = Promise.all(Array.from({ length: 5 }, () => migrate(database.url, { folder })));
-    await waitFor('the build to wait for who wrote before it', async () => {
+    await waitFor('the build to wait for the open transaction', async () => {
       const waiting = `SELECT FROM pg_stat_activity WHERE query ~ '^(CREATE|DROP) INDEX CONCURRENTLY' AND wait_event_type = 'Lock'`;
-      return (await owned(database.url, waiting)).length === 1;
+      return (await queryAsOwner(database.url, waiting)).length === 1;
     });
-    await insert(late); // a plain CREATE INDEX would let nobody write now
-    await held`COMMIT`;
-    held.release();
+    // A plain CREATE INDEX would block this write.
+    await insert(late);
+    await writing`COMMIT`;
+    writing.release();
     expect((await runs).flatMap(({ applied }) => applied)).toEqual([name]);
     const index = `SELECT pg_get_indexdef(indexrelid) AS text, indisvalid AS valid FROM pg_index WHERE indexrelid = 'wallets_by_phone'::regclass`;
-    expect(await owned(database.url, index)).toEqual([
+    expect(await queryAsOwner(database.url, index)).toEqual([
       { text: expect.stringContaining('(organisation_id, phone)'), valid: true },
     ]);
     await Promise.all([early.end(), late.end()]);
@@ -159,45 +164,45 @@ describe('a later migration', () => {
   });
 });
 
-const owned = <Row extends object>(url: string, text: string): Promise<Row[]> =>
+const queryAsOwner = <Row extends object>(url: string, text: string): Promise<Row[]> =>
   withOwner(url, async (sql) => [...(await sql.unsafe<Row[]>(text))]);
 
-describe('a file of functions', () => {
+describe('files of functions', () => {
   const FILE = 'forget_webhook_attempts.sql';
-  /** Puts another function in its place, as that version and with that checksum would have. */
-  const replaced = (sql: Sql, version: number, checksum?: string) =>
+  /** Replaces the function, and records the given version and checksum for its file. */
+  const replaceFunction = (sql: Sql, version: number, checksum?: string) =>
     sql.unsafe(`
       CREATE OR REPLACE FUNCTION ledger.forget_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
       LANGUAGE sql AS 'SELECT -1';
       UPDATE functions SET version = ${version}, checksum = coalesce(${checksum ? `'${checksum}'` : 'NULL'}, checksum)
       WHERE name = '${FILE}';`);
-  const forgotten = async (sql: Sql): Promise<number | undefined> =>
+  const callFunction = async (sql: Sql): Promise<number | undefined> =>
     (await sql<{ rows: number }[]>`SELECT ledger.forget_webhook_attempts(now(), 1) AS rows`)[0]?.rows;
 
-  test('is applied again when it has a later version than the database', async () => {
+  test("a file of functions is applied again if its version is newer than the database's", async () => {
     const database = await createDatabase();
     await withOwner(database.url, async (sql) => {
-      await replaced(sql, 0);
+      await replaceFunction(sql, 0);
       expect(await migrate(database.url)).toEqual({ applied: [FILE] });
-      expect(await forgotten(sql)).toBe(0);
+      expect(await callFunction(sql)).toBe(0);
     });
     expect(await migrate(database.url)).toEqual({ applied: [] });
     await database.drop();
   });
 
-  test('is left as it is when the database has a later version: an older process never puts its own back', async () => {
+  test('a file of functions is not applied if the database has a newer version, so an older process cannot downgrade it', async () => {
     const database = await createDatabase();
     await withOwner(database.url, async (sql) => {
-      await replaced(sql, 99);
+      await replaceFunction(sql, 99);
       expect(await migrate(database.url)).toEqual({ applied: [] });
-      expect(await forgotten(sql)).toBe(-1);
+      expect(await callFunction(sql)).toBe(-1);
     });
     await database.drop();
   });
 
-  test('that was edited and kept its version is refused, and named', async () => {
+  test('a file of functions that was edited without a new version is refused by name', async () => {
     const database = await createDatabase();
-    await withOwner(database.url, (sql) => replaced(sql, 1, 'another'));
+    await withOwner(database.url, (sql) => replaceFunction(sql, 1, 'another'));
     await expect(migrate(database.url)).rejects.toThrow(
       `${FILE} was edited and is still version 1. Raise the number in its first line.`,
     );
@@ -205,7 +210,7 @@ describe('a file of functions', () => {
   });
 });
 
-describe('every table of the service', () => {
+describe('rules for tables and functions', () => {
   let database: TestDatabase;
   let owner: Sql;
   beforeAll(async () => {
@@ -217,7 +222,10 @@ describe('every table of the service', () => {
     await database.drop();
   });
 
-  /** All but the lists of what was applied, which are of the database itself, and the sandbox bank, which is somebody else's. */
+  /**
+   * All tables except the migration records, which are global, and those of the sandbox bank, which is an external
+   * system.
+   */
   const tables = () => owner<
     { name: string; scoped: boolean; unscopedIndexes: string[] | null; comment: string | null }[]
   >`
@@ -233,21 +241,21 @@ describe('every table of the service', () => {
       AND c.oid NOT IN ('migrations'::regclass, 'functions'::regclass)
     ORDER BY 1`;
 
-  test('belongs to an organisation, in every unique key too, so that one can be moved or sharded away', async () => {
-    const found = await tables();
-    expect(found.length).toBeGreaterThanOrEqual(20);
-    expect(found.filter(({ scoped }) => !scoped).map(({ name }) => name)).toEqual([]);
-    expect(found.flatMap(({ unscopedIndexes }) => unscopedIndexes ?? [])).toEqual([]);
+  test('every table and every unique key has organisation_id, so that an organisation can be moved or sharded', async () => {
+    const list = await tables();
+    expect(list.length).toBeGreaterThanOrEqual(20);
+    expect(list.filter(({ scoped }) => !scoped).map(({ name }) => name)).toEqual([]);
+    expect(list.flatMap(({ unscopedIndexes }) => unscopedIndexes ?? [])).toEqual([]);
   });
 
-  test('the check of that sees what it is meant to see', async () => {
+  test('the check for organisation_id detects a table without it', async () => {
     await owner`CREATE TABLE stray (id bigint PRIMARY KEY, organisation_id uuid)`;
     const stray = (await tables()).find(({ name }) => name === 'stray');
     expect(stray).toMatchObject({ scoped: false, unscopedIndexes: ['stray_pkey'] });
     await owner`DROP TABLE stray`;
   });
 
-  test('keeps test and live apart, but for the organisation itself and what belongs to a key', async () => {
+  test('every table has an environment column, except organisations, rate counters and migration records', async () => {
     const rows = await owner<{ name: string }[]>`
       SELECT c.oid::regclass::text AS name FROM pg_class c
       WHERE c.relkind = 'r' AND c.relnamespace IN ('public'::regnamespace, 'ledger'::regnamespace)
@@ -256,7 +264,7 @@ describe('every table of the service', () => {
     expect(rows.map(({ name }) => name)).toEqual(['functions', 'migrations', 'organisations', 'rate_counters']);
   });
 
-  test('that movements write to is named where their rows are written', async () => {
+  test('every table that movements write is accepted by ledger.write_rows, and no other', async () => {
     const rows = await owner<{ name: string }[]>`
       SELECT substr(proname, 7) AS name FROM pg_proc
       WHERE pronamespace = 'ledger'::regnamespace AND proname LIKE 'write\\_%' AND proname <> 'write_rows'`;
@@ -266,7 +274,7 @@ describe('every table of the service', () => {
     await expect(owner`SELECT ledger.write_rows('strays', '[]')`).rejects.toMatchObject({ code: '20000' });
   });
 
-  test('no function of the ledger is for everybody', async () => {
+  test('no function of the ledger is executable by PUBLIC', async () => {
     const rows = await owner`
       SELECT p.oid::regprocedure::text AS name FROM pg_proc p
       WHERE p.pronamespace = 'ledger'::regnamespace AND has_function_privilege('public', p.oid, 'EXECUTE')`;

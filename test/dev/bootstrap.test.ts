@@ -1,4 +1,4 @@
-// The bootstrap before every npm command: when it installs, when it refuses, and that two at once install once.
+// The bootstrap before every npm command: when it installs, when it refuses, and that concurrent runs install once.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,16 +12,16 @@ const DEV = fileURLToPath(new URL('../../dev', import.meta.url));
 
 type Packages = Record<string, { version: string; optional?: boolean }>;
 
-const wanted: Packages = {
+const locked: Packages = {
   '': { version: '1.0.0' },
   'node_modules/koa': { version: '3.3.0' },
   'node_modules/fsevents': { version: '2.0.0', optional: true },
 };
 
-/** A project folder with that lock file, and with those packages installed. */
+/** A project folder with that lock file and the given installed packages. */
 function project(installed?: Packages): string {
   const folder = temporaryFolder();
-  writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+  writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: locked }));
   if (installed !== undefined) {
     mkdirSync(path.join(folder, 'node_modules/node/bin'), { recursive: true });
     writeFileSync(path.join(folder, 'node_modules/node/bin/node'), '');
@@ -30,7 +30,7 @@ function project(installed?: Packages): string {
   return folder;
 }
 
-test('nothing is installed while everything of the lock file is there', () => {
+test('nothing is installed while all packages of the lock file are installed', () => {
   expect(reasonToInstall(project({ 'node_modules/koa': { version: '3.3.0' } }))).toBeUndefined();
 });
 
@@ -38,16 +38,16 @@ test.each<[string, Packages | undefined, string]>([
   ['on a fresh clone', undefined, 'not installed yet'],
   ['when a package is missing', {}, 'node_modules/koa is missing'],
   [
-    'when the lock file moved on',
+    'when the lock file has another version',
     { 'node_modules/koa': { version: '3.2.0' } },
     'koa is 3.2.0, package-lock.json says 3.3.0',
   ],
   [
-    'when an optional package moved on',
+    'when an optional package has another version',
     { 'node_modules/koa': { version: '3.3.0' }, 'node_modules/fsevents': { version: '1.0.0' } },
     'fsevents is 1.0.0',
   ],
-])('it installs %s, and says why', (_case, installed, reason) => {
+])('dependencies are installed %s, with the reason', (_case, installed, reason) => {
   expect(reasonToInstall(project(installed))).toContain(reason);
 });
 
@@ -58,13 +58,13 @@ test.each([
   expect(reasonNotToInstall(node, agent)).toContain(message);
 });
 
-test('Node 18 with npm 9 and everything newer may install', () => {
+test('Node 18 with npm 9 and newer versions are accepted', () => {
   expect(reasonNotToInstall('18.0.0', 'npm/9.0.0 node/v18.0.0')).toBeUndefined();
   expect(reasonNotToInstall('26.1.0', 'npm/12.0.1 node/v26.1.0')).toBeUndefined();
   expect(reasonNotToInstall('20.0.0', undefined)).toBeUndefined();
 });
 
-/** A project whose `npm` is the script given; returns how the bootstrap ran in it. */
+/** A project whose `npm` is the given script. `run` runs the bootstrap in it and returns its exit code and output. */
 function bootstrapWith(npm: string): { folder: string; run: () => Promise<{ code: number | null; output: string }> } {
   const folder = project();
   for (const file of ['bootstrap.mjs', 'lockFile.mjs']) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
@@ -75,9 +75,9 @@ function bootstrapWith(npm: string): { folder: string; run: () => Promise<{ code
     folder,
     run: async () => {
       const child = spawn(process.execPath, ['dev/bootstrap.mjs'], { cwd: folder, env });
-      const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+      const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
       const output = (await Promise.all([text(child.stdout), text(child.stderr)])).join('');
-      return { code: await ended, output };
+      return { code: await exited, output };
     },
   };
 }
@@ -88,7 +88,7 @@ const INSTALLS = `
   mkdir -p node_modules/node/bin && touch node_modules/node/bin/node
   echo '{"packages": {"node_modules/koa": {"version": "3.3.0"}}}' > node_modules/.package-lock.json`;
 
-test('two commands on a fresh clone install once; the second waits for the first', async () => {
+test('two concurrent commands on a fresh clone install once, and the second waits for the first', async () => {
   const { folder, run } = bootstrapWith(INSTALLS);
   const both = await Promise.all([run(), run()]);
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
@@ -96,7 +96,7 @@ test('two commands on a fresh clone install once; the second waits for the first
   expect(readFileSync(path.join(folder, 'calls'), 'utf8')).toBe('ci --loglevel=warn\n');
 });
 
-test('an install that fails says so, with what to check, and fails the command', async () => {
+test('a failed install fails the command and reports what to check', async () => {
   const { code, output } = await bootstrapWith('echo "npm error network" >&2; exit 7').run();
   expect(code).toBe(1);
   expect(output).toContain('npm error network');
@@ -104,7 +104,7 @@ test('an install that fails says so, with what to check, and fails the command',
   expect(output).toContain('npm ping');
 });
 
-test('install scripts that were switched off, which leaves Node 24 out, are named', async () => {
+test('disabled install scripts, which leave Node 24 out, are reported with what to run', async () => {
   const npm = INSTALLS.replace(/&& touch .*/, '');
   const { code, output } = await bootstrapWith(npm).run();
   expect(code).toBe(1);

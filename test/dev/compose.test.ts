@@ -1,5 +1,5 @@
-// docker-compose.yml and the Dockerfile, as far as they can be checked without Docker: that they are whole, agree with
-// the rest of the project and pin what they use.
+// docker-compose.yml and the Dockerfile, as far as they can be checked without Docker: completeness, consistency with
+// the rest of the project, and pinned versions.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,7 +39,7 @@ function service(name: string): Service {
   return found;
 }
 
-test('every part of production is there, API and worker twice', () => {
+test('every service of production is defined, with two replicas of API and worker', () => {
   expect(services.map(([name]) => name).toSorted()).toEqual([
     'api',
     'cli',
@@ -55,14 +55,14 @@ test('every part of production is there, API and worker twice', () => {
   expect([service('api').deploy?.replicas, service('worker').deploy?.replicas]).toEqual([2, 2]);
 });
 
-test('images are pinned to a version, and the deprecated auto-setup is not among them', () => {
+test('images are pinned to a version, and the deprecated auto-setup is not used', () => {
   const pinned = /^[a-z]+(\/[a-z-]+)?:\d+\.\d+[\w.-]*$/;
   const wrong = services.filter(([, { image = '' }]) => image !== 'manilla:local' && !pinned.test(image));
   expect(wrong.map(([name]) => name)).toEqual([]);
   expect(services.every(([, { image }]) => !image?.includes('auto-setup'))).toBe(true);
 });
 
-test('what waits for another service names one that exists and can meet the condition', () => {
+test('every depends_on names an existing service that can meet the condition', () => {
   const wrong = services.flatMap(([name, { depends_on = {} }]) =>
     Object.entries(depends_on)
       .filter(([other, { condition }]) => {
@@ -76,7 +76,7 @@ test('what waits for another service names one that exists and can meet the cond
   expect(wrong).toEqual([]);
 });
 
-test('nothing takes a flow or a request before the database, the namespace and the search attributes are there', () => {
+test('API and worker start after the migration, the namespace and the search attributes', () => {
   for (const name of ['api', 'worker']) {
     expect(Object.keys(service(name).depends_on ?? {})).toEqual(['migrate', 'temporal-namespace']);
   }
@@ -88,7 +88,7 @@ test('the search attributes are those of the embedded stack', () => {
   expect(Object.fromEntries(registered)).toEqual(SEARCH_ATTRIBUTES);
 });
 
-test('the tools of the server are of its version, and near the embedded one', () => {
+test("the Temporal tools have the server's version and the embedded CLI's minor version", () => {
   const server = service('temporal').image?.split(':')[1];
   const minor = TEMPORAL_CLI_VERSION.split('.').slice(0, 2).join('.');
   for (const name of ['temporal-schema', 'temporal-namespace']) {
@@ -96,10 +96,10 @@ test('the tools of the server are of its version, and near the embedded one', ()
   }
 });
 
-/** `${NAME:-default}` as compose reads it where NAME is not set. */
+/** `${NAME:-default}` as compose evaluates it if NAME is not set. */
 const withDefault = (value: string): string => value.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
 
-test('the settings are a whole configuration for API, worker, migration and command line', () => {
+test('the settings are a complete configuration for API, worker, migration and command line', () => {
   for (const name of ['api', 'worker', 'migrate', 'cli']) {
     const environment = Object.fromEntries(
       Object.entries(service(name).environment ?? {}).map(([key, value]) => [key, withDefault(String(value))]),
@@ -116,13 +116,13 @@ test('the settings are a whole configuration for API, worker, migration and comm
   }
 });
 
-test('no secret has a preset: a missing one stops the start', () => {
+test('no secret has a default: a missing one prevents the start', () => {
   const variables = [...text.matchAll(/\$\{(\w+)(:\?)?/g)].filter(([, name]) => name?.match(/KEYS|PASSWORD/));
   expect(variables.length).toBeGreaterThan(0);
   expect(variables.filter(([, , required]) => required === undefined)).toEqual([]);
 });
 
-test('what is published is reachable from this machine only', () => {
+test('published ports are bound to 127.0.0.1 only', () => {
   const ports = services.flatMap(([, one]) => one.ports ?? []);
   expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
 });
@@ -138,7 +138,7 @@ test('every file and program that is named exists', () => {
   expect(programs.filter((program) => !existsSync(path.join(ROOT, program)))).toEqual([]);
 });
 
-test('the image has what it needs and nothing else of the folder', () => {
+test('the Dockerfile copies exactly what .dockerignore admits, and runs as an unprivileged user', () => {
   const copied = [...read('Dockerfile').matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, sources = '']) =>
     sources.split(' '),
   );
@@ -149,7 +149,7 @@ test('the image has what it needs and nothing else of the folder', () => {
   expect(read('Dockerfile')).toContain('USER node');
 });
 
-test('the gateway passes each environment to its own port', () => {
+test('the gateway forwards each environment to its own port', () => {
   const gateway = read('tools/compose/Caddyfile');
   for (const port of [8080, 8081]) {
     expect(gateway).toMatch(new RegExp(`^:${port} \\{\\s+import api ${port}$`, 'm'));

@@ -1,18 +1,18 @@
-// Ports: the well-known one while it is free, another one otherwise.
+// Port selection: the preferred port while it is free, another one otherwise.
 import { createServer, type Server } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
 
-let taken: Server | undefined;
+let server: Server | undefined;
 
 afterEach(() => {
-  taken?.close();
-  taken = undefined;
+  server?.close();
+  server = undefined;
 });
 
 async function occupy(port: number): Promise<void> {
-  taken = createServer();
-  await new Promise<void>((resolve) => taken?.listen(port, '127.0.0.1', resolve));
+  server = createServer();
+  await new Promise<void>((resolve) => server?.listen(port, '127.0.0.1', resolve));
 }
 
 test('the preferred port is used while it is free', async () => {
@@ -20,23 +20,23 @@ test('the preferred port is used while it is free', async () => {
   expect(await freePort(port)).toBe(port);
 });
 
-test('a taken port is passed over', async () => {
+test('a port in use is skipped', async () => {
   const port = await freePort();
   await occupy(port);
   expect(await freePort(port)).not.toBe(port);
 });
 
-test('a port that was given out already is passed over', async () => {
+test('a port that is already assigned is skipped', async () => {
   const port = await freePort();
   expect(await freePort(port, [port])).not.toBe(port);
 });
 
-test('a port found is below those that the system gives to outgoing connections', async () => {
+test('a selected port is outside the ephemeral range', async () => {
   const ports = await Promise.all(Array.from({ length: 20 }, () => freePort()));
   expect(ports.every((port) => port >= 20_000 && port < 32_000)).toBe(true);
 });
 
-test('a server whose port was snatched is started again, any other failure is not', async () => {
+test('a server whose port was taken is restarted, and one that fails otherwise is not', async () => {
   let starts = 0;
   const start = async (message: string) => {
     starts++;

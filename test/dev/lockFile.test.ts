@@ -1,4 +1,4 @@
-// Lock files: one holder at a time, and what a killed process left is no obstacle.
+// Lock files: one holder at a time, and locks left by killed processes are taken over.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,13 +10,13 @@ import { temporaryFolder } from './temporaryFolder.ts';
 const TURNS = new URL('../../dev/lockFile.mjs', import.meta.url).href;
 const self = identify(process.pid);
 
-test('a process is told apart from a later one with the same number', () => {
+test('a process is distinguished from a later one with the same pid', () => {
   expect(self).toMatchObject({ pid: process.pid });
   expect(isRunning({ pid: process.pid, startedAt: self?.startedAt ?? '' })).toBe(true);
   expect(isRunning({ pid: process.pid, startedAt: 'another time' })).toBe(false);
 });
 
-test('a process that ended is not running, even before its parent took notice', async () => {
+test('an exited process is not running, even before its parent has reaped it', async () => {
   const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
   const identity = identify(child.pid ?? 0);
   expect(identity).toBeDefined();
@@ -25,29 +25,29 @@ test('a process that ended is not running, even before its parent took notice', 
   expect(identity && isRunning(identity)).toBe(false);
 });
 
-test('a lock that is held by a running process is not taken, and its holder is named', () => {
+test('a lock held by a running process is not taken, and its holder is returned', () => {
   const file = path.join(temporaryFolder(), 'lock');
   expect(tryLock(file)).toEqual({ taken: true, left: undefined });
   expect(tryLock(file)).toMatchObject({ taken: false, holder: { pid: process.pid } });
 });
 
 test.each([
-  ['of a process that is gone', { pid: 2 ** 22 - 1, startedAt: '1' }],
-  ['of a number that another process has by now', { pid: process.pid, startedAt: 'before' }],
-])('a lock %s is taken over, with what was written in it', (_case, holder) => {
+  ['of an exited process', { pid: 2 ** 22 - 1, startedAt: '1' }],
+  ['of a reused pid', { pid: process.pid, startedAt: 'before' }],
+])('a lock %s is taken over together with its content', (_case, holder) => {
   const file = path.join(temporaryFolder(), 'lock');
   writeFileSync(file, JSON.stringify({ ...holder, parts: [1, 2] }));
   expect(tryLock(file)).toEqual({ taken: true, left: { ...holder, parts: [1, 2] } });
   expect(readLock(file)).toMatchObject({ ...self });
 });
 
-test('a lock file that is empty or damaged is taken over', () => {
+test('an empty or damaged lock file is taken over', () => {
   const file = path.join(temporaryFolder(), 'lock');
   writeFileSync(file, '{"pid":');
   expect(tryLock(file)).toEqual({ taken: true, left: undefined });
 });
 
-test('of many processes that find a stale lock at once, one at a time gets it', async () => {
+test('of many concurrent processes that find a stale lock, one at a time gets it', async () => {
   const folder = temporaryFolder();
   const file = path.join(folder, 'lock');
   const log = path.join(folder, 'log');
@@ -73,14 +73,14 @@ test('of many processes that find a stale lock at once, one at a time gets it', 
   expect(existsSync(file)).toBe(false);
 });
 
-test('who waits for a turn is told whose it is, once', async () => {
+test('a process that waits for a lock gets the holder once', async () => {
   const file = path.join(temporaryFolder(), 'lock');
-  const giveBack = await acquireLock(file);
-  const told: number[] = [];
-  const next = acquireLock(file, (holder) => told.push(holder.pid));
+  const release = await acquireLock(file);
+  const holders: number[] = [];
+  const next = acquireLock(file, (holder) => holders.push(holder.pid));
   await new Promise((resolve) => setImmediate(resolve));
-  expect(told).toEqual([process.pid]);
-  giveBack();
+  expect(holders).toEqual([process.pid]);
+  release();
   (await next)();
-  expect(told).toHaveLength(1);
+  expect(holders).toHaveLength(1);
 });

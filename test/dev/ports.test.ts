@@ -1,4 +1,4 @@
-// A port that is taken between our finding it and the program's listening on it: the race is real, and always lost.
+// The race for a port between its selection and the program's start: here another process always wins it.
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
@@ -10,25 +10,25 @@ import { checkTemporal, DEFAULT_NAMESPACE, startTemporal } from '../../dev/tempo
 import { findTemporal } from '../../dev/temporalInstall.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
-const ends: (() => Promise<unknown>)[] = [];
+const closers: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
+  for (const close of closers.splice(0).reverse()) await close();
 });
 
 async function occupy(port: number): Promise<void> {
   const server: Server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  ends.push(() => new Promise((resolve) => server.close(resolve)));
+  closers.push(() => new Promise((resolve) => server.close(resolve)));
 }
 
 function openParts(): Supervisor {
   const parts = new Supervisor({ logFolder: path.join(temporaryFolder(), 'logs'), say: () => {} });
-  ends.push(() => parts.stop());
+  closers.push(() => parts.stop());
   return parts;
 }
 
-/** A server of its own process, on this port. */
+/** A server in its own process, on this port. */
 const listener = (port: number) => ({
   name: 'api',
   kind: 'application' as const,
@@ -47,34 +47,34 @@ async function wantedPorts(isSet: boolean): Promise<WantedPorts<'sandbox'>> {
 }
 
 test.each([
-  { isSet: true, says: (port: number) => `  SANDBOX_PORT=${port} is taken: the sandbox API is on ` },
-  { isSet: false, says: (port: number) => `  port ${port} is taken: the sandbox API is on ` },
+  { isSet: true, message: (port: number) => `  SANDBOX_PORT=${port} is taken: the sandbox API is on ` },
+  { isSet: false, message: (port: number) => `  port ${port} is taken: the sandbox API is on ` },
 ])(
-  'a port that is snatched is replaced by another, and it is said (set by the user: $isSet)',
-  async ({ isSet, says }) => {
+  'a port that is taken before the start is replaced, and the replacement is reported (set by the user: $isSet)',
+  async ({ isSet, message }) => {
     const parts = openParts();
-    const wanted = await wantedPorts(isSet);
-    const { port } = wanted.sandbox;
-    const said: string[] = [];
-    const say = (line: string) => said.push(line);
-    const chosen = await choosePorts(wanted, say);
-    expect([chosen.sandbox, said]).toEqual([port, []]);
+    const preferred = await wantedPorts(isSet);
+    const { port } = preferred.sandbox;
+    const lines: string[] = [];
+    const say = (line: string) => lines.push(line);
+    const chosen = await choosePorts(preferred, say);
+    expect([chosen.sandbox, lines]).toEqual([port, []]);
     await occupy(port);
-    const ports = await startOnPorts(chosen, wanted, say, ({ sandbox }) => parts.start(listener(sandbox)));
+    const ports = await startOnPorts(chosen, preferred, say, ({ sandbox }) => parts.start(listener(sandbox)));
     expect(ports.sandbox).not.toBe(port);
-    expect(said).toEqual([expect.stringContaining(`${says(port)}${ports.sandbox}`)]);
-    expect(said[0]).toContain('SANDBOX_PORT');
+    expect(lines).toEqual([expect.stringContaining(`${message(port)}${ports.sandbox}`)]);
+    expect(lines[0]).toContain('SANDBOX_PORT');
     expect(await (await fetch(`http://127.0.0.1:${ports.sandbox}`)).text()).toBe('mine');
   },
 );
 
-test('a program that fails for another reason is not started again', async () => {
+test('a program that fails for another reason is not restarted', async () => {
   const parts = openParts();
-  const wanted = await wantedPorts(false);
+  const preferred = await wantedPorts(false);
   let starts = 0;
   const start = startOnPorts(
-    await choosePorts(wanted, () => {}),
-    wanted,
+    await choosePorts(preferred, () => {}),
+    preferred,
     () => {},
     async ({ sandbox }) => {
       starts += 1;
@@ -85,10 +85,10 @@ test('a program that fails for another reason is not started again', async () =>
   expect(starts).toBe(1);
 });
 
-test.each(['--port', '--ui-port'])('Temporal takes another port when its own (%s) is snatched', async (flag) => {
+test.each(['--port', '--ui-port'])('Temporal is restarted on another port when its own (%s) is taken', async (flag) => {
   const folder = temporaryFolder();
   const real = await findTemporal({ say: () => {} });
-  // Stands before the real program: the first time it takes the port itself, and keeps it while that tries to start.
+  // A wrapper of the real program: its first run occupies the port itself while the program tries to start.
   const program = path.join(folder, 'temporal');
   const snatch = `
     const [, program, ...args] = process.argv;
@@ -110,6 +110,6 @@ exec '${real}' "$@"
   const parts = openParts();
   const { address, uiUrl } = await startTemporal(parts, { program, portPreferred: port, uiPortPreferred: uiPort });
   await checkTemporal(address, DEFAULT_NAMESPACE);
-  // Only the real program's second start makes it ready, whichever ports it then has.
+  // Only the second run of the real program becomes ready, on whichever ports it has.
   expect((await fetch(uiUrl)).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-// `npm start` as a newcomer meets it, with every part real: one story, told in the order of the tests.
+// `npm start` with real components, from the first start to the reset. The tests depend on their order.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -13,21 +13,21 @@ import type { LockHolder, Quickstart } from '../../dev/stateFolder.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
-// A first start makes database files and keys, on a machine that runs other tests beside this one.
+// A first start initialises databases and keys, on a machine that runs other tests at the same time.
 const START_MS = 240_000;
 jest.setTimeout(START_MS);
 
 const home = path.join(temporaryFolder(), '.manilla');
 let ports: Record<string, string> = {};
 let stack: Command;
-/** The quick start and a wallet of the first start, to be found again by the second. */
+/** The quick start and a wallet of the first start, which the second start must have too. */
 let first: Quickstart;
 let walletId: string;
 
 interface Command {
   child: ChildProcess;
   output: () => string;
-  ended: Promise<number | null>;
+  exited: Promise<number | null>;
 }
 
 function run(name: 'dev/start' | 'dev/reset' | 'dev/demo' | 'src/cli/main', ...words: string[]): Command {
@@ -41,24 +41,24 @@ function run(name: 'dev/start' | 'dev/reset' | 'dev/demo' | 'src/cli/main', ...w
     TEMPORAL_ADDRESS: '',
   };
   const child = spawn(process.execPath, [file, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
+  let text = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
-      said += chunk;
+      text += chunk;
     });
   }
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { child, output: () => said, ended };
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { child, output: () => text, exited };
 }
 
 async function start(): Promise<Command> {
   const command = run('dev/start');
-  let ended = false;
-  void command.ended.then(() => {
-    ended = true;
+  let exited = false;
+  void command.exited.then(() => {
+    exited = true;
   });
-  await waitFor('the service is running', () => ended || command.output().includes('Manilla is running'), START_MS);
-  if (ended) throw new Error(`the start ended:\n${command.output()}`);
+  await waitFor('the service to run', () => exited || command.output().includes('Manilla is running'), START_MS);
+  if (exited) throw new Error(`the start ended:\n${command.output()}`);
   return command;
 }
 
@@ -81,7 +81,7 @@ async function call(method: string, route: string, body?: object) {
 
 beforeAll(async () => {
   const names = ['SANDBOX_PORT', 'LIVE_PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT'];
-  // Not the usual ports: somebody may be running the service beside the tests.
+  // Not the default ports: the service may be running on the same machine.
   ports = Object.fromEntries(await Promise.all(names.map(async (name) => [name, String(await freePort())])));
   stack = await start();
   first = readJson<Quickstart>('quickstart.json');
@@ -89,10 +89,10 @@ beforeAll(async () => {
 
 afterAll(async () => {
   stack.child.kill('SIGTERM');
-  await stack.ended;
+  await stack.exited;
 });
 
-test('it writes a quick start that a program can go by, for its owner only', async () => {
+test('npm start writes a machine-readable quickstart.json, readable by its owner only', async () => {
   expect(first).toEqual({
     sandboxBaseUrl: `http://127.0.0.1:${ports.SANDBOX_PORT}/v1`,
     liveBaseUrl: `http://127.0.0.1:${ports.LIVE_PORT}/v1`,
@@ -110,16 +110,16 @@ test('it writes a quick start that a program can go by, for its owner only', asy
   }
 });
 
-test('it prints where everything is, the keys, and a first call that works', async () => {
+test('npm start prints the addresses, the keys and an example request, and a request with the key works', async () => {
   const output = stack.output();
-  for (const shown of [
+  for (const value of [
     first.sandboxBaseUrl,
     first.liveBaseUrl,
     first.temporalUiUrl,
     first.testApiKey,
     first.liveApiKey,
   ]) {
-    expect(output).toContain(shown);
+    expect(output).toContain(value);
   }
   expect(output).toContain(`curl -sS ${first.sandboxBaseUrl}/wallets`);
   const created = await call('POST', '/wallets', { email: 'ada@example.com', fullName: 'Ada Obi' });
@@ -127,57 +127,57 @@ test('it prints where everything is, the keys, and a first call that works', asy
   walletId = created.data.id;
 });
 
-test('the Temporal UI answers', async () => {
+test('the Temporal UI responds', async () => {
   expect((await fetch(first.temporalUiUrl)).status).toBe(200);
 });
 
-test('a second start in the same folder says that it runs already, and where', async () => {
+test('a second start in the same folder fails and reports the running one', async () => {
   const second = run('dev/start');
-  expect(await second.ended).toBe(1);
+  expect(await second.exited).toBe(1);
   expect(second.output()).toContain(`already running here (process ${stack.child.pid}`);
   expect(second.output()).toContain(first.sandboxBaseUrl);
 });
 
-test('the command line finds it by its folder', async () => {
+test('the command line finds the running service by its folder', async () => {
   const list = run('src/cli/main', 'organisations', 'list', '--json');
-  expect(await list.ended).toBe(0);
+  expect(await list.exited).toBe(0);
   expect(JSON.parse(list.output())).toEqual([expect.objectContaining({ organisationId: first.organisationId })]);
 });
 
-test('the demo finds it by its folder, and every flow of it ends as it says', async () => {
+test('the demo finds the running service by its folder and completes', async () => {
   const demo = run('dev/demo');
-  expect([await demo.ended, demo.output()]).toEqual([0, expect.stringContaining('The payout is partially_completed')]);
+  expect([await demo.exited, demo.output()]).toEqual([0, expect.stringContaining('The payout is partially_completed')]);
 });
 
-test('reset refuses while it runs', async () => {
+test('reset refuses to run while the service is running', async () => {
   const reset = run('dev/reset');
-  expect(await reset.ended).toBe(1);
+  expect(await reset.exited).toBe(1);
   expect(reset.output()).toContain('Stop it first');
 });
 
-test('a part that is killed is said to be, and comes back', async () => {
+test('a killed process is reported and restarted', async () => {
   const api = runningParts().find(({ name }) => name === 'api');
   process.kill(api?.pid ?? 0, 'SIGKILL');
-  await waitFor('the API is back', () => stack.output().includes('api is back'), START_MS);
+  await waitFor('the API to be restarted', () => stack.output().includes('api is back'), START_MS);
   expect(stack.output()).toContain('api ended by SIGKILL; starting it again in 1 s');
   expect((await call('GET', `/wallets/${walletId}`)).statusCode).toBe(200);
 });
 
-test('a Temporal that lives but answers nothing is said to be stuck and is started again, and what waited for it starts', async () => {
+test('a Temporal that does not respond is reported and restarted, and the flow that waited for it starts', async () => {
   const temporal = () => runningParts().find(({ name }) => name === 'temporal');
   const stuck = temporal();
   process.kill(stuck?.pid ?? 0, 'SIGSTOP');
   const order = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: first.settlementWalletId };
   const accepted = await call('POST', '/payments', order);
   expect(accepted.statusCode).toBe(201);
-  await waitFor('Temporal is back', () => stack.output().includes('temporal is back'), START_MS);
+  await waitFor('Temporal to be restarted', () => stack.output().includes('temporal is back'), START_MS);
   expect(stack.output()).toMatch(
     /Temporal runs but starts no flow; .* Starting Temporal again; its data and its ports stay\./,
   );
   expect(temporal()?.pid).not.toBe(stuck?.pid);
   const sql = postgres(first.databaseUrl, { max: 1 });
   try {
-    await waitFor('the flow of the payment is started', async () => {
+    await waitFor('the flow of the payment to start', async () => {
       const waiting = await sql`SELECT FROM outbox WHERE message ->> 'id' = ${accepted.data.id}`;
       return waiting.length === 0;
     });
@@ -185,14 +185,14 @@ test('a Temporal that lives but answers nothing is said to be stuck and is start
     await sql.end();
   }
   const missing = run('src/cli/main', 'flows', 'missing', '--age', '0', '--json');
-  expect([await missing.ended, JSON.parse(missing.output())]).toEqual([0, []]);
+  expect([await missing.exited, JSON.parse(missing.output())]).toEqual([0, []]);
 });
 
-test('SIGTERM ends everything it started', async () => {
+test('SIGTERM ends every process of the service', async () => {
   const parts = runningParts();
   expect(parts.map(({ name }) => name).toSorted()).toEqual(['api', 'postgres', 'temporal', 'worker']);
   stack.child.kill('SIGTERM');
-  expect(await stack.ended).toBe(0);
+  expect(await stack.exited).toBe(0);
   expect(parts.filter(isRunning)).toEqual([]);
   expect(existsSync(path.join(home, 'running.json'))).toBe(false);
 });
@@ -203,48 +203,48 @@ test('the next start has the same keys and the same data', async () => {
   expect((await call('GET', `/wallets/${walletId}`)).data.id).toBe(walletId);
 });
 
-test('when the start itself is killed with -9, its parts end all the same', async () => {
+test('after kill -9 of npm start its child processes are ended', async () => {
   const parts = runningParts();
   stack.child.kill('SIGKILL');
-  await waitFor('the parts are gone', () => !parts.some(isRunning), START_MS);
+  await waitFor('the child processes to exit', () => !parts.some(isRunning), START_MS);
   expect(parts).toHaveLength(4);
 });
 
-test('reset forgets everything', async () => {
+test('reset deletes all state', async () => {
   const reset = run('dev/reset');
-  expect(await reset.ended).toBe(0);
+  expect(await reset.exited).toBe(0);
   expect(existsSync(home)).toBe(false);
 });
 
-test('a port that is taken after it was chosen is replaced by another, and it is said by the name of its setting', async () => {
+test('a port that is taken after its selection is replaced, and the replacement is reported with its setting', async () => {
   const racing = run('dev/start');
-  const snatcher = createServer();
+  const blocker = createServer();
   try {
-    // The ports of the API are chosen by then, and it is not started before the organisation is made.
+    // The ports of the API have been selected by then; the API starts after the organisation has been created.
     await waitFor('the ports to be chosen', () => racing.output().includes('Making the demo organisation'), START_MS);
-    await new Promise<void>((resolve) => snatcher.listen(Number(ports.SANDBOX_PORT), '127.0.0.1', resolve));
-    await waitFor('the service is running', () => racing.output().includes('Manilla is running'), START_MS);
+    await new Promise<void>((resolve) => blocker.listen(Number(ports.SANDBOX_PORT), '127.0.0.1', resolve));
+    await waitFor('the service to run', () => racing.output().includes('Manilla is running'), START_MS);
     const { sandboxBaseUrl } = readJson<Quickstart>('quickstart.json');
     expect(racing.output()).toContain(`SANDBOX_PORT=${ports.SANDBOX_PORT} is taken: the sandbox API is on`);
     expect(sandboxBaseUrl).not.toContain(`:${ports.SANDBOX_PORT}/`);
     expect((await call('GET', '/wallets')).statusCode).toBe(200);
-    // The sandbox bank reports to where the API is now.
+    // The sandbox bank sends its callbacks to the API's actual port.
     const demo = run('dev/demo');
-    expect([await demo.ended, demo.output()]).toEqual([
+    expect([await demo.exited, demo.output()]).toEqual([
       0,
       expect.stringContaining('The payout is partially_completed'),
     ]);
   } finally {
-    snatcher.close();
+    blocker.close();
     racing.child.kill('SIGTERM');
-    await racing.ended;
+    await racing.exited;
   }
 });
 
-test('a failure on the way is said in one line, and nothing is left running', async () => {
+test('a failed start is reported in one line and leaves no process running', async () => {
   ports.SANDBOX_PORT = 'eighty';
   const failing = run('dev/start');
-  expect(await failing.ended).toBe(1);
+  expect(await failing.exited).toBe(1);
   expect(failing.output()).toContain('Manilla could not start: SANDBOX_PORT is not a port: eighty');
   expect(existsSync(path.join(home, 'running.json'))).toBe(false);
 });

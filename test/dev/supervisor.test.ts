@@ -1,4 +1,4 @@
-// The supervisor of the parts, with real child processes.
+// The process supervisor, with real child processes.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,43 +10,43 @@ import { temporaryFolder } from './temporaryFolder.ts';
 
 type Running = ProcessIdentity & { name: string };
 
-interface Stage {
+interface Setup {
   parts: Supervisor;
   folder: string;
-  said: string[];
-  gaveUp: string[];
+  lines: string[];
+  failures: string[];
   running: () => Running[];
   pidOf: (name: string) => number;
 }
 
-const stages: Stage[] = [];
+const setups: Setup[] = [];
 
 afterEach(async () => {
-  await Promise.all(stages.splice(0).map(({ parts }) => parts.stop()));
+  await Promise.all(setups.splice(0).map(({ parts }) => parts.stop()));
 });
 
-function stage(): Stage {
+function createSetup(): Setup {
   const folder = temporaryFolder();
-  const said: string[] = [];
-  const gaveUp: string[] = [];
+  const lines: string[] = [];
+  const failures: string[] = [];
   let running: Running[] = [];
   const parts = new Supervisor({
     logFolder: path.join(folder, 'logs'),
-    say: (line) => said.push(line),
+    say: (line) => lines.push(line),
     onChange: (now) => {
       running = now;
     },
-    onGiveUp: (reason) => gaveUp.push(reason),
+    onGiveUp: (reason) => failures.push(reason),
     restartDelayMs: 5,
   });
   const pidOf = (name: string) => running.find((part) => part.name === name)?.pid ?? 0;
-  const made = { parts, folder, said, gaveUp, running: () => running, pidOf };
-  stages.push(made);
-  return made;
+  const setup = { parts, folder, lines, failures, running: () => running, pidOf };
+  setups.push(setup);
+  return setup;
 }
 
-/** A part that runs the JavaScript given, and is ready when it has written `ready` into its log. */
-function part(on: Stage, name: string, script: string, more: Partial<ManagedProcess> = {}): ManagedProcess {
+/** A process that runs the given JavaScript and is ready when it has written `ready` to its log. */
+function part(setup: Setup, name: string, script: string, more: Partial<ManagedProcess> = {}): ManagedProcess {
   return {
     name,
     kind: 'application',
@@ -55,38 +55,38 @@ function part(on: Stage, name: string, script: string, more: Partial<ManagedProc
     stopSignal: 'SIGTERM',
     stopWithinMs: 2_000,
     readyWithinMs: 10_000,
-    isReady: async () => readFileSync(on.parts.logOf(name), 'utf8').includes('ready'),
+    isReady: async () => readFileSync(setup.parts.logOf(name), 'utf8').includes('ready'),
     ...more,
   };
 }
 
 const STAYS = 'console.log("ready"); setInterval(() => {}, 1000)';
 
-test('a part that is ready runs, writes its log, and is gone after stop', async () => {
-  const on = stage();
-  await on.parts.start(part(on, 'api', STAYS));
-  const [api] = on.running();
+test('a ready process runs and logs, and has exited after stop', async () => {
+  const setup = createSetup();
+  await setup.parts.start(part(setup, 'api', STAYS));
+  const [api] = setup.running();
   expect(api && isRunning(api)).toBe(true);
-  await on.parts.stop();
+  await setup.parts.stop();
   expect(api && isRunning(api)).toBe(false);
-  expect(on.running()).toEqual([]);
-  expect(on.said).toEqual([]);
+  expect(setup.running()).toEqual([]);
+  expect(setup.lines).toEqual([]);
 });
 
-test('a part that was killed is said to be, and is started again', async () => {
-  const on = stage();
-  await on.parts.start(part(on, 'worker', STAYS));
-  const first = on.pidOf('worker');
+test('a killed process is reported and restarted', async () => {
+  const setup = createSetup();
+  await setup.parts.start(part(setup, 'worker', STAYS));
+  const first = setup.pidOf('worker');
   process.kill(first, 'SIGKILL');
-  await waitFor('the worker is back', () => on.said.includes('worker is back.'));
-  expect(on.said[0]).toMatch(/^worker ended by SIGKILL; starting it again in /);
-  expect(on.pidOf('worker')).not.toBe(first);
-  expect(on.gaveUp).toEqual([]);
+  await waitFor('the worker to be restarted', () => setup.lines.includes('worker is back.'));
+  expect(setup.lines[0]).toMatch(/^worker ended by SIGKILL; starting it again in /);
+  expect(setup.pidOf('worker')).not.toBe(first);
+  expect(setup.failures).toEqual([]);
 });
 
-test('a part that crashes five times within a minute is given up, with the end of its log', async () => {
-  const on = stage();
-  const fate = path.join(on.folder, 'fate');
+test('a process that crashes five times within a minute is abandoned, with the end of its log', async () => {
+  const setup = createSetup();
+  const fate = path.join(setup.folder, 'fate');
   const crashes = `
     console.log("ready");
     setInterval(() => {
@@ -94,66 +94,66 @@ test('a part that crashes five times within a minute is given up, with the end o
       console.log("out of luck");
       process.exit(9);
     }, 10)`;
-  await on.parts.start(part(on, 'api', crashes));
+  await setup.parts.start(part(setup, 'api', crashes));
   writeFileSync(fate, '');
-  await waitFor('it gives up', () => on.gaveUp.length > 0);
-  expect(on.gaveUp[0]).toContain('api ended with code 9, 5 times within a minute');
-  expect(on.gaveUp[0]).toContain('out of luck');
-  expect(on.said.filter((line) => line.includes('starting it again'))).toHaveLength(4);
+  await waitFor('the process to be abandoned', () => setup.failures.length > 0);
+  expect(setup.failures[0]).toContain('api ended with code 9, 5 times within a minute');
+  expect(setup.failures[0]).toContain('out of luck');
+  expect(setup.lines.filter((line) => line.includes('starting it again'))).toHaveLength(4);
 });
 
-test('a part that ends before it is ready fails the start, with the end of its log', async () => {
-  const on = stage();
-  const start = on.parts.start(part(on, 'api', 'console.error("DATABASE_URL is missing"); process.exit(1)'));
+test('a process that exits before it is ready fails the start, with the end of its log', async () => {
+  const setup = createSetup();
+  const start = setup.parts.start(part(setup, 'api', 'console.error("DATABASE_URL is missing"); process.exit(1)'));
   await expect(start).rejects.toThrow(/api ended with code 1[\s\S]*DATABASE_URL is missing/);
 });
 
-test('a part that does not get ready in time fails the start and is ended', async () => {
-  const on = stage();
-  const slow = part(on, 'api', 'setInterval(() => {}, 1000)', { readyWithinMs: 300 });
-  await expect(on.parts.start(slow)).rejects.toThrow('api was not ready within 0.3 s');
-  expect(on.running()).toEqual([]);
+test('a process that is not ready in time fails the start and is killed', async () => {
+  const setup = createSetup();
+  const slow = part(setup, 'api', 'setInterval(() => {}, 1000)', { readyWithinMs: 300 });
+  await expect(setup.parts.start(slow)).rejects.toThrow('api was not ready within 0.3 s');
+  expect(setup.running()).toEqual([]);
 });
 
-test('a program that is not there fails the start', async () => {
-  const on = stage();
-  const missing = part(on, 'temporal', '', { command: '/nowhere/temporal' });
-  await expect(on.parts.start(missing)).rejects.toThrow('temporal could not be started');
+test('a missing program fails the start', async () => {
+  const setup = createSetup();
+  const missing = part(setup, 'temporal', '', { command: '/nowhere/temporal' });
+  await expect(setup.parts.start(missing)).rejects.toThrow('temporal could not be started');
 });
 
-test('a part that ignores its signal is ended by force after its grace period', async () => {
-  const on = stage();
+test('a process that ignores its stop signal is killed after its grace period', async () => {
+  const setup = createSetup();
   const script = `process.on('SIGTERM', () => {}); ${STAYS}`;
-  await on.parts.start(part(on, 'worker', script, { stopWithinMs: 200 }));
-  const [worker] = on.running();
-  await on.parts.stop();
+  await setup.parts.start(part(setup, 'worker', script, { stopWithinMs: 200 }));
+  const [worker] = setup.running();
+  await setup.parts.stop();
   expect(worker && isRunning(worker)).toBe(false);
 });
 
-test('applications end before the servers they use', async () => {
-  const on = stage();
-  const log = path.join(on.folder, 'order');
+test('applications are stopped before the servers they use', async () => {
+  const setup = createSetup();
+  const log = path.join(setup.folder, 'order');
   const script = (name: string, delayMs: number) => `
     const end = () => { require('fs').appendFileSync(${JSON.stringify(log)}, '${name} '); process.exit(0) };
     process.on('SIGTERM', () => setTimeout(end, ${delayMs})); ${STAYS}`;
-  await on.parts.start(part(on, 'postgres', script('postgres', 0), { kind: 'server' }));
-  await on.parts.start(part(on, 'worker', script('worker', 200)));
-  await on.parts.stop();
+  await setup.parts.start(part(setup, 'postgres', script('postgres', 0), { kind: 'server' }));
+  await setup.parts.start(part(setup, 'worker', script('worker', 200)));
+  await setup.parts.stop();
   expect(readFileSync(log, 'utf8')).toBe('worker postgres ');
 });
 
-test('the log of the run before is kept beside the new one', async () => {
-  const on = stage();
-  await on.parts.start(part(on, 'api', `console.log("the first run"); ${STAYS}`));
-  await on.parts.stop();
-  const again = new Supervisor({ logFolder: path.join(on.folder, 'logs'), say: () => {} });
-  await again.start(part(on, 'api', STAYS));
+test('the log of the previous run is kept beside the new one', async () => {
+  const setup = createSetup();
+  await setup.parts.start(part(setup, 'api', `console.log("the first run"); ${STAYS}`));
+  await setup.parts.stop();
+  const again = new Supervisor({ logFolder: path.join(setup.folder, 'logs'), say: () => {} });
+  await again.start(part(setup, 'api', STAYS));
   await again.stop();
-  expect(readFileSync(path.join(on.folder, 'logs/api.previous.log'), 'utf8')).toContain('the first run');
-  expect(readFileSync(path.join(on.folder, 'logs/api.log'), 'utf8')).not.toContain('the first run');
+  expect(readFileSync(path.join(setup.folder, 'logs/api.previous.log'), 'utf8')).toContain('the first run');
+  expect(readFileSync(path.join(setup.folder, 'logs/api.log'), 'utf8')).not.toContain('the first run');
 });
 
-test('when the starting process is killed with -9, its parts end and its temporary folder goes', async () => {
+test('after kill -9 of the supervisor its processes are ended and its temporary folder is removed', async () => {
   const folder = temporaryFolder();
   const scratch = path.join(folder, 'scratch');
   mkdirSync(scratch);
@@ -175,5 +175,8 @@ test('when the starting process is killed with -9, its parts end and its tempora
   const [api] = JSON.parse(line) as Running[];
   expect(api && isRunning(api)).toBe(true);
   starter.kill('SIGKILL');
-  await waitFor('all is tidied up', () => api !== undefined && !isRunning(api) && !existsSync(scratch));
+  await waitFor(
+    'the process and the folder to be removed',
+    () => api !== undefined && !isRunning(api) && !existsSync(scratch),
+  );
 });

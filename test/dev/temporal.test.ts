@@ -1,4 +1,4 @@
-// The Temporal server of the test stack is started as that of `npm start` is: with everything the flows count on.
+// Requirements on the Temporal server, which the test stack starts as `npm start` does.
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
@@ -17,7 +17,7 @@ test('the list of search attributes has every one that is defined, and each is r
   );
 });
 
-test('a namespace without our search attributes gets them, as one of the user’s own does', async () => {
+test("the search attributes are registered in a namespace that lacks them, such as a user's own", async () => {
   const { temporalAddress: address } = testStack();
   const namespace = `test-${randomUUID()}`;
   const connection = await Connection.connect({ address });
@@ -26,8 +26,8 @@ test('a namespace without our search attributes gets them, as one of the user’
       namespace,
       workflowExecutionRetentionPeriod: msToTs('1 day'),
     });
-    // The server takes some seconds to know a new namespace everywhere.
-    await waitFor('the namespace is usable', () =>
+    // A new namespace takes some seconds to be known by the whole server.
+    await waitFor('the namespace to be usable', () =>
       checkTemporal(address, namespace).then(
         () => true,
         () => false,
@@ -40,12 +40,12 @@ test('a namespace without our search attributes gets them, as one of the user’
   }
 });
 
-test('a server that is not there is an error, soon', async () => {
+test('a server that does not exist is reported as an error without a long wait', async () => {
   const port = await freePort();
   await expect(checkTemporal(`127.0.0.1:${port}`, DEFAULT_NAMESPACE)).rejects.toThrow(/connect/i);
 });
 
-test('a task queue that nobody polls has no worker', async () => {
+test('a task queue without pollers has no worker', async () => {
   const { temporalAddress } = testStack();
   expect(await workerPolls(temporalAddress, DEFAULT_NAMESPACE, 'nobody-here', new Date())).toBe(false);
 });

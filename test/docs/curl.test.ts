@@ -1,6 +1,6 @@
-// The pages with requests in them, run as they stand: each block with the real curl, in order, against the API, a worker
-// and the sandbox bank.
-// The comment before a block says what the answer is: its status, fields it has, and values that later blocks use.
+// The documentation pages with requests, executed verbatim: each block with curl, in order, against the API, a worker
+// and the sandbox bank. The HTML comment before a block has the expected status, expected fields, and values that later
+// blocks use.
 
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const PAGES = ['api.md', 'sandbox.md'];
 interface Block {
   title: string;
   status: number;
-  /** `path=value`: a field to be found; `NAME=path`: a value to remember. */
+  /** `path=value`: an expected field; `NAME=path`: a value to store. */
   expectations: [string, string][];
   script: string;
 }
@@ -59,24 +59,24 @@ const isName = (text: string): boolean => /^[A-Z]+$/.test(text);
 describe.each(PAGES)('docs/%s', (name) => {
   const page = readPage(name);
   const blocks = blocksOf(page);
-  const remembered: Record<string, string> = {};
+  const variables: Record<string, string> = {};
   const expand = (text: string): string =>
-    text.replaceAll(/\$([A-Z]+)/g, (_, variable: string) => remembered[variable] ?? '');
+    text.replaceAll(/\$([A-Z]+)/g, (_, variable: string) => variables[variable] ?? '');
 
   beforeAll(() => {
-    remembered.API = flows.urls.test;
-    remembered.KEY = flows.test.key ?? '';
+    variables.API = flows.urls.test;
+    variables.KEY = flows.test.key ?? '';
   });
 
-  test('every block with a curl says what its answer is', () => {
+  test('every block with curl has an expected response', () => {
     expect(page.match(/^curl /gm)).toHaveLength(blocks.length);
   });
 
-  test.each(blocks)('$title', async ({ status, expectations, script }) => {
+  test.each(blocks)('the example "$title" has the documented response', async ({ status, expectations, script }) => {
     const fields = expectations.filter(([left]) => !isName(left));
     const answer = await waitFor(`the answer ${status} with ${JSON.stringify(fields)}`, async () => {
       const { stdout } = await run('bash', ['-c', script.replace('curl -s', "curl -s -w '\\n%{http_code}'")], {
-        env: { ...process.env, ...remembered },
+        env: { ...process.env, ...variables },
       });
       const [body = '', code] = stdout.split(/\n(?=\d{3}$)/);
       expect({ code: Number(code), body }).toEqual({ code: status, body });
@@ -84,7 +84,7 @@ describe.each(PAGES)('docs/%s', (name) => {
       return fields.every(([path, value]) => String(valueAt(read, path)) === expand(value)) && (read as object);
     });
     for (const [variable, path] of expectations.filter(([left]) => isName(left))) {
-      remembered[variable] = String(valueAt(answer, path));
+      variables[variable] = String(valueAt(answer, path));
     }
   });
 });

@@ -1,4 +1,4 @@
-// Pages that are made from code, or list what is in it, say what the code says.
+// Generated documentation pages, and pages that list what is in the code, agree with the code.
 import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { CATALOG } from '../../src/api/errors.ts';
@@ -12,17 +12,17 @@ import { routeCases } from '../support/routes.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
-test('docs/errors.md is what tools/generateErrorsDoc.ts makes of the catalog', () => {
+test('docs/errors.md is the output of tools/generateErrorsDoc.ts', () => {
   expect(read('docs/errors.md')).toBe(errorsPage());
 });
 
-test('every code of the catalog is on that page once, in a table', () => {
+test('docs/errors.md lists every code of the catalog exactly once', () => {
   const listed = [...errorsPage().matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, code]) => code);
   expect(listed).toHaveLength(new Set(listed).size);
   expect(new Set(listed)).toEqual(new Set(Object.keys(CATALOG)));
 });
 
-test('every code of the catalog is thrown somewhere: none is a promise that nothing keeps', () => {
+test('every code of the catalog is thrown somewhere', () => {
   const folder = new URL('../../src/', import.meta.url);
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && file !== 'errors.ts')
@@ -33,7 +33,7 @@ test('every code of the catalog is thrown somewhere: none is a promise that noth
   expect(Object.keys(CATALOG).filter((code) => !isThrown(code))).toEqual([]);
 });
 
-test('docs/contract.md lists every type of a fee quote, every reason of a review case, and every reason of an unclear refund', () => {
+test('docs/contract.md lists every fee quote type, review case reason and refund failure reason', () => {
   const page = read('docs/contract.md');
   const listed = new Set(
     [...page.matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) \|/gm)].flatMap(([, cell = '']) => cell.match(/[a-z_]+/g) ?? []),
@@ -45,7 +45,7 @@ test('docs/contract.md lists every type of a fee quote, every reason of a review
   expect([...CHARGED_MOVEMENTS, ...REVIEW_REASONS, ...reasons].filter((each) => !listed.has(each ?? ''))).toEqual([]);
 });
 
-test('docs/contract.md lists every route that a key can call, in its table of scopes', () => {
+test('docs/contract.md lists every route with an API key in its table of scopes', () => {
   const table = read('docs/contract.md').split('### 4.2')[0] ?? '';
   const names = routeCases()
     .map(({ route }) => route.path)
@@ -54,11 +54,11 @@ test('docs/contract.md lists every route that a key can call, in its table of sc
   expect(names.filter((path) => !table.includes(path))).toEqual([]);
 });
 
-test('docs/performance/actions.md is what tools/generateActionsDoc.ts makes of the recorded histories', () => {
+test('docs/performance/actions.md is the output of tools/generateActionsDoc.ts', () => {
   expect(read('docs/performance/actions.md')).toBe(actionsPage());
 });
 
-test('a settled payment costs a start, a timer, a signal and an activity, and no other action', () => {
+test('a settled payment costs exactly one start, one timer, one signal and one activity', () => {
   const settled = costs().find(({ ending }) => ending === 'payment-settled');
   expect(settled?.actions).toEqual({
     starts: 1,
@@ -70,7 +70,7 @@ test('a settled payment costs a start, a timer, a signal and an activity, and no
   });
 });
 
-test('docs/configuration.md lists every setting of src/config.ts, and no other', () => {
+test('docs/configuration.md lists exactly the settings of src/config.ts', () => {
   const settings = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(([, name]) => name);
   expect(settings.length).toBeGreaterThan(15);
   const listed = [...read('docs/configuration.md').matchAll(/^\| `([A-Z][A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
@@ -78,7 +78,7 @@ test('docs/configuration.md lists every setting of src/config.ts, and no other',
   expect(new Set(listed)).toEqual(new Set(settings));
 });
 
-test('docs/operating.md says of every alert where to read on, and of every cause of a parked flow what to do', () => {
+test('docs/operating.md has a row for every alert and a section for every attention cause', () => {
   const page = read('docs/operating.md');
   const alerts = [...read('deploy/prometheus/alerts.yml').matchAll(/^ +- alert: (\w+)$/gm)].map(
     ([, name = '']) => name,
@@ -86,12 +86,12 @@ test('docs/operating.md says of every alert where to read on, and of every cause
   expect(alerts.length).toBeGreaterThan(15);
   const rows = [...page.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(([, cell = '']) => cell.match(/\w+/g) ?? []);
   expect(rows.filter((name) => alerts.includes(name)).toSorted()).toEqual(alerts.toSorted());
-  // A pause is a section of its own: operations began it, so it is no symptom.
+  // A pause is started by operators, so it is no symptom and has its own section.
   const causes = Object.keys(CHOICES).filter((cause) => cause !== 'rail_paused');
   for (const cause of causes) expect(page).toContain(`### A flow has \`Attention = ${cause}\``);
 });
 
-test.each(['docs/webhooks.md', 'docs/contract.md'])('%s lists every type of event', (page) => {
+test.each(['docs/webhooks.md', 'docs/contract.md'])('%s lists every event type once', (page) => {
   const rows = read(page)
     .split('\n')
     .filter((line) => line.startsWith('| `'))
@@ -100,7 +100,7 @@ test.each(['docs/webhooks.md', 'docs/contract.md'])('%s lists every type of even
   for (const type of EVENT_TYPES) expect(listed.filter((each) => each === type)).toEqual([type]);
 });
 
-test('links between pages lead somewhere', () => {
+test('links between pages resolve', () => {
   const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: new URL('../..', import.meta.url) });
   expect(pages.length).toBeGreaterThan(25);
   const broken = pages.flatMap((page) =>

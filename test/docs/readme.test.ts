@@ -1,5 +1,4 @@
-// The README as a stranger meets it: its requests are pasted into a shell that has curl and node and nothing else, and every
-// page can be found from it.
+// The README for a first-time reader: its requests work in a shell with curl and node only, and it links every page.
 import { execFile, execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => flows.close());
 
-/** A PATH with these programs only: no uuidgen and no jq, as on a slim image. */
+/** A PATH with these programs only: neither uuidgen nor jq, as in a slim image. */
 function pathWith(...programs: string[]): string {
   const folder = temporaryFolder();
   for (const program of programs) {
@@ -31,14 +30,15 @@ function pathWith(...programs: string[]): string {
   return folder;
 }
 
-test('its requests settle a payment when they are pasted into a shell with nothing but curl and node', async () => {
+test('the requests of the README settle a payment in a shell with only curl and node', async () => {
   const byHand = readme.slice(readme.indexOf('Or send the requests yourself'), readme.indexOf('## One payment'));
   const block = [...byHand.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines]) => lines).join('');
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, '.manilla'));
   const quickstart = { sandboxBaseUrl: flows.urls.test, testApiKey: flows.test.key };
   writeFileSync(path.join(folder, '.manilla/quickstart.json'), JSON.stringify(quickstart));
-  // A person waits a second. A test waits for what the second is for, however long that takes on this machine.
+  // The README waits a second. The test waits for the payment to be settled instead, which is independent of the
+  // machine's speed.
   const settled =
     'until [[ $(curl -sS $API/payments/$(echo "$PAYMENT" | field data.id) -H "Authorization: Bearer $KEY") == *\'"settled"\'* ]]; do :; done';
   const script = block.replace(/^sleep 1$/m, () => settled);
@@ -59,13 +59,13 @@ test('its requests settle a payment when they are pasted into a shell with nothi
   expect(balance).toMatchObject({ statusCode: 200, data: { balance: 200_000 } });
 });
 
-test('it links every page of the documentation', () => {
+test('the README links every documentation page', () => {
   const pages = globSync(['*.md', 'docs/*.md'], { cwd: project }).filter((page) => page !== 'README.md');
   expect(pages.length).toBeGreaterThan(15);
   expect(pages.filter((page) => !readme.includes(`](${page})`))).toEqual([]);
 });
 
-test('its folder map names every folder of src', () => {
+test('the folder map of the README lists every folder of src', () => {
   const folders = globSync('src/*/', { cwd: project }).map((folder) => `\`${folder.replace(/\/?$/, '/')}\``);
   expect(folders.length).toBeGreaterThan(10);
   expect(folders.filter((folder) => !readme.includes(folder))).toEqual([]);

@@ -1,5 +1,5 @@
-// A withdrawal that cannot go on by itself: it parks, says why, changes nothing about the money, and does what operators
-// decide, each act in the audit trail.
+// Parked withdrawals: a withdrawal that cannot proceed parks with its cause, leaves the money unchanged and executes
+// the operators' decision, which is audited.
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const FUNDS = 1_000_000;
 const HELD = 103_000;
-/** Each test has an account of its own, so that none waits for another's rail, and they run at the same time. */
+/** Each test has its own account, so that tests do not share bank behaviour and can run concurrently. */
 let accounts = 1_111_111_110;
 
 async function withdraw(behaviour = 'unavailable') {
@@ -72,8 +72,8 @@ const audited = async (id: string) =>
 
 const retryRequest = { action: 'retry', reason: 'the bank is back', operator: 'ngozi' };
 
-describe('a rail that stays away', () => {
-  test.concurrent('parks the flow: found by Attention, money untouched; the update retry lets it go on', async () => {
+describe('unreachable rails', () => {
+  test.concurrent('an unreachable rail parks the flow with the money unchanged, and the update retry resumes it', async () => {
     const { walletId, id, path, flow, setBehaviour } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
@@ -85,22 +85,22 @@ describe('a rail that stays away', () => {
     expect(await audited(id)).toEqual(['ngozi resolve:retry']);
   });
 
-  test.concurrent('is refused a resolution that makes no sense, with words that say what to do', async () => {
+  test.concurrent('a parked flow rejects an invalid resolution with the allowed ones', async () => {
     const { id, flow, setBehaviour, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
-    const refused = async (args: object) =>
+    const refusalOf = async (args: object) =>
       await flow.executeUpdate('resolve', { args: [args] }).then(
         () => 'accepted',
         (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
       );
-    expect(await refused({ ...retryRequest, action: 'dismiss' })).toMatch(/one of retry, complete, fail/);
-    expect(await refused({ ...retryRequest, reason: '' })).toMatch(/reason/);
+    expect(await refusalOf({ ...retryRequest, action: 'dismiss' })).toMatch(/one of retry, complete, fail/);
+    expect(await refusalOf({ ...retryRequest, reason: '' })).toMatch(/reason/);
     await setBehaviour('complete');
     await flow.signal('retry', { reason: 'all at once', operator: 'ngozi' });
     await flows.untilStatus(path, 'completed');
   });
 
-  test.concurrent('takes two operators to put the money back without the rail’s word', async () => {
+  test.concurrent('failing a transfer without confirmation by the rail requires two operators', async () => {
     const { walletId, id, path, flow } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const fail = { action: 'fail', reason: 'the bank confirmed by letter', operator: 'ngozi', evidence: 'TICKET-1' };
@@ -116,7 +116,7 @@ describe('a rail that stays away', () => {
     expect(await audited(id)).toEqual(['tunde resolve:fail']);
   });
 
-  test.concurrent('takes two operators to post it as paid out', async () => {
+  test.concurrent('completing a transfer without confirmation by the rail requires two operators', async () => {
     const { walletId, id, path, flow } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const complete = { action: 'complete', reason: 'the statement shows it', operator: 'ngozi' };
@@ -126,7 +126,7 @@ describe('a rail that stays away', () => {
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
   });
 
-  test.concurrent('frees many at once by a query', async () => {
+  test.concurrent('the signal retry resumes all parked flows found by a query', async () => {
     const parked = await Promise.all([withdraw(), withdraw(), withdraw()]);
     await Promise.all(parked.map(({ id }) => untilParked(id, 'rail_unreachable')));
     await Promise.all(parked.map(({ setBehaviour }) => setBehaviour('complete')));
@@ -142,7 +142,7 @@ describe('a rail that stays away', () => {
   });
 });
 
-describe('the command line', () => {
+describe('attention commands', () => {
   const cli = async (...words: string[]): Promise<unknown> => {
     const { stdout } = await run(process.execPath, [CLI, 'attention', ...words, '--json'], {
       env: {
@@ -154,7 +154,7 @@ describe('the command line', () => {
     return JSON.parse(stdout);
   };
 
-  test.concurrent('lists a parked flow, shows what it waits for, and frees it by a query', async () => {
+  test.concurrent('attention list and show find a parked flow, and retry with a query resumes it', async () => {
     const { walletId, id, path, setBehaviour } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const byWallet = ['--query', `WalletId = '${walletId}'`];
@@ -171,7 +171,7 @@ describe('the command line', () => {
     await waitFor('the list to be empty', async () => ((await cli('list', ...byWallet)) as unknown[]).length === 0);
   });
 
-  test.concurrent('resolves one, and tells a refusal in one line', async () => {
+  test.concurrent('attention resolve executes a resolution and reports a refusal', async () => {
     const { id, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const resolution = ['resolve', id, '--reason', 'confirmed by letter'];
@@ -184,15 +184,15 @@ describe('the command line', () => {
   });
 });
 
-test.concurrent('a flow that is not parked says so when it is asked to be resolved', async () => {
+test.concurrent('a flow that is not parked rejects a resolution', async () => {
   const { id, flow } = await withdraw('hold');
-  await waitFor('the flow to be there', () => flow.describe().catch(() => null));
+  await waitFor('the flow to start', () => flow.describe().catch(() => null));
   const refusal = await flow.executeUpdate('resolve', { args: [retryRequest] }).then(
     () => 'accepted',
     (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
   );
   expect(refusal).toMatch(/not parked/);
-  await waitFor('the bank to have it', async () => {
+  await waitFor('the bank to have the transfer', async () => {
     const { status } = await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
     return status === 200;
   });

@@ -1,4 +1,4 @@
-// Who paid, and where it went: the credits of a payment, and those of a wallet's deposit account.
+// Lists of inbound credits with sender and placement: those of a payment, and those of a wallet's deposit account.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import type { Resource } from '../support/api.ts';
@@ -17,7 +17,7 @@ const SENDER = { senderName: 'Chidi Eze', senderAccountNumber: '1111111111', sen
 const BASE = 100_000;
 const PAYABLE = BASE + 1_000;
 
-/** The list once it has so many credits, none of which is still being confirmed. */
+/** The list once it has this many credits and none is still being confirmed. */
 const untilPlaced = (path: string, count: number): Promise<Resource[]> =>
   waitFor(`${count} credits at ${path}`, async () => {
     const { items } = await flows.test.get(path);
@@ -33,7 +33,7 @@ const caseOf = async (reason: string, walletId: string): Promise<string> => {
 const setStatus = (walletId: string, status: string) => flows.sql`
   UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
 
-test.concurrent('a payment shows each credit with its sender, the newest first', async () => {
+test.concurrent('a payment lists each credit with its sender, newest first', async () => {
   const payment = await flows.createPayment(await flows.createWallet(), BASE);
   const path = `/payments/${payment.id}/credits`;
   expect((await flows.test.get(path)).items).toEqual([]);
@@ -56,7 +56,7 @@ test.concurrent('a payment shows each credit with its sender, the newest first',
   expect(second).toMatchObject({ sessionId: `second-${payment.id}`, amount: PAYABLE - 1_000, status: 'posted' });
 });
 
-test.concurrent('a sender that the rail did not tell is shown as null', async () => {
+test.concurrent('a sender that the rail does not report is null', async () => {
   const payment = await flows.createPayment(await flows.createWallet(), BASE);
   await flows.services.sandboxBank.receiveCredit({
     organisationId: flows.organisation.organisationId,
@@ -71,7 +71,7 @@ test.concurrent('a sender that the rail did not tell is shown as null', async ()
   expect(credit?.sender).toEqual({ name: null, accountNumber: null, bankCode: null });
 });
 
-test.concurrent('a credit that is not confirmed yet is received', async () => {
+test.concurrent('an unconfirmed credit has the status received', async () => {
   const payment = await flows.createPayment(await flows.createWallet(), BASE);
   await flows.sql`
     INSERT INTO inbound_credits (organisation_id, environment, id, version, rail, session_id, account_number, amount,
@@ -82,7 +82,7 @@ test.concurrent('a credit that is not confirmed yet is received', async () => {
   expect(items).toEqual([expect.objectContaining({ amount: 5, status: 'received', reviewCaseId: null })]);
 });
 
-test.concurrent('a credit that came too late is in review, with the case and its reason', async () => {
+test.concurrent('a credit after settlement is in review, with its case and reason', async () => {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, BASE);
   const path = `/payments/${payment.id}/credits`;
@@ -95,15 +95,15 @@ test.concurrent('a credit that came too late is in review, with the case and its
   expect(late).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'credit_after_settlement' });
 });
 
-test.concurrent('a case that was decided says where the credit went', async () => {
+test.concurrent('a decided review case determines the status of its credit', async () => {
   const walletId = await flows.createWallet();
   const { data: account } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
   await setStatus(walletId, 'frozen');
   await flows.credit(String(account.accountNumber), 700);
   const path = `/wallets/${walletId}/deposits`;
-  const [waiting] = await untilPlaced(path, 1);
+  const [inReview] = await untilPlaced(path, 1);
   const reviewCaseId = await caseOf('wallet_frozen', walletId);
-  expect(waiting).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'wallet_frozen' });
+  expect(inReview).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'wallet_frozen' });
   await setStatus(walletId, 'active');
   const decision = { action: 'credit', reason: 'the freeze is over', operator: 'ngozi' };
   await waitFor('the case to be decided', () =>
@@ -120,7 +120,7 @@ test.concurrent('a case that was decided says where the credit went', async () =
   ]);
 });
 
-test.concurrent('what an expired payment held is in review by the case of the payment', async () => {
+test.concurrent("the credits of an expired payment are in review with the payment's case", async () => {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, BASE);
   const path = `/payments/${payment.id}/credits`;
@@ -138,7 +138,7 @@ test.concurrent('what an expired payment held is in review by the case of the pa
   }
 });
 
-test.concurrent('a surplus over a limit leaves the credit posted, and names the case of the surplus', async () => {
+test.concurrent('a surplus over a limit leaves the credit posted with the review case of the surplus', async () => {
   const walletId = await flows.createWallet(undefined, { balance: 29_900_000 });
   const payment = await flows.createPayment(walletId, BASE);
   await flows.credit(payment.virtualAccount.accountNumber, PAYABLE + 50_000);
@@ -147,7 +147,7 @@ test.concurrent('a surplus over a limit leaves the credit posted, and names the 
   expect(credit).toMatchObject({ status: 'posted', reviewCaseId, reviewReason: 'surplus_over_limit' });
 });
 
-test.concurrent('a wallet shows the credits of its deposit account, and no payment of it does', async () => {
+test.concurrent('the deposits of a wallet are the credits of its deposit account, without those of its payments', async () => {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, BASE);
   const { data: account } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
@@ -163,7 +163,7 @@ test.concurrent('a wallet shows the credits of its deposit account, and no payme
   expect(credit?.amount).toBe(PAYABLE);
 });
 
-test.concurrent('a wallet below tier1, which has no deposit account, has no deposits', async () => {
+test.concurrent('a wallet below tier1 has no deposit account and no deposits', async () => {
   const { data } = await flows.test.post('/wallets', { email: 'ada@test.example' });
   const answer = await flows.test.get(`/wallets/${data.id}/deposits`);
   expect([answer.status, answer.items]).toEqual([200, []]);

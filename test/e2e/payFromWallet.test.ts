@@ -1,4 +1,4 @@
-// The flow of a payment that is paid from a wallet: it waits, and ends with the payment whichever way that ends.
+// The flow of a payment paid from a wallet: it waits, and ends with the payment's final status.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -21,7 +21,7 @@ async function bill(targetWalletId: string): Promise<string> {
 
 const pay = (walletId: string, paymentId: string) => flows.test.money(`/wallets/${walletId}/pay`, { paymentId });
 
-test('paying ends the flow at once, without an activity', async () => {
+test('paying from a wallet ends the flow without an activity', async () => {
   const [payer, target] = [await flows.createWallet(flows.test, { balance: 400 }), await flows.createWallet()];
   const paymentId = await bill(target);
   const flow = flows.temporal.workflow.getHandle(paymentId);
@@ -33,7 +33,7 @@ test('paying ends the flow at once, without an activity', async () => {
   expect(await flows.balanceOf(target)).toBe(400);
 });
 
-test('a payment that was paid while no worker ran ends as soon as one runs', async () => {
+test('a payment paid while no worker was running ends when a worker starts', async () => {
   const [payer, target] = [await flows.createWallet(flows.test, { balance: 400 }), await flows.createWallet()];
   await flows.stopWorker();
   const paymentId = await bill(target);
@@ -44,7 +44,7 @@ test('a payment that was paid while no worker ran ends as soon as one runs', asy
   expect(await flow.result()).toEqual({ status: 'settled' });
 });
 
-test('one that nobody pays expires, and cannot be paid then', async () => {
+test('an unpaid virtual-wallet payment expires and can then not be paid', async () => {
   const [payer, target] = [await flows.createWallet(flows.test, { balance: 400 }), await flows.createWallet()];
   await flows.stopWorker();
   const paymentId = await bill(target);

@@ -1,5 +1,5 @@
-// A payment from POST to settled, and every other way it can end: the API, the worker, Temporal, Postgres and the
-// sandbox bank are all real.
+// Bank-transfer payments and inbound credits to each outcome, with the real API, worker, Temporal, Postgres and sandbox
+// bank.
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -39,7 +39,7 @@ beforeAll(async () => {
 const pay = (payment: PaymentResource, amount: number, more: object = {}) =>
   flows.credit(payment.virtualAccount.accountNumber, amount, more);
 
-/** The status of an inbound credit once it is in the books. */
+/** The status of an inbound credit once it has been placed. */
 const untilPlaced = (sessionId: string): Promise<string> =>
   waitFor(`the credit ${sessionId} to be placed`, async () => {
     const [row] = await flows.sql<
@@ -49,8 +49,8 @@ const untilPlaced = (sessionId: string): Promise<string> =>
   });
 
 /**
- * An expiry that comes at once: the window is an input of the flow, so no clock is skipped. A part comes before it: its
- * message starts the flow, as it does when the start has not been made yet.
+ * A payment that expires immediately: expiresAt is an input of the flow, so no time skipping is needed. A partial
+ * credit arrives before the expiry: its message is delivered first and starts the flow.
  */
 async function createExpiring(wallet: string, part?: number): Promise<PaymentResource> {
   await flows.stopWorker();
@@ -66,26 +66,26 @@ async function createExpiring(wallet: string, part?: number): Promise<PaymentRes
   return payment;
 }
 
-/** Placing a credit, while another attempt places it between the looks at the payment and at the credit. */
-function overtakenOnce(overtake: () => Promise<unknown>) {
+/** Activities in which `interfere` runs between the reads of the payment and of the credit. */
+function withInterference(interfere: () => Promise<unknown>) {
   const { services } = flows;
-  let lookedAtPayment: Promise<unknown> | undefined;
+  let paymentRead: Promise<unknown> | undefined;
   const sql = new Proxy(services.sql, {
     apply(query, self, args: Parameters<typeof services.sql>) {
       const text = String(args[0]);
       const answer = Reflect.apply(query, self, args);
-      if (text.includes('AND p.id = ')) lookedAtPayment = answer;
+      if (text.includes('AND p.id = ')) paymentRead = answer;
       if (!text.includes('FROM inbound_credits')) return answer;
-      return Promise.resolve(lookedAtPayment)
-        .then(overtake)
+      return Promise.resolve(paymentRead)
+        .then(interfere)
         .then(() => answer);
     },
   });
   return createPaymentActivities({ ...services, sql });
 }
 
-describe('a payment by bank transfer', () => {
-  test('settles on the exact amount: the wallet gets the base, the service the fee, and the event says so', async () => {
+describe('bank-transfer payments', () => {
+  test('the exact amount settles a payment, credits the base amount, books the fee and emits payment.settled', async () => {
     const wallet = await flows.createWallet();
     const payment = await flows.createPayment(wallet, 200_000);
     const feesBefore = await flows.accountBalance('income:fees');
@@ -105,7 +105,7 @@ describe('a payment by bank transfer', () => {
     expect(await handle.result()).toEqual({ status: 'settled' });
   });
 
-  test('collects partial credits, each with its event, credits the wallet once, and gives a surplus to the wallet', async () => {
+  test('partial credits each emit an event, and the settlement credits the wallet once, including a surplus', async () => {
     const wallet = await flows.createWallet();
     const payment = await flows.createPayment(wallet, 200_000);
     await pay(payment, 50_000);
@@ -135,11 +135,11 @@ describe('a payment by bank transfer', () => {
     ]);
   });
 
-  test('takes the same session id once, however often the bank repeats its callback', async () => {
+  test('a session id is processed once, however often the bank repeats its callback', async () => {
     const payment = await flows.createPayment(walletId, 100_000);
     await Promise.all(Array.from({ length: 5 }, () => pay(payment, 101_000, { sessionId: 'repeated-session' })));
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    await waitFor('all callbacks to be answered', async () => {
+    await waitFor('all callbacks to be processed', async () => {
       const [row] = await flows.sql`SELECT count(*)::int AS waiting FROM sandbox_bank.callbacks`;
       return row?.waiting === 0;
     });
@@ -151,7 +151,7 @@ describe('a payment by bank transfer', () => {
     expect((await flows.test.get(`/payments/${payment.id}`)).data.amountReceived).toBe(101_000);
   });
 
-  test('after settlement another credit of the same amount goes to suspense with a review case', async () => {
+  test('a credit after settlement is placed in suspense with a review case', async () => {
     const payment = await flows.createPayment(walletId, 100_000);
     await pay(payment, 101_000);
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
@@ -167,7 +167,7 @@ describe('a payment by bank transfer', () => {
     });
   });
 
-  test('expires when nothing came, and a late credit is kept for review', async () => {
+  test('an unpaid payment expires, and a late credit is placed in suspense with a review case', async () => {
     const payment = await createExpiring(walletId);
     await flows.untilStatus(`/payments/${payment.id}`, 'expired');
     expect((await flows.eventsOf(payment.id)).map(({ type }) => type)).toEqual(['payment.expired']);
@@ -177,7 +177,7 @@ describe('a payment by bank transfer', () => {
     expect((await flows.test.get(`/payments/${payment.id}`)).data.status).toBe('expired');
   });
 
-  test('that expires with a part keeps the part in suspense with a review case', async () => {
+  test('an expiring payment keeps its partial credits in suspense with a review case', async () => {
     const payment = await createExpiring(walletId, 40_000);
     await flows.untilStatus(`/payments/${payment.id}`, 'expired');
     expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(40_000);
@@ -194,7 +194,7 @@ describe('a payment by bank transfer', () => {
     });
   });
 
-  test('for a wallet that was frozen meanwhile goes to suspense, and the payment waits on', async () => {
+  test('a credit for a wallet frozen meanwhile is placed in suspense, and the payment stays pending', async () => {
     const wallet = await flows.createWallet();
     const payment = await flows.createPayment(wallet, 100_000);
     await flows.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${wallet}`}`;
@@ -207,7 +207,7 @@ describe('a payment by bank transfer', () => {
     });
   });
 
-  test('settles with the base when only the surplus passes the tier1 ceiling; the surplus waits for a person', async () => {
+  test('a payment settles without the surplus if only the surplus exceeds the tier1 balance limit', async () => {
     const wallet = await flows.createWallet(undefined, { balance: 29_000_000 });
     const payment = await flows.createPayment(wallet, 900_000);
     await pay(payment, payment.payableAmount + 200_000);
@@ -221,7 +221,7 @@ describe('a payment by bank transfer', () => {
     });
   });
 
-  test('whose base passes the ceiling when the money comes leaves the money in suspense', async () => {
+  test('a credit whose base amount exceeds the tier1 balance limit is placed in suspense', async () => {
     const wallet = await flows.createWallet(undefined, { balance: 29_500_000 });
     const payment = await flows.createPayment(wallet, 900_000);
     await pay(payment, payment.payableAmount, { sessionId: 'over-ceiling' });
@@ -229,7 +229,7 @@ describe('a payment by bank transfer', () => {
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('over_limit');
   });
 
-  test('is never doubled by credits that race its expiry: each kobo is in exactly one place', async () => {
+  test('credits that race with the expiry are never posted twice: the wallet has exactly the settled payments', async () => {
     const wallet = await flows.createWallet();
     const payments = await Promise.all(Array.from({ length: 6 }, () => flows.createPayment(wallet, 10_000)));
     await Promise.all(
@@ -255,13 +255,13 @@ describe('a payment by bank transfer', () => {
     expect(await flows.balanceOf(wallet)).toBe(settled.filter(Boolean).length * 10_000);
   });
 
-  test('a step that is overtaken by another attempt of itself tells what that one made of it', async () => {
+  test("an activity whose work was done by a concurrent attempt returns that attempt's result", async () => {
     await flows.stopWorker();
     const payment = await flows.createPayment(walletId, 100_000);
     await pay(payment, payment.payableAmount, { sessionId: 'overtaken' });
     const clock = flows.services.sandboxBank.clock();
     clock.start();
-    const credit = await waitFor('the credit to be told', async () => {
+    const credit = await waitFor('the credit to be reported', async () => {
       const [row] = await flows.sql<{ id: Uuid }[]>`SELECT id FROM inbound_credits WHERE session_id = 'overtaken'`;
       return row;
     });
@@ -275,8 +275,8 @@ describe('a payment by bank transfer', () => {
       { inboundCreditId: publicId('inboundCredit', credit.id) },
     ];
     const first = createPaymentActivities(flows.services);
-    const overtaken = overtakenOnce(() => first.applyCredit(...step));
-    expect(await overtaken.applyCredit(...step)).toEqual({ status: 'settled', amountReceived: payment.payableAmount });
+    const slow = withInterference(() => first.applyCredit(...step));
+    expect(await slow.applyCredit(...step)).toEqual({ status: 'settled', amountReceived: payment.payableAmount });
     await flows.startWorkerAgain();
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   });
@@ -293,14 +293,14 @@ async function inputOf(paymentId: string): Promise<Record<string, unknown> & { p
   };
 }
 
-describe('money to an account number', () => {
-  test('of nobody goes to suspense with a review case', async () => {
+describe('inbound credits to an account number', () => {
+  test('a credit to an unknown account number is placed in suspense with a review case', async () => {
     await flows.credit('1234567890', 5_000, { sessionId: 'to-nobody' });
     expect(await untilPlaced('to-nobody')).toBe('suspense');
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('unknown_account');
   });
 
-  test('of a wallet credits it, with the event wallet.credited', async () => {
+  test("a credit to a wallet's account is posted and emits wallet.credited", async () => {
     const wallet = await flows.createWallet();
     const { data } = await flows.test.get(`/wallets/${wallet}/deposit-account`);
     await flows.credit(String(data.accountNumber), 70_000, { sessionId: 'deposit' });
@@ -311,7 +311,7 @@ describe('money to an account number', () => {
     ]);
   });
 
-  test('of the settlement wallet credits the platform, with no limit', async () => {
+  test("a credit to the settlement wallet's account is posted without a limit", async () => {
     const { settlementWalletId } = flows.organisation;
     const { data } = await flows.test.get(`/wallets/${settlementWalletId}/deposit-account`);
     await flows.credit(String(data.accountNumber), 90_000_000, { sessionId: 'to-settlement' });
@@ -319,7 +319,7 @@ describe('money to an account number', () => {
     expect(await flows.balanceOf(settlementWalletId)).toBe(90_000_000);
   });
 
-  test('that would take a wallet past the largest balance there is waits for a person', async () => {
+  test('a credit that would exceed the maximum balance is placed in suspense with a review case', async () => {
     const { organisationId, settlementWalletId } = flows.organisation;
     const nearlyFull = Number.MAX_SAFE_INTEGER - 1_000;
     const held = await flows.balanceOf(settlementWalletId);
@@ -338,7 +338,7 @@ describe('money to an account number', () => {
   });
 });
 
-test('payment.settled reaches the integrator, signed, and the signature is good', async () => {
+test('payment.settled is delivered to the webhook endpoint with a valid signature', async () => {
   const receiver = await startReceiver();
   const endpoint = await flows.test.post('/webhook-endpoints', { url: receiver.url });
   const payment = await flows.createPayment(walletId, 100_000);

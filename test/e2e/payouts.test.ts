@@ -1,5 +1,5 @@
-// A payout to each of its endings, through the API, the worker and the sandbox bank: each item pays once or not at all,
-// and leaves the others alone. Tests that wait for an ending do it at the same time, each with a wallet of its own.
+// Payouts to each outcome, through the API, the worker and the sandbox bank: each item is paid once or not at all,
+// independently of the others. Most tests run concurrently, each with its own wallet.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
@@ -53,7 +53,7 @@ const untilItem = (path: string, place: number, status: string) =>
 const bankEnds = (itemId: string, outcome: string) =>
   flows.test.post(`/simulations/bank-transfers/${itemId}/resolve`, { outcome });
 
-/** How often the bank paid each of these, by its own books. */
+/** How often the bank paid each of these, by its own records. */
 const timesPaid = (itemIds: readonly string[]) =>
   Promise.all(
     itemIds.map(async (id) => (await flows.test.get(`/simulations/bank-transfers/${id}`)).data?.timesPaid ?? 0),
@@ -61,8 +61,8 @@ const timesPaid = (itemIds: readonly string[]) =>
 
 const eventTypes = async (id: string): Promise<string[]> => (await flows.eventsOf(id)).map(({ type }) => type);
 
-describe('ends', () => {
-  test.concurrent('completed: banks are paid, and a wallet is credited by the arrival at its deposit account', async () => {
+describe('outcomes of payouts', () => {
+  test.concurrent('a payout completes when banks are paid, and a wallet is credited through its deposit account', async () => {
     const destination = await flows.createWallet();
     const { sourceWalletId, payout, itemIds, path } = await payOut([toWallet(destination), toBank('0123456789')]);
     const done = await flows.untilStatus(path, 'completed');
@@ -74,7 +74,7 @@ describe('ends', () => {
     expect(await timesPaid(itemIds)).toEqual([1, 1]);
   });
 
-  test.concurrent('partially completed, with every way that an item can go', async () => {
+  test.concurrent('a payout with every kind of item outcome is partially completed', async () => {
     const { sourceWalletId, payout, itemIds, path } = await payOut([
       toBank('0123456789'),
       toBank('9999999001'),
@@ -90,7 +90,7 @@ describe('ends', () => {
       ['completed', null],
       ['failed', 'The receiving bank rejected the transfer'],
       ['failed', 'The receiving bank returned the money'],
-      ['completed', null], // the answer to its send was lost
+      ['completed', null], // the response to its send was lost
       ['failed', 'The bank never received the transfer'],
       ['failed', 'The bank knows no account with this number'],
       ['failed', 'The bank has this account under another name: SOMEBODY ELSE'],
@@ -116,7 +116,7 @@ describe('ends', () => {
     ]);
   });
 
-  test.concurrent('failed: amount and fee of every item are back', async () => {
+  test.concurrent('a payout whose items all fail is failed, and amounts and fees are returned', async () => {
     const { sourceWalletId, payout, path } = await payOut([toBank('9999999001'), toBank('9999999006')]);
     await flows.untilStatus(path, 'failed');
     expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS);
@@ -124,16 +124,16 @@ describe('ends', () => {
   });
 });
 
-test.concurrent('counts move as items end, and an item that the bank holds keeps the payout open', async () => {
+test.concurrent('counts change as items end, and an item held by the bank keeps the payout processing', async () => {
   const { itemIds, path } = await payOut([toBank('0123456789'), toBank('9999999003'), toBank('9999999001')]);
   await Promise.all([untilItem(path, 0, 'completed'), untilItem(path, 1, 'processing'), untilItem(path, 2, 'failed')]);
   expect((await flows.test.get(path)).data).toMatchObject({ status: 'processing', successCount: 1, failureCount: 1 });
-  const held = itemIds[1] ?? '';
-  await waitFor('the bank to have it', async () => (await bankEnds(held, 'complete')).status === 200);
+  const heldItemId = itemIds[1] ?? '';
+  await waitFor('the bank to have the transfer', async () => (await bankEnds(heldItemId, 'complete')).status === 200);
   expect(await flows.untilStatus(path, 'partially_completed')).toMatchObject({ successCount: 2, failureCount: 1 });
 });
 
-test.concurrent('an item that the bank returns late fails after all: money back once, status and event follow', async () => {
+test.concurrent('an item returned after completion fails, and money, payout status and event follow exactly once', async () => {
   const { sourceWalletId, payout, itemIds, path } = await payOut([toBank('0123456789'), toBank('0123456788')]);
   await flows.untilStatus(path, 'completed');
   const [first, second] = itemIds as [string, string];
@@ -146,7 +146,7 @@ test.concurrent('an item that the bank returns late fails after all: money back 
   expect(await eventTypes(payout.id)).toEqual(['payout.completed', 'payout.partially_completed', 'payout.failed']);
 });
 
-test('a destination that was frozen meanwhile: the item is paid, and what arrived waits for a person', async () => {
+test('an item to a wallet frozen meanwhile is completed, and the money is placed in a review case', async () => {
   const destination = await flows.createWallet();
   await flows.stopWorker();
   const { path } = await payOut([toWallet(destination)]);

@@ -1,6 +1,6 @@
-// A posting that the ledger refuses though it has no reason to: the flow parks instead of failing or trying for ever, says
-// what was refused and where the money stands, and does the step again when an operator says so. The ledger really refuses:
-// somebody has frozen an account of the book that no operator can freeze.
+// Unexpected refusals of the ledger: the flow parks instead of failing or retrying indefinitely, reports the refusal
+// and where the money is, and repeats the step when an operator retries it. The refusals are real: an internal account
+// is frozen, which no operator command can do.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
@@ -24,13 +24,13 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-/** An organisation, and so a book, of the test's own: what it breaks there concerns nobody else. */
+/** A new organisation, and so a new book: a frozen account there affects no other test. */
 async function newBook() {
   const organisation = await flows.createOrganisation();
   const { organisationId } = organisation;
   return {
     organisation,
-    /** As somebody with a superuser's hand in the database does; the account is opened where it is not there yet. */
+    /** Sets the status of an account directly in the database; opens the account if it does not exist yet. */
     setStatus: async (code: string, status: 'active' | 'frozen') =>
       await flows.sql`
         INSERT INTO ledger.accounts (organisation_id, environment, code, status)
@@ -53,7 +53,7 @@ const credit = async ({ test: client }: TestOrganisation, accountNumber: string,
   expect((await client.post('/simulations/inbound-credits', { accountNumber, amount, ...sender })).status).toBe(201);
 };
 
-/** The details of a flow that is parked because of a refused posting. */
+/** The details of a flow that is parked on a refused posting. */
 const untilParked = (id: string): Promise<string> =>
   waitFor(`${id} to be parked`, async () => {
     const flow = flows.temporal.workflow.getHandle(id);
@@ -66,8 +66,8 @@ const untilParked = (id: string): Promise<string> =>
 const retry = (id: string) =>
   flows.temporal.workflow.getHandle(id).signal('retry', { reason: 'the account is open again', operator: 'ngozi' });
 
-/** What is posted about a resource, without the hold that its acceptance posted. */
-const postedAbout = async (resource: string) =>
+/** The kinds of the transactions posted for a resource, without the hold at acceptance. */
+const kindsPosted = async (resource: string) =>
   (
     await flows.sql<{ kind: string }[]>`
       SELECT kind FROM ledger.transactions WHERE resource = ${resource} AND kind NOT LIKE '%\\_hold' ORDER BY id`
@@ -75,38 +75,40 @@ const postedAbout = async (resource: string) =>
 
 interface Case {
   flow: string;
-  /** The account that refuses, and what the ledger is to say of it. */
+  /** The internal account that is frozen. */
   frozen: string;
-  /** Plays until a flow parks. Answers its id, where the API shows it, and the status that it ends with. */
-  play: (
+  /**
+   * Runs until a flow parks. Returns its id, the path of its resource, its final status and the transaction it posts.
+   */
+  run: (
     organisation: TestOrganisation,
     freeze: () => Promise<unknown>,
   ) => Promise<{ id: string; path: string; ends: string; posts: string }>;
-  /** What the details say of the money. */
-  stands: RegExp;
+  /** The description of the money in the details. */
+  moneyDetails: RegExp;
 }
 
 const CASES: Case[] = [
   {
     flow: 'withdrawal',
     frozen: 'in_transit:withdrawals',
-    play: async (organisation, freeze) => {
+    run: async (organisation, freeze) => {
       const wallet = await flows.createWallet(organisation.test, { balance: 103_000 });
       const hold = { accountNumber: '9999999003', bankCode: '058' };
       const { id } = await accepted(organisation, `/wallets/${wallet}/withdraw`, { amount: 100_000, ...hold });
       await freeze();
-      await waitFor('the bank to have it', async () => {
+      await waitFor('the bank to have the transfer', async () => {
         const path = `/simulations/bank-transfers/${id}/resolve`;
         return (await organisation.test.post(path, { outcome: 'complete' })).status === 200;
       });
       return { id, path: `/withdrawals/${id}`, ends: 'completed', posts: 'withdrawal_completion' };
     },
-    stands: /100000 kobo in in_transit:withdrawals, to be posted to clearing:sandbox/,
+    moneyDetails: /100000 kobo in in_transit:withdrawals, to be posted to clearing:sandbox/,
   },
   {
     flow: 'refund',
     frozen: 'in_transit:refunds',
-    play: async (organisation, freeze) => {
+    run: async (organisation, freeze) => {
       const [seller, payer] = [
         await flows.createWallet(organisation.test),
         await flows.createWallet(organisation.test, { balance: 50_000 }),
@@ -117,18 +119,18 @@ const CASES: Case[] = [
       const body = { destination: 'bank', bankAccount: { accountNumber: '9999999003', bankCode: '058' } };
       const { id } = await accepted(organisation, `/payments/${payment.id}/refund`, body);
       await freeze();
-      await waitFor('the bank to have it', async () => {
+      await waitFor('the bank to have the transfer', async () => {
         const path = `/simulations/bank-transfers/${id}/resolve`;
         return (await organisation.test.post(path, { outcome: 'reject' })).status === 200;
       });
       return { id, path: `/refunds/${id}`, ends: 'failed', posts: 'refund_return' };
     },
-    stands: /50000 kobo in in_transit:refunds, to be posted to wallet:svc_/,
+    moneyDetails: /50000 kobo in in_transit:refunds, to be posted to wallet:svc_/,
   },
   {
     flow: 'payoutItem',
     frozen: 'in_transit:payouts',
-    play: async (organisation, freeze) => {
+    run: async (organisation, freeze) => {
       await freeze();
       const sourceWalletId = await flows.createWallet(organisation.test, { balance: 103_000 });
       const items = [{ amount: 100_000, bankAccount: TAKES }];
@@ -136,12 +138,12 @@ const CASES: Case[] = [
       const [item] = payout.items as [Resource];
       return { id: item.id, path: `/payouts/${payout.id}`, ends: 'completed', posts: 'payout_item_completion' };
     },
-    stands: /103000 kobo in reserve:payout:svc_\w+_pyo, to be posted to in_transit:payouts/,
+    moneyDetails: /103000 kobo in reserve:payout:svc_\w+_pyo, to be posted to in_transit:payouts/,
   },
   {
     flow: 'payment',
     frozen: 'income:fees',
-    play: async (organisation, freeze) => {
+    run: async (organisation, freeze) => {
       await freeze();
       const wallet = await flows.createWallet(organisation.test);
       const bill = { method: 'bank_transfer', baseAmount: 50_000, targetWalletId: wallet };
@@ -150,31 +152,34 @@ const CASES: Case[] = [
       await credit(organisation, accountNumber, Number(payment.payableAmount));
       return { id: payment.id, path: `/payments/${payment.id}`, ends: 'settled', posts: 'payment_settlement' };
     },
-    stands: /50000 kobo in clearing:sandbox, to be posted to wallet:svc_/,
+    moneyDetails: /50000 kobo in clearing:sandbox, to be posted to wallet:svc_/,
   },
 ];
 
-describe('a posting that is refused', () => {
-  test.each(CASES)('parks a $flow, which goes on where it was', async ({ frozen, play, stands }) => {
-    const { organisation, setStatus } = await newBook();
-    const { id, path, ends, posts } = await play(organisation, () => setStatus(frozen, 'frozen'));
-    const details = await untilParked(id);
-    expect(details).toContain(`WALLET_FROZEN, at ${frozen}`);
-    expect(details).toMatch(stands);
-    expect(await postedAbout(id)).toEqual([]);
-    await setStatus(frozen, 'active');
-    await retry(id);
-    await waitFor(`${path} to be ${ends}`, async () => (await organisation.test.get(path)).data.status === ends);
-    expect(await postedAbout(id)).toEqual([posts]);
-    const acts = await flows.sql`SELECT operator, action FROM audit_log WHERE subject = ${id}`;
-    expect([...acts]).toEqual([{ operator: 'ngozi', action: 'resolve:retry' }]);
-  });
+describe('refused postings', () => {
+  test.each(CASES)(
+    'a refused posting parks a $flow, and a retry continues it at the same step',
+    async ({ frozen, run, moneyDetails }) => {
+      const { organisation, setStatus } = await newBook();
+      const { id, path, ends, posts } = await run(organisation, () => setStatus(frozen, 'frozen'));
+      const details = await untilParked(id);
+      expect(details).toContain(`WALLET_FROZEN, at ${frozen}`);
+      expect(details).toMatch(moneyDetails);
+      expect(await kindsPosted(id)).toEqual([]);
+      await setStatus(frozen, 'active');
+      await retry(id);
+      await waitFor(`${path} to be ${ends}`, async () => (await organisation.test.get(path)).data.status === ends);
+      expect(await kindsPosted(id)).toEqual([posts]);
+      const acts = await flows.sql`SELECT operator, action FROM audit_log WHERE subject = ${id}`;
+      expect([...acts]).toEqual([{ operator: 'ngozi', action: 'resolve:retry' }]);
+    },
+  );
 
-  test('parks money of nobody that suspense does not take, and its flow places it after all', async () => {
+  test('a deposit of an unknown account that suspense cannot accept parks its flow, and a retry places it', async () => {
     const { organisation, setStatus } = await newBook();
     await setStatus('suspense:unmatched', 'frozen');
     await credit(organisation, '1234567890', 5_000);
-    const id = await waitFor('the credit to be taken in', async () => {
+    const id = await waitFor('the credit to be recorded', async () => {
       const [row] = await flows.sql<{ id: string }[]>`
         SELECT id FROM inbound_credits WHERE organisation_id = ${organisation.organisationId}`;
       return row && publicId('inboundCredit', row.id);
@@ -185,7 +190,7 @@ describe('a posting that is refused', () => {
     expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'suspense' });
   });
 
-  test('parks a review case whose money came back and is not taken, while it is sent back', async () => {
+  test('a review case parks when its return cannot be posted, and a retry completes it', async () => {
     const { organisation, setStatus } = await newBook();
     const sender = { senderAccountNumber: '9999999003', senderBankCode: '058' };
     const money = { accountNumber: '1234567890', amount: 5_000, ...sender };
@@ -203,7 +208,7 @@ describe('a posting that is refused', () => {
     const decision = { action: 'return_to_sender', reason: 'sent by mistake', operator: 'ada' };
     expect(await flow.executeUpdate('resolveCase', { args: [decision] })).toMatchObject({ outcome: 'done' });
     await setStatus('in_transit:returns', 'frozen');
-    await waitFor('the bank to have it', async () => {
+    await waitFor('the bank to have the transfer', async () => {
       const { items } = {
         items: await flows.sql<{ reference: string }[]>`
         SELECT reference FROM sandbox_bank.transfers WHERE organisation_id = ${organisation.organisationId}`,
@@ -220,17 +225,17 @@ describe('a posting that is refused', () => {
   });
 });
 
-test('a transaction whose row does not know of it parks the flow instead of being tried for ever', async () => {
+test('a transaction that its row does not reflect parks the flow instead of being retried indefinitely', async () => {
   const { organisation } = await newBook();
   const wallet = await flows.createWallet(organisation.test, { balance: 103_000 });
   const order = { amount: 100_000, ...REJECTS };
   const { id } = await accepted(organisation, `/wallets/${wallet}/withdraw`, order);
   await waitFor(
-    'it to have failed',
+    'the withdrawal to fail',
     async () => (await organisation.test.get(`/withdrawals/${id}`)).data.status === 'failed',
   );
   await flows.temporal.workflow.getHandle(id).result();
-  // A row that was put back by hand, from an old copy say.
+  // A row that was reset by hand, for example from an old copy.
   const setRow = (status: string, completedAt: Date | null) => flows.sql`
     UPDATE withdrawals SET status = ${status}, completed_at = ${completedAt}, version = version + 1
     WHERE organisation_id = ${organisation.organisationId}`;
@@ -246,13 +251,13 @@ test('a transaction whose row does not know of it parks the flow instead of bein
   await setRow('failed', new Date());
   await retry(id);
   expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'failed' });
-  expect(await postedAbout(id)).toEqual(['withdrawal_failure']);
+  expect(await kindsPosted(id)).toEqual(['withdrawal_failure']);
 });
 
-test('the sweeper leaves a parked payment alone: it is not told again and again of its credit', async () => {
+test('the sweeper does not signal a parked payment about its credit again', async () => {
   const { organisation, setStatus } = await newBook();
   const [fees] = CASES.filter(({ flow }) => flow === 'payment') as [Case];
-  const { id, path } = await fees.play(organisation, () => setStatus('income:fees', 'frozen'));
+  const { id, path } = await fees.run(organisation, () => setStatus('income:fees', 'frozen'));
   await untilParked(id);
   const missing: string[] = [];
   const options = { ageMinMs: 0 };
@@ -262,5 +267,5 @@ test('the sweeper leaves a parked payment alone: it is not told again and again 
   expect(missing).not.toContain(id);
   await setStatus('income:fees', 'active');
   await retry(id);
-  await waitFor('it to be settled', async () => (await organisation.test.get(path)).data.status === 'settled');
+  await waitFor('the payment to be settled', async () => (await organisation.test.get(path)).data.status === 'settled');
 });

@@ -1,5 +1,5 @@
-// A rail that operations pause: what is asked for is accepted and waits, nothing is sent, nothing fails or parks however
-// long it lasts, and all of it goes on by itself after `rail resume`.
+// A paused rail: requests are accepted and wait, nothing is sent, nothing fails or parks however long the pause lasts,
+// and everything continues after `rail resume`.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -16,9 +16,9 @@ import { waitFor } from '../support/waitFor.ts';
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** A flow parks when the rail has been away for a second. */
+/** A flow parks when the rail has been unreachable for a second. */
 const LIMIT_MS = 1_000;
-/** An account at a bank that cannot be reached about it. */
+/** An account whose bank cannot be reached. */
 const UNAVAILABLE = '9999999008';
 const TAKES = '0123456789';
 
@@ -52,7 +52,7 @@ async function cli(...words: string[]): Promise<unknown> {
 }
 
 const rail = (...words: string[]): Promise<unknown> => cli('rail', ...words);
-/** What the commands do, without a process for each. */
+/** The effect of the commands, without a process for each. */
 const act = { operator: 'ngozi', reason: 'maintenance at the bank' };
 const pause = () => pauseRail(flows.sql, 'test', act);
 const resume = () => resumeRail(flows.sql, 'test', act);
@@ -65,8 +65,8 @@ async function withdraw(accountNumber: string): Promise<Resource & { walletId: s
   return { ...data, walletId };
 }
 
-/** What the flow says of itself once it shows this cause. */
-const untilShown = (id: string, cause: string): Promise<string> =>
+/** The details of a flow once it has this attention cause. */
+const untilAttention = (id: string, cause: string): Promise<string> =>
   waitFor(`${id} to show ${cause}`, async () => {
     const flow = flows.temporal.workflow.getHandle(id);
     const described = await flow.describe().catch(() => null); // not started yet
@@ -75,22 +75,22 @@ const untilShown = (id: string, cause: string): Promise<string> =>
     return metadata.currentDetails;
   });
 
-/** How often the bank was asked to make any of these transfers. */
+/** How often any of these transfers was sent to the bank. */
 async function sendsOf(...references: string[]): Promise<number> {
   const [row] = await flows.sql<{ sends: number }[]>`
     SELECT coalesce(sum(times), 0)::int AS sends FROM sandbox_bank.requests WHERE reference = ANY (${references})`;
   return row?.sends ?? 0;
 }
 
-/** The attempt that a flow's step is at: it has been repeated so often, for so long. */
+/** Waits until an activity of the flow is at this attempt. */
 const untilRepeated = (id: string, attempt: number) =>
   waitFor(`the step of ${id} to be repeated`, async () => {
     const { raw } = await flows.temporal.workflow.getHandle(id).describe();
     return raw.pendingActivities?.some((one) => (one.attempt ?? 0) >= attempt);
   });
 
-describe('while the rail is paused', () => {
-  test('a withdrawal, a refund and a payout are accepted and wait; nothing is sent; then all are paid', async () => {
+describe('flows while the rail is paused', () => {
+  test('withdrawals, refunds and payouts are accepted during a pause, nothing is sent, and all are paid after the resume', async () => {
     const seller = await flows.createWallet();
     const payment = await flows.createPayment(seller, 200_000);
     await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, {
@@ -113,31 +113,31 @@ describe('while the rail is paused', () => {
     const itemIds = (payout.items as Resource[]).map(({ id }) => id);
     const references = [withdrawal.id, refund.id, ...itemIds];
     for (const id of references) {
-      expect(await untilShown(id, 'rail_paused')).toMatch(/paused by operations/);
+      expect(await untilAttention(id, 'rail_paused')).toMatch(/paused by operations/);
     }
-    // An item's money stays in the reserve, and every flow is older than the limit after which it would park.
+    // The money of an item stays in the reserve, and every flow is older than the limit after which it would park.
     expect(await flows.accountBalance(`reserve:payout:${payout.id}`)).toBe(206_000);
     await untilRepeated(withdrawal.id, 3);
     expect(Date.now() - Date.parse(withdrawal.createdAt as string)).toBeGreaterThan(LIMIT_MS);
-    for (const id of references) await untilShown(id, 'rail_paused');
+    for (const id of references) await untilAttention(id, 'rail_paused');
     expect(await sendsOf(...references)).toBe(0);
     expect((await flows.test.get(`/withdrawals/${withdrawal.id}`)).data.status).toBe('processing');
 
-    const shown = await cli('attention', 'list', '--query', `WalletId = '${withdrawal.walletId}'`);
-    expect(shown).toEqual([expect.objectContaining({ id: withdrawal.id, attention: 'rail_paused', amount: 100_000 })]);
+    const listed = await cli('attention', 'list', '--query', `WalletId = '${withdrawal.walletId}'`);
+    expect(listed).toEqual([expect.objectContaining({ id: withdrawal.id, attention: 'rail_paused', amount: 100_000 })]);
 
     await resume();
     await flows.untilStatus(`/withdrawals/${withdrawal.id}`, 'completed');
     await flows.untilStatus(`/refunds/${refund.id}`, 'completed');
     await flows.untilStatus(`/payouts/${payout.id}`, 'completed');
     expect(await sendsOf(...references)).toBe(references.length);
-    await waitFor('nothing to be shown any more', async () => {
+    await waitFor('the attention to be cleared', async () => {
       const flow = await flows.temporal.workflow.getHandle(withdrawal.id).describe();
       return flow.typedSearchAttributes.get(ATTENTION) === undefined;
     });
   }, 120_000);
 
-  test('money that comes in is placed as ever', async () => {
+  test('inbound credits are placed as usual during a pause', async () => {
     await pause();
     const walletId = await flows.createWallet();
     const payment = await flows.createPayment(walletId, 10_000);
@@ -146,19 +146,19 @@ describe('while the rail is paused', () => {
     expect(await flows.balanceOf(walletId)).toBe(10_000);
   });
 
-  test('money in review that is sent back is accepted and waits; then it goes, once', async () => {
+  test('the return of a review case is accepted during a pause and sent once after the resume', async () => {
     await flows.credit('1234567890', 5_000, { senderAccountNumber: TAKES, senderBankCode: '058' });
     const untilCase = (is: (one: { reason: string; status: string }) => boolean) =>
       waitFor('the review case', async () => (await flows.reviewCases()).some(is));
     await untilCase(({ reason }) => reason === 'unknown_account');
     const listed = (await cli('reviews', 'list')) as { id: string; reason: string }[];
     const id = listed.find(({ reason }) => reason === 'unknown_account')?.id ?? '';
-    await untilShown(id, 'review');
+    await untilAttention(id, 'review');
     const show = async () => (await cli('reviews', 'show', id)) as { status: string; attempts: number };
 
     await pause();
     await cli('reviews', 'resolve', id, '--action', 'return_to_sender', '--reason', 'the payer called');
-    expect(await untilShown(id, 'rail_paused')).toMatch(/paused by operations/);
+    expect(await untilAttention(id, 'rail_paused')).toMatch(/paused by operations/);
     await untilRepeated(id, 3);
     expect([await sendsOf(id), (await show()).status]).toEqual([0, 'returning']);
     expect(await flows.accountBalance('in_transit:returns')).toBe(5_000);
@@ -172,20 +172,20 @@ describe('while the rail is paused', () => {
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
-  test('the bank is still asked: a transfer that it had before the pause ends', async () => {
-    const accountNumber = '9999999003'; // holds what it gets
+  test('a transfer sent before the pause is still polled and ends during the pause', async () => {
+    const accountNumber = '9999999003'; // the bank holds transfers to it
     const { id } = await withdraw(accountNumber);
-    await waitFor('the bank to have it', async () => (await sendsOf(id)) > 0);
+    await waitFor('the bank to have the transfer', async () => (await sendsOf(id)) > 0);
     await pause();
     await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
     await flows.untilStatus(`/withdrawals/${id}`, 'completed');
     expect(await sendsOf(id)).toBe(1);
   });
 
-  test('an operator has nothing to resolve, and is told so', async () => {
+  test('resolving a flow that waits for the resume is refused with the reason', async () => {
     await pause();
     const { id } = await withdraw(TAKES);
-    await untilShown(id, 'rail_paused');
+    await untilAttention(id, 'rail_paused');
     const resolution = ['--action', 'fail', '--reason', 'x', '--operator', 'ngozi'];
     await expect(cli('attention', 'resolve', id, ...resolution)).rejects.toThrow(/after `rail resume`/);
     await resume();
@@ -193,40 +193,40 @@ describe('while the rail is paused', () => {
   });
 });
 
-test('a flow that parked before the pause is freed by a batch retry after it', async () => {
+test('a flow that parked before the pause waits for the resume after a batch retry, and then completes', async () => {
   const { id } = await withdraw(UNAVAILABLE);
-  await untilShown(id, 'rail_unreachable');
+  await untilAttention(id, 'rail_unreachable');
   await pause();
   await flows.test.call('PUT', `/simulations/bank-accounts/${UNAVAILABLE}`, { body: { behaviour: 'complete' } });
   const organisation = publicId('organisation', flows.organisation.organisationId);
   const query = `Attention = 'rail_unreachable' AND OrganisationId = '${organisation}'`;
   const retry = ['attention', 'retry', '--query', query, '--reason', 'the bank is back'];
   await waitFor('the parked flow to be found', async () => JSON.stringify(await cli(...retry)).includes(id));
-  await untilShown(id, 'rail_paused');
+  await untilAttention(id, 'rail_paused');
   await resume();
   await flows.untilStatus(`/withdrawals/${id}`, 'completed');
   expect(await sendsOf(id)).toBeGreaterThanOrEqual(1);
   await flows.test.call('PUT', `/simulations/bank-accounts/${UNAVAILABLE}`, { body: { behaviour: 'unavailable' } });
 });
 
-test('a rail that is away while it is paused parks nothing; the time counts from the resume', async () => {
+test('an unreachable rail parks nothing during a pause, and its limit counts from the resume', async () => {
   await pause();
   const { id } = await withdraw(UNAVAILABLE);
-  await untilShown(id, 'rail_paused');
+  await untilAttention(id, 'rail_paused');
   await untilRepeated(id, 3);
-  await untilShown(id, 'rail_paused');
+  await untilAttention(id, 'rail_paused');
   await resume();
-  await untilShown(id, 'rail_unreachable');
+  await untilAttention(id, 'rail_unreachable');
   for (const operator of ['ngozi', 'tunde']) {
     await cli('attention', 'resolve', id, '--action', 'fail', '--reason', 'by letter', '--operator', operator);
   }
   await flows.untilStatus(`/withdrawals/${id}`, 'failed');
 });
 
-describe('the command', () => {
-  test('tells what it did, keeps the first reason, and writes each act to the audit trail once', async () => {
+describe('rail commands', () => {
+  test('rail pause and resume report changes, keep the first reason, and are audited once each', async () => {
     const words = ['test', '--operator', 'ngozi', '--reason'];
-    const before = await audited();
+    const before = await auditLog();
     expect(await rail('pause', ...words, ' maintenance ')).toEqual({
       environment: 'test',
       paused: true,
@@ -239,7 +239,7 @@ describe('the command', () => {
     ]);
     expect(await rail('resume', ...words, 'over')).toEqual({ environment: 'test', paused: false, changed: true });
     expect(await rail('resume', ...words, 'over')).toEqual({ environment: 'test', paused: false, changed: false });
-    expect((await audited()).slice(before.length)).toEqual([
+    expect((await auditLog()).slice(before.length)).toEqual([
       'ngozi rail.pause rail:test test maintenance',
       'ngozi rail.resume rail:test test over',
     ]);
@@ -248,14 +248,14 @@ describe('the command', () => {
   test.each([
     ['no reason', ['pause', 'test'], /required option '--reason <text>'/],
     ['an empty reason', ['pause', 'test', '--reason', ' '], /--reason must have 1 to 500 characters/],
-    ['no such environment', ['pause', 'prod', '--reason', 'x'], /Allowed choices are test, live/],
-  ])('%s changes nothing and says so', async (_name, words, says) => {
-    await expect(rail(...words)).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(says) });
+    ['an unknown environment', ['pause', 'prod', '--reason', 'x'], /Allowed choices are test, live/],
+  ])('rail pause with %s changes nothing and reports the error', async (_name, words, message) => {
+    await expect(rail(...words)).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(message) });
     expect(await flows.sql`SELECT FROM rail_pauses`).toHaveLength(0);
   });
 });
 
-const audited = async (): Promise<string[]> =>
+const auditLog = async (): Promise<string[]> =>
   (
     await flows.sql<{ operator: string; action: string; subject: string; environment: string; reason: string }[]>`
       SELECT operator, action, subject, environment, reason FROM audit_log WHERE action LIKE 'rail.%' ORDER BY id`

@@ -1,5 +1,5 @@
-// Reconciliation on real servers: what the sandbox bank's own statement says against the books. Whole stories leave no
-// break; each kind of seeded break is told once, by a review case that a person closes, and no money is moved by any of it.
+// Reconciliation with real servers: the sandbox bank's statement against the ledger. Complete flows leave no break;
+// each kind of seeded break is reported once, with a review case that an operator closes, and no money is moved.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -17,11 +17,11 @@ const run = promisify(execFile);
 const HOUR_MS = 3_600_000;
 
 let flows: TestFlows;
-let stage: ScenarioContext;
+let context: ScenarioContext;
 
 beforeAll(async () => {
   flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
-  stage = await (await openScenarios(flows))();
+  context = await (await openScenarios(flows))();
 });
 
 afterAll(async () => {
@@ -45,15 +45,15 @@ interface CaseRow {
   amount: number;
 }
 
-/** The review cases of breaks, by the kind of break. */
+/** The review cases of breaks, ordered by kind of break. */
 const casesOfBreaks = async (): Promise<CaseRow[]> => {
   const rows = await flows.sql<Omit<CaseRow, 'id'>[]>`
     SELECT c.id AS uuid, b.kind, c.status, c.amount FROM review_cases c JOIN reconciliation_breaks b USING (organisation_id, id)
-    WHERE c.organisation_id = ${stage.organisationId} ORDER BY b.kind`;
+    WHERE c.organisation_id = ${context.organisationId} ORDER BY b.kind`;
   return rows.map((row) => ({ ...row, id: publicId('reviewCase', row.uuid) }));
 };
 
-/** The case of the break of this kind; there is one of each. */
+/** The case of the break of this kind; there is one per kind. */
 const caseOf = async (kind: string): Promise<CaseRow> => {
   const found = (await casesOfBreaks()).find((one) => one.kind === kind);
   if (found === undefined) throw new Error(`there is no case about ${kind}`);
@@ -79,42 +79,43 @@ const decideOn = async (id: string, decision: object): Promise<string> =>
 const postings = () => flows.sql`SELECT count(*)::int AS number FROM ledger.postings`;
 const eventCount = () => flows.sql`SELECT count(*)::int AS number FROM events`;
 
-const breaksTold = async () => {
+const breaksReported = async () => {
   const [report] = await flows.sql<{ breaks: { kind: string; line: string; reference: string }[] }[]>`
-    SELECT breaks FROM reconciliation_reports WHERE organisation_id = ${stage.organisationId}
+    SELECT breaks FROM reconciliation_reports WHERE organisation_id = ${context.organisationId}
     ORDER BY created_at DESC, id DESC LIMIT 1`;
   return report?.breaks.map(({ kind, line, reference }) => `${kind} ${line} ${reference}`).toSorted();
 };
 
-test('whole stories agree line by line; every seeded break is told; no money moves', async () => {
-  // A payment funds a wallet; from it one transfer is paid, one is refused, one bounces at once and one bounces late.
-  const wallet = await stage.wallet('owner');
-  const payment = await stage.payment(wallet, 'bank_transfer');
-  await stage.credit(payment.virtualAccount.accountNumber, 1_000_000);
-  await stage.untilStatus(`/payments/${payment.id}`, 'settled');
+test('complete flows have no breaks, every seeded break is reported, and reconciliation posts nothing', async () => {
+  // A payment funds a wallet; of its withdrawals one is paid, one is rejected, one is returned immediately and one
+  // later.
+  const wallet = await context.wallet('owner');
+  const payment = await context.payment(wallet, 'bank_transfer');
+  await context.credit(payment.virtualAccount.accountNumber, 1_000_000);
+  await context.untilStatus(`/payments/${payment.id}`, 'settled');
   const withdraw = async (accountNumber: string, status: string) => {
     const body = { amount: 100_000, accountNumber, bankCode: '058' };
-    const { id } = await stage.money(`/wallets/${wallet}/withdraw`, body);
-    await stage.untilStatus(`/withdrawals/${id}`, status);
+    const { id } = await context.money(`/wallets/${wallet}/withdraw`, body);
+    await context.untilStatus(`/withdrawals/${id}`, status);
     return id;
   };
   const paid = await withdraw('0123456789', 'completed');
   await withdraw('9999999001', 'failed');
   await withdraw('9999999002', 'returned');
   const late = await withdraw('0123456788', 'completed');
-  await stage.endTransfer(late, 'return');
-  await stage.untilStatus(`/withdrawals/${late}`, 'returned');
+  await context.endTransfer(late, 'return');
+  await context.untilStatus(`/withdrawals/${late}`, 'returned');
   expect(await reconcile()).toMatchObject({ breaks: 0 });
-  expect(await breaksTold()).toEqual([]);
+  expect(await breaksReported()).toEqual([]);
 
-  const { organisationId } = stage;
+  const { organisationId } = context;
   const refused = await withdraw('9999999001', 'failed');
-  const stated = (reference: string, kind: 'sent' | 'returned', amount: number) => flows.sql`
+  const addStatementLine = (reference: string, kind: 'sent' | 'returned', amount: number) => flows.sql`
     INSERT INTO sandbox_bank.statement_lines (organisation_id, reference, kind, amount)
     VALUES (${organisationId}, ${reference}, ${kind}, ${amount})`;
-  await stated(paid, 'sent', 100_000);
-  await stated(refused, 'sent', 100_000);
-  await stated('nobodys_reference', 'sent', 5_000);
+  await addStatementLine(paid, 'sent', 100_000);
+  await addStatementLine(refused, 'sent', 100_000);
+  await addStatementLine('nobodys_reference', 'sent', 5_000);
   await flows.sql`
     UPDATE sandbox_bank.statement_lines SET amount = amount - 1
     WHERE organisation_id = ${organisationId} AND reference = ${late} AND kind = 'returned'`;
@@ -123,7 +124,7 @@ test('whole stories agree line by line; every seeded break is told; no money mov
   const before = await postings();
   const eventsBefore = await eventCount();
   expect(await reconcile()).toMatchObject({ breaks: 5, opened: 5 });
-  expect(await breaksTold()).toEqual(
+  expect(await breaksReported()).toEqual(
     [
       `unmatched_ledger credit ${credit?.sessionId}`,
       `duplicate sent ${paid}`,
@@ -133,10 +134,11 @@ test('whole stories agree line by line; every seeded break is told; no money mov
     ].toSorted(),
   );
   expect(await postings()).toEqual(before);
-  expect(await eventCount()).toEqual(eventsBefore); // it is between us and the bank: no integrator is told
+  // Breaks concern only the operator and the bank, so no event is emitted.
+  expect(await eventCount()).toEqual(eventsBefore);
 });
 
-test('each break has one review case, however many runs find it, also at the same time', async () => {
+test('each break has one review case, however many runs find it, also concurrently', async () => {
   const cases = await casesOfBreaks();
   expect(cases.map(({ kind, status }) => `${kind} ${status}`)).toEqual(
     ['amount', 'duplicate', 'status', 'unmatched_ledger', 'unmatched_statement'].map((kind) => `${kind} open`),
@@ -145,24 +147,24 @@ test('each break has one review case, however many runs find it, also at the sam
   const results = await Promise.all([reconcile(), reconcile(), reconcile()]);
   expect(results).toEqual(results.map(() => expect.objectContaining({ breaks: 5, opened: 0 })));
   expect(await casesOfBreaks()).toEqual(cases);
-  await waitFor('each to be found by Attention', async () => {
-    const organisation = publicId('organisation', stage.organisationId);
+  await waitFor('each case to be found by Attention', async () => {
+    const organisation = publicId('organisation', context.organisationId);
     const query = `Attention = 'reconciliation_break' AND WorkflowType = 'reviewCase' AND OrganisationId = '${organisation}'`;
     return (await flows.temporal.workflow.count(query)).count === cases.length;
   });
 });
 
-test('two runs that find a new break at the same time open one case', async () => {
+test('concurrent runs that find a new break open one case', async () => {
   await flows.sql`
     INSERT INTO sandbox_bank.statement_lines (organisation_id, reference, kind, amount)
-    VALUES (${stage.organisationId}, 'found_twice', 'returned', 700)`;
+    VALUES (${context.organisationId}, 'found_twice', 'returned', 700)`;
   const results = (await Promise.all([reconcile(), reconcile(), reconcile()])) as { opened: number }[];
   expect(results.reduce((sum, { opened }) => sum + opened, 0)).toBe(1);
   await flows.sql`DELETE FROM sandbox_bank.statement_lines WHERE reference = 'found_twice'`;
   expect(await casesOfBreaks()).toHaveLength(6);
 });
 
-test('a break holds no money: it cannot be credited, sent back or kept, by nobody and by no code', async () => {
+test('a break has no money: it cannot be credited, returned or moved to unclaimed, neither by an update nor by SQL', async () => {
   const { id, uuid } = await caseOf('status');
   const before = await postings();
   for (const action of ['credit', 'return_to_sender', 'move_to_unclaimed']) {
@@ -179,25 +181,29 @@ test('a break holds no money: it cannot be credited, sent back or kept, by nobod
   expect((await caseOf('status')).status).toBe('open');
 });
 
-test('a break that is gone is said to be, and its case waits for a person all the same', async () => {
+test('the details of a case show that its break has cleared, and the case stays open', async () => {
   const { id } = await caseOf('unmatched_statement');
   expect(await detailsOf(id)).toMatch(/statement amount \| 5000 kobo/);
   expect(await detailsOf(id)).toMatch(/seen \| by the last run/);
-  // The bank takes the line off its statement, and later puts it on again.
+  // The line disappears from the bank's statement and reappears later.
   const rename = (from: string, to: string) => flows.sql`
-    UPDATE sandbox_bank.statement_lines SET reference = ${to}, organisation_id = ${to === 'off' ? newUuid() : stage.organisationId}
+    UPDATE sandbox_bank.statement_lines SET reference = ${to}, organisation_id = ${to === 'off' ? newUuid() : context.organisationId}
     WHERE reference = ${from}`;
   await rename('nobodys_reference', 'off');
   expect(await reconcile()).toMatchObject({ breaks: 4 });
-  await waitFor('the case to say so', async () => /no longer, since the run of/.test(await detailsOf(id)));
+  await waitFor('the details to show that the break has cleared', async () =>
+    /no longer, since the run of/.test(await detailsOf(id)),
+  );
   expect((await caseOf('unmatched_statement')).status).toBe('open');
 
   await rename('off', 'nobodys_reference');
   expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
-  await waitFor('the case to say that it is back', async () => /seen \| by the last run/.test(await detailsOf(id)));
+  await waitFor('the details to show that the break has reopened', async () =>
+    /seen \| by the last run/.test(await detailsOf(id)),
+  );
 });
 
-test('a person settles it with evidence: nothing is posted, it is audited, and no later run opens it again', async () => {
+test('closing a break requires evidence, posts nothing, is audited, and no later run reopens it', async () => {
   const { id } = await caseOf('duplicate');
   const [before, eventsBefore] = [await postings(), await eventCount()];
   expect(await decideOn(id, { action: 'close' })).toMatch(/evidence must say/);
@@ -207,11 +213,12 @@ test('a person settles it with evidence: nothing is posted, it is audited, and n
   expect([
     ...(await flows.sql`SELECT operator, action, reason FROM audit_log WHERE subject = ${id} ORDER BY id`),
   ]).toEqual([{ operator: 'ngozi', action: 'review:close', reason: 'the bank answered (ticket 7)' }]);
-  expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 }); // the report goes on telling what is there
+  // The report still lists the break.
+  expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
   expect((await caseOf('duplicate')).status).toBe('closed');
 });
 
-test('is run and read from the command line, and found by Attention when there are breaks', async () => {
+test('reconciliation run and show report breaks, and a run with breaks is found by Attention', async () => {
   const environment = {
     ...process.env,
     DATABASE_URL: flows.databaseUrl,
@@ -226,7 +233,7 @@ test('is run and read from the command line, and found by Attention when there a
   expect(reports[0]).toMatchObject({ rail: 'sandbox', breakCount: 5 });
   expect((await cli('show')).stdout).toContain('nobodys_reference');
   const { id } = await caseOf('unmatched_statement');
-  const organisation = ['--organisation', publicId('organisation', stage.organisationId)];
+  const organisation = ['--organisation', publicId('organisation', context.organisationId)];
   expect(await reviews('show', id, ...organisation)).toMatchObject({
     flow: 'reviewCase',
     attention: 'reconciliation_break',
@@ -241,8 +248,8 @@ test('is run and read from the command line, and found by Attention when there a
       clearedAt: null,
     },
   });
-  const why = ['--reason', 'the bank booked it back', '--evidence', 'ticket 8'];
-  expect(await reviews('resolve', id, '--action', 'close', ...why)).toMatchObject({ status: 'closed' });
+  const evidence = ['--reason', 'the bank booked it back', '--evidence', 'ticket 8'];
+  expect(await reviews('resolve', id, '--action', 'close', ...evidence)).toMatchObject({ status: 'closed' });
   await waitFor('the run to be found', async () => {
     const { count } = await flows.temporal.workflow.count(`Attention = 'reconciliation_breaks'`);
     return count > 0;

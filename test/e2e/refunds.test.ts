@@ -1,5 +1,5 @@
-// Refunds to each of their endings: never more than was credited, and a bank's failure puts the money back. Each test has
-// wallets and a payment of its own, and they run at the same time.
+// Refunds to each outcome: never more than was credited, and a failure at the bank returns the money. The tests run
+// concurrently, each with its own wallets and payment.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
@@ -22,8 +22,8 @@ afterAll(async () => {
 
 const BASE = 200_000;
 
-/** A settled payment by bank transfer, paid from this account. */
-async function settled(senderAccountNumber = '0123456789', surplus = 0) {
+/** Creates a bank-transfer payment and settles it from this account. */
+async function settledPayment(senderAccountNumber = '0123456789', surplus = 0) {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, BASE);
   await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount + surplus, {
@@ -37,9 +37,9 @@ async function settled(senderAccountNumber = '0123456789', surplus = 0) {
 
 const refund = (path: string, body: object = {}, key?: string) => flows.test.money(`${path}/refund`, body, key);
 
-describe('to a bank', () => {
-  test.concurrent('gives all that was credited back to the payer, surplus and all; the fee is kept', async () => {
-    const { walletId, path, paymentId } = await settled('0123456789', 5_000);
+describe('refunds to a bank account', () => {
+  test.concurrent('a refund returns everything that was credited to the payer, including a surplus, without the fee', async () => {
+    const { walletId, path, paymentId } = await settledPayment('0123456789', 5_000);
     const { status, data } = await refund(path, { reason: 'Changed her mind' });
     expect(status).toBe(201);
     expect(data).toMatchObject({
@@ -68,8 +68,8 @@ describe('to a bank', () => {
     expect(transfer).toMatchObject({ accountNumber: '0123456789', bankCode: '058', amount: BASE + 5_000 });
   });
 
-  test.concurrent('in parts makes the payment partially refunded, then refunded', async () => {
-    const { path } = await settled();
+  test.concurrent('partial refunds make the payment partially_refunded, then refunded', async () => {
+    const { path } = await settledPayment();
     const first = await refund(path, { amount: 50_000 });
     await flows.untilStatus(`/refunds/${first.data.id}`, 'completed');
     expect((await flows.test.get(path)).data.status).toBe('partially_refunded');
@@ -82,9 +82,9 @@ describe('to a bank', () => {
   });
 
   test.concurrent.each(['9999999001', '9999999002'])(
-    'that fails at the bank (%s) puts the money back, and it may be tried again',
+    'a refund that fails at the bank (%s) returns the money and can be repeated',
     async (sender) => {
-      const { walletId, path } = await settled(sender);
+      const { walletId, path } = await settledPayment(sender);
       const { data } = await refund(path);
       const failed = await flows.untilStatus(`/refunds/${data.id}`, 'failed');
       expect(failed.failureReason).toEqual(expect.any(String));
@@ -97,8 +97,8 @@ describe('to a bank', () => {
     },
   );
 
-  test.concurrent('that comes back after it was completed puts the money back once', async () => {
-    const { walletId, path } = await settled();
+  test.concurrent('a completed refund that the bank returns puts the money back once', async () => {
+    const { walletId, path } = await settledPayment();
     const { data } = await refund(path);
     await flows.untilStatus(`/refunds/${data.id}`, 'completed');
     await flows.test.post(`/simulations/bank-transfers/${data.id}/resolve`, { outcome: 'return' });
@@ -108,7 +108,7 @@ describe('to a bank', () => {
   });
 });
 
-/** A payment of `BASE` paid by these accounts, one after the other; its payable amount is `BASE` and a fee. */
+/** A payment of `BASE` paid by these accounts, one after the other; its payable amount is `BASE` plus the fee. */
 async function paidBy(senders: [accountNumber: string | null, amount: number, bankCode?: string | null][]) {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, BASE);
@@ -136,8 +136,8 @@ async function paidBy(senders: [accountNumber: string | null, amount: number, ba
 
 const PAYABLE = BASE + 2_000;
 
-describe('that names no bank account', () => {
-  test.concurrent('goes nowhere when several paid: 422 with what each paid, and nothing of it moves', async () => {
+describe('refunds without a bank account', () => {
+  test.concurrent('a refund of a payment by several payers is 422 with what each paid, and moves nothing', async () => {
     const { walletId, path, paymentId } = await paidBy([
       ['1111111111', PAYABLE - 100],
       ['2222222222', 60],
@@ -155,42 +155,42 @@ describe('that names no bank account', () => {
       ],
     });
     expect(error.message).toContain('bankAccount');
-    // Errors are kept with their key and land in logs: no name, no whole account number.
+    // Errors are stored with their Idempotency-Key and logged: no names and no complete account numbers.
     for (const personal of ['1111111111', '2222222222', 'Payer of']) expect(text).not.toContain(personal);
     expect(await flows.balanceOf(walletId)).toBe(BASE);
     expect((await flows.test.get(`${path}/refunds`)).items).toEqual([]);
-    // Told where to, it goes.
+    // With a bank account the refund is sent.
     const { data } = await refund(path, { bankAccount: { accountNumber: '1111111111', bankCode: '058' } });
     await flows.untilStatus(`/refunds/${data.id}`, 'completed');
   });
 
   test.concurrent.each<[string, Parameters<typeof paidBy>[0], string]>([
     [
-      'one number at two banks',
+      'one account number at two banks',
       [
         ['1111111111', 1_000],
         ['1111111111', PAYABLE - 1_000, '044'],
       ],
       'several_payers',
     ],
-    ['a sender that is not told', [[null, PAYABLE, null]], 'payer_unknown'],
-    ['a sender without a bank', [['1111111111', PAYABLE, null]], 'payer_unknown'],
+    ['an unknown sender', [[null, PAYABLE, null]], 'payer_unknown'],
+    ['a sender without a bank code', [['1111111111', PAYABLE, null]], 'payer_unknown'],
     [
-      'a sender that is not told beside one that is',
+      'a known and an unknown sender',
       [
         ['1111111111', 1_000],
         [null, PAYABLE - 1_000, null],
       ],
       'payer_unknown',
     ],
-  ])('goes nowhere with %s', async (_what, senders, reason) => {
+  ])('a refund without a bank account is REFUND_DESTINATION_REQUIRED for %s', async (_what, senders, reason) => {
     const { path } = await paidBy(senders);
     const { status, error } = await refund(path, { amount: 1 });
     expect([status, error.code, error.details.reason]).toEqual([422, 'REFUND_DESTINATION_REQUIRED', reason]);
     expect(error.details.payers).toHaveLength(senders.length);
   });
 
-  test.concurrent('goes to the one account that paid in several credits, also in several refunds', async () => {
+  test.concurrent('a refund goes to the one account that paid in several credits, also in several refunds', async () => {
     const { path } = await paidBy([
       ['1111111111', 1_000],
       ['1111111111', PAYABLE - 1_000],
@@ -204,7 +204,7 @@ describe('that names no bank account', () => {
     expect((await flows.test.get(path)).data.status).toBe('refunded');
   });
 
-  test.concurrent('of a payment from a wallet, to a bank: 422 that says so', async () => {
+  test.concurrent('a bank refund of a payment from a wallet is 422 with the reason not_paid_by_bank', async () => {
     const [target, payer] = [await flows.createWallet(), await flows.createWallet(undefined, { balance: BASE })];
     const bill = { method: 'virtual_wallet', baseAmount: BASE, targetWalletId: target };
     const { data: payment } = await flows.test.money('/payments', bill);
@@ -216,8 +216,8 @@ describe('that names no bank account', () => {
   });
 });
 
-describe('to the wallet that paid', () => {
-  test.concurrent('is completed at once', async () => {
+describe('refunds to the paying wallet', () => {
+  test.concurrent('a refund to the paying wallet is completed in the request', async () => {
     const target = await flows.createWallet();
     const payer = await flows.createWallet(undefined, { balance: BASE });
     const { data: payment } = await flows.test.money('/payments', {
@@ -237,15 +237,15 @@ describe('to the wallet that paid', () => {
   });
 });
 
-test.concurrent('twenty of one payment at once: all that fit are made, whoever is overtaken', async () => {
-  const { path } = await settled();
+test.concurrent('twenty concurrent refunds of one payment that fit its amount all succeed', async () => {
+  const { path } = await settledPayment();
   const answers = await Promise.all(Array.from({ length: 20 }, () => refund(path, { amount: 1_000 })));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
 });
 
-describe('is refused', () => {
-  test.concurrent('past what was credited, also by many at once: exactly what fits is refunded', async () => {
-    const { walletId, path } = await settled();
+describe('refused refunds', () => {
+  test.concurrent('concurrent refunds never exceed what was credited: exactly those that fit succeed', async () => {
+    const { walletId, path } = await settledPayment();
     await flows.fund(flows.organisation.organisationId, walletId, 10 * BASE);
     const answers = await Promise.all(Array.from({ length: 20 }, () => refund(path, { amount: 45_000 })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
@@ -261,8 +261,8 @@ describe('is refused', () => {
     expect(await flows.balanceOf(walletId)).toBe(11 * BASE - 180_000);
   });
 
-  test.concurrent('when the wallet is short', async () => {
-    const { walletId, path } = await settled();
+  test.concurrent('a refund above the wallet balance is WALLET_INSUFFICIENT_FUNDS', async () => {
+    const { walletId, path } = await settledPayment();
     const other = await flows.createWallet();
     await flows.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: 1 });
     const { status, error } = await refund(path);
@@ -270,14 +270,14 @@ describe('is refused', () => {
     expect((await flows.test.get(`${path}/refunds`)).items).toEqual([]);
   });
 
-  test.concurrent('of a payment that is not settled', async () => {
+  test.concurrent('a refund of an unsettled payment is PAYMENT_NOT_REFUNDABLE', async () => {
     const payment = await flows.createPayment(await flows.createWallet(), BASE);
     const { status, error } = await refund(`/payments/${payment.id}`);
     expect([status, error.code, error.details.status]).toEqual([422, 'PAYMENT_NOT_REFUNDABLE', 'pending']);
   });
 
-  test.concurrent('to a wallet when a bank account paid', async () => {
-    const { path, paymentId } = await settled();
+  test.concurrent('a wallet refund of a payment by bank transfer is REFUND_DESTINATION_REQUIRED', async () => {
+    const { path, paymentId } = await settledPayment();
     const { status, error } = await refund(path, { destination: 'wallet' });
     expect([status, error.code]).toEqual([422, 'REFUND_DESTINATION_REQUIRED']);
     const details = { paymentId, destination: 'wallet', reason: 'not_paid_by_wallet', payers: [] };
@@ -291,23 +291,23 @@ describe('is refused', () => {
     [{ destination: 'cash' }, 'destination'],
     [{ bankAccount: { accountNumber: '1', bankCode: '058' } }, 'bankAccount.accountNumber'],
     [{ note: 'x' }, 'note'],
-  ])('with %o: 400 that names %s', async (body, field) => {
-    const { path } = await settled();
+  ])('a refund with %o is 400 with the field %s', async (body, field) => {
+    const { path } = await settledPayment();
     const { status, error } = await refund(path, body);
     expect(status).toBe(400);
     expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
   });
 
-  test.concurrent('of a payment of somebody else', async () => {
-    const { path } = await settled();
-    const stranger = await flows.createOrganisation();
-    const { status, error } = await stranger.test.money(`${path}/refund`, {});
+  test.concurrent("a refund of another organisation's payment is PAYMENT_NOT_FOUND", async () => {
+    const { path } = await settledPayment();
+    const other = await flows.createOrganisation();
+    const { status, error } = await other.test.money(`${path}/refund`, {});
     expect([status, error.code]).toEqual([404, 'PAYMENT_NOT_FOUND']);
   });
 });
 
-test.concurrent('50 identical requests at once make one refund', async () => {
-  const { walletId, path } = await settled();
+test.concurrent('fifty identical concurrent requests make one refund', async () => {
+  const { walletId, path } = await settledPayment();
   const answers = await Promise.all(Array.from({ length: 50 }, () => refund(path, { amount: 1_000 }, `same-${path}`)));
   const accepted = answers.filter(({ status }) => status === 201);
   expect(accepted.length).toBeGreaterThan(0);

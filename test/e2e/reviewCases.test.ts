@@ -1,5 +1,5 @@
-// Money in suspense, decided by an operator: credited, sent back or kept; each posts once, is audited, and is told to the
-// integrator.
+// Review cases decided by an operator: money in suspense is credited, returned to the sender or moved to unclaimed;
+// each decision posts once, is audited, and emits an event.
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +32,9 @@ afterAll(async () => {
 
 const AMOUNT = 50_000;
 
-/** Money for an account number of nobody, from this sender. The case's public id once its flow waits. */
+/**
+ * Opens a case with a credit to an unknown account number from this sender. Returns its public id once its flow runs.
+ */
 async function openCase(senderAccountNumber = '0123456789'): Promise<string> {
   sessions += 1;
   const sessionId = `review-${sessions}`;
@@ -40,7 +42,7 @@ async function openCase(senderAccountNumber = '0123456789'): Promise<string> {
   return await untilCaseOf(sessionId);
 }
 
-/** The public id of the case that a credit opened, once its flow waits. */
+/** The public id of the case that a credit opened, once its flow runs. */
 async function untilCaseOf(sessionId: string): Promise<string> {
   const id = await waitFor('the case', async () => {
     const [row] = await flows.sql<{ id: string }[]>`
@@ -63,22 +65,22 @@ const decide = (id: string, decision: object) =>
       args: [{ reason: 'the customer called', operator: 'ngozi', ...decision }],
     });
 
-/** Decides as soon as the flow takes decisions again. */
+/** Decides as soon as the flow accepts decisions again. */
 const decideWhenOpen = (id: string, decision: object) =>
-  waitFor('the flow to take a decision', async () => {
+  waitFor('the flow to accept a decision', async () => {
     const answer = await decide(id, decision).catch(() => null);
     return answer !== null && answer.outcome === 'done' && answer;
   });
 
-/** It was opened so many times. */
+/** Waits until the case has been opened this many times and accepts decisions. */
 const untilOpenAgain = (id: string, times: number) =>
   waitFor('the case to be open again', async () => {
     const opened = (await statusOf(id)).filter(([, status]) => status === 'open').length === times;
     return opened && (await detailsOf(id)).includes('Send the update');
   });
 
-/** What the bank makes of transfers to this account from now on. */
-const answers = async (accountNumber: string, behaviour: string) => {
+/** Sets how the bank handles transfers to this account from now on. */
+const setBehaviour = async (accountNumber: string, behaviour: string) => {
   const { status, text } = await flows.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, {
     body: { behaviour },
   });
@@ -122,7 +124,7 @@ const cli = async (...words: string[]): Promise<unknown> => {
   return JSON.parse(stdout);
 };
 
-const audited = async (id: string) => [
+const auditLog = async (id: string) => [
   ...(await flows.sql`SELECT operator, action FROM audit_log WHERE subject = ${id} ORDER BY id`),
 ];
 
@@ -131,8 +133,8 @@ const statusOf = async (id: string) => (await flows.eventsOf(id)).map(({ type, d
 const untilCase = (id: string, status: string) =>
   waitFor(`${id} to be ${status}`, async () => (await statusOf(id)).at(-1)?.[1] === status);
 
-describe('an operator', () => {
-  test('credits the money to a wallet', async () => {
+describe('decisions of an operator', () => {
+  test('the decision credit moves the money to the given wallet', async () => {
     const id = await openCase();
     const walletId = await flows.createWallet();
     const before = await flows.accountBalance('suspense:unmatched');
@@ -140,14 +142,14 @@ describe('an operator', () => {
     expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'credited' });
     expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
     expect(before - (await flows.accountBalance('suspense:unmatched'))).toBe(AMOUNT);
-    expect(await audited(id)).toEqual([{ operator: 'ngozi', action: 'review:credit' }]);
+    expect(await auditLog(id)).toEqual([{ operator: 'ngozi', action: 'review:credit' }]);
     expect(await statusOf(id)).toEqual([
       ['review_case.opened', 'open'],
       ['review_case.resolved', 'credited'],
     ]);
   });
 
-  test('credits a late credit to the wallet that it came for once it can take it', async () => {
+  test('the decision credit without a wallet uses the original wallet once it can accept the money', async () => {
     const walletId = await flows.createWallet();
     const { data } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
     await flows.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${walletId}`}`;
@@ -171,7 +173,7 @@ describe('an operator', () => {
     expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
   });
 
-  test("credits what came too late for a payment to the payment's wallet", async () => {
+  test("the decision credit on a credit after settlement uses the payment's wallet", async () => {
     const walletId = await flows.createWallet();
     const payment = await flows.createPayment(walletId, AMOUNT);
     await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
@@ -183,14 +185,14 @@ describe('an operator', () => {
     expect(await flows.balanceOf(walletId)).toBe(2 * AMOUNT);
   });
 
-  test('keeps it as unclaimed money', async () => {
+  test('the decision move_to_unclaimed moves the money to unclaimed', async () => {
     const id = await openCase();
     const before = await flows.accountBalance('unclaimed:credits');
     expect(await decide(id, { action: 'move_to_unclaimed' })).toMatchObject({ status: 'unclaimed' });
     expect((await flows.accountBalance('unclaimed:credits')) - before).toBe(AMOUNT);
   });
 
-  test('sends it back to the account that it came from', async () => {
+  test('the decision return_to_sender sends the money to the account it came from', async () => {
     const id = await openCase('0123456781');
     expect(await decide(id, { action: 'return_to_sender' })).toMatchObject({ status: 'returning' });
     await untilCase(id, 'returned_to_sender');
@@ -200,7 +202,7 @@ describe('an operator', () => {
     expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'returned_to_sender' });
   });
 
-  test('decides anew when the bank does not take it back', async () => {
+  test('a review case opens again when the bank rejects the return', async () => {
     const id = await openCase('9999999001');
     await decide(id, { action: 'return_to_sender' });
     await waitFor(
@@ -208,16 +210,16 @@ describe('an operator', () => {
       async () => (await statusOf(id)).filter(([, status]) => status === 'open').length === 2,
     );
     await waitFor(
-      'the flow to take a decision',
+      'the flow to accept a decision',
       async () => (await decide(id, { action: 'move_to_unclaimed' }).catch(() => null))?.status === 'unclaimed',
     );
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
-  test('sends it back a second time, by a fresh reference, when the bank had refused the first', async () => {
+  test('the return of a case after a rejected one is sent under a new reference', async () => {
     const account = '0123456783';
     const id = await openCase(account);
-    await answers(account, 'reject');
+    await setBehaviour(account, 'reject');
     await decide(id, { action: 'return_to_sender' });
     await untilOpenAgain(id, 2);
     expect(await detailsOf(id)).toContain(`Attempt 1 to send it back (reference ${id}) failed: the bank refused it`);
@@ -228,7 +230,7 @@ describe('an operator', () => {
       failure: 'refused',
       failureReason: 'The receiving bank rejected the transfer',
     });
-    await answers(account, 'complete');
+    await setBehaviour(account, 'complete');
     await decideWhenOpen(id, { action: 'return_to_sender' });
     await untilCase(id, 'returned_to_sender');
     expect(await bankHas(id)).toEqual([
@@ -239,26 +241,26 @@ describe('an operator', () => {
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
-  test('sends it back by the same reference while it is not known what became of the first', async () => {
+  test('the return of a case after one that the bank never received is sent under the same reference', async () => {
     const account = '0123456784';
     const id = await openCase(account);
-    await answers(account, 'timeout_lost');
+    await setBehaviour(account, 'timeout_lost');
     await decide(id, { action: 'return_to_sender' });
     await untilOpenAgain(id, 2);
     expect(await rowOf(id)).toMatchObject({ attempts: 1, failure: 'never_received' });
-    await answers(account, 'complete');
+    await setBehaviour(account, 'complete');
     await decideWhenOpen(id, { action: 'return_to_sender' });
     await untilCase(id, 'returned_to_sender');
     expect(await bankHas(id)).toEqual([{ reference: id, status: 'completed', paid: 1 }]);
   });
 
-  test('is told when the bank paid after all what operators had given up; then it is followed and not paid twice', async () => {
+  test('a return that the bank paid after operators had failed it allows only return_to_sender, and is not paid twice', async () => {
     const account = '0123456785';
     const id = await openCase(account);
-    await answers(account, 'hold');
+    await setBehaviour(account, 'hold');
     await decide(id, { action: 'return_to_sender' });
-    await waitFor('the bank to have it', async () => (await bankHas(id)).length === 1);
-    await answers(account, 'unavailable');
+    await waitFor('the bank to have the transfer', async () => (await bankHas(id)).length === 1);
+    await setBehaviour(account, 'unavailable');
     for (const operator of ['ada', 'ngozi']) {
       await waitFor('the flow to be parked', () =>
         flows.temporal.workflow
@@ -272,8 +274,11 @@ describe('an operator', () => {
     }
     await untilOpenAgain(id, 2);
     expect(await rowOf(id)).toMatchObject({ failure: 'decided', failureReason: expect.stringContaining('ngozi') });
-    await answers(account, 'complete'); // ends what it holds, and tells us
-    await waitFor('the details to say so', async () => (await detailsOf(id)).includes(`it paid ${id} after all`));
+    // Completes the held transfer and sends the callback.
+    await setBehaviour(account, 'complete');
+    await waitFor('the details to report the payment', async () =>
+      (await detailsOf(id)).includes(`it paid ${id} after all`),
+    );
     const walletId = await flows.createWallet();
     for (const decision of [{ action: 'credit', walletId }, { action: 'move_to_unclaimed' }]) {
       expect(await decide(id, decision)).toMatchObject({ outcome: 'refused', message: expect.stringContaining(id) });
@@ -284,7 +289,7 @@ describe('an operator', () => {
     expect(await flows.accountBalance('in_transit:returns')).toBe(0);
   });
 
-  test('decides anew when the bank returns it after it was sent back', async () => {
+  test('a review case opens again when the bank returns a completed return', async () => {
     const id = await openCase('0123456782');
     await decide(id, { action: 'return_to_sender' });
     await untilCase(id, 'returned_to_sender');
@@ -293,12 +298,15 @@ describe('an operator', () => {
     await untilCase(id, 'open');
     expect(await rowOf(id)).toMatchObject({ attempts: 1, failure: 'returned' });
     await decideWhenOpen(id, { action: 'return_to_sender' });
-    await waitFor('it to be sent back again', async () => (await statusOf(id)).at(-1)?.[1] === 'returned_to_sender');
+    await waitFor(
+      'the second return to complete',
+      async () => (await statusOf(id)).at(-1)?.[1] === 'returned_to_sender',
+    );
     expect(await bankHas(id)).toEqual([
       { reference: id, status: 'returned', paid: 1 },
       { reference: `${id}_2`, status: 'completed', paid: 1 },
     ]);
-    // What the bank says of both references is what the books say.
+    // The bank's statement of both references agrees with the ledger.
     const [now, hour] = [Date.now(), 3_600_000];
     const period = { from: new Date(now - hour).toISOString(), to: new Date(now + hour).toISOString() };
     const { taskQueue } = flows.services.config.temporal;
@@ -308,7 +316,7 @@ describe('an operator', () => {
   });
 });
 
-test('a decision that makes no sense is refused in words, and the case stays open', async () => {
+test('an invalid decision is refused with the reason, and the case stays open', async () => {
   const id = await openCase();
   const refusal = async (decision: object) =>
     await decide(id, decision).then(
@@ -324,7 +332,7 @@ test('a decision that makes no sense is refused in words, and the case stays ope
   await decide(id, { action: 'move_to_unclaimed' });
 });
 
-test('the command line lists the open cases and resolves one', async () => {
+test('reviews list, resolve and show work with an open case', async () => {
   const id = await openCase();
   expect(await cli('list')).toContainEqual(
     expect.objectContaining({ id, flow: 'reviewCase', attention: 'review', amount: AMOUNT, reason: 'unknown_account' }),

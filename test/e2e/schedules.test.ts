@@ -1,5 +1,5 @@
-// What runs by the clock besides the sweep: the verification of the books, which fails loudly on a finding, and
-// housekeeping, which forgets old rows and nothing else.
+// Scheduled workflows besides the sweep: the verification of the ledger, which fails on a finding, and housekeeping,
+// which deletes expired rows only.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WorkflowFailedError } from '@temporalio/client';
@@ -21,7 +21,7 @@ const runFlow = async (workflow: string): Promise<unknown> =>
     workflowId: `${workflow}-${randomUUID()}`,
   });
 
-test('the verification says what it read, and fails with LEDGER_INTEGRITY_VIOLATION when a balance was touched', async () => {
+test('ledger verification returns what it read, and fails with LEDGER_INTEGRITY_VIOLATION when a balance was changed', async () => {
   const walletId = await flows.createWallet(undefined, { balance: 50_000 });
   expect(await runFlow('ledgerVerification')).toMatchObject({
     postings: expect.any(Number),
@@ -42,7 +42,7 @@ test('the verification says what it read, and fails with LEDGER_INTEGRITY_VIOLAT
   });
 });
 
-test('housekeeping forgets idempotency keys after 7 days and webhook attempts after 90, in batches', async () => {
+test('housekeeping deletes idempotency keys after 7 days and webhook attempts after 90, in batches', async () => {
   const { organisationId } = flows.organisation;
   const addKeys = (days: number, count: number) => flows.sql`
     INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, claim, claimed_until, created_at)
@@ -62,7 +62,7 @@ test('housekeeping forgets idempotency keys after 7 days and webhook attempts af
   expect(await flows.sql`SELECT count(*)::int AS kept FROM webhook_attempts`).toEqual([{ kept: 4 }]);
 });
 
-test('the application cannot make the log of webhook attempts forget the last month', async () => {
+test('the application role cannot delete webhook attempts of the last month', async () => {
   const { organisationId } = flows.organisation;
   await flows.sql`
     INSERT INTO webhook_attempts (organisation_id, environment, event_id, endpoint_id, attempted_at, duration_ms)

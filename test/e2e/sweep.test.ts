@@ -1,5 +1,5 @@
-// The sweeper on real servers: an accepted resource whose flow was ended by a person, or lost, gets it again within
-// seconds, and the story ends as if nothing had happened. The Schedules that it runs by are the worker's own.
+// The sweeper with real servers: a resource whose flow was terminated, cancelled or deleted gets a new one within
+// seconds and reaches the same outcome. The Schedules are those that the worker creates.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -57,7 +57,7 @@ const bankPaid = async (reference: string) =>
       SELECT kind FROM sandbox_bank.statement_lines WHERE reference = ${reference} ORDER BY id`
   ).map(({ kind }) => kind);
 
-/** How a flow can be ended from the Temporal UI or by its command line. */
+/** How a flow can be ended in the Temporal UI or with its command line. */
 const ENDINGS = {
   terminated: (id: string) => flowOf(id).terminate('by mistake'),
   cancelled: (id: string) => flowOf(id).cancel(),
@@ -73,32 +73,35 @@ const HELD = '9999999003';
 
 type Ending = keyof typeof ENDINGS;
 
-/** Each story is told for each of them, all at the same time. */
+/** Each test runs for each of them, all concurrently. */
 const EACH = Object.keys(ENDINGS) as Ending[];
 
-/** Ends the flow, and waits for another run of it. */
+/** Ends the flow and waits for a new run. */
 async function endAndAwait(id: string, ending: Ending): Promise<void> {
   const before = await untilRuns(id);
   await ENDINGS[ending](id);
-  await waitFor(`${id} to be started again`, async () => {
+  await waitFor(`${id} to be restarted`, async () => {
     const now = await runOf(id).catch(() => false as const);
     return now !== false && now !== before;
   });
 }
 
-test.concurrent.each(EACH)('a flow that was %s is back in seconds: a payment that waits for money', async (ending) => {
-  const walletId = await flows.createWallet();
-  const payment = await flows.createPayment(walletId, 200_000);
-  await endAndAwait(payment.id, ending);
-  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
-  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-  await flowOf(payment.id).result();
-  expect(await flows.balanceOf(walletId)).toBe(200_000);
-  expect(await eventTypes(payment.id)).toEqual(['payment.settled']);
-});
+test.concurrent.each(EACH)(
+  'the flow of a pending payment that was %s is restarted within seconds, and the payment settles once',
+  async (ending) => {
+    const walletId = await flows.createWallet();
+    const payment = await flows.createPayment(walletId, 200_000);
+    await endAndAwait(payment.id, ending);
+    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    await flowOf(payment.id).result();
+    expect(await flows.balanceOf(walletId)).toBe(200_000);
+    expect(await eventTypes(payment.id)).toEqual(['payment.settled']);
+  },
+);
 
 test.concurrent.each(EACH)(
-  'a flow that was %s is back in seconds: a withdrawal that the bank holds: it is paid once',
+  'the flow of a withdrawal that was %s while the bank held it is restarted within seconds, and it is paid once',
   async (ending) => {
     const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
     const body = { amount: 100_000, accountNumber: HELD, bankCode: '058' };
@@ -115,7 +118,7 @@ test.concurrent.each(EACH)(
 );
 
 test.concurrent.each(EACH)(
-  'a flow that was %s is back in seconds: a refund that the bank holds: it is paid once',
+  'the flow of a refund that was %s while the bank held it is restarted within seconds, and it is paid once',
   async (ending) => {
     const walletId = await flows.createWallet();
     const payment = await flows.createPayment(walletId, 200_000);
@@ -135,7 +138,7 @@ test.concurrent.each(EACH)(
 );
 
 test.concurrent.each(EACH)(
-  'a flow that was %s is back in seconds: a payout with an item that the bank holds: each item is paid once',
+  'the flow of a payout that was %s while the bank held an item is restarted within seconds, and each item is paid once',
   async (ending) => {
     const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
     const items = [HELD, '0123456789'].map((accountNumber) => ({
@@ -155,7 +158,7 @@ test.concurrent.each(EACH)(
   },
 );
 
-test.concurrent('a delivery that waits for its next attempt is back too', async () => {
+test.concurrent('the terminated flow of a webhook delivery that waits for its next attempt is restarted', async () => {
   const receiver = await startReceiver(answerStatus(500));
   const { test: owner } = await flows.createOrganisation();
   const created = await owner.post('/webhook-endpoints', { url: receiver.url, eventTypes: ['payment.settled'] });
@@ -170,17 +173,17 @@ test.concurrent('a delivery that waits for its next attempt is back too', async 
   const id = `${publicId('event', delivery?.eventId ?? '')}/${endpoint.id}`;
   const before = await untilRuns(id);
   await flowOf(id).terminate('by mistake');
-  await waitFor(`${id} to be started again`, async () => {
+  await waitFor(`${id} to be restarted`, async () => {
     const now = await runOf(id);
     return now !== false && now !== before;
   });
   await receiver.close();
 });
 
-describe('with the sweep paused', () => {
+describe('missing flows while the sweep is paused', () => {
   beforeAll(async () => {
-    await scheduleOf('sweep').pause('looked at by hand');
-    await waitFor('no sweep to be under way', async () => {
+    await scheduleOf('sweep').pause('manual inspection');
+    await waitFor('no sweep to be running', async () => {
       const { info } = await scheduleOf('sweep').describe();
       return info.runningActions.length === 0;
     });
@@ -193,11 +196,11 @@ describe('with the sweep paused', () => {
     return JSON.parse(stdout) as { id: string; flow: string; started: boolean }[];
   };
 
-  test('`flows missing` names them, `--start` starts them', async () => {
+  test('`flows missing` lists missing flows, and `--start` starts them', async () => {
     const payment = await flows.createPayment(await flows.createWallet(), 200_000);
     await untilRuns(payment.id);
     await flowOf(payment.id).terminate('by mistake');
-    await waitFor('it to be named', async () => (await missing()).some(({ id }) => id === payment.id));
+    await waitFor('the flow to be listed', async () => (await missing()).some(({ id }) => id === payment.id));
     expect((await missing('--start')).find(({ id }) => id === payment.id)).toMatchObject({
       flow: 'payment',
       amount: 200_000,
@@ -207,12 +210,12 @@ describe('with the sweep paused', () => {
     expect((await missing()).filter(({ id }) => id === payment.id)).toEqual([]);
   });
 
-  test('a credit that its payment’s open flow never heard of is told to it', async () => {
+  test('the running flow of a payment is signalled about a credit whose signal was lost', async () => {
     const walletId = await flows.createWallet();
     const { id, payableAmount, virtualAccount } = await flows.createPayment(walletId, 200_000);
     await untilRuns(id);
     const { organisationId } = flows.organisation;
-    // The bank and our books know the credit; the signal is what was lost.
+    // The bank and the database have the credit; only the signal is missing.
     await flows.sql`
       INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount)
       VALUES (${organisationId}, ${`lost-${id}`}, ${virtualAccount.accountNumber}, ${payableAmount})`;
@@ -221,12 +224,12 @@ describe('with the sweep paused', () => {
                                    owner_kind, owner_id, status, received_at)
       VALUES (${organisationId}, 'test', ${newUuid()}, 1, 'sandbox', ${`lost-${id}`}, ${virtualAccount.accountNumber},
               ${payableAmount}, 'payment', ${requireUuid('payment', id)}, 'received', now())`;
-    await waitFor('it to be told', async () => (await missing('--start')).some((one) => one.id === id));
+    await waitFor('the flow to be listed', async () => (await missing('--start')).some((one) => one.id === id));
     await flows.untilStatus(`/payments/${id}`, 'settled');
     expect(await flows.balanceOf(walletId)).toBe(200_000);
   });
 
-  test('an item that the bank returned after its payout had ended, and that was never told, is told', async () => {
+  test('the flow of an ended payout is restarted for a returned item that was not rolled up', async () => {
     const sourceWalletId = await flows.createWallet(undefined, { balance: 103_000 });
     const items = [{ amount: 100_000, bankAccount: { accountNumber: '0123456789', bankCode: '058' } }];
     const { data } = await flows.test.money('/payouts', { sourceWalletId, items });
@@ -236,7 +239,7 @@ describe('with the sweep paused', () => {
     await flows.untilStatus(`/payouts/${data.id}`, 'failed');
     await flowOf(itemId).result();
     expect((await missing()).filter(({ id }) => id === data.id)).toEqual([]);
-    // As if the flow of the item had been ended between the return and the roll-up.
+    // The state if the item's flow had been ended between the return and the roll-up.
     await flows.sql`
       UPDATE payouts SET status = 'completed', failures_reported = 0, version = version + 1
       WHERE id = ${requireUuid('payout', data.id)}`;
@@ -250,7 +253,7 @@ describe('with the sweep paused', () => {
     expect((await missing()).filter(({ id }) => id === data.id)).toEqual([]);
   });
 
-  test('a worker that starts again leaves it paused', async () => {
+  test('a starting worker leaves a paused Schedule paused', async () => {
     await syncSchedules(flows.temporal, config);
     expect((await scheduleOf('sweep').describe()).state.paused).toBe(true);
     const { spec } = await scheduleOf('ledgerVerification').describe();

@@ -1,5 +1,5 @@
-// A Temporal that loses everything while the service runs: it comes back empty, on the same address, and nobody touches
-// the workers. Its Schedules come back, and the sweep that they start brings the flows back.
+// A Temporal server that loses all state while the service runs and restarts empty on the same address, without a
+// restart of the workers. The workers recreate its Schedules, and the sweep restarts the flows.
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
@@ -19,8 +19,8 @@ let parts: Supervisor;
 let connection: Connection;
 let flows: TestFlows;
 
-/** A server without a database file forgets everything when it ends. */
-async function startForgetfulTemporal(): Promise<Supervisor> {
+/** Starts a server without a database file, which loses all state when it stops. */
+async function startInMemoryTemporal(): Promise<Supervisor> {
   const started = new Supervisor({ logFolder, say: () => {} });
   const program = await findTemporal({ say: () => {} });
   const { address } = await startTemporal(started, { program, portPreferred: temporalPort });
@@ -30,7 +30,7 @@ async function startForgetfulTemporal(): Promise<Supervisor> {
 
 beforeAll(async () => {
   temporalPort = await freePort();
-  parts = await startForgetfulTemporal();
+  parts = await startInMemoryTemporal();
   connection = await Connection.connect({ address: `127.0.0.1:${temporalPort}` });
   flows = await startTestFlows({
     settings: {
@@ -61,10 +61,10 @@ const runs = (id: string) =>
       () => false,
     );
 
-test('a Schedule that is paused stays paused while the workers look after the others, which come back', async () => {
+test('the workers recreate a deleted Schedule and leave a paused one paused', async () => {
   await scheduleOf('reconciliation').pause('at the bank’s wish');
   await scheduleOf('housekeeping').delete();
-  await waitFor('the housekeeping Schedule to be back', () =>
+  await waitFor('the housekeeping Schedule to be recreated', () =>
     scheduleOf('housekeeping')
       .describe()
       .then(
@@ -78,13 +78,13 @@ test('a Schedule that is paused stays paused while the workers look after the ot
   });
 });
 
-test('a server that comes back empty has its Schedules and its flows again, and no worker was started anew', async () => {
+test('an empty Temporal server gets its Schedules and flows again without a restart of the workers', async () => {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, 200_000);
   await waitFor('the flow to run', () => runs(payment.id));
 
   await parts.stop();
-  parts = await startForgetfulTemporal();
+  parts = await startInMemoryTemporal();
 
   await waitFor('the flow to run again', () => runs(payment.id));
   await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);

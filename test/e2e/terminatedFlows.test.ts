@@ -1,6 +1,6 @@
-// Terminating or cancelling a flow at any of its steps cannot break money. Each story is played while somebody ends the flow
-// right after every step's effect, before its answer is heard; the sweeper starts it again, and what it leaves behind is the
-// same as ever, to the kobo, event and bank transfer.
+// Terminating or cancelling a flow at any step does not affect money. In each scenario the flow is ended right after
+// the effect of every step, before its result is recorded; the sweeper restarts it, and the outcome is the same as
+// without, to the kobo, event and bank transfer.
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { activityInfo } from '@temporalio/activity';
@@ -20,13 +20,13 @@ import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const LIMIT_MS = 900_000;
-const STORY_LIMIT_MS = 600_000;
-/** Twice a second, where the service's own sweeper works twice a minute. */
+const SCENARIO_LIMIT_MS = 600_000;
+/** Twice a second; the service's own sweeper runs twice a minute. */
 const SWEEP_EVERY_MS = 500;
 
 /**
- * Between them and the delivery below they take every step of every kind of flow. None of them is one of a late return:
- * its news could reach a flow in the moment in which it is ended here, and is then left for reconciliation to find
+ * Together with the delivery below, these run every step of every kind of flow. None has a late return: its signal
+ * could reach a flow at the moment at which it is ended here, and would be left for reconciliation to find
  * (docs/decisions/0011-sweeper.md).
  */
 const ENDED = [
@@ -53,35 +53,35 @@ const ENDED = [
   'reviewCase-confirmedAfterAll',
 ];
 /**
- * A payment that has ended is not open, so a flow that is ended before it has closed the account does not come back for that. The
- * account stays open, and money that comes to it goes to review.
+ * An ended payment is not open, so a flow that is ended before it has closed the account is not restarted for that. The
+ * account stays open, and money credited to it goes to review.
  */
-const NOT_TAKEN_UP_AGAIN = ['closePaymentAccount'];
-const TOLD = SCENARIOS.filter((story) => ENDED.includes(recordingOf(story)));
+const NOT_RESTARTED = ['closePaymentAccount'];
+const ENDED_SCENARIOS = SCENARIOS.filter((scenario) => ENDED.includes(recordingOf(scenario)));
 
-type How = 'terminated' | 'cancelled';
-const HOW: How[] = ['terminated', 'cancelled'];
+type Ending = 'terminated' | 'cancelled';
+const ENDINGS: Ending[] = ['terminated', 'cancelled'];
 
 const RETRIED = { operator: 'ada', reason: 'their endpoint is back' };
 
 let flows: TestFlows;
 let worker: { stop: () => Promise<void> };
-let openStage: () => Promise<ScenarioContext>;
+let openContext: () => Promise<ScenarioContext>;
 let sweeping = true;
 let sweeper: Promise<void>;
 let receiver: Receiver;
-const told = new Map<string, Promise<Omit<Outcome, 'status'>>>();
-const delivered = new Map<How, Promise<void>>();
-const how = new Map<Uuid, How>();
-/** `<organisation> <step>`: each step is ended once in each story. */
-const ended = new Set<string>();
-/** What else happens after a step of an organisation's flows, before its answer is heard. */
-const happens = new Map<Uuid, (step: string) => Promise<void>>();
+const outcomes = new Map<string, Promise<Omit<Outcome, 'status'>>>();
+const delivered = new Map<Ending, Promise<void>>();
+const endingOf = new Map<Uuid, Ending>();
+/** `<organisation> <step>`: each step is ended once in each scenario. */
+const endedSteps = new Set<string>();
+/** An additional effect after a step of an organisation's flows, before its result is recorded. */
+const afterStep = new Map<Uuid, (step: string) => Promise<void>>();
 
 async function end(organisationId: Uuid): Promise<void> {
   const { workflowId, runId } = activityInfo().workflowExecution ?? { workflowId: '', runId: '' };
   const flow = flows.temporal.workflow.getHandle(workflowId, runId);
-  await (how.get(organisationId) === 'cancelled' ? flow.cancel() : flow.terminate('by mistake'));
+  await (endingOf.get(organisationId) === 'cancelled' ? flow.cancel() : flow.terminate('by mistake'));
 }
 
 async function sweep(): Promise<void> {
@@ -94,36 +94,36 @@ async function sweep(): Promise<void> {
   }
 }
 
-async function tell(story: Scenario, stage: ScenarioContext): Promise<Omit<Outcome, 'status'>> {
-  const { path } = await story.run(stage);
-  if (path !== null) await stage.untilStatus(path, story.outcome.status);
-  const { status: _status, ...wanted } = story.outcome;
-  const text = JSON.stringify(wanted);
-  let traces = await stage.traces();
+async function runScenario(scenario: Scenario, context: ScenarioContext): Promise<Omit<Outcome, 'status'>> {
+  const { path } = await scenario.run(context);
+  if (path !== null) await context.untilStatus(path, scenario.outcome.status);
+  const { status: _status, ...expected } = scenario.outcome;
+  const text = JSON.stringify(expected);
+  let traces = await context.traces();
   await waitFor(
-    `${story.flow} ${story.ending} to leave behind what it should`,
+    `${scenario.flow} ${scenario.ending} to have the expected outcome`,
     async () => {
-      traces = await stage.traces();
+      traces = await context.traces();
       return JSON.stringify(traces) === text;
     },
-    STORY_LIMIT_MS,
+    SCENARIO_LIMIT_MS,
     LOOK_PAUSE_MIN_MS,
-  ).catch(() => {}); // the difference says more
+  ).catch(() => {}); // the comparison below reports the difference
   return traces;
 }
 
-/** An endpoint refuses this many attempts: those of the schedule, then those of a redelivery. */
+/** The number of attempts that an endpoint refuses: those of the schedule, then those of a redelivery. */
 const REFUSED = 6;
 
 /**
- * An event that an endpoint takes late. Operators have the attempts made anew; where the flow that they told was ended
- * before it did so, the delivery is over, and the integrator asks for it.
+ * Delivers an event to an endpoint that recovers late. Operators retry the delivery; if the signalled flow was ended
+ * before it acted, the delivery has ended, and the integrator requests a redelivery.
  */
-async function deliver(stage: ScenarioContext): Promise<void> {
+async function deliver(context: ScenarioContext): Promise<void> {
   const endpoint = await startReceiver((response, _received, count) => {
     response.writeHead(count <= REFUSED ? 500 : 200).end();
   });
-  const { test: owner } = stage.organisation;
+  const { test: owner } = context.organisation;
   const { data: created } = await owner.post('/webhook-endpoints', { url: endpoint.url });
   const { data: event } = await owner.post(`/webhook-endpoints/${created.id}/test`);
   const flow = flows.temporal.workflow.getHandle(`${event.id}/${created.id}`);
@@ -134,45 +134,46 @@ async function deliver(stage: ScenarioContext): Promise<void> {
       if (items[0]?.status !== 'failed') return items[0]?.status === 'delivered';
       const { status, typedSearchAttributes } = await flow.describe();
       if (status.name !== 'RUNNING') await owner.post(`/events/${event.id}/redeliver`);
-      else if (typedSearchAttributes.get(ATTENTION) !== undefined) await flow.signal(retry, RETRIED).catch(() => {}); // ended
+      // The signal fails if the flow has ended.
+      else if (typedSearchAttributes.get(ATTENTION) !== undefined) await flow.signal(retry, RETRIED).catch(() => {});
       return false;
     },
-    STORY_LIMIT_MS,
+    SCENARIO_LIMIT_MS,
   );
   await endpoint.close();
 }
 
-const nameOf = (story: Scenario, ending: How): string => `${recordingOf(story)} ${ending}`;
+const nameOf = (scenario: Scenario, ending: Ending): string => `${recordingOf(scenario)} ${ending}`;
 
 beforeAll(async () => {
   flows = await startTestFlows({ settings: SCENARIO_SETTINGS, worker: false });
   receiver = await startReceiver();
-  openStage = await openScenarios(flows);
+  openContext = await openScenarios(flows);
   worker = await startFaultInjectingWorker(flows.services, (organisationId, name) => async (run) => {
     try {
-      return await run(); // an attempt to deliver that was in vain throws, to be repeated
+      return await run(); // a failed delivery attempt throws, so that it is retried
     } finally {
       const step = `${organisationId} ${name}`;
-      await happens.get(organisationId)?.(name);
-      if (how.has(organisationId) && !ended.has(step)) {
-        ended.add(step);
+      await afterStep.get(organisationId)?.(name);
+      if (endingOf.has(organisationId) && !endedSteps.has(step)) {
+        endedSteps.add(step);
         await end(organisationId);
       }
     }
   });
   sweeper = sweep();
-  for (const ending of HOW) {
-    for (const story of TOLD) {
-      const stage = await openStage();
-      await stage.organisation.test.post('/webhook-endpoints', { url: receiver.url });
-      how.set(stage.organisationId, ending);
-      told.set(nameOf(story, ending), tell(story, stage));
+  for (const ending of ENDINGS) {
+    for (const scenario of ENDED_SCENARIOS) {
+      const context = await openContext();
+      await context.organisation.test.post('/webhook-endpoints', { url: receiver.url });
+      endingOf.set(context.organisationId, ending);
+      outcomes.set(nameOf(scenario, ending), runScenario(scenario, context));
     }
-    const stage = await openStage();
-    how.set(stage.organisationId, ending);
-    delivered.set(ending, deliver(stage));
+    const context = await openContext();
+    endingOf.set(context.organisationId, ending);
+    delivered.set(ending, deliver(context));
   }
-  await Promise.allSettled([...told.values(), ...delivered.values()]);
+  await Promise.allSettled([...outcomes.values(), ...delivered.values()]);
 }, LIMIT_MS);
 
 afterAll(async () => {
@@ -185,61 +186,61 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-describe.each(HOW)('%s after each step', (ending) => {
-  test.each(TOLD)('$flow: $ending', async (story) => {
-    const { status: _status, ...wanted } = story.outcome;
-    expect(await told.get(nameOf(story, ending))).toEqual(wanted);
+describe.each(ENDINGS)('flows that are %s after each step', (ending) => {
+  test.each(ENDED_SCENARIOS)('a flow ended after each step has the same outcome: $flow $ending', async (scenario) => {
+    const { status: _status, ...expected } = scenario.outcome;
+    expect(await outcomes.get(nameOf(scenario, ending))).toEqual(expected);
   });
 
-  test('a delivery that operators have tried anew', async () => {
+  test('a delivery that operators retried is delivered', async () => {
     await expect(delivered.get(ending)).resolves.toBeUndefined();
   });
 });
 
-test('every event of it all was delivered', async () => {
+test('every event of the scenarios is delivered', async () => {
   const events = await flows.sql<{ id: Uuid }[]>`
-    SELECT id FROM events WHERE organisation_id = ANY (${[...how.keys()]}) AND type <> ${TEST_EVENT_TYPE}`;
-  expect(events.length).toBeGreaterThan(told.size);
+    SELECT id FROM events WHERE organisation_id = ANY (${[...endingOf.keys()]}) AND type <> ${TEST_EVENT_TYPE}`;
+  expect(events.length).toBeGreaterThan(outcomes.size);
   await waitFor('all deliveries', () => {
     const got = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
     return events.every(({ id }) => got.has(publicId('event', id)));
   });
 });
 
-test('a bounce that is told while a payout is rolled up is heard', async () => {
-  const stage = await openStage();
-  const sourceWalletId = await stage.wallet('owner', 103_000);
+test('a return signalled during the roll-up of its payout is processed', async () => {
+  const context = await openContext();
+  const sourceWalletId = await context.wallet('owner', 103_000);
   const items = [{ amount: 100_000, bankAccount: { accountNumber: '0123456789', bankCode: '058' } }];
-  const payout = await stage.money('/payouts', { sourceWalletId, items });
+  const payout = await context.money('/payouts', { sourceWalletId, items });
   const [item] = payout.items as [{ id: string }];
-  await stage.untilStatus(`/payouts/${payout.id}`, 'completed');
-  await stage.untilQuiet(item.id);
+  await context.untilStatus(`/payouts/${payout.id}`, 'completed');
+  await context.untilQuiet(item.id);
 
-  // The bank tells once more that it paid, and bounces it while the item's flow rolls the payout up.
-  let bounced = false;
-  happens.set(stage.organisationId, async (step) => {
-    if (step !== 'rollUpPayout' || bounced) return;
-    bounced = true;
+  // The bank repeats its report of the payment, and returns the money while the item's flow rolls the payout up.
+  let returned = false;
+  afterStep.set(context.organisationId, async (step) => {
+    if (step !== 'rollUpPayout' || returned) return;
+    returned = true;
     const { runId } = activityInfo().workflowExecution ?? { runId: '' };
-    await stage.endTransfer(item.id, 'return');
-    await waitFor('the news to reach the flow', async () => {
+    await context.endTransfer(item.id, 'return');
+    await waitFor('the signal to reach the flow', async () => {
       const { events } = await flows.temporal.workflow.getHandle(item.id, runId).fetchHistory();
       return (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length > 1;
     });
   });
-  const book = { organisationId: stage.organisationId, environment: 'test' as const };
-  const sourced = await findPayoutItem(flows.services.sql, book, requireUuid('payoutItem', item.id));
-  if (sourced === null) throw new Error('the item is not there');
-  await flows.services.journal.post({ book, outbox: [wakePayoutItem(book, sourced)] });
-  await stage.untilEvent('payout.failed');
-  expect(await stage.traces()).toMatchObject({
+  const book = { organisationId: context.organisationId, environment: 'test' as const };
+  const itemRow = await findPayoutItem(flows.services.sql, book, requireUuid('payoutItem', item.id));
+  if (itemRow === null) throw new Error('the item is not there');
+  await flows.services.journal.post({ book, outbox: [wakePayoutItem(book, itemRow)] });
+  await context.untilEvent('payout.failed');
+  expect(await context.traces()).toMatchObject({
     money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
     events: ['payout.completed', 'payout.failed'],
   });
 });
 
-test('every kind of flow was ended, at each of its steps', () => {
-  const steps = [...new Set([...ended].map((one) => one.split(' ')[1] ?? ''))];
+test('every step of every kind of flow was ended', () => {
+  const steps = [...new Set([...endedSteps].map((one) => one.split(' ')[1] ?? ''))];
   const all = Object.keys(flowActivities(flows.services));
-  expect(steps.toSorted()).toEqual(all.filter((step) => !NOT_TAKEN_UP_AGAIN.includes(step)).toSorted());
+  expect(steps.toSorted()).toEqual(all.filter((step) => !NOT_RESTARTED.includes(step)).toSorted());
 });

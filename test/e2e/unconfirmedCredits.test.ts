@@ -1,5 +1,6 @@
-// Credits that the rail reports and does not confirm when it is asked, and a rail that is away while a credit is confirmed or an
-// account is closed: nothing else waits for them, an operator is asked for after the limit, and money is posted once or not at all.
+// Credits that the rail reports and then does not confirm, and a rail that is unreachable while a credit is confirmed
+// or an account is closed: nothing else is blocked, the flow parks after the limit, and money is posted once or not at
+// all.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
@@ -14,7 +15,7 @@ import { UnsureRail } from '../support/unsureRail.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
-let openStage: () => Promise<ScenarioContext>;
+let openContext: () => Promise<ScenarioContext>;
 const rail = new UnsureRail();
 
 beforeAll(async () => {
@@ -22,7 +23,7 @@ beforeAll(async () => {
     settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', ATTENTION_CREDIT_UNCONFIRMED_SECONDS: '1' },
     rails: (rails) => rail.within(rails),
   });
-  openStage = await openScenarios(flows);
+  openContext = await openScenarios(flows);
 });
 
 afterAll(async () => {
@@ -34,7 +35,7 @@ afterAll(async () => {
 
 const flowOf = (id: string) => flows.temporal.workflow.getHandle(id);
 
-/** What a flow says of itself while it asks for an operator for this cause. */
+/** The details of a flow once it has parked with this cause. */
 const untilParked = (id: string, cause: string): Promise<string> =>
   waitFor(`${id} to be parked because of ${cause}`, async () => {
     const described = await flowOf(id)
@@ -45,13 +46,13 @@ const untilParked = (id: string, cause: string): Promise<string> =>
   });
 
 const untilFree = (id: string) =>
-  waitFor(`${id} to ask for nobody any more`, async () => {
+  waitFor(`${id} to have no attention cause`, async () => {
     const { typedSearchAttributes } = await flowOf(id).describe();
     return typedSearchAttributes.get(ATTENTION) === undefined;
   });
 
-/** What is answered to a resolution, or the words of its refusal. */
-const resolved = (id: string, action: string): Promise<string> => {
+/** The outcome of a resolution, or the message of its refusal. */
+const resolveFlow = (id: string, action: string): Promise<string> => {
   const args: [object] = [{ action, reason: 'the bank was asked', operator: 'ngozi' }];
   return flowOf(id)
     .executeUpdate<{ outcome: string }, [object]>('resolve', { args })
@@ -61,7 +62,7 @@ const resolved = (id: string, action: string): Promise<string> => {
     );
 };
 
-const decided = (id: string, decision: object): Promise<string> => {
+const decideCase = (id: string, decision: object): Promise<string> => {
   const args: [object] = [{ reason: 'the bank was asked', operator: 'ngozi', ...decision }];
   return flowOf(id)
     .executeUpdate<{ outcome: string; message: string }, [object]>('resolveCase', { args })
@@ -71,22 +72,27 @@ const decided = (id: string, decision: object): Promise<string> => {
     );
 };
 
-/** A credit about which the rail says this when it is asked. Its session id. */
-async function reported(
-  stage: ScenarioContext,
+/** Reports a credit whose confirmation by the rail has this result. Returns its session id. */
+async function reportCredit(
+  context: ScenarioContext,
   accountNumber: string,
   amount: number,
-  word: 'denied' | 'less' | 'away',
+  confirmation: 'denied' | 'less' | 'away',
 ) {
   const sessionId = randomUUID();
-  rail.say(sessionId, word);
-  await credit(stage, accountNumber, amount, sessionId);
+  rail.say(sessionId, confirmation);
+  await credit(context, accountNumber, amount, sessionId);
   return sessionId;
 }
 
-async function credit(stage: ScenarioContext, accountNumber: string, amount: number, sessionId: string = randomUUID()) {
+async function credit(
+  context: ScenarioContext,
+  accountNumber: string,
+  amount: number,
+  sessionId: string = randomUUID(),
+) {
   const body = { accountNumber, amount, sessionId };
-  expect((await stage.organisation.test.post('/simulations/inbound-credits', body)).status).toBe(201);
+  expect((await context.organisation.test.post('/simulations/inbound-credits', body)).status).toBe(201);
 }
 
 async function rowOf(sessionId: string) {
@@ -101,8 +107,8 @@ const untilCredit = (sessionId: string, ...statuses: string[]): Promise<string> 
     return row !== undefined && statuses.includes(row.status) && publicId('inboundCredit', row.id);
   });
 
-const untilAsked = (sessionId: string, times = 1) =>
-  waitFor('the rail to be asked', () => rail.asksOf(sessionId) >= times);
+const untilConfirmationRequested = (sessionId: string, times = 1) =>
+  waitFor('the rail to be asked for confirmation', () => rail.asksOf(sessionId) >= times);
 
 const transactionsOf = async (sessionId: string): Promise<number> =>
   (await flows.sql`SELECT FROM ledger.transactions WHERE key = ${`credit/sandbox/${sessionId}`}`).length;
@@ -128,57 +134,57 @@ const eventsOf = async ({ organisationId }: ScenarioContext): Promise<string[]> 
       SELECT type, data FROM events WHERE organisation_id = ${organisationId} ORDER BY created_at, id`
   ).map(({ type, data }) => `${type} ${data.status}`);
 
-/** A payment of ₦2,000 on a stage of its own; payable are 202,000 kobo. */
-async function begin(): Promise<{
-  stage: ScenarioContext;
+/** A payment of ₦2,000 in its own organisation; the payable amount is 202,000 kobo. */
+async function createPayment(): Promise<{
+  context: ScenarioContext;
   wallet: string;
   payment: PaymentResource;
   account: string;
   path: string;
 }> {
-  const stage = await openStage();
-  const wallet = await stage.wallet('seller');
-  const payment = await stage.payment(wallet, 'bank_transfer');
-  return { stage, wallet, payment, account: payment.virtualAccount.accountNumber, path: `/payments/${payment.id}` };
+  const context = await openContext();
+  const wallet = await context.wallet('seller');
+  const payment = await context.payment(wallet, 'bank_transfer');
+  return { context, wallet, payment, account: payment.virtualAccount.accountNumber, path: `/payments/${payment.id}` };
 }
 
-describe('a payment one of whose credits the rail does not confirm', () => {
-  test.concurrent('is settled by another credit; the first goes to review when it is confirmed after all', async () => {
-    const { stage, wallet, payment, account, path } = await begin();
-    const denied = await reported(stage, account, 50_000, 'denied');
-    await untilAsked(denied);
-    await credit(stage, account, 202_000);
-    await stage.untilStatus(path, 'settled');
+describe('payments with an unconfirmed credit', () => {
+  test.concurrent('another credit settles a payment with an unconfirmed one, which goes to review when it is confirmed', async () => {
+    const { context, wallet, payment, account, path } = await createPayment();
+    const denied = await reportCredit(context, account, 50_000, 'denied');
+    await untilConfirmationRequested(denied);
+    await credit(context, account, 202_000);
+    await context.untilStatus(path, 'settled');
     expect(await flows.balanceOf(wallet)).toBe(200_000);
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['received', 0]);
     rail.say(denied, 'known');
     await untilCredit(denied, 'suspense');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
-    expect(await casesOf(stage)).toEqual(['credit_after_settlement open 50000 suspense:unmatched']);
+    expect(await casesOf(context)).toEqual(['credit_after_settlement open 50000 suspense:unmatched']);
     expect(await flows.balanceOf(wallet)).toBe(200_000);
   });
 
-  test.concurrent('expires at the end of its window; the credit is late when it is confirmed after all', async () => {
-    const stage = await openStage();
-    await stage.shortenWindows(5_000);
-    const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
-    const denied = await reported(stage, payment.virtualAccount.accountNumber, 202_000, 'denied');
-    await untilAsked(denied);
-    await stage.untilStatus(`/payments/${payment.id}`, 'expired');
+  test.concurrent('a payment with an unconfirmed credit expires at the end of its window, and the credit is late when it is confirmed', async () => {
+    const context = await openContext();
+    await context.shortenWindows(5_000);
+    const payment = await context.payment(await context.wallet('seller'), 'bank_transfer');
+    const denied = await reportCredit(context, payment.virtualAccount.accountNumber, 202_000, 'denied');
+    await untilConfirmationRequested(denied);
+    await context.untilStatus(`/payments/${payment.id}`, 'expired');
     expect((await rowOf(denied))?.status).toBe('received');
     rail.say(denied, 'known');
     await untilCredit(denied, 'suspense');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'expired' });
-    expect(await casesOf(stage)).toEqual(['late_credit open 202000 suspense:unmatched']);
+    expect(await casesOf(context)).toEqual(['late_credit open 202000 suspense:unmatched']);
   });
 
-  test.concurrent('asks for an operator after the limit, names each such credit, and still takes other credits', async () => {
-    const { stage, payment, account, path } = await begin();
-    const denied = await reported(stage, account, 50_000, 'denied');
-    const differs = await reported(stage, account, 60_000, 'less');
+  test.concurrent('a payment flow parks after the limit, names each unconfirmed credit, and still accepts other credits', async () => {
+    const { context, payment, account, path } = await createPayment();
+    const denied = await reportCredit(context, account, 50_000, 'denied');
+    const differs = await reportCredit(context, account, 60_000, 'less');
     await untilParked(payment.id, 'credit_unconfirmed');
     const ids = await Promise.all([untilCredit(denied, 'received'), untilCredit(differs, 'received')]);
-    const details = await waitFor('both to be named', async () => {
+    const details = await waitFor('both credits to be listed', async () => {
       const text = await untilParked(payment.id, 'credit_unconfirmed');
       return ids.every((id) => text.includes(id)) && text;
     });
@@ -186,118 +192,118 @@ describe('a payment one of whose credits the rail does not confirm', () => {
       /it does not know the credit; it reports another amount|it reports another amount.*; it does not know the credit/,
     );
     expect(details).toContain('| set_aside |');
-    expect(await resolved(payment.id, 'complete')).toMatch(/one of retry, set_aside/);
-    await credit(stage, account, 202_000);
-    await stage.untilStatus(path, 'settled');
+    expect(await resolveFlow(payment.id, 'complete')).toMatch(/one of retry, set_aside/);
+    await credit(context, account, 202_000);
+    await context.untilStatus(path, 'settled');
     await untilParked(payment.id, 'credit_unconfirmed');
 
     rail.say(denied, 'known');
     rail.say(differs, 'known');
-    expect(await resolved(payment.id, 'retry')).toBe('accepted');
+    expect(await resolveFlow(payment.id, 'retry')).toBe('accepted');
     await flowOf(payment.id).result();
-    expect(await casesOf(stage)).toHaveLength(2);
+    expect(await casesOf(context)).toHaveLength(2);
     const acts = await flows.sql`SELECT action, operator FROM audit_log WHERE subject = ${payment.id}`;
     expect([...acts]).toEqual([{ action: 'resolve:retry', operator: 'ngozi' }]);
   });
 
-  test.concurrent('is free again by itself when the rail confirms while an operator is asked for', async () => {
-    const { stage, payment, account, path } = await begin();
-    const denied = await reported(stage, account, 202_000, 'denied');
+  test.concurrent('a parked payment continues when the rail confirms the credit', async () => {
+    const { context, payment, account, path } = await createPayment();
+    const denied = await reportCredit(context, account, 202_000, 'denied');
     await untilParked(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
-    await stage.untilStatus(path, 'settled');
+    await context.untilStatus(path, 'settled');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
     await untilFree(payment.id);
   });
 
-  test.concurrent('that is retried in vain asks for an operator again', async () => {
-    const { stage, payment, account, path } = await begin();
-    const denied = await reported(stage, account, 202_000, 'denied');
+  test.concurrent('a retry that is not confirmed parks the payment again', async () => {
+    const { context, payment, account, path } = await createPayment();
+    const denied = await reportCredit(context, account, 202_000, 'denied');
     await untilParked(payment.id, 'credit_unconfirmed');
     const before = rail.asksOf(denied);
     await flowOf(payment.id).signal('retry', { reason: 'the bank is back', operator: 'ngozi' });
-    await untilAsked(denied, before + 1);
+    await untilConfirmationRequested(denied, before + 1);
     await untilParked(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
-    await stage.untilStatus(path, 'settled');
+    await context.untilStatus(path, 'settled');
   });
 });
 
-describe('a credit that is set aside', () => {
-  test.concurrent('is posted nowhere, has a review case that holds no money, and is taken in once when it is confirmed', async () => {
-    const { stage, wallet, payment, account, path } = await begin();
-    const denied = await reported(stage, account, 202_000, 'denied');
+describe('credits that are set aside', () => {
+  test.concurrent('a credit set aside is not posted, has a review case without money, and is posted once when it is confirmed', async () => {
+    const { context, wallet, payment, account, path } = await createPayment();
+    const denied = await reportCredit(context, account, 202_000, 'denied');
     await untilParked(payment.id, 'credit_unconfirmed');
-    expect(await resolved(payment.id, 'set_aside')).toBe('accepted');
+    expect(await resolveFlow(payment.id, 'set_aside')).toBe('accepted');
     await untilCredit(denied, 'set_aside');
-    expect(await casesOf(stage)).toEqual(['credit_unconfirmed open 202000 nothing']);
-    expect(await eventsOf(stage)).toEqual(['review_case.opened open']);
+    expect(await casesOf(context)).toEqual(['credit_unconfirmed open 202000 nothing']);
+    expect(await eventsOf(context)).toEqual(['review_case.opened open']);
     await untilFree(payment.id);
-    expect(await stage.status(path)).toBe('pending'); // it still waits for money
+    expect(await context.status(path)).toBe('pending'); // it still waits for a credit
 
-    // The bank repeats its callback: the credit is known, and nothing happens.
-    await credit(stage, account, 202_000, denied);
-    const id = await caseIdOf(stage, 'credit_unconfirmed');
+    // The bank repeats its callback: the credit is known, so nothing happens.
+    await credit(context, account, 202_000, denied);
+    const id = await caseIdOf(context, 'credit_unconfirmed');
     await untilParked(id, 'review');
-    expect(await decided(id, { action: 'retry' })).toMatch(/refused: The rail still does not confirm/);
-    expect(await decided(id, { action: 'move_to_unclaimed' })).toMatch(/one of retry, close.*holds no money/);
+    expect(await decideCase(id, { action: 'retry' })).toMatch(/refused: The rail still does not confirm/);
+    expect(await decideCase(id, { action: 'move_to_unclaimed' })).toMatch(/one of retry, close.*holds no money/);
     rail.say(denied, 'away');
-    expect(await decided(id, { action: 'retry' })).toMatch(/refused: The rail does not respond/);
+    expect(await decideCase(id, { action: 'retry' })).toMatch(/refused: The rail does not respond/);
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['set_aside', 0]);
 
     rail.say(denied, 'known');
-    expect(await decided(id, { action: 'retry' })).toBe('done: The case is closed.');
-    await stage.untilStatus(path, 'settled');
+    expect(await decideCase(id, { action: 'retry' })).toBe('done: The case is closed.');
+    await context.untilStatus(path, 'settled');
     expect(await flowOf(id).result()).toEqual({ status: 'closed' });
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['posted', 1]);
     expect(await flows.balanceOf(wallet)).toBe(200_000);
-    expect(await casesOf(stage)).toEqual(['credit_unconfirmed closed 202000 nothing']);
-    expect((await stage.organisation.test.get(`${path}/credits`)).items).toMatchObject([
+    expect(await casesOf(context)).toEqual(['credit_unconfirmed closed 202000 nothing']);
+    expect((await context.organisation.test.get(`${path}/credits`)).items).toMatchObject([
       { status: 'posted', reviewCaseId: null },
     ]);
-    expect(await eventsOf(stage)).toEqual([
+    expect(await eventsOf(context)).toEqual([
       'review_case.opened open',
       'review_case.resolved closed',
       'payment.settled settled',
     ]);
   });
 
-  test.concurrent('goes to review as a late credit when it is confirmed after its payment has ended', async () => {
-    const { stage, payment, account, path } = await begin();
-    const denied = await reported(stage, account, 50_000, 'denied');
+  test.concurrent('a credit set aside and confirmed after its payment ended goes to review', async () => {
+    const { context, payment, account, path } = await createPayment();
+    const denied = await reportCredit(context, account, 50_000, 'denied');
     await untilParked(payment.id, 'credit_unconfirmed');
-    await resolved(payment.id, 'set_aside');
+    await resolveFlow(payment.id, 'set_aside');
     await untilCredit(denied, 'set_aside');
-    await credit(stage, account, 202_000);
-    await stage.untilStatus(path, 'settled');
+    await credit(context, account, 202_000);
+    await context.untilStatus(path, 'settled');
     await flowOf(payment.id).result();
-    const id = await caseIdOf(stage, 'credit_unconfirmed');
+    const id = await caseIdOf(context, 'credit_unconfirmed');
     await untilParked(id, 'review');
     rail.say(denied, 'known');
-    expect(await decided(id, { action: 'retry' })).toMatch(/^done/);
+    expect(await decideCase(id, { action: 'retry' })).toMatch(/^done/);
     await untilCredit(denied, 'suspense');
-    expect(await casesOf(stage)).toEqual([
+    expect(await casesOf(context)).toEqual([
       'credit_unconfirmed closed 50000 nothing',
       'credit_after_settlement open 50000 suspense:unmatched',
     ]);
-    const { items } = await stage.organisation.test.get(`${path}/credits`);
+    const { items } = await context.organisation.test.get(`${path}/credits`);
     expect(items.map((one) => [one.amount, one.status, one.reviewReason])).toEqual([
       [202_000, 'posted', null],
       [50_000, 'in_review', 'credit_after_settlement'],
     ]);
   });
 
-  test.concurrent('is settled by hand with evidence, and is a break when the statement lists it', async () => {
-    const { stage, payment, account } = await begin();
-    const denied = await reported(stage, account, 50_000, 'denied');
+  test.concurrent('a credit set aside can be closed with evidence, and is a break when the statement lists it', async () => {
+    const { context, payment, account } = await createPayment();
+    const denied = await reportCredit(context, account, 50_000, 'denied');
     await untilParked(payment.id, 'credit_unconfirmed');
-    await resolved(payment.id, 'set_aside');
+    await resolveFlow(payment.id, 'set_aside');
     await untilCredit(denied, 'set_aside');
-    const id = await caseIdOf(stage, 'credit_unconfirmed');
+    const id = await caseIdOf(context, 'credit_unconfirmed');
     await untilParked(id, 'review');
-    expect(await decided(id, { action: 'close' })).toMatch(/evidence must say/);
-    expect(await decided(id, { action: 'close', evidence: 'ticket 7' })).toBe('done: The case is closed.');
+    expect(await decideCase(id, { action: 'close' })).toMatch(/evidence must say/);
+    expect(await decideCase(id, { action: 'close', evidence: 'ticket 7' })).toBe('done: The case is closed.');
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['set_aside', 0]);
 
     const now = Date.now();
@@ -312,108 +318,108 @@ describe('a credit that is set aside', () => {
     expect([...breaks]).toEqual([{ kind: 'status', line: 'credit', ledgerAmount: null, statementAmount: 50_000 }]);
   });
 
-  test.concurrent('holds no money, whatever the code thinks', async () => {
-    const { stage, payment, account } = await begin();
-    const denied = await reported(stage, account, 50_000, 'denied');
+  test.concurrent('the database rejects money in the review case of a credit set aside', async () => {
+    const { context, payment, account } = await createPayment();
+    const denied = await reportCredit(context, account, 50_000, 'denied');
     await untilParked(payment.id, 'credit_unconfirmed');
-    await resolved(payment.id, 'set_aside');
+    await resolveFlow(payment.id, 'set_aside');
     await untilCredit(denied, 'set_aside');
     for (const change of [`account_code = 'suspense:unmatched'`, `status = 'credited'`]) {
       const update = `UPDATE review_cases SET ${change} WHERE organisation_id = $1`;
-      await expect(flows.sql.unsafe(update, [stage.organisationId])).rejects.toMatchObject({
+      await expect(flows.sql.unsafe(update, [context.organisationId])).rejects.toMatchObject({
         constraint_name: 'review_case_money',
       });
     }
   });
 });
 
-describe('a deposit that the rail does not confirm', () => {
-  async function deposit(word: 'denied' | 'away') {
-    const stage = await openStage();
-    const wallet = await stage.wallet('owner');
-    const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
-    const sessionId = await reported(stage, String(data.accountNumber), 70_000, word);
-    return { stage, wallet, sessionId, id: await untilCredit(sessionId, 'received') };
+describe('deposits that the rail does not confirm', () => {
+  async function deposit(confirmation: 'denied' | 'away') {
+    const context = await openContext();
+    const wallet = await context.wallet('owner');
+    const { data } = await context.organisation.test.get(`/wallets/${wallet}/deposit-account`);
+    const sessionId = await reportCredit(context, String(data.accountNumber), 70_000, confirmation);
+    return { context, wallet, sessionId, id: await untilCredit(sessionId, 'received') };
   }
 
-  test.concurrent('asks for an operator, and is posted when it is retried and confirmed', async () => {
+  test.concurrent('an unconfirmed deposit parks, and a retry posts it when it is confirmed', async () => {
     const { wallet, sessionId, id } = await deposit('denied');
     expect(await untilParked(id, 'credit_unconfirmed')).toContain(`credit ${id} of 70000 kobo`);
     rail.say(sessionId, 'known');
-    await resolved(id, 'retry'); // or it was confirmed by itself meanwhile
+    await resolveFlow(id, 'retry'); // unless the flow has already confirmed it
     expect(await flowOf(id).result()).toEqual({ status: 'posted' });
     expect(await flows.balanceOf(wallet)).toBe(70_000);
   });
 
-  test.concurrent('is set aside, and credited once when it is confirmed after all', async () => {
-    const { stage, wallet, sessionId, id } = await deposit('denied');
+  test.concurrent('an unconfirmed deposit is set aside, and credited once when it is confirmed', async () => {
+    const { context, wallet, sessionId, id } = await deposit('denied');
     await untilParked(id, 'credit_unconfirmed');
-    expect(await resolved(id, 'set_aside')).toBe('accepted');
+    expect(await resolveFlow(id, 'set_aside')).toBe('accepted');
     expect(await flowOf(id).result()).toEqual({ status: 'set_aside' });
-    const caseId = await caseIdOf(stage, 'credit_unconfirmed');
+    const caseId = await caseIdOf(context, 'credit_unconfirmed');
     await untilParked(caseId, 'review');
     rail.say(sessionId, 'known');
-    expect(await decided(caseId, { action: 'retry' })).toMatch(/^done/);
+    expect(await decideCase(caseId, { action: 'retry' })).toMatch(/^done/);
     await untilCredit(sessionId, 'posted');
     expect([await flows.balanceOf(wallet), await transactionsOf(sessionId)]).toEqual([70_000, 1]);
   });
 
-  test.concurrent('while the rail is away asks for an operator, who can only have it asked again', async () => {
+  test.concurrent('a deposit during an outage of the rail parks, and an operator can only retry it', async () => {
     const { wallet, sessionId, id } = await deposit('away');
     await untilParked(id, 'rail_unreachable');
-    expect(await resolved(id, 'set_aside')).toMatch(/one of retry:/);
+    expect(await resolveFlow(id, 'set_aside')).toMatch(/one of retry:/);
     rail.say(sessionId, 'known');
-    await resolved(id, 'retry');
+    await resolveFlow(id, 'retry');
     expect(await flowOf(id).result()).toEqual({ status: 'posted' });
     expect(await flows.balanceOf(wallet)).toBe(70_000);
   });
 });
 
-describe('a rail that is away', () => {
-  test.concurrent('while a credit is confirmed holds up no other, and parks the flow until it answers', async () => {
-    const { stage, wallet, payment, account, path } = await begin();
-    const away = await reported(stage, account, 50_000, 'away');
+describe('outages of the rail', () => {
+  test.concurrent('an outage during the confirmation of a credit parks the flow and blocks no other credit', async () => {
+    const { context, wallet, payment, account, path } = await createPayment();
+    const unconfirmed = await reportCredit(context, account, 50_000, 'away');
     await untilParked(payment.id, 'rail_unreachable');
-    await credit(stage, account, 202_000);
-    await stage.untilStatus(path, 'settled');
-    rail.say(away, 'known');
-    await untilCredit(away, 'suspense');
+    await credit(context, account, 202_000);
+    await context.untilStatus(path, 'settled');
+    rail.say(unconfirmed, 'known');
+    await untilCredit(unconfirmed, 'suspense');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
     await untilFree(payment.id);
     expect(await flows.balanceOf(wallet)).toBe(200_000);
   });
 
-  test.concurrent('while the account of a settled payment is closed: settled at once, and closed when it answers', async () => {
-    const { stage, payment, account, path } = await begin();
+  test.concurrent('an outage during the closing of the account parks the settled payment until the rail responds', async () => {
+    const { context, payment, account, path } = await createPayment();
     rail.canClose(account, false);
-    await credit(stage, account, 202_000);
-    await stage.untilStatus(path, 'settled');
+    await credit(context, account, 202_000);
+    await context.untilStatus(path, 'settled');
     expect(await untilParked(payment.id, 'rail_unreachable')).toContain(`the account number of ${payment.id}`);
-    expect(await eventsOf(stage)).toEqual(['payment.settled settled']);
+    expect(await eventsOf(context)).toEqual(['payment.settled settled']);
     rail.canClose(account, true);
-    await resolved(payment.id, 'retry'); // or it was closed by itself meanwhile
+    await resolveFlow(payment.id, 'retry'); // unless the flow has already closed it
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
     const [row] = await flows.sql<{ closed: boolean }[]>`
       SELECT closed_at IS NOT NULL AS closed FROM sandbox_bank.accounts WHERE account_number = ${account}`;
     expect(row?.closed).toBe(true);
   });
 
-  test.concurrent('while the account is closed: an operator leaves it open, and money that comes to it goes to review', async () => {
-    const { stage, payment, account, path } = await begin();
+  test.concurrent("an operator can leave a payment's account open after an outage, and money credited to it goes to review", async () => {
+    const { context, payment, account, path } = await createPayment();
     rail.canClose(account, false);
-    await credit(stage, account, 202_000);
-    await stage.untilStatus(path, 'settled');
+    await credit(context, account, 202_000);
+    await context.untilStatus(path, 'settled');
     await untilParked(payment.id, 'rail_unreachable');
-    expect(await resolved(payment.id, 'set_aside')).toMatch(/one of retry, dismiss/);
-    expect(await resolved(payment.id, 'dismiss')).toBe('accepted');
+    expect(await resolveFlow(payment.id, 'set_aside')).toMatch(/one of retry, dismiss/);
+    expect(await resolveFlow(payment.id, 'dismiss')).toBe('accepted');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
     rail.canClose(account, true);
-    await credit(stage, account, 7_000);
-    await caseIdOf(stage, 'credit_after_settlement');
+    await credit(context, account, 7_000);
+    await caseIdOf(context, 'credit_after_settlement');
   });
 });
 
-describe('a flow that waits for an unconfirmed credit', () => {
+describe('the sweeper and unconfirmed credits', () => {
   const missing = async (paymentId: string) => {
     for await (const found of findMissingFlows({ sql: flows.sql, client: flows.temporal }, { ageMinMs: 0 })) {
       if (found.start.message.id === paymentId) return found;
@@ -421,17 +427,17 @@ describe('a flow that waits for an unconfirmed credit', () => {
     return null;
   };
 
-  test.concurrent('is not told of it again by the sweeper, and is started again after a termination', async () => {
-    const { stage, payment, account, path } = await begin();
-    const denied = await reported(stage, account, 50_000, 'denied');
-    await untilAsked(denied, 2);
-    await credit(stage, account, 202_000);
-    await stage.untilStatus(path, 'settled');
+  test.concurrent('the sweeper does not signal a flow about a known unconfirmed credit, and restarts it after a termination', async () => {
+    const { context, payment, account, path } = await createPayment();
+    const denied = await reportCredit(context, account, 50_000, 'denied');
+    await untilConfirmationRequested(denied, 2);
+    await credit(context, account, 202_000);
+    await context.untilStatus(path, 'settled');
     await untilParked(payment.id, 'credit_unconfirmed');
     expect(await missing(payment.id)).toBeNull();
 
     await flowOf(payment.id).terminate('by mistake');
-    const found = await waitFor('the sweep to find it', () => missing(payment.id));
+    const found = await waitFor('the sweeper to find the flow', () => missing(payment.id));
     await restartFlow(flows.services.journal, found);
     await untilParked(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');

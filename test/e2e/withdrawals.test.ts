@@ -1,6 +1,6 @@
-// A withdrawal to each of its endings, through the API, the worker and the sandbox bank: the wallet pays once or not at
-// all, and the bank makes at most one transfer, whatever the order and number of its callbacks. Each test has a wallet of
-// its own; those that wait for an ending do it at the same time.
+// Withdrawals to each outcome, through the API, the worker and the sandbox bank: the wallet pays once or not at all,
+// and the bank makes at most one transfer, whatever the order and number of its callbacks. Most tests run concurrently,
+// each with its own wallet.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { Resource } from '../support/api.ts';
@@ -24,7 +24,7 @@ afterAll(async () => {
 const AMOUNT = 100_000;
 const FEE = 3_000;
 const FUNDS = 1_000_000;
-/** Events of a history whose first activity is done. */
+/** Events of a history whose first activity has completed. */
 const FIRST_TRY_EVENTS = 8;
 
 async function withdraw(accountNumber: string, more: object = {}) {
@@ -41,7 +41,7 @@ async function withdraw(accountNumber: string, more: object = {}) {
 const resolve = (withdrawal: Resource, outcome: string) =>
   flows.test.post(`/simulations/bank-transfers/${withdrawal.id}/resolve`, { outcome });
 
-const transfersMade = async (reference: string): Promise<number> => {
+const transfersOf = async (reference: string): Promise<number> => {
   const [row] = await flows.sql<{ made: number }[]>`
     SELECT count(*)::int AS made FROM sandbox_bank.transfers WHERE reference = ${reference}`;
   return row?.made ?? 0;
@@ -49,7 +49,7 @@ const transfersMade = async (reference: string): Promise<number> => {
 
 const eventTypes = async (id: string): Promise<string[]> => (await flows.eventsOf(id)).map(({ type }) => type);
 
-test('is accepted with amount and fee held, before the bank has said a word', async () => {
+test('a withdrawal is accepted with amount and fee held before the bank responds', async () => {
   const { walletId, answer } = await withdraw('9999999003');
   expect(answer.status).toBe(201);
   expect(answer.data).toMatchObject({
@@ -66,8 +66,8 @@ test('is accepted with amount and fee held, before the bank has said a word', as
   expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
 });
 
-describe('ends', () => {
-  test.concurrent('completed: the amount leaves through the rail, the fee is earned', async () => {
+describe('outcomes of withdrawals', () => {
+  test.concurrent('a completed withdrawal moves the amount through the rail and books the fee', async () => {
     const { walletId, answer, path } = await withdraw('0123456789');
     const done = await flows.untilStatus(path, 'completed');
     expect(done.completedAt).not.toBeNull();
@@ -78,10 +78,10 @@ describe('ends', () => {
       data: { id: answer.data.id, status: 'completed', totalAmount: AMOUNT + FEE, sessionId: expect.any(String) },
     });
     expect(await flows.temporal.workflow.getHandle(answer.data.id).result()).toEqual({ status: 'completed' });
-    expect(await transfersMade(answer.data.id)).toBe(1);
+    expect(await transfersOf(answer.data.id)).toBe(1);
   });
 
-  test.concurrent('failed when the bank rejects it: amount and fee are back', async () => {
+  test.concurrent('a withdrawal that the bank rejects is failed, and amount and fee are returned', async () => {
     const { walletId, answer, path } = await withdraw('9999999001');
     const failed = await flows.untilStatus(path, 'failed');
     expect(failed.failureReason).toEqual(expect.any(String));
@@ -89,7 +89,7 @@ describe('ends', () => {
     expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.failed']);
   });
 
-  test.concurrent('returned when the bank bounces it: amount and fee are back', async () => {
+  test.concurrent('a withdrawal that the bank returns is returned, and amount and fee are returned', async () => {
     const { walletId, answer, path } = await withdraw('9999999002');
     await flows.untilStatus(path, 'returned');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
@@ -97,38 +97,38 @@ describe('ends', () => {
   });
 
   test.concurrent.each(['complete', 'reject', 'return'] as const)(
-    'after a hold, as the bank decides: %s',
+    'a withdrawal held by the bank ends as the bank decides: %s',
     async (outcome) => {
       const { walletId, answer, path } = await withdraw('9999999003');
-      await waitFor('the bank to have it', async () => (await transfersMade(answer.data.id)) === 1);
+      await waitFor('the bank to have the transfer', async () => (await transfersOf(answer.data.id)) === 1);
       await resolve(answer.data, outcome);
       await flows.untilStatus(path, { complete: 'completed', reject: 'failed', return: 'returned' }[outcome]);
       expect(await flows.balanceOf(walletId)).toBe(outcome === 'complete' ? FUNDS - AMOUNT - FEE : FUNDS);
     },
   );
 
-  test.concurrent('completed when the answer to the send was lost: unknown is never failed, and it is sent once', async () => {
+  test.concurrent('a withdrawal whose send response was lost completes and is sent once: unknown is never treated as failed', async () => {
     const { walletId, answer, path } = await withdraw('9999999004');
     await flows.untilStatus(path, 'completed');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
-    expect(await transfersMade(answer.data.id)).toBe(1);
+    expect(await transfersOf(answer.data.id)).toBe(1);
     expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.completed']);
   });
 
-  test.concurrent('failed when the bank never got any of the sends, after its own waiting time', async () => {
+  test.concurrent("a withdrawal that the bank never received is failed after the bank's own waiting time", async () => {
     const { walletId, answer, path } = await withdraw('9999999005');
     await flows.untilStatus(path, 'failed');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
-    expect(await transfersMade(answer.data.id)).toBe(0);
+    expect(await transfersOf(answer.data.id)).toBe(0);
     expect((await flows.test.get(path)).data.failureReason).toBe('The bank never received the transfer');
   });
 
-  test.concurrent('returned late, after it was completed: amount and fee come back once, however often the bank says so', async () => {
+  test.concurrent('a withdrawal returned after completion returns amount and fee once, however often the bank reports it', async () => {
     const { walletId, answer, path } = await withdraw('0123456789');
     await flows.untilStatus(path, 'completed');
     await Promise.all([resolve(answer.data, 'return'), resolve(answer.data, 'return')]);
     await flows.untilStatus(path, 'returned');
-    await waitFor('all callbacks to be answered', async () => {
+    await waitFor('all callbacks to be processed', async () => {
       const [row] = await flows.sql`SELECT count(*)::int AS waiting FROM sandbox_bank.callbacks`;
       return row?.waiting === 0;
     });
@@ -137,7 +137,7 @@ describe('ends', () => {
     expect(await flows.accountBalance('in_transit:withdrawals')).toBeGreaterThanOrEqual(0);
   });
 
-  test.concurrent('late return to a wallet that was closed meanwhile: the money waits for a person', async () => {
+  test.concurrent('a late return to a wallet closed meanwhile is placed in a review case', async () => {
     const { walletId, answer, path } = await withdraw('0123456789', { amount: FUNDS - 11_900 });
     await flows.untilStatus(path, 'completed');
     const left = await flows.balanceOf(walletId);
@@ -150,10 +150,10 @@ describe('ends', () => {
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('wallet_closed');
   });
 
-  test.concurrent('waits while the rail is away, and completes when it is back', async () => {
+  test.concurrent('a withdrawal waits during an outage of the rail and completes after it', async () => {
     const { walletId, answer, path } = await withdraw('9999999008');
     const flow = flows.temporal.workflow.getHandle(answer.data.id);
-    await waitFor('the flow to have tried', async () => {
+    await waitFor('the first attempt of the flow', async () => {
       const described = await flow.describe().catch(() => null); // not started yet
       return described !== null && described.historyLength > FIRST_TRY_EVENTS;
     });
@@ -161,12 +161,12 @@ describe('ends', () => {
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
     await flows.test.call('PUT', '/simulations/bank-accounts/9999999008', { body: { behaviour: 'complete' } });
     await flows.untilStatus(path, 'completed');
-    expect(await transfersMade(answer.data.id)).toBe(1);
+    expect(await transfersOf(answer.data.id)).toBe(1);
     await flows.test.call('PUT', '/simulations/bank-accounts/9999999008', { body: { behaviour: 'unavailable' } });
   });
 });
 
-describe('is refused', () => {
+describe('refused withdrawals', () => {
   test.each([
     ['9999999006', {}, 422, 'BANK_ACCOUNT_NOT_RESOLVED'],
     ['0123456789', { bankCode: '998' }, 422, 'BANK_CODE_UNKNOWN'],
@@ -176,13 +176,13 @@ describe('is refused', () => {
     ['012345678', {}, 400, 'VALIDATION_FAILED'],
     ['0123456789', { amount: 0 }, 400, 'VALIDATION_FAILED'],
     ['0123456789', { fee: 0 }, 400, 'VALIDATION_FAILED'],
-  ])('to %s with %o: %d %s, and nothing is held', async (accountNumber, more, status, code) => {
+  ])('a withdrawal to %s with %o is %d %s, and nothing is held', async (accountNumber, more, status, code) => {
     const { walletId, answer } = await withdraw(accountNumber, more);
     expect({ status: answer.status, code: answer.error.code }).toEqual({ status, code });
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
   });
 
-  test('when the name differs it tells both names, and the right name passes', async () => {
+  test('a name mismatch returns both names, and the resolved name is accepted', async () => {
     const { walletId, answer } = await withdraw('9999999007', { accountName: 'Ada Obi' });
     expect(answer.error.details).toMatchObject({ providedName: 'Ada Obi', resolvedName: expect.any(String) });
     const { resolvedName } = answer.error.details as { resolvedName: string };
@@ -190,14 +190,14 @@ describe('is refused', () => {
     expect((await flows.test.money(`/wallets/${walletId}/withdraw`, body)).status).toBe(201);
   });
 
-  test('from a wallet below tier1', async () => {
+  test('a withdrawal from a wallet below tier1 is WALLET_KYC_REQUIRED', async () => {
     const walletId = await flows.createWallet(undefined, { tier1: false });
     const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
     const { status, error } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
     expect([status, error.code]).toEqual([422, 'WALLET_KYC_REQUIRED']);
   });
 
-  test('on live, where no rail is configured', async () => {
+  test('a withdrawal in live without a rail is SERVICE_UNAVAILABLE', async () => {
     const walletId = flows.organisation.liveSettlementWalletId;
     const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
     const { status, error } = await flows.live.money(`/wallets/${walletId}/withdraw`, body);
@@ -205,7 +205,7 @@ describe('is refused', () => {
   });
 });
 
-test('50 identical requests at once make one withdrawal, one hold and one transfer', async () => {
+test('fifty identical concurrent requests make one withdrawal, one hold and one transfer', async () => {
   const walletId = await flows.createWallet(undefined, { balance: FUNDS });
   const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
   const answers = await Promise.all(
@@ -219,7 +219,7 @@ test('50 identical requests at once make one withdrawal, one hold and one transf
   expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
 });
 
-test('of 200 at once for the whole balance exactly one wins, and nobody gets a 5xx', async () => {
+test('of 200 concurrent withdrawals of the whole balance one succeeds and 199 are 422', async () => {
   const walletId = await flows.createWallet(undefined, { balance: AMOUNT + FEE });
   const body = { amount: AMOUNT, accountNumber: '9999999003', bankCode: '058' };
   const answers = await Promise.all(

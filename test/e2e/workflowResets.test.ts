@@ -1,5 +1,5 @@
-// Resetting a finished flow from the Temporal UI cannot break money: each story is played to its end, then its flow is
-// reset to every workflow task in turn, and what it left behind stays the same, to the kobo, event and bank transfer.
+// Resetting a finished flow in the Temporal UI does not affect money: each scenario runs to its end, then its flow is
+// reset to every workflow task in turn, and the outcome stays the same, to the kobo, event and bank transfer.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WorkflowNotFoundError } from '@temporalio/client';
@@ -14,13 +14,15 @@ import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type ScenarioRun, SIDE_SCENA
 import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
-/** The stories play at the same time, and each flow is reset some ten times. */
+/** The scenarios run concurrently, and each flow is reset about ten times. */
 const LIMIT_MS = 900_000;
-const STORY_LIMIT_MS = 180_000;
+const SCENARIO_LIMIT_MS = 180_000;
 
-/** Flows of these kinds are reset from each of their endings; of the others, with their many tasks, from these. */
-const WHOLE = ['payment', 'withdrawal', 'refund', 'inboundCredit'];
-const CHOSEN = [
+/**
+ * Flows of these kinds are reset from each of their endings; the others, which have many tasks, from the selected ones.
+ */
+const ALL_ENDINGS = ['payment', 'withdrawal', 'refund', 'inboundCredit'];
+const SELECTED = [
   'payout-partiallyCompleted',
   'payoutItem-returnedLate',
   'payoutItem-failedByOperators',
@@ -31,30 +33,30 @@ const CHOSEN = [
   'webhookDelivery-deliveredAfterRetries',
 ];
 const RESET = [...SCENARIOS, ...SIDE_SCENARIOS].filter(
-  (story) => WHOLE.includes(story.flow) || CHOSEN.includes(recordingOf(story)),
+  (scenario) => ALL_ENDINGS.includes(scenario.flow) || SELECTED.includes(recordingOf(scenario)),
 );
 
-const FREED = { operator: 'ada', reason: 'it was reset' };
+const RETRY_REQUEST = { operator: 'ada', reason: 'it was reset' };
 
 let flows: TestFlows;
 let receiver: Receiver;
-const told = new Map<string, Promise<{ before: Outcome; after: Outcome[] }>>();
+const results = new Map<string, Promise<{ before: Outcome; after: Outcome[] }>>();
 
 beforeAll(async () => {
   flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
   receiver = await startReceiver();
-  const openStage = await openScenarios(flows);
-  for (const story of RESET) {
-    const tell = async () => {
-      const stage = await openStage();
-      await stage.organisation.test.post('/webhook-endpoints', { url: receiver.url });
-      const played = await story.run(stage);
-      const before = await stage.outcome(played.workflowId, played.path);
-      return { before, after: await resetToEachTask(stage, played) };
+  const openContext = await openScenarios(flows);
+  for (const scenario of RESET) {
+    const runScenario = async () => {
+      const context = await openContext();
+      await context.organisation.test.post('/webhook-endpoints', { url: receiver.url });
+      const run = await scenario.run(context);
+      const before = await context.outcome(run.workflowId, run.path);
+      return { before, after: await resetToEachTask(context, run) };
     };
-    told.set(`${story.flow}: ${story.ending}`, tell());
+    results.set(`${scenario.flow}: ${scenario.ending}`, runScenario());
   }
-  await Promise.allSettled(told.values());
+  await Promise.allSettled(results.values());
 }, LIMIT_MS);
 
 afterAll(async () => {
@@ -64,8 +66,8 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-/** Resets the last finished run to each of its workflow tasks. Answers what there was after each time. */
-async function resetToEachTask(stage: ScenarioContext, { workflowId, path }: ScenarioRun): Promise<Outcome[]> {
+/** Resets the last finished run to each of its workflow tasks. Returns the outcome after each reset. */
+async function resetToEachTask(context: ScenarioContext, { workflowId, path }: ScenarioRun): Promise<Outcome[]> {
   const { workflow, workflowService } = flows.temporal;
   const { runId } = await workflow.getHandle(workflowId).describe();
   const { events } = await workflow.getHandle(workflowId, runId).fetchHistory();
@@ -76,29 +78,29 @@ async function resetToEachTask(stage: ScenarioContext, { workflowId, path }: Sce
       namespace: flows.services.config.temporal.namespace,
       workflowExecution: { workflowId, runId },
       workflowTaskFinishEventId: eventId ?? null,
-      reason: 'a person wanted to see what happens',
+      reason: 'test',
       requestId: randomUUID(),
     });
     const again = workflow.getHandle(workflowId, reset.runId);
-    const ended = async (): Promise<boolean> => {
+    const hasEnded = async (): Promise<boolean> => {
       const { status, typedSearchAttributes } = await again.describe();
       if (status.name !== 'RUNNING') return true;
-      // Reset to the task that parked it, it is parked again: the decisions come before it asks for them. An operator has
-      // it look once more, and it finds that it is decided.
+      // A flow reset to the task that parked it is parked again, because the decisions precede that task. An operator's
+      // retry makes it check again, and it finds that it has been decided.
       if (typedSearchAttributes.get(ATTENTION) !== undefined) {
-        await again.signal(retry, FREED).catch((error: unknown) => {
-          if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended meanwhile
+        await again.signal(retry, RETRY_REQUEST).catch((error: unknown) => {
+          if (!(error instanceof WorkflowNotFoundError)) throw error; // the flow has already ended
         });
       }
       return false;
     };
-    await waitFor(`${workflowId} to end again`, ended, STORY_LIMIT_MS, LOOK_PAUSE_MIN_MS);
-    outcomes.push(await stage.outcome(workflowId, path));
+    await waitFor(`${workflowId} to end again`, hasEnded, SCENARIO_LIMIT_MS, LOOK_PAUSE_MIN_MS);
+    outcomes.push(await context.outcome(workflowId, path));
   }
   return outcomes;
 }
 
-test('every event of it all was delivered', async () => {
+test('every event of the scenarios is delivered', async () => {
   const events = await flows.sql<{ id: Uuid }[]>`SELECT id FROM events WHERE type <> ${TEST_EVENT_TYPE}`;
   expect(events.length).toBeGreaterThan(RESET.length);
   await waitFor('all deliveries', () => {
@@ -107,8 +109,11 @@ test('every event of it all was delivered', async () => {
   });
 });
 
-test.each(RESET.map(({ flow, ending }) => `${flow}: ${ending}`))('%s, reset to every workflow task', async (name) => {
-  const story = await told.get(name);
-  expect(story?.after.length).toBeGreaterThan(0);
-  expect(story?.after).toEqual(story?.after.map(() => story.before));
-});
+test.each(RESET.map(({ flow, ending }) => `${flow}: ${ending}`))(
+  '%s has the same outcome after a reset to every workflow task',
+  async (name) => {
+    const scenario = await results.get(name);
+    expect(scenario?.after.length).toBeGreaterThan(0);
+    expect(scenario?.after).toEqual(scenario?.after.map(() => scenario.before));
+  },
+);

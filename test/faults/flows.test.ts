@@ -1,5 +1,5 @@
-// What a dead process or server does to the money: nothing. The worker is a process of its own here, ended with SIGKILL;
-// the second Temporal server is started only after the payments were accepted.
+// Crashes of processes and servers do not affect money. The worker is a separate process, killed with SIGKILL; the
+// second Temporal server starts only after the payments were accepted.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -87,12 +87,12 @@ const creditsPosted = async (): Promise<number> => {
   return row?.posted ?? 0;
 };
 
-test('a worker killed while it posts a credit: the flow goes on with another, and the money is posted once', async () => {
+test('after a worker is killed while posting a credit, another worker continues and the money is posted once', async () => {
   const walletId = await api.createWallet();
   const payment = await createPayment(walletId);
   const first = startWorkerProcess();
 
-  // Hold the wallet's account, so that the worker is inside ledger.post when it dies.
+  // Lock the wallet's account row, so that the worker is inside ledger.post when it is killed.
   const holder = connect(api.databaseUrl, { connectionsMax: 1, role: 'owner' });
   const code = `wallet:${walletId}`;
   await holder.unsafe('BEGIN');
@@ -120,7 +120,7 @@ test('a worker killed while it posts a credit: the flow goes on with another, an
   await kill(second);
 }, 600_000);
 
-test('a worker killed before it took up a credit: the next one posts it', async () => {
+test('a credit that arrived while no worker was running is posted when one starts', async () => {
   const walletId = await api.createWallet();
   const payment = await createPayment(walletId);
   const before = await creditsPosted();
@@ -134,7 +134,7 @@ test('a worker killed before it took up a credit: the next one posts it', async 
   await kill(worker);
 }, 600_000);
 
-test('Temporal down at POST /payments: 201, and the flow starts when it is back', async () => {
+test('POST /payments is 201 while Temporal is down, and the flow starts when Temporal is available', async () => {
   const port = await freePort();
   const worker = startWorkerProcess(`127.0.0.1:${port}`);
   const walletId = await api.createWallet();

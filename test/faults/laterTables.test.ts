@@ -1,5 +1,5 @@
-// A deployment in the middle: the tables are already those of the next release, with a column more, while the processes are still
-// those of this one. Every money flow goes on.
+// A rolling deployment: the tables already have a column of the next release while the processes are still those of
+// this release. Every money flow works.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RowTable } from '../../src/ledger/movement.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
@@ -41,7 +41,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('a process of this release writes every table of the next one, whose new columns get their defaults', async () => {
+test('a process of this release writes every table of the next one, and its new columns get their defaults', async () => {
   const [wallet, other] = [await flows.createWallet(undefined, { balance: FUNDS }), await flows.createWallet()];
   const payment = await flows.createPayment(wallet, 100_000);
   await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);

@@ -1,5 +1,5 @@
-// Two API and two worker processes on one database and one Temporal server keep every promise that one of each does, also
-// when one of each is killed in the middle. Nothing tells them of each other.
+// Two API and two worker processes with one database and one Temporal server give the same guarantees as one of each,
+// also when one of each is killed. The processes have no configuration of each other.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { type Client, createClient, type Resource, startTestApi, type TestApi } 
 import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
-/** Two workers bundle their workflows first, on a machine that may be busy. */
+/** The two workers bundle their workflows first, on a machine that may be busy. */
 const START_LIMIT_MS = 240_000;
 const LIMIT_MS = 200_000;
 /** temporal.api.enums.v1.TaskQueueType */
@@ -25,7 +25,7 @@ const SHORT_WINDOW_MS = 3_000;
 
 const main = (part: 'api' | 'worker') => fileURLToPath(new URL(`../../src/${part}/main.ts`, import.meta.url));
 
-let setup: TestApi; // makes the organisation and looks at rows; no request of a test goes to it
+let setup: TestApi; // creates the organisation and reads rows; receives no request of a test
 let receiver: Receiver;
 let processes: ChildProcess[] = [];
 let callers: Client[]; // one for each API process
@@ -51,19 +51,19 @@ beforeAll(async () => {
     TEMPORAL_ADDRESS: config.temporal.address,
     TEMPORAL_TASK_QUEUE: config.temporal.taskQueue,
     MANILLA_KEYS: `test:${Buffer.alloc(32, 7).toString('base64url')}`,
-    SANDBOX_RAIL_CALLBACK_URL: `${urls[0]}/rails/sandbox/callbacks`, // the API that is never killed
+    SANDBOX_RAIL_CALLBACK_URL: `${urls[0]}/rails/sandbox/callbacks`, // the API process that is never killed
     SANDBOX_RAIL_DELAY_MS: '0',
     WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
     SCHEDULES: 'off',
     LOG_LEVEL: 'error',
   };
-  apis = [0, 1].map((place) =>
-    start('api', { SANDBOX_PORT: String(ports[place]), LIVE_PORT: String(ports[place + 2]) }),
+  apis = [0, 1].map((index) =>
+    start('api', { SANDBOX_PORT: String(ports[index]), LIVE_PORT: String(ports[index + 2]) }),
   );
   workers = [start('worker'), start('worker')];
   const { key } = await setup.createKey(setup.organisation.organisationId);
   callers = urls.map((url) => createClient(url, key, 'test'));
-  await Promise.all(urls.map((url) => waitFor(`${url} to answer`, () => answers(url), START_LIMIT_MS)));
+  await Promise.all(urls.map((url) => waitFor(`${url} to respond`, () => isUp(url), START_LIMIT_MS)));
   await untilBothPoll();
 }, START_LIMIT_MS);
 
@@ -93,13 +93,13 @@ async function kill(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-const answers = (url: string): Promise<boolean> =>
+const isUp = (url: string): Promise<boolean> =>
   fetch(`${url}/health`).then(
     ({ ok }) => ok,
     () => false,
   );
 
-/** Both workers ask the queue of the flows for work. */
+/** Waits until both workers poll the task queue of the flows. */
 async function untilBothPoll(): Promise<void> {
   const { namespace, taskQueue } = setup.services.config.temporal;
   await waitFor(
@@ -120,7 +120,7 @@ async function untilBothPoll(): Promise<void> {
 /** A worker's identity begins with its process id. */
 const pidOf = (identity: string | null | undefined): number => Number(identity?.split('@')[0]);
 
-const caller = (place: number): Client => callers[place % callers.length] as Client;
+const caller = (index: number): Client => callers[index % callers.length] as Client;
 
 async function accepted(answer: Promise<{ status: number; text: string; data: Resource }>): Promise<Resource> {
   const { status, text, data } = await answer;
@@ -130,20 +130,20 @@ async function accepted(answer: Promise<{ status: number; text: string; data: Re
 
 type PaymentResource = Resource & { payableAmount: number; virtualAccount: { accountNumber: string } };
 
-/** Payments into one wallet, created through both APIs in turn. */
+/** Creates payments into one wallet through both APIs alternately. */
 async function createPayments(count: number, targetWalletId: string): Promise<PaymentResource[]> {
   const body = { method: 'bank_transfer', baseAmount: 1_000, targetWalletId };
   return (await Promise.all(
-    Array.from({ length: count }, (_, place) => accepted(caller(place).money('/payments', body))),
+    Array.from({ length: count }, (_, index) => accepted(caller(index).money('/payments', body))),
   )) as PaymentResource[];
 }
 
-/** The rail reports every credit twice, through both APIs' simulations; by its session id it is one. */
+/** Reports every credit twice, through the simulations of both APIs; the session id makes it one credit. */
 async function creditTwice(payments: PaymentResource[]): Promise<void> {
   await Promise.all(
-    payments.map(async ({ id, virtualAccount, payableAmount }, place) => {
+    payments.map(async ({ id, virtualAccount, payableAmount }, index) => {
       const credit = { accountNumber: virtualAccount.accountNumber, amount: payableAmount, sessionId: `session-${id}` };
-      await accepted(caller(place).post('/simulations/inbound-credits', credit));
+      await accepted(caller(index).post('/simulations/inbound-credits', credit));
       await accepted(caller(0).post('/simulations/inbound-credits', credit));
     }),
   );
@@ -160,7 +160,7 @@ const untilSettled = (payments: PaymentResource[]) =>
     LIMIT_MS,
   );
 
-/** How many events of this type each resource has. */
+/** The number of events of this type of each resource. */
 async function eventCounts(type: string, resources: readonly { id: string }[]): Promise<number[]> {
   const rows = await setup.sql<{ resource: string; count: number }[]>`
     SELECT resource, count(*)::int AS count FROM events WHERE type = ${type} GROUP BY resource`;
@@ -170,43 +170,44 @@ async function eventCounts(type: string, resources: readonly { id: string }[]): 
 
 const onceEach = (resources: readonly unknown[]) => resources.map(() => 1);
 
-test('one Idempotency-Key has one effect, whichever process is asked', async () => {
+test('an Idempotency-Key has one effect across API processes', async () => {
   const source = await setup.createWallet(setup.test, { balance: 1_000 });
   const destinationWalletId = await setup.createWallet();
   const body = { amount: 10, destinationWalletId };
-  const answered = await Promise.all(
-    Array.from({ length: 40 }, (_, place) => caller(place).money(`/wallets/${source}/transfer`, body, 'one-key')),
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => caller(index).money(`/wallets/${source}/transfer`, body, 'one-key')),
   );
-  const passed = answered.filter(({ status }) => status === 201);
-  expect(new Set(passed.map(({ data }) => data.id)).size).toBe(1);
-  const others = answered.filter(({ status }) => status !== 201).map(({ error }) => error.code);
+  const succeeded = answers.filter(({ status }) => status === 201);
+  expect(new Set(succeeded.map(({ data }) => data.id)).size).toBe(1);
+  const others = answers.filter(({ status }) => status !== 201).map(({ error }) => error.code);
   expect(others.filter((code) => code !== 'IDEMPOTENCY_IN_PROGRESS')).toEqual([]);
   const again = await Promise.all(callers.map((one) => one.money(`/wallets/${source}/transfer`, body, 'one-key')));
   expect(again.map(({ data, headers }) => [data.id, headers.get('idempotent-replayed')])).toEqual(
-    callers.map(() => [passed[0]?.data.id, 'true']),
+    callers.map(() => [succeeded[0]?.data.id, 'true']),
   );
   expect(await setup.balanceOf(destinationWalletId)).toBe(10);
 });
 
 test(
-  `a key has ${RATE_LIMIT} requests a minute, over both`,
+  `a key has ${RATE_LIMIT} requests per minute across API processes`,
   async () => {
     for (;;) {
       const { key } = await setup.createKey(setup.organisation.organisationId);
       const both = urls.map((url) => createClient(url, key, 'test'));
-      const answered: Awaited<ReturnType<Client['get']>>[] = [];
+      const answers: Awaited<ReturnType<Client['get']>>[] = [];
       let sent = 0;
       await Promise.all(
-        Array.from({ length: 20 }, async (_, lane) => {
+        Array.from({ length: 20 }, async (_, index) => {
           for (; sent < RATE_LIMIT + 20; ) {
             sent += 1;
-            answered.push(await (both[lane % 2] as Client).get('/fees/quote')); // the cheapest answer: it fails validation
+            // Fails validation: the cheapest response.
+            answers.push(await (both[index % 2] as Client).get('/fees/quote'));
           }
         }),
       );
-      // A flood that the minute's end cut in two proves nothing: once more, with another key.
-      if (new Set(answered.map(({ headers }) => headers.get('x-ratelimit-reset'))).size > 1) continue;
-      expect(answered.filter(({ status }) => status === 429)).toHaveLength(answered.length - RATE_LIMIT);
+      // A flood that the end of the minute divided proves nothing: repeat it with another key.
+      if (new Set(answers.map(({ headers }) => headers.get('x-ratelimit-reset'))).size > 1) continue;
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(answers.length - RATE_LIMIT);
       break;
     }
   },
@@ -214,7 +215,7 @@ test(
 );
 
 test(
-  'each payment settles once and tells once, each endpoint hears each event once, and both workers work',
+  'each payment settles once, each event is emitted and delivered once, and both workers run workflow tasks',
   async () => {
     await accepted(caller(0).post('/webhook-endpoints', { url: receiver.url, eventTypes: ['payment.settled'] }));
     const target = await setup.createWallet();
@@ -225,13 +226,13 @@ test(
     expect(await eventCounts('payment.settled', payments)).toEqual(onceEach(payments));
 
     await receiver.untilReceived(PAYMENTS);
-    await waitFor('every attempt to be written down', async () => {
+    await waitFor('every attempt to be recorded', async () => {
       const rows = await setup.sql`SELECT FROM webhook_deliveries WHERE status = 'pending'`;
       const [waiting] = await setup.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM outbox`;
       return rows.length === 0 && waiting?.count === 0;
     });
-    const told = receiver.received.map(({ headers }) => String(headers['webhook-id']));
-    expect([told.length, new Set(told).size]).toEqual([PAYMENTS, PAYMENTS]);
+    const eventIds = receiver.received.map(({ headers }) => String(headers['webhook-id']));
+    expect([eventIds.length, new Set(eventIds).size]).toEqual([PAYMENTS, PAYMENTS]);
     const [attempts] = await setup.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM webhook_attempts`;
     expect(attempts?.count).toBe(PAYMENTS);
 
@@ -247,7 +248,7 @@ test(
 );
 
 test(
-  'each payment expires once',
+  'each payment expires once across worker processes',
   async () => {
     await setup.sql.unsafe(`
     CREATE FUNCTION shorten_window() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -270,7 +271,7 @@ test(
 );
 
 test(
-  'one API and one worker killed in the middle: what was accepted is done once, by those that are left',
+  'after one API and one worker are killed, everything accepted is completed once by the remaining ones',
   async () => {
     const target = await setup.createWallet();
     const source = await setup.createWallet(setup.test, { balance: 1_000_000 });
@@ -279,26 +280,23 @@ test(
     const items = Array.from({ length: ITEMS }, () => ({ amount: 1_000, bankAccount }));
     const payout = await accepted(caller(1).money('/payouts', { sourceWalletId: source, items }));
 
-    // Requests are under way at both when one dies; a caller that lost its answer asks again, the other, with the same key.
-    const transfers = Array.from({ length: 40 }, (_, place) => ({ key: `killed-${place}`, place }));
+    // Requests are in flight at both when one is killed; a caller without a response repeats its request at the other,
+    // with the same key.
+    const transfers = Array.from({ length: 40 }, (_, index) => ({ key: `killed-${index}`, index }));
     const body = { amount: 10, destinationWalletId: target };
     const path = `/wallets/${source}/transfer`;
     const crediting = creditTwice(payments.slice(0, PAYMENTS / 2));
-    const moving = transfers.map(async ({ key, place }) => {
-      const first = await caller(place)
+    const sending = transfers.map(async ({ key, index }) => {
+      const first = await caller(index)
         .money(path, body, key)
         .catch(() => null);
       if (first?.status === 201) return;
-      await waitFor(
-        `${key} to be answered`,
-        async () => (await caller(0).money(path, body, key)).status === 201,
-        LIMIT_MS,
-      );
+      await waitFor(`${key} to succeed`, async () => (await caller(0).money(path, body, key)).status === 201, LIMIT_MS);
     });
     await crediting;
     await Promise.all([kill(apis[1] as ChildProcess), kill(workers[1] as ChildProcess)]);
     callers = callers.slice(0, 1);
-    await Promise.all(moving);
+    await Promise.all(sending);
     await creditTwice(payments.slice(PAYMENTS / 2));
     await untilSettled(payments);
     await waitFor(
@@ -315,12 +313,12 @@ test(
     SELECT count(DISTINCT reference)::int AS transfers, count(*)::int AS paid FROM sandbox_bank.statement_lines WHERE kind = 'sent'`;
     expect(sent).toEqual({ transfers: ITEMS, paid: ITEMS });
 
-    // A webhook may have been sent by the worker that died before it could write that down: then it is sent again.
+    // The killed worker may have sent a webhook before it could record that: then it is sent again.
     await waitFor(
-      'every event to be heard',
+      'every event to be received',
       () => {
-        const heard = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
-        return heard.size === 2 * PAYMENTS;
+        const eventIds = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
+        return eventIds.size === 2 * PAYMENTS;
       },
       LIMIT_MS,
     );

@@ -1,4 +1,4 @@
-// Books to write in: a database, the journals of several processes, and words for accounts and movements.
+// Fixture of the ledger tests: a database, the journals of several processes, and builders of accounts and movements.
 import postgres from 'postgres';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
@@ -9,22 +9,22 @@ import type { Posting } from '../../src/ledger/postings.ts';
 import type { Book, Kobo } from '../../src/money.ts';
 import { createDatabase, databaseUrl, testStack } from '../support/stack.ts';
 
-/** Where money comes from: a shared account that may stand below zero. */
+/** The account that money comes from: a derived-balance account, which may be negative. */
 export const RAIL: AccountCode = 'clearing:sandbox';
 
 export interface Books {
   url: string;
-  /** As the service: the application's role. */
+  /** Connections with the application's role. */
   sql: Sql;
-  /** As the owner of the database, who migrates it. */
+  /** Connections with the role of the database owner, who migrates it. */
   owner: Sql;
   journal: Journal;
   book: Book;
-  /** A journal of another process: its own connections and batches. */
+  /** The journal of another process, with its own connections and batches. */
   anotherJournal: (url?: string) => Journal;
   /** The connections of another process. */
   anotherPool: (url?: string) => Sql;
-  /** Past every right and trigger, as somebody with the server in hands. */
+  /** Bypasses all privileges and triggers. */
   asSuperuser: (work: (sql: postgres.Sql) => Promise<unknown>) => Promise<void>;
   close: () => Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function openBooks(): Promise<Books> {
       const role = new URL(adminDatabaseUrl).username;
       const superuser = postgres(databaseUrl(adminDatabaseUrl, role, new URL(url).pathname), {
         max: 1,
-        connection: { session_replication_role: 'replica' }, // triggers stay silent
+        connection: { session_replication_role: 'replica' }, // disables triggers
         onnotice: () => {},
       });
       try {
@@ -68,22 +68,22 @@ export async function openBooks(): Promise<Books> {
   };
 }
 
-/** Opens a wallet's account, verified unless said otherwise, with this balance. */
+/** Opens a wallet account, verified unless stated otherwise, with this balance. */
 export async function newWallet(
   books: Books,
-  wanted: { balance?: Kobo; verified?: boolean; book?: Book } = {},
+  options: { balance?: Kobo; verified?: boolean; book?: Book } = {},
 ): Promise<AccountCode> {
-  const book = wanted.book ?? books.book;
+  const book = options.book ?? books.book;
   const code = walletAccount(newUuid());
   await books.sql`
-    SELECT ledger.open_account(${book.organisationId}, ${book.environment}, ${code}, ${wanted.verified ?? true})`;
-  if (wanted.balance !== undefined && wanted.balance > 0) {
-    await expectPosted(books.journal.post(move(book, RAIL, code, wanted.balance)));
+    SELECT ledger.open_account(${book.organisationId}, ${book.environment}, ${code}, ${options.verified ?? true})`;
+  if (options.balance !== undefined && options.balance > 0) {
+    await expectPosted(books.journal.post(move(book, RAIL, code, options.balance)));
   }
   return code;
 }
 
-/** Puts a wallet's account into a state that operators and KYC bring about. */
+/** Sets account columns that operators and KYC change. */
 export async function setAccount(
   books: Books,
   code: AccountCode,
@@ -94,7 +94,7 @@ export async function setAccount(
     WHERE organisation_id = ${books.book.organisationId} AND code = ${code}`;
 }
 
-/** A transaction of these postings with a business key of its own. */
+/** A transaction with these postings and its own business key. */
 export function transaction(postings: readonly Posting[], more: Partial<Transaction> = {}): Transaction {
   const id = newUuid();
   return {
@@ -121,7 +121,7 @@ export function move(
 }
 
 /**
- * Posts these as one batch: the first call keeps the journal busy, so the ones behind it are collected for the next
+ * Posts these as one batch: the first call occupies the journal, so that those behind it are collected for the next
  * statement.
  */
 export async function postTogether(books: Books, movements: readonly Movement[]): Promise<PostResult[]> {
@@ -131,7 +131,7 @@ export async function postTogether(books: Books, movements: readonly Movement[])
   return await Promise.all(results);
 }
 
-/** Balance of an account: kept, or the sum of its postings. */
+/** The balance of an account: the stored one, or the sum of its postings. */
 export async function balanceOf(books: Books, code: AccountCode): Promise<Kobo> {
   const [row] = await books.sql<{ balance: Kobo }[]>`
     SELECT coalesce(a.balance, (
@@ -143,7 +143,7 @@ export async function balanceOf(books: Books, code: AccountCode): Promise<Kobo> 
   return row?.balance ?? 0;
 }
 
-/** How often a business key was posted: 0 or 1, or the books are broken. */
+/** How often a business key was posted: 0 or 1 in a consistent ledger. */
 export async function timesPosted(books: Books, movement: Movement): Promise<number> {
   const [row] = await books.sql<{ times: number }[]>`
     SELECT count(*) AS times FROM ledger.transactions t
@@ -153,11 +153,11 @@ export async function timesPosted(books: Books, movement: Movement): Promise<num
 }
 
 export async function expectPosted(result: Promise<PostResult>): Promise<void> {
-  const got = await result;
-  if (got.outcome !== 'posted') throw new Error(`expected to post, got ${JSON.stringify(got)}`);
+  const actual = await result;
+  if (actual.outcome !== 'posted') throw new Error(`expected to post, got ${JSON.stringify(actual)}`);
 }
 
-/** A payment's row as the journal takes it, complete. */
+/** A complete payment row as the journal accepts it. */
 export function paymentRow(id: Uuid, more: object = {}): object {
   return {
     id,

@@ -1,4 +1,4 @@
-// The chart of accounts: which codes there are, and whose balance is kept row by row.
+// The chart of accounts: the account codes, and which balances are stored.
 import { expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import {
@@ -20,7 +20,7 @@ import {
 const id = newUuid();
 
 const ACCOUNTS = [
-  // code, how its balance is known
+  // code, kind of balance
   [walletAccount(id), 'wallet'],
   [paymentSuspenseAccount(id), 'stored_balance'],
   [payoutReserveAccount(id), 'stored_balance'],
@@ -35,15 +35,15 @@ const ACCOUNTS = [
   ['expense:rail', 'derived_balance'],
 ] as const;
 
-test.each(ACCOUNTS)('%s is a %s account', (code, kind) => {
+test.each(ACCOUNTS)('the account %s is of the kind %s', (code, kind) => {
   expect(accountKind(code)).toBe(kind);
 });
 
-test('every code has the form that the database demands', () => {
+test('every account code has the form that the database requires', () => {
   for (const [code] of ACCOUNTS) expect(code).toMatch(/^[a-z_]+(:[a-z0-9_]+)+$/);
 });
 
-test('a wallet account leads back to its wallet, any other to none', () => {
+test('a wallet account code contains the id of its wallet, and no other code does', () => {
   expect(walletOf(walletAccount(id))).toBe(publicId('wallet', id));
   expect(walletOf(paymentSuspenseAccount(id))).toBeNull();
   expect(walletOf(FEE_INCOME)).toBeNull();

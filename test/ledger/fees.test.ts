@@ -1,10 +1,10 @@
-// The fee schedule, as a table that an accountant can read and as properties of every safe integer.
+// The fee schedule, as a table and as properties over all safe integers.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { paymentFee, serviceFee } from '../../src/ledger/fees.ts';
 import './seed.ts';
 
-describe('the service fee is 1%, half a kobo rounded up, never under 500 or over 18 000 kobo', () => {
+describe('the service fee: 1%, rounded half up, between 500 and 18,000 kobo', () => {
   test.each([
     // amount, fee
     [1, 500],
@@ -21,16 +21,16 @@ describe('the service fee is 1%, half a kobo rounded up, never under 500 or over
     [1_800_000, 18_000],
     [1_000_000_000_000, 18_000],
     [Number.MAX_SAFE_INTEGER, 18_000],
-  ])('%d kobo → %d kobo', (amount, fee) => {
+  ])('the service fee of %d kobo is %d kobo', (amount, fee) => {
     expect(serviceFee(amount)).toBe(fee);
   });
 
   const amounts = fc.oneof(
-    fc.integer({ min: 1, max: 2_500_000 }), // where the fee moves
+    fc.integer({ min: 1, max: 2_500_000 }), // the range in which the fee varies
     fc.maxSafeNat().filter((amount) => amount > 0),
   );
 
-  test('it is the exact quotient for every safe integer', () => {
+  test('the service fee is the exact rounded quotient for every safe integer', () => {
     fc.assert(
       fc.property(amounts, (amount) => {
         const exact = (BigInt(amount) + 50n) / 100n;
@@ -41,7 +41,7 @@ describe('the service fee is 1%, half a kobo rounded up, never under 500 or over
     );
   });
 
-  test('it stays within its bounds and never falls as the amount rises', () => {
+  test('the service fee stays within its bounds and never decreases as the amount increases', () => {
     fc.assert(
       fc.property(amounts, amounts, (one, other) => {
         const [low, high] = [Math.min(one, other), Math.max(one, other)];
@@ -54,7 +54,7 @@ describe('the service fee is 1%, half a kobo rounded up, never under 500 or over
   });
 });
 
-test('a payment by bank transfer bears the service fee, one from a wallet is free', () => {
+test('a bank-transfer payment has the service fee, and a virtual-wallet payment is free', () => {
   expect(paymentFee('bank_transfer', 200_000)).toBe(2_000);
   expect(paymentFee('virtual_wallet', 200_000)).toBe(0);
 });

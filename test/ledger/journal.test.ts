@@ -1,5 +1,5 @@
-// The journal on a real Postgres: every movement has one outcome of its own, is whole or nothing, and is posted once
-// however often it is sent, whoever else writes, and whenever the connection dies.
+// The journal on a real Postgres: every movement has its own outcome, is atomic, and is posted once however often it is
+// sent, under concurrency and connection loss.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isOutage } from '../../src/database/errors.ts';
@@ -45,7 +45,7 @@ const refusal = (code: string, account: AccountCode | null, detail: object = {})
   detail,
 });
 
-/** Everything that can be true together with money. */
+/** A movement with every part that is committed together with the money. */
 function fullMovement(debit: AccountCode, credit: AccountCode, amount: number) {
   const paymentId = newUuid();
   const resource = publicId('payment', paymentId);
@@ -67,7 +67,7 @@ function fullMovement(debit: AccountCode, credit: AccountCode, amount: number) {
   return { movement, paymentId, event, key, resource };
 }
 
-/** How much of a movement is there: all parts, or none. */
+/** The committed parts of a movement: all or none. */
 async function partsOf({ movement, paymentId, event, key, resource }: ReturnType<typeof fullMovement>) {
   const { organisationId } = books.book;
   const [row] = await books.sql`
@@ -88,30 +88,30 @@ const waitingBackends = async () =>
     SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND query LIKE '%ledger.post%' AND wait_event_type = 'Lock'`;
 
-/** Ends what holds an account still. */
-let releaseHeld: (() => Promise<void>) | undefined;
+/** Releases the account lock held by a test, if any. */
+let releaseLock: (() => Promise<void>) | undefined;
 
-/** Holds the row of an account, so that whoever posts to it waits in the middle of ledger.post. */
-async function holdAccount(code: AccountCode): Promise<{ release: () => Promise<void> }> {
+/** Locks the row of an account, so that a posting to it waits inside ledger.post. */
+async function lockAccount(code: AccountCode): Promise<{ release: () => Promise<void> }> {
   const holder = await books.owner.reserve();
   await holder`BEGIN`;
   await holder`SELECT FROM ledger.accounts WHERE code = ${code} FOR UPDATE`;
   const release = async () => {
-    releaseHeld = undefined;
+    releaseLock = undefined;
     await holder`COMMIT`;
     holder.release();
   };
-  releaseHeld = release;
+  releaseLock = release;
   return { release };
 }
 
-// A test that failed while it held an account would have those after it wait for ever.
+// Otherwise a test that fails while it holds a lock would block those after it.
 afterEach(async () => {
-  await releaseHeld?.();
+  await releaseLock?.();
 });
 
-describe('one movement', () => {
-  test('posts its money together with its rows, events, messages and the answer to the request', async () => {
+describe('a single movement', () => {
+  test('a movement commits its postings together with its rows, events, outbox messages and response', async () => {
     const wallet = await newWallet(books);
     const full = fullMovement(RAIL, wallet, 700);
     expect(await books.journal.post(full.movement)).toEqual({ outcome: 'posted' });
@@ -119,7 +119,7 @@ describe('one movement', () => {
     expect(await balanceOf(books, wallet)).toBe(700);
   });
 
-  test('is posted once for its business key, whoever asks again', async () => {
+  test('a movement is posted once per business key, across processes', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     const { key } = move(books.book, wallet, RAIL, 10).transaction ?? { key: '' };
     const again = () => move(books.book, wallet, RAIL, 10, { key });
@@ -129,7 +129,7 @@ describe('one movement', () => {
     expect(await balanceOf(books, wallet)).toBe(90);
   });
 
-  test('a key posted 50 times at once, by two processes, moves money once', async () => {
+  test('a business key posted 50 times concurrently by two processes moves money once', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     const key = `race/${newUuid()}`;
     const journals = [books.journal, books.anotherJournal()];
@@ -142,7 +142,7 @@ describe('one movement', () => {
     expect(await balanceOf(books, wallet)).toBe(90);
   });
 
-  test('of several postings posts all or none', async () => {
+  test('a movement with several postings is posted completely or not at all', async () => {
     const [a, b] = [await newWallet(books, { balance: 50 }), await newWallet(books, { balance: 50 })];
     const short = {
       book: books.book,
@@ -151,14 +151,14 @@ describe('one movement', () => {
         { debit: b, credit: RAIL, amount: 101 },
       ]),
     };
-    // The one behind it in the same batch must see the balances as if it had never been.
+    // The movement behind it in the batch must see the balances as if the refused one did not exist.
     const results = await postTogether(books, [short, move(books.book, a, b, 50)]);
     expect(results[0]).toEqual(refusal('WALLET_INSUFFICIENT_FUNDS', b, { attemptedAmount: 101 }));
     expect(results[1]).toEqual({ outcome: 'posted' });
     expect([await balanceOf(books, a), await balanceOf(books, b)]).toEqual([0, 100]);
   });
 
-  test('may pass money on within itself', async () => {
+  test('a movement may pass money through an account within its postings', async () => {
     const [a, b] = [await newWallet(books, { balance: 50 }), await newWallet(books)];
     const through = transaction([
       { debit: a, credit: b, amount: 50 },
@@ -168,7 +168,7 @@ describe('one movement', () => {
     expect([await balanceOf(books, a), await balanceOf(books, b)]).toEqual([0, 0]);
   });
 
-  test('may move no money at all', async () => {
+  test('a movement may have no postings', async () => {
     const paymentId = newUuid();
     const created = { book: books.book, rows: { payments: [paymentRow(paymentId)] } };
     expect(await books.journal.post(created)).toEqual({ outcome: 'posted' });
@@ -179,18 +179,18 @@ describe('one movement', () => {
     [0, 'postings_amount_check'],
     [-5, 'violates check constraint'],
     [1.5, 'invalid input syntax for type bigint'],
-  ])('of %d kobo is an error, not a posting', async (amount, message) => {
+  ])('a movement of %d kobo is rejected and posts nothing', async (amount, message) => {
     const wallet = await newWallet(books, { balance: 10 });
     await expect(books.journal.post(move(books.book, RAIL, wallet, amount))).rejects.toThrow(message);
     expect(await balanceOf(books, wallet)).toBe(10);
   });
 
-  test('from an account to itself is an error', async () => {
+  test('a movement from an account to itself is rejected', async () => {
     const wallet = await newWallet(books, { balance: 10 });
     await expect(books.journal.post(move(books.book, wallet, wallet, 5))).rejects.toThrow('two_accounts');
   });
 
-  test('is reversed once at most', async () => {
+  test('a transaction is reversed at most once', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     const charge = move(books.book, wallet, RAIL, 40);
     await expectPosted(books.journal.post(charge));
@@ -201,18 +201,18 @@ describe('one movement', () => {
     expect(await balanceOf(books, wallet)).toBe(100);
   });
 
-  test("of one book never touches another book's account of the same name", async () => {
+  test('a movement of one book never affects an account of the same code in another book', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     const live = { ...books.book, environment: 'live' as const };
-    const stranger = { organisationId: newUuid(), environment: 'test' as const };
-    for (const book of [live, stranger]) {
+    const otherOrganisation = { organisationId: newUuid(), environment: 'test' as const };
+    for (const book of [live, otherOrganisation]) {
       expect(await books.journal.post(move(book, wallet, RAIL, 1))).toEqual(refusal('WALLET_NOT_FOUND', wallet));
     }
     expect(await balanceOf(books, wallet)).toBe(100);
   });
 });
 
-describe('the rules of the books', () => {
+describe('account rules', () => {
   type Side = 'debit' | 'credit';
   const cases: { rule: string; side: Side; set: Parameters<typeof setAccount>[2]; code: string; detail?: object }[] = [
     { rule: 'frozen', side: 'debit', set: { status: 'frozen' }, code: 'WALLET_FROZEN' },
@@ -242,17 +242,20 @@ describe('the rules of the books', () => {
     },
   ];
 
-  test.each(cases)('$rule on the $side side: $code', async ({ side, set, code, detail }) => {
-    const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books, { balance: 100 })];
-    const culprit = side === 'debit' ? from : to;
-    await setAccount(books, culprit, set);
-    const full = fullMovement(from, to, 60);
-    expect(await books.journal.post(full.movement)).toEqual(refusal(code, culprit, detail));
-    expect(await partsOf(full)).toEqual(NO_PARTS);
-    expect([await balanceOf(books, from), await balanceOf(books, to)]).toEqual([100, 100]);
-  });
+  test.each(cases)(
+    'an account that is $rule on the $side side refuses the movement with $code',
+    async ({ side, set, code, detail }) => {
+      const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books, { balance: 100 })];
+      const refusing = side === 'debit' ? from : to;
+      await setAccount(books, refusing, set);
+      const full = fullMovement(from, to, 60);
+      expect(await books.journal.post(full.movement)).toEqual(refusal(code, refusing, detail));
+      expect(await partsOf(full)).toEqual(NO_PARTS);
+      expect([await balanceOf(books, from), await balanceOf(books, to)]).toEqual([100, 100]);
+    },
+  );
 
-  test('a closed wallet takes nothing and gives nothing', async () => {
+  test('a closed wallet account refuses debits and credits', async () => {
     const closed = await newWallet(books);
     const other = await newWallet(books, { balance: 100 });
     await setAccount(books, closed, { status: 'closed' });
@@ -260,7 +263,7 @@ describe('the rules of the books', () => {
     expect(await books.journal.post(move(books.book, other, closed, 1))).toEqual(refusal('WALLET_CLOSED', closed));
   });
 
-  test('exactly at a limit is within it', async () => {
+  test('a movement exactly at a limit is posted', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     await setAccount(books, wallet, { posting_max: 60, balance_max: 160 });
     await expectPosted(books.journal.post(move(books.book, RAIL, wallet, 60)));
@@ -268,7 +271,7 @@ describe('the rules of the books', () => {
     expect(await balanceOf(books, wallet)).toBe(100);
   });
 
-  test('a balance never falls below zero, and may be spent to the last kobo', async () => {
+  test('a balance never becomes negative and may be spent to zero', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     expect(await books.journal.post(move(books.book, wallet, RAIL, 101))).toEqual(
       refusal('WALLET_INSUFFICIENT_FUNDS', wallet, { attemptedAmount: 101 }),
@@ -277,7 +280,7 @@ describe('the rules of the books', () => {
     expect(await balanceOf(books, wallet)).toBe(0);
   });
 
-  test.each([['debit'], ['credit']])('a wallet that does not exist: WALLET_NOT_FOUND on the %s side', async (side) => {
+  test.each([['debit'], ['credit']])('an unknown wallet on the %s side is WALLET_NOT_FOUND', async (side) => {
     const known = await newWallet(books, { balance: 10 });
     const unknown = `wallet:${publicId('wallet', newUuid())}`;
     const movement = side === 'debit' ? move(books.book, unknown, known, 1) : move(books.book, known, unknown, 1);
@@ -289,7 +292,7 @@ describe('the rules of the books', () => {
     ['unverified', { verified: false }],
     ['over a transaction limit', { posting_max: 1 }],
     ['over a balance limit', { balance_max: 1 }],
-  ])('money that comes back posts to a wallet that is %s', async (_, set) => {
+  ])('a credit_exempt movement credits a wallet that is %s', async (_, set) => {
     const wallet = await newWallet(books);
     await setAccount(books, wallet, set);
     await expectPosted(books.journal.post(move(books.book, RAIL, wallet, 60, { rules: 'credit_exempt' })));
@@ -297,7 +300,7 @@ describe('the rules of the books', () => {
   });
 
   test.each(['enforced', 'credit_exempt'] as const)(
-    'no wallet gets more than can be read exactly, whatever its limits: rules %s',
+    'no wallet balance exceeds the largest safe integer, with the rules %s',
     async (rules) => {
       const wallet = await newWallet(books, { balance: Number.MAX_SAFE_INTEGER - 10 });
       const limitAmount = Number.MAX_SAFE_INTEGER;
@@ -313,7 +316,7 @@ describe('the rules of the books', () => {
     },
   );
 
-  test('coming back excuses the side that gets the money only', async () => {
+  test('credit_exempt exempts only the credited account, and not a closed one', async () => {
     const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books)];
     const back = (amount: number) => books.journal.post(move(books.book, from, to, amount, { rules: 'credit_exempt' }));
     expect(await back(101)).toMatchObject({ code: 'WALLET_INSUFFICIENT_FUNDS' });
@@ -325,9 +328,9 @@ describe('the rules of the books', () => {
   });
 });
 
-describe('a batch', () => {
-  /** Two neighbours with money of their own, which must get through whatever stands between them. */
-  async function between(middle: Movement | Movement[]) {
+describe('batches', () => {
+  /** Posts these between two valid movements, which must be posted in any case. */
+  async function postBetween(middle: Movement | Movement[]) {
     const wallet = await newWallet(books, { balance: 100 });
     const [before, behind] = [move(books.book, wallet, RAIL, 10), move(books.book, wallet, RAIL, 20)];
     const results = await postTogether(books, [before, ...[middle].flat(), behind]);
@@ -337,7 +340,7 @@ describe('a batch', () => {
     return results.slice(1, -1);
   }
 
-  test('is one statement', async () => {
+  test('a batch is one statement', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     const movements = Array.from({ length: 10 }, () => move(books.book, wallet, RAIL, 1));
     expect(new Set(outcomes(await postTogether(books, movements)))).toEqual(new Set(['posted']));
@@ -347,46 +350,49 @@ describe('a batch', () => {
     expect(row).toEqual({ statements: 1 });
   });
 
-  test.each([['all at once'], ['movement by movement']])('keeps whatever stands in its documents, %s', async (way) => {
-    const wallet = await newWallet(books);
-    const texts = ['', '"', '\\', '\u001f', ',', '{a,"b"}', 'NULL', '\n\t\r', "'", 'ẹ̀kọ́ 🏦'];
-    const written = texts.map((text) => {
-      const { movement, event, key, paymentId } = fullMovement(RAIL, wallet, 1);
-      const rows = { payments: [paymentRow(paymentId, { description: text })] };
-      const outbox = [{ topic: 'texts', message: { of: paymentId, text } }];
-      const outcome = movement.outcome && { ...movement.outcome, response: JSON.stringify({ data: text }) };
-      return {
-        movement: { ...movement, rows, outbox, events: [{ ...event, data: { text } }], ...(outcome && { outcome }) },
-        event,
-        key,
-        paymentId,
-      };
-    });
-    const empty = await newWallet(books);
-    // Between them stand movements without any document.
-    const movements = written.flatMap(({ movement }) => [move(books.book, RAIL, wallet, 1), movement]);
-    if (way !== 'all at once') movements.unshift(move(books.book, empty, RAIL, 1));
-    const results = outcomes(await postTogether(books, movements));
-    expect(results.filter((outcome) => outcome !== 'posted')).toEqual(way === 'all at once' ? [] : ['refused']);
-    const read = await Promise.all(
-      written.map(
-        async ({ event, key, paymentId }) =>
-          await books.sql`
+  test.each([['all at once'], ['movement by movement']])(
+    'documents with any characters are stored unchanged, %s',
+    async (mode) => {
+      const wallet = await newWallet(books);
+      const texts = ['', '"', '\\', '\u001f', ',', '{a,"b"}', 'NULL', '\n\t\r', "'", 'ẹ̀kọ́ 🏦'];
+      const written = texts.map((text) => {
+        const { movement, event, key, paymentId } = fullMovement(RAIL, wallet, 1);
+        const rows = { payments: [paymentRow(paymentId, { description: text })] };
+        const outbox = [{ topic: 'texts', message: { of: paymentId, text } }];
+        const outcome = movement.outcome && { ...movement.outcome, response: JSON.stringify({ data: text }) };
+        return {
+          movement: { ...movement, rows, outbox, events: [{ ...event, data: { text } }], ...(outcome && { outcome }) },
+          event,
+          key,
+          paymentId,
+        };
+      });
+      const empty = await newWallet(books);
+      // Movements without documents alternate with them.
+      const movements = written.flatMap(({ movement }) => [move(books.book, RAIL, wallet, 1), movement]);
+      if (mode !== 'all at once') movements.unshift(move(books.book, empty, RAIL, 1));
+      const results = outcomes(await postTogether(books, movements));
+      expect(results.filter((outcome) => outcome !== 'posted')).toEqual(mode === 'all at once' ? [] : ['refused']);
+      const read = await Promise.all(
+        written.map(
+          async ({ event, key, paymentId }) =>
+            await books.sql`
           SELECT (SELECT data ->> 'text' FROM events WHERE id = ${event.id}) AS event,
                  (SELECT message ->> 'text' FROM outbox WHERE message ->> 'of' = ${paymentId}) AS message,
                  (SELECT description FROM payments WHERE id = ${paymentId}) AS row,
                  (SELECT response::json ->> 'data' FROM idempotency_keys WHERE key = ${key}) AS response`,
-      ),
-    );
-    expect(read.flat()).toEqual(texts.map((text) => ({ event: text, message: text, row: text, response: text })));
-  });
+        ),
+      );
+      expect(read.flat()).toEqual(texts.map((text) => ({ event: text, message: text, row: text, response: text })));
+    },
+  );
 
-  test('goes on past a refused movement', async () => {
+  test('a batch continues after a refused movement', async () => {
     const empty = await newWallet(books);
-    expect(await between(move(books.book, empty, RAIL, 1))).toMatchObject([{ code: 'WALLET_INSUFFICIENT_FUNDS' }]);
+    expect(await postBetween(move(books.book, empty, RAIL, 1))).toMatchObject([{ code: 'WALLET_INSUFFICIENT_FUNDS' }]);
   });
 
-  test('goes on past a row that somebody else changed first', async () => {
+  test('a batch continues after a movement with a stale row version', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     const id = newUuid();
     await books.journal.post({ book: books.book, rows: { payments: [paymentRow(id)] } });
@@ -395,26 +401,26 @@ describe('a batch', () => {
       rows: { payments: [paymentRow(id, { version, status })] },
     });
     expect(await books.journal.post(change(2, 'partial'))).toEqual({ outcome: 'posted' });
-    expect(await between(change(2, 'expired'))).toEqual([{ outcome: 'conflict', constraint: null }]);
+    expect(await postBetween(change(2, 'expired'))).toEqual([{ outcome: 'conflict', constraint: null }]);
     const [row] = await books.sql`SELECT version, status FROM payments WHERE id = ${id}`;
     expect(row).toEqual({ version: 2, status: 'partial' });
     expect(await balanceOf(books, wallet)).toBe(95);
   });
 
-  test('of two changes of one row in it lets the first through and tells the second', async () => {
+  test('of two changes of one row in a batch the first is posted and the second is a conflict', async () => {
     const id = newUuid();
     await books.journal.post({ book: books.book, rows: { payments: [paymentRow(id)] } });
     const change = (status: string): Movement => ({
       book: books.book,
       rows: { payments: [paymentRow(id, { version: 2, status })] },
     });
-    expect(await between([change('partial'), change('expired')])).toEqual([
+    expect(await postBetween([change('partial'), change('expired')])).toEqual([
       { outcome: 'posted' },
       { outcome: 'conflict', constraint: null },
     ]);
   });
 
-  test('goes on past a unique value that is taken, and names the constraint', async () => {
+  test('a batch continues after a unique violation, which names its constraint', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     const credit = (id: string): Movement => ({
       ...move(books.book, wallet, RAIL, 5),
@@ -440,30 +446,30 @@ describe('a batch', () => {
       },
     });
     await expectPosted(books.journal.post(credit(newUuid())));
-    expect(await between(credit(newUuid()))).toEqual([
+    expect(await postBetween(credit(newUuid()))).toEqual([
       { outcome: 'conflict', constraint: 'inbound_credit_session_unique' },
     ]);
     expect(await balanceOf(books, wallet)).toBe(95);
   });
 
-  test('goes on past a movement that is broken', async () => {
-    const broken = { book: books.book, rows: { payments: [paymentRow(newUuid(), { status: 'no such status' })] } };
+  test('a batch continues after an invalid movement', async () => {
+    const invalid = { book: books.book, rows: { payments: [paymentRow(newUuid(), { status: 'no such status' })] } };
     const wallet = await newWallet(books, { balance: 100 });
     const busy = books.journal.post({ book: books.book });
     const first = books.journal.post(move(books.book, wallet, RAIL, 1));
-    const bad = books.journal.post(broken);
+    const rejected = books.journal.post(invalid);
     const last = books.journal.post(move(books.book, wallet, RAIL, 2));
-    await expect(bad).rejects.toThrow('payments_status_check');
+    await expect(rejected).rejects.toThrow('payments_status_check');
     expect(outcomes(await Promise.all([busy, first, last]))).toEqual(['posted', 'posted', 'posted']);
     expect(await balanceOf(books, wallet)).toBe(97);
   });
 });
 
-describe('a batch is expected to post', () => {
-  /** A journal, and how often it called `ledger.post`. `changes` is put in the place of what a batch adds up to. */
-  function watchedJournal(changes?: string) {
+describe('optimistic posting of batches', () => {
+  /** A journal that counts its calls of `ledger.post`. `changes` replaces the account changes that a batch sends. */
+  function countingPosts(changes?: string) {
     let calls = 0;
-    const watched = new Proxy(books.sql, {
+    const proxy = new Proxy(books.sql, {
       get(target, name, receiver) {
         if (name !== 'unsafe') return Reflect.get(target, name, receiver);
         return (text: string, values: string[], options: object) => {
@@ -473,12 +479,12 @@ describe('a batch is expected to post', () => {
         };
       },
     });
-    return { journal: new Journal(watched), calls: () => calls };
+    return { journal: new Journal(proxy), calls: () => calls };
   }
 
-  test('refusals are answered in the call that posts the rest, and those behind it are sent as ever', async () => {
+  test('refusals are returned by the call that posts the rest, and later movements need one call each', async () => {
     const [full, empty] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
-    const { journal, calls } = watchedJournal();
+    const { journal, calls } = countingPosts();
     const batch = [full, empty, full, empty, empty, full];
     const busy = journal.post({ book: books.book });
     const results = batch.map((from) => journal.post(move(books.book, from, RAIL, 1)));
@@ -490,11 +496,11 @@ describe('a batch is expected to post', () => {
     expect(await balanceOf(books, full)).toBe(992);
   });
 
-  test('movements that were posted before are found in the call that posts the rest', async () => {
+  test('duplicates are returned by the call that posts the rest', async () => {
     const wallet = await newWallet(books, { balance: 1_000 });
     const before = Array.from({ length: 3 }, () => move(books.book, wallet, RAIL, 1));
     await Promise.all(before.map((movement) => expectPosted(books.journal.post(movement))));
-    const { journal, calls } = watchedJournal();
+    const { journal, calls } = countingPosts();
     const busy = journal.post({ book: books.book });
     const batch = [...before, move(books.book, wallet, RAIL, 1), move(books.book, wallet, RAIL, 10_000)];
     const results = batch.map((movement) => journal.post(movement));
@@ -505,11 +511,12 @@ describe('a batch is expected to post', () => {
   });
 
   test.each([['{-100,101}'], ['{-99,100}'], ['{0,0}'], ['{100,-100}'], ['{-100,NULL}'], ['{-100}']])(
-    'what it is said to add up to is not believed: %s for 100 kobo',
+    'ledger.post does not trust the account changes it is sent: %s for 100 kobo',
     async (changes) => {
       const other = await newWallet(books, { balance: 500 });
-      const one = await newWallet(books, { balance: 500 }); // the newest comes first
-      const { journal, calls } = watchedJournal(changes);
+      // Accounts are sorted newest first.
+      const one = await newWallet(books, { balance: 500 });
+      const { journal, calls } = countingPosts(changes);
       expect(await journal.post(move(books.book, one, other, 100))).toEqual({ outcome: 'posted' });
       expect(calls()).toBe(1);
       expect([await balanceOf(books, one), await balanceOf(books, other)]).toEqual([400, 600]);
@@ -517,13 +524,13 @@ describe('a batch is expected to post', () => {
   );
 });
 
-describe('what a wrong version of the service sends', () => {
+describe('batches of a faulty client', () => {
   const send = async (columns: BatchColumns) =>
     await books.sql.unsafe<{ movement: number; outcome: string }[]>(POST.text, POST.values(books.book, columns), {
       prepare: true,
     });
 
-  test('a wallet that it calls shared is locked all the same, and cannot be spent twice', async () => {
+  test('a wallet sent with the kind derived_balance is locked nevertheless and cannot be overspent', async () => {
     const [payer, one, two] = [
       await newWallet(books, { balance: 1_000 }),
       await newWallet(books),
@@ -545,21 +552,21 @@ describe('what a wrong version of the service sends', () => {
     ]);
   });
 
-  test('an account that it calls kept stays shared when its row keeps no balance, wherever it stands in the list', async () => {
+  test('an account sent as stored_balance stays derived_balance if its row stores no balance, at any position', async () => {
     const wallet = await newWallet(books, { balance: 110 });
-    const shared: AccountCode = 'expense:wrong';
-    await expectPosted(books.journal.post(move(books.book, wallet, shared, 10)));
-    const columns = batchColumns([move(books.book, wallet, shared, 40)]);
-    columns.accounts = { codes: `{${shared},${wallet}}`, kinds: '{kept,wallet}', changes: '{40,-40}' };
+    const derived: AccountCode = 'expense:wrong';
+    await expectPosted(books.journal.post(move(books.book, wallet, derived, 10)));
+    const columns = batchColumns([move(books.book, wallet, derived, 40)]);
+    columns.accounts = { codes: `{${derived},${wallet}}`, kinds: '{kept,wallet}', changes: '{40,-40}' };
     columns.postings = { ...columns.postings, debits: '{2}', credits: '{1}' };
     expect(await send(columns)).toEqual([]);
-    expect([await balanceOf(books, wallet), await balanceOf(books, shared)]).toEqual([60, 50]);
+    expect([await balanceOf(books, wallet), await balanceOf(books, derived)]).toEqual([60, 50]);
     const [posting] = await books.sql`
       SELECT debit_balance_after, credit_balance_after FROM ledger.postings ORDER BY id DESC LIMIT 1`;
     expect(posting).toEqual({ debitBalanceAfter: 60, creditBalanceAfter: null });
   });
 
-  test('postings that do not come in the order of their movements are an error, and nothing is posted', async () => {
+  test('postings out of the order of their movements are rejected, and nothing is posted', async () => {
     const [payer, one, two] = [
       await newWallet(books, { balance: 1_000 }),
       await newWallet(books),
@@ -575,7 +582,7 @@ describe('what a wrong version of the service sends', () => {
     ]);
   });
 
-  test('a business key that was posted with other postings is told apart from a repeat', async () => {
+  test('a business key posted before with other postings is distinguished from a repeat', async () => {
     const [payer, payee] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
     const postings = [
       { debit: payer, credit: payee, amount: 100 },
@@ -587,7 +594,8 @@ describe('what a wrong version of the service sends', () => {
     const [toPayee, toRail] = postings as [(typeof postings)[number], (typeof postings)[number]];
     await expectPosted(books.journal.post(first));
     expect(await again(postings)).toEqual({ outcome: 'duplicate' });
-    expect(await again([toRail, toPayee])).toEqual({ outcome: 'duplicate' }); // their order does not matter
+    // The order of postings does not matter.
+    expect(await again([toRail, toPayee])).toEqual({ outcome: 'duplicate' });
     expect(await again([{ ...toPayee, amount: 101 }, toRail])).toEqual({ outcome: 'duplicate_differs' });
     expect(await again([toPayee, { ...toRail, credit: 'income:fees' }])).toEqual({ outcome: 'duplicate_differs' });
     expect(await again([toPayee])).toEqual({ outcome: 'duplicate_differs' });
@@ -596,7 +604,7 @@ describe('what a wrong version of the service sends', () => {
   });
 });
 
-describe('the claim on an Idempotency-Key', () => {
+describe('claims on an Idempotency-Key', () => {
   const claimRow = (
     full: ReturnType<typeof fullMovement>,
     claim: string,
@@ -606,7 +614,7 @@ describe('the claim on an Idempotency-Key', () => {
     VALUES (${books.book.organisationId}, 'test', ${full.key}, 'print', ${claim}, now(), ${statusCode}, ${statusCode && '{}'})`;
   const claimOf = (full: ReturnType<typeof fullMovement>) => full.movement.outcome?.claim ?? '';
 
-  test('that this request holds is answered in the statement that moves the money', async () => {
+  test('a claim of this request is settled in the statement that moves the money', async () => {
     const wallet = await newWallet(books);
     const full = fullMovement(RAIL, wallet, 5);
     await claimRow(full, claimOf(full));
@@ -614,7 +622,7 @@ describe('the claim on an Idempotency-Key', () => {
     expect(await partsOf(full)).toEqual(ALL_PARTS);
   });
 
-  test('that another request took over stops this one: nothing of it is written', async () => {
+  test('a claim taken over by another request refuses this one, and nothing is written', async () => {
     const wallet = await newWallet(books);
     const full = fullMovement(RAIL, wallet, 5);
     await claimRow(full, newUuid());
@@ -623,7 +631,7 @@ describe('the claim on an Idempotency-Key', () => {
     expect(await balanceOf(books, wallet)).toBe(0);
   });
 
-  test('that was answered already makes a repeat a duplicate, even under another business key', async () => {
+  test('a settled claim makes a repeat a duplicate, even under another business key', async () => {
     const wallet = await newWallet(books);
     const full = fullMovement(RAIL, wallet, 5);
     await claimRow(full, claimOf(full), 201);
@@ -632,7 +640,7 @@ describe('the claim on an Idempotency-Key', () => {
     expect(await balanceOf(books, wallet)).toBe(0);
   });
 
-  test('is settled once when two attempts of one claim race', async () => {
+  test('of two concurrent attempts with one claim, exactly one posts', async () => {
     const wallet = await newWallet(books);
     const full = fullMovement(RAIL, wallet, 5);
     await claimRow(full, claimOf(full));
@@ -644,8 +652,8 @@ describe('the claim on an Idempotency-Key', () => {
   });
 });
 
-describe('many at once', () => {
-  /** The journal of another process, which counts the deadlocks that it was told of and got over. */
+describe('concurrency', () => {
+  /** The journal of another process, which counts the deadlocks that it encountered and retried. */
   function countingJournal(of = books): { journal: Journal; deadlocks: () => number } {
     let deadlocks = 0;
     const counting = new Proxy(of.anotherPool(), {
@@ -663,7 +671,7 @@ describe('many at once', () => {
     return { journal: new Journal(counting), deadlocks: () => deadlocks };
   }
 
-  test('1,000 transfers crossing between two wallets, from two processes, never deadlock', async () => {
+  test('1,000 crossing transfers between two wallets by two processes never deadlock', async () => {
     const [a, b] = [await newWallet(books, { balance: 10_000 }), await newWallet(books, { balance: 10_000 })];
     const sides = [countingJournal(), countingJournal()];
     const results = await Promise.all(
@@ -679,68 +687,68 @@ describe('many at once', () => {
   });
 
   test.each([['first'], ['second']])(
-    'two opposite transfers that meet at a held account do not wait for each other: the one opened %s',
-    async (which) => {
+    'two opposite transfers that meet at a locked account do not deadlock: the account opened %s is locked',
+    async (position) => {
       const wallets = [await newWallet(books, { balance: 10 }), await newWallet(books, { balance: 10 })] as const;
-      const [meeting, other] = which === 'first' ? wallets : ([wallets[1], wallets[0]] as const);
+      const [locked, other] = position === 'first' ? wallets : ([wallets[1], wallets[0]] as const);
       const sides = [countingJournal(), countingJournal()] as const;
-      const held = await holdAccount(meeting);
-      // In the order of the request, the second would take the other account first, and the first would then wait for it.
-      const there = sides[0].journal.post(move(books.book, meeting, other, 1));
-      await waitFor('the first to wait', async () => (await waitingBackends()).length === 1);
-      const back = sides[1].journal.post(move(books.book, other, meeting, 1));
-      await waitFor('both to wait', async () => (await waitingBackends()).length === 2);
-      await held.release();
+      const lock = await lockAccount(locked);
+      // In request order the second would lock the other account first, and the first would then wait for it.
+      const there = sides[0].journal.post(move(books.book, locked, other, 1));
+      await waitFor('the first posting to wait', async () => (await waitingBackends()).length === 1);
+      const back = sides[1].journal.post(move(books.book, other, locked, 1));
+      await waitFor('both postings to wait', async () => (await waitingBackends()).length === 2);
+      await lock.release();
       expect(outcomes(await Promise.all([there, back]))).toEqual(['posted', 'posted']);
       expect(sides.map(({ deadlocks }) => deadlocks())).toEqual([0, 0]);
     },
   );
 
   test.each([
-    ['of which nothing is known', async () => {}],
-    ['that had one account when they were analysed', async () => await books.owner`ANALYZE ledger.accounts`],
-  ])('accounts are locked in the order of the list, newest first, in tables %s', async (_, look) => {
-    const few = await openBooks();
+    ['without statistics', async () => {}],
+    ['analysed with one account', async () => await books.owner`ANALYZE ledger.accounts`],
+  ])('accounts are locked in the order of the list, newest first, in tables %s', async (_, analyse) => {
+    const fresh = await openBooks();
     try {
-      await few.owner`ALTER TABLE ledger.accounts SET (autovacuum_enabled = false)`;
-      const oldest = await newWallet(few, { balance: 10 });
-      await look();
+      await fresh.owner`ALTER TABLE ledger.accounts SET (autovacuum_enabled = false)`;
+      const oldest = await newWallet(fresh, { balance: 10 });
+      await analyse();
       const wallets = [oldest];
       for (let n = 0; n < 2_000; n += 1) wallets.push(walletAccount(newUuid()));
-      await few.owner`
+      await fresh.owner`
         INSERT INTO ledger.accounts (organisation_id, environment, code, balance)
-        SELECT ${few.book.organisationId}, 'test', code, 10 FROM unnest(${wallets.slice(1)}::text[]) AS code`;
+        SELECT ${fresh.book.organisationId}, 'test', code, 10 FROM unnest(${wallets.slice(1)}::text[]) AS code`;
       const [middle, newest] = [wallets[1_000], wallets[2_000]] as [AccountCode, AccountCode];
-      const holder = await few.owner.reserve();
+      const holder = await fresh.owner.reserve();
       await holder`BEGIN`;
       await holder`SELECT FROM ledger.accounts WHERE code = ${middle} FOR UPDATE`;
-      const waits = few.journal.post({
-        book: few.book,
+      const waiting = fresh.journal.post({
+        book: fresh.book,
         transaction: transaction([
           { debit: oldest, credit: newest, amount: 1 },
           { debit: middle, credit: newest, amount: 1 },
         ]),
       });
       await waitFor('the posting to wait', async () => {
-        const [row] = await few.owner<{ waiting: number }[]>`
+        const [row] = await fresh.owner<{ waiting: number }[]>`
           SELECT count(*) AS waiting FROM pg_stat_activity
           WHERE datname = current_database() AND query LIKE '%ledger.post%' AND wait_event_type = 'Lock'`;
         return row?.waiting === 1;
       });
       const isFree = async (code: AccountCode) => {
-        const free = await few.owner`SELECT FROM ledger.accounts WHERE code = ${code} FOR UPDATE SKIP LOCKED`;
+        const free = await fresh.owner`SELECT FROM ledger.accounts WHERE code = ${code} FOR UPDATE SKIP LOCKED`;
         return free.length === 1;
       };
       expect({ newest: await isFree(newest), oldest: await isFree(oldest) }).toEqual({ newest: false, oldest: true });
       await holder`COMMIT`;
       holder.release();
-      expect(await waits).toEqual({ outcome: 'posted' });
+      expect(await waiting).toEqual({ outcome: 'posted' });
     } finally {
-      await few.close();
+      await fresh.close();
     }
   });
 
-  test('two processes that post to one hot account never deadlock where nothing is known of the tables', async () => {
+  test('two processes posting to one hot account never deadlock in tables without statistics', async () => {
     const fresh = await openBooks();
     try {
       for (const table of ['accounts', 'transactions', 'postings']) {
@@ -756,7 +764,7 @@ describe('many at once', () => {
             const results: string[] = [];
             for (let n = 0; n < 40; n += 1) {
               const other = others[(caller * 7 + n * 31 + process) % others.length] as AccountCode;
-              // A refusal now and then: however a batch is posted, the order is the same.
+              // Some refusals, so that every way of posting a batch is used: the lock order must be the same.
               const from = caller === 0 && n % 4 === 0 ? empty : hot;
               results.push((await journal.post(move(fresh.book, from, other, 1))).outcome);
             }
@@ -774,7 +782,7 @@ describe('many at once', () => {
     }
   }, 60_000);
 
-  test('of 200 debits of the full balance, from two processes, exactly one posts', async () => {
+  test('of 200 concurrent debits of the whole balance by two processes, exactly one is posted', async () => {
     const wallet = await newWallet(books, { balance: 500 });
     const journals = [books.journal, books.anotherJournal()];
     const results = await Promise.all(
@@ -787,7 +795,7 @@ describe('many at once', () => {
     expect(await balanceOf(books, wallet)).toBe(0);
   });
 
-  test('of 100 credits across the largest balance, only those within it post', async () => {
+  test('of 100 concurrent credits that exceed the balance limit, exactly those within it are posted', async () => {
     const wallet = await newWallet(books);
     await setAccount(books, wallet, { balance_max: 305 });
     const journals = [books.journal, books.anotherJournal()];
@@ -798,13 +806,13 @@ describe('many at once', () => {
     expect(await balanceOf(books, wallet)).toBe(300);
   });
 
-  test('random movements do what a model on paper does', async () => {
-    const random = await openBooks();
+  test('random movements have the outcomes and balances of a reference model', async () => {
+    const database = await openBooks();
     try {
-      const wallets = await Promise.all(Array.from({ length: 5 }, () => newWallet(random)));
+      const wallets = await Promise.all(Array.from({ length: 5 }, () => newWallet(database)));
       const suspense = `suspense:payment:${publicId('payment', newUuid())}`;
       const accounts = [...wallets, suspense, RAIL, 'expense:rail'];
-      const kept = new Set([...wallets, suspense]);
+      const stored = new Set([...wallets, suspense]);
       const model = new Map(accounts.map((code) => [code, 0n]));
       const posting = fc
         .record({
@@ -824,34 +832,34 @@ describe('many at once', () => {
         fc.asyncProperty(batches, async (all) => {
           for (const movementsOfBatch of all) {
             const movements = movementsOfBatch.map((postings) => ({
-              book: random.book,
+              book: database.book,
               transaction: transaction(postings),
             }));
-            const results = await postTogether(random, movements);
-            for (const [place, postings] of movementsOfBatch.entries()) {
+            const results = await postTogether(database, movements);
+            for (const [index, postings] of movementsOfBatch.entries()) {
               const after = new Map(model);
               const possible = postings.every(({ debit, credit, amount }) => {
                 after.set(debit, (after.get(debit) as bigint) - BigInt(amount));
                 after.set(credit, (after.get(credit) as bigint) + BigInt(amount));
-                return !kept.has(debit) || (after.get(debit) as bigint) >= 0n;
+                return !stored.has(debit) || (after.get(debit) as bigint) >= 0n;
               });
-              expect(results[place]?.outcome).toBe(possible ? 'posted' : 'refused');
+              expect(results[index]?.outcome).toBe(possible ? 'posted' : 'refused');
               if (possible) for (const [code, balance] of after) model.set(code, balance);
             }
           }
         }),
         { numRuns: 40 },
       );
-      for (const [code, balance] of model) expect(BigInt(await balanceOf(random, code))).toBe(balance);
+      for (const [code, balance] of model) expect(BigInt(await balanceOf(database, code))).toBe(balance);
       expect([...model.values()].reduce((sum, balance) => sum + balance, 0n)).toBe(0n);
-      expect((await verifyLedger(random.owner, { pageSize: 7 })).findings).toEqual([]);
+      expect((await verifyLedger(database.owner, { pageSize: 7 })).findings).toEqual([]);
     } finally {
-      await random.close();
+      await database.close();
     }
   });
 });
 
-describe('a posting is for ever', () => {
+describe('immutability of the ledger', () => {
   const attempts = {
     INSERT: `INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount)
              VALUES (gen_random_uuid(), 'test', gen_random_uuid(), 1, 2, 1)`,
@@ -860,23 +868,23 @@ describe('a posting is for ever', () => {
     TRUNCATE: 'TRUNCATE ledger.postings',
   };
 
-  test.each(Object.entries(attempts))('the role of the service may not %s', async (_, statement) => {
+  test.each(Object.entries(attempts))('the application role may not %s postings', async (_, statement) => {
     await newWallet(books, { balance: 1 });
     await expect(books.sql.unsafe(statement)).rejects.toMatchObject({ code: '42501', routine: 'aclcheck_error' });
   });
 
   test.each([
-    ['write a balance', 'UPDATE ledger.accounts SET balance = balance + 1'],
+    ['update a balance', 'UPDATE ledger.accounts SET balance = balance + 1'],
     [
-      'open an account past the function',
+      'insert an account without ledger.open_account',
       "INSERT INTO ledger.accounts (organisation_id, environment, code) VALUES (gen_random_uuid(), 'test', 'income:x')",
     ],
-    ['write a transaction', 'DELETE FROM ledger.transactions'],
-    ['write a payment past the journal', "UPDATE payments SET status = 'settled'"],
-    ['call what ledger.post calls', "SELECT ledger.write_payments('[]')"],
-    ['call what it writes rows with', "SELECT ledger.write_rows('payments', '[]')"],
-    ['rewrite the audit trail', 'DELETE FROM audit_log'],
-  ])('nor %s', async (_, statement) => {
+    ['delete a transaction', 'DELETE FROM ledger.transactions'],
+    ['update a payment without the journal', "UPDATE payments SET status = 'settled'"],
+    ['call ledger.write_payments', "SELECT ledger.write_payments('[]')"],
+    ['call ledger.write_rows', "SELECT ledger.write_rows('payments', '[]')"],
+    ['delete from the audit log', 'DELETE FROM audit_log'],
+  ])('the application role may not %s', async (_, statement) => {
     await expect(books.sql.unsafe(statement)).rejects.toMatchObject({ code: '42501', routine: 'aclcheck_error' });
   });
 
@@ -893,17 +901,18 @@ describe('a posting is for ever', () => {
 
   test.each([
     ['below zero', -1],
-    ['that JavaScript cannot read', '9007199254740992'],
-  ])('the database itself refuses a balance %s', async (_, balance) => {
+    ['above the largest safe integer', '9007199254740992'],
+  ])('a check constraint refuses a balance %s', async (_, balance) => {
     const wallet = await newWallet(books, { balance: 1 });
     await expect(
       books.owner`UPDATE ledger.accounts SET balance = ${balance} WHERE code = ${wallet}`,
     ).rejects.toMatchObject({ constraint_name: 'balance_in_range' });
   });
 
-  test('an environment that is none has no book, whichever way it is asked for', async () => {
+  test('an unknown environment is refused by ledger.post and ledger.open_account', async () => {
     const book = { ...books.book, environment: 'tset' as 'test' };
-    const posting = { debit: RAIL, credit: 'income:fees', amount: 30 } as const; // accounts that come into being with it
+    // Posting would create these accounts.
+    const posting = { debit: RAIL, credit: 'income:fees', amount: 30 } as const;
     await expect(books.journal.post({ book, transaction: transaction([posting]) })).rejects.toMatchObject({
       code: '23514',
     });
@@ -917,17 +926,17 @@ describe('a posting is for ever', () => {
   });
 });
 
-describe('when a row stays locked', () => {
+describe('row locks held for long', () => {
   test.each([
     [true, '9s'],
     [false, '0'],
-  ] as const)('with closeWhenStalled: %s, a statement may take: %s', async (closeWhenStalled, limit) => {
+  ] as const)('a pool with closeWhenStalled %s has the statement_timeout %s', async (closeWhenStalled, limit) => {
     const pool = connect(books.url, { connectionsMax: 1, closeWhenStalled });
     expect(await pool`SHOW statement_timeout`).toMatchObject([{ statementTimeout: limit }]);
     await pool.end();
   });
 
-  test('callers hear of an outage, no backend goes on waiting, and afterwards each movement is posted once', async () => {
+  test('while a row stays locked, callers get an outage error and no backend keeps waiting; afterwards each movement is posted once', async () => {
     const CONNECTIONS_MAX = 3;
     const pool = connect(books.url, {
       connectionsMax: CONNECTIONS_MAX,
@@ -936,12 +945,12 @@ describe('when a row stays locked', () => {
     });
     const journal = new Journal(pool);
     const [wallet, other] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
-    const held = await holdAccount(wallet);
+    const lock = await lockAccount(wallet);
     const movements = Array.from({ length: 64 }, () => move(books.book, wallet, other, 1));
-    let most = 0;
-    let calling = true;
+    let waitingMax = 0;
+    let isCalling = true;
     const watcher = (async () => {
-      while (calling) most = Math.max(most, (await waitingBackends()).length);
+      while (isCalling) waitingMax = Math.max(waitingMax, (await waitingBackends()).length);
     })();
     const errors: unknown[] = [];
     await Promise.all(
@@ -951,28 +960,29 @@ describe('when a row stays locked', () => {
         }
       }),
     );
-    await waitFor('no backend to wait', async () => (await waitingBackends()).length === 0);
-    calling = false;
+    await waitFor('no backend to be waiting', async () => (await waitingBackends()).length === 0);
+    isCalling = false;
     await watcher;
     expect(errors).toHaveLength(4 * 64);
     expect(errors.filter((error) => !isOutage(error))).toEqual([]);
-    expect(most).toBeGreaterThan(0);
-    expect(most).toBeLessThanOrEqual(CONNECTIONS_MAX);
-    await held.release();
+    expect(waitingMax).toBeGreaterThan(0);
+    expect(waitingMax).toBeLessThanOrEqual(CONNECTIONS_MAX);
+    await lock.release();
     for (const movement of movements) await expectPosted(journal.post(movement));
     expect([await balanceOf(books, wallet), await balanceOf(books, other)]).toEqual([936, 64]);
     await pool.end();
   });
 });
 
-describe('when the backend dies', () => {
+describe('terminated backends and lost connections', () => {
   const kill = (pid: number) => books.asSuperuser((sql) => sql`SELECT pg_terminate_backend(${pid})`);
 
-  test('before the statement is sent, the movement is posted once', async () => {
+  test('a movement is posted once when the connection is lost before the statement', async () => {
     const wallet = await newWallet(books);
     const proxy = await startTcpProxy(books.url);
     const journal = books.anotherJournal(proxy.url);
-    await journal.post({ book: books.book }); // the connection is there
+    // Opens the connection.
+    await journal.post({ book: books.book });
     const full = fullMovement(RAIL, wallet, 30);
     const lost = proxy.loseRequest(full.key);
     const result = journal.post(full.movement);
@@ -982,20 +992,20 @@ describe('when the backend dies', () => {
     await proxy.close();
   });
 
-  test('in the middle of the statement, nothing is half posted, and the retry posts all of it once', async () => {
+  test('a movement is posted once and completely when its backend is terminated during the statement, twice', async () => {
     const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books)];
     const full = fullMovement(from, to, 30);
-    const held = await holdAccount(to);
-    // A pool of its own: the driver fails the first query after a killed connection, whatever it is.
+    const lock = await lockAccount(to);
+    // With its own pool: the driver fails the first query after a terminated connection, whatever it is.
     const result = books.anotherJournal().post(full.movement);
 
-    const [first] = await waitFor('a posting that waits', async () => {
+    const [first] = await waitFor('the posting to wait', async () => {
       const found = await waitingBackends();
       return found.length > 0 && found;
     });
     await kill(first?.pid ?? 0);
-    // It comes back with a new connection, and dies a second time.
-    const [second] = await waitFor('the retry that waits', async () => {
+    // The retry uses a new connection, which is terminated as well.
+    const [second] = await waitFor('the retry to wait', async () => {
       const found = (await waitingBackends()).filter(({ pid }) => pid !== first?.pid);
       return found.length > 0 && found;
     });
@@ -1003,13 +1013,13 @@ describe('when the backend dies', () => {
     expect([await balanceOf(books, from), await balanceOf(books, to)]).toEqual([100, 0]);
     await kill(second?.pid ?? 0);
 
-    await held.release();
+    await lock.release();
     expect(await result).toEqual({ outcome: 'posted' });
     expect(await partsOf(full)).toEqual(ALL_PARTS);
     expect([await balanceOf(books, from), await balanceOf(books, to)]).toEqual([70, 30]);
   });
 
-  test('after the commit, before the answer, the movement is posted once and the caller hears of it', async () => {
+  test('a movement is posted once and reported as a duplicate when the connection is lost after the commit', async () => {
     const wallet = await newWallet(books);
     const proxy = await startTcpProxy(books.url);
     const journal = books.anotherJournal(proxy.url);
@@ -1024,25 +1034,25 @@ describe('when the backend dies', () => {
     await proxy.close();
   });
 
-  test('for good, the caller hears of an outage, and the same movement can be posted later', async () => {
+  test('an unreachable database is an outage error, and the same movement can be posted later', async () => {
     const wallet = await newWallet(books);
-    const nowhere = new URL(books.url);
-    nowhere.port = '1'; // nobody listens there
+    const unreachable = new URL(books.url);
+    unreachable.port = '1'; // nothing listens on this port
     const full = fullMovement(RAIL, wallet, 30);
-    await expect(books.anotherJournal(nowhere.href).post(full.movement)).rejects.toMatchObject({
+    await expect(books.anotherJournal(unreachable.href).post(full.movement)).rejects.toMatchObject({
       code: 'ECONNREFUSED',
     });
     expect(await partsOf(full)).toEqual(NO_PARTS);
     expect(await books.journal.post(full.movement)).toEqual({ outcome: 'posted' });
   });
 
-  test('again and again under load, each of 300 movements is posted exactly once', async () => {
+  test('each of 300 movements is posted exactly once while backends are terminated repeatedly', async () => {
     const [a, b] = [await newWallet(books, { balance: 100_000 }), await newWallet(books, { balance: 100_000 })];
     const journals = [books.anotherJournal(), books.anotherJournal()];
-    let running = true;
+    let isRunning = true;
     let kills = 0;
     const killer = (async () => {
-      while (running && kills < 30) {
+      while (isRunning && kills < 30) {
         const busy = await books.owner<{ pid: number }[]>`
           SELECT pid FROM pg_stat_activity
           WHERE datname = current_database() AND query LIKE '%FROM ledger.post%' AND state = 'active' AND pid <> pg_backend_pid()
@@ -1057,21 +1067,23 @@ describe('when the backend dies', () => {
         try {
           return (await journal.post(movement)).outcome;
         } catch {
-          // It may have happened: the same movement may be posted again.
+          // It may have been posted: the same movement may be sent again.
         }
       }
     };
     const movements: Movement[] = [];
-    // In waves, so that there is always another statement to kill.
-    for (let wave = 0; wave < 30; wave += 1) {
+    // In rounds, so that there is always another statement to terminate.
+    for (let round = 0; round < 30; round += 1) {
       const sent = Array.from({ length: 10 }, (_, n) =>
         n % 2 === 0 ? move(books.book, a, b, 1 + n) : move(books.book, b, a, 1 + n),
       );
       movements.push(...sent);
-      const got = await Promise.all(sent.map((movement, n) => postUntilKnown(movement, journals[n % 2] as Journal)));
-      for (const outcome of got) expect(['posted', 'duplicate']).toContain(outcome);
+      const outcomes = await Promise.all(
+        sent.map((movement, n) => postUntilKnown(movement, journals[n % 2] as Journal)),
+      );
+      for (const outcome of outcomes) expect(['posted', 'duplicate']).toContain(outcome);
     }
-    running = false;
+    isRunning = false;
     await killer;
     expect(kills).toBeGreaterThan(0);
     const times = await Promise.all(movements.map((movement) => timesPosted(books, movement)));
@@ -1080,6 +1092,6 @@ describe('when the backend dies', () => {
   }, 60_000);
 });
 
-test('whatever all of these did, the books are whole', async () => {
+test('the ledger has no violations after all tests of this file', async () => {
   expect((await verifyLedger(books.owner)).findings).toEqual([]);
 });

@@ -1,10 +1,10 @@
-// Postings as data: pairing what leaves with what arrives, and undoing it.
+// Postings as data: allocating sources to destinations, and reversing.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { allocate, type Leg, type Posting } from '../../src/ledger/postings.ts';
 import './seed.ts';
 
-/** What a list of postings does to each account: credits less debits. */
+/** The net change of each account: credits less debits. */
 function effectOf(postings: readonly Posting[]): Map<string, bigint> {
   const effect = new Map<string, bigint>();
   const add = (account: string, change: bigint) => effect.set(account, (effect.get(account) ?? 0n) + change);
@@ -15,20 +15,20 @@ function effectOf(postings: readonly Posting[]): Map<string, bigint> {
   return effect;
 }
 
-describe('pairShares', () => {
-  test('a settlement: what the rail received goes to the wallet and, last, to the fee', () => {
-    const received = [{ account: 'clearing:sandbox', amount: 202_500 }];
-    const owed = [
+describe('allocate', () => {
+  test('a settlement is allocated from the rail to the wallet and then to the fee', () => {
+    const sources = [{ account: 'clearing:sandbox', amount: 202_500 }];
+    const destinations = [
       { account: 'wallet:w', amount: 200_500 },
       { account: 'income:fees', amount: 2_000 },
     ];
-    expect(allocate(received, owed)).toEqual([
+    expect(allocate(sources, destinations)).toEqual([
       { debit: 'clearing:sandbox', credit: 'wallet:w', amount: 200_500 },
       { debit: 'clearing:sandbox', credit: 'income:fees', amount: 2_000 },
     ]);
   });
 
-  test('several sources fill several destinations in order', () => {
+  test('several sources are allocated to several destinations in order', () => {
     const sources = [
       { account: 'suspense:payment:p', amount: 30 },
       { account: 'clearing:sandbox', amount: 70 },
@@ -44,7 +44,7 @@ describe('pairShares', () => {
     ]);
   });
 
-  test('sides of different sums are refused, whichever is short', () => {
+  test('sides of different sums are rejected', () => {
     const one = [{ account: 'wallet:a', amount: 1 }];
     expect(() => allocate(one, [])).toThrow(RangeError);
     expect(() => allocate([], one)).toThrow(RangeError);
@@ -52,7 +52,7 @@ describe('pairShares', () => {
     expect(allocate([], [])).toEqual([]);
   });
 
-  /** Two sides of the same sum, zero shares among them: cuts of one total. */
+  /** Two sides of the same sum, including zero legs: two partitions of one total. */
   const sides = fc
     .tuple(fc.integer({ min: 0, max: 1_000_000_000_000 }), fc.array(fc.nat()), fc.array(fc.nat()))
     .map(([total, cutsLeft, cutsRight]) => {
@@ -60,12 +60,12 @@ describe('pairShares', () => {
         const marks = [0, ...cuts.map((mark) => mark % (total + 1)), total].toSorted((a, b) => a - b);
         return marks
           .slice(1)
-          .map((mark, place) => ({ account: `${side}:${place}`, amount: mark - (marks[place] ?? 0) }));
+          .map((mark, index) => ({ account: `${side}:${index}`, amount: mark - (marks[index] ?? 0) }));
       };
       return { sources: cut('from', cutsLeft), destinations: cut('to', cutsRight) };
     });
 
-  test('each account gives and gets exactly its share, in postings above zero, and no more of them than shares', () => {
+  test('each account changes by exactly its leg, with positive postings and fewer of them than legs', () => {
     fc.assert(
       fc.property(sides, ({ sources, destinations }) => {
         const postings = allocate(sources, destinations);
@@ -73,13 +73,13 @@ describe('pairShares', () => {
         for (const { account, amount } of sources) expect(effect.get(account) ?? 0n).toBe(-BigInt(amount));
         for (const { account, amount } of destinations) expect(effect.get(account) ?? 0n).toBe(BigInt(amount));
         for (const { amount } of postings) expect(amount).toBeGreaterThan(0);
-        const shares = [...sources, ...destinations].filter(({ amount }) => amount > 0).length;
-        expect(postings.length).toBeLessThanOrEqual(Math.max(0, shares - 1));
+        const legs = [...sources, ...destinations].filter(({ amount }) => amount > 0).length;
+        expect(postings.length).toBeLessThanOrEqual(Math.max(0, legs - 1));
       }),
     );
   });
 
-  test('it leaves what it was given as it was', () => {
+  test('allocate does not modify its arguments', () => {
     const sources = Object.freeze([Object.freeze({ account: 'wallet:a', amount: 5 })]);
     allocate(sources, [{ account: 'wallet:b', amount: 5 }]);
     expect(sources).toEqual([{ account: 'wallet:a', amount: 5 }]);

@@ -1,4 +1,4 @@
-// `ledger verify` finds each way in which books can be broken, names it, and finds nothing where nothing is.
+// `ledger verify` finds and names every kind of violation, and reports none in a consistent ledger.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type postgres from 'postgres';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
@@ -14,7 +14,7 @@ interface SmallLedger {
   ids: [Uuid, Uuid, Uuid, Uuid];
 }
 
-/** Two wallets and four transactions, small enough to follow on paper: a 600, b 380, income 20, the rail −1,000. */
+/** Two wallets and four transactions with known balances: a 600, b 380, income 20, the rail −1,000. */
 async function smallLedger(): Promise<SmallLedger> {
   const books = await openBooks();
   const [a, b] = [await newWallet(books), await newWallet(books)];
@@ -28,32 +28,32 @@ async function smallLedger(): Promise<SmallLedger> {
   return { books, a, b, ids: movements.map(({ transaction: { id } = { id: '' } }) => id) as SmallLedger['ids'] };
 }
 
-const OF_A_POSTING: ReadonlySet<string> = new Set([
+const POSTING_KINDS: ReadonlySet<string> = new Set([
   'RUNNING_BALANCE_MISMATCH',
   'ACCOUNT_OUTSIDE_BOOK',
   'TRANSACTION_OUTSIDE_BOOK',
 ]);
 
-/** Findings without what is the same in all of a ledger. */
+/** Findings without their common fields. */
 const short = (findings: Finding[], books: Books) =>
   findings.map(({ organisation, environment, posting, ...rest }) => {
     expect(organisation).toBe(publicId('organisation', books.book.organisationId));
     expect(environment).toBe('test');
-    expect(posting !== null).toBe(OF_A_POSTING.has(rest.kind));
+    expect(posting !== null).toBe(POSTING_KINDS.has(rest.kind));
     return rest;
   });
 
 /** The id of no transaction. */
-const NOBODY: Uuid = '00000000-0000-7000-8000-000000000001';
+const UNKNOWN_ID: Uuid = '00000000-0000-7000-8000-000000000001';
 
 const txn = (id: Uuid) => publicId('transaction', id);
 
-describe('whole books', () => {
-  test('have no findings, and are counted', async () => {
+describe('consistent ledgers', () => {
+  test('a consistent ledger has no findings, and its contents are counted', async () => {
     const { books } = await smallLedger();
-    const seen: Progress[] = [];
+    const reported: Progress[] = [];
     const verification = await verifyLedger(books.owner, {
-      onProgress: (progress) => seen.push(progress),
+      onProgress: (progress) => reported.push(progress),
       pageSize: 3,
     });
     expect(verification).toEqual({
@@ -64,18 +64,18 @@ describe('whole books', () => {
       findings: [],
       truncated: false,
     });
-    expect(seen[0]).toEqual({ done: 0, total: 20 });
-    expect(seen.at(-1)).toEqual({ done: 20, total: 20 });
+    expect(reported[0]).toEqual({ done: 0, total: 20 });
+    expect(reported.at(-1)).toEqual({ done: 20, total: 20 });
     await books.close();
   });
 
-  test('of an empty database are whole too', async () => {
+  test('an empty database has no findings', async () => {
     const books = await openBooks();
     expect(await verifyLedger(books.owner)).toMatchObject({ books: 0, postings: 0, findings: [] });
     await books.close();
   });
 
-  test('may owe the rail, and keep test and live and several organisations apart', async () => {
+  test('a ledger with a negative rail balance, both environments and several organisations has no findings', async () => {
     const { books } = await smallLedger();
     const live = { ...books.book, environment: 'live' as const };
     const other = { organisationId: newUuid(), environment: 'test' as const };
@@ -87,7 +87,7 @@ describe('whole books', () => {
     await books.close();
   });
 
-  test('look whole while a service goes on posting', async () => {
+  test('verification has no findings while other processes are posting', async () => {
     const { books, a, b } = await smallLedger();
     let running = true;
     let posted = 0;
@@ -99,7 +99,7 @@ describe('whole books', () => {
         }
       }),
     );
-    // Only runs during which something was posted show anything.
+    // Only runs during which something was posted count.
     for (let runs = 0; runs < 5; ) {
       const before = posted;
       expect((await verifyLedger(books.owner, { pageSize: 10 })).findings).toEqual([]);
@@ -111,7 +111,7 @@ describe('whole books', () => {
   });
 });
 
-describe('a corruption is found and named', () => {
+describe('corruptions', () => {
   interface Case {
     corruption: string;
     corrupt: (ledger: SmallLedger) => (sql: postgres.Sql) => Promise<unknown>;
@@ -119,7 +119,7 @@ describe('a corruption is found and named', () => {
   }
   const cases: Case[] = [
     {
-      corruption: 'a balance that was edited',
+      corruption: 'an edited balance',
       corrupt:
         ({ a }) =>
         (sql) =>
@@ -130,7 +130,7 @@ describe('a corruption is found and named', () => {
       ],
     },
     {
-      corruption: 'an amount that was edited',
+      corruption: 'an edited amount',
       corrupt:
         ({ ids }) =>
         (sql) =>
@@ -143,7 +143,7 @@ describe('a corruption is found and named', () => {
       ],
     },
     {
-      corruption: 'a balance after a posting that was edited',
+      corruption: 'an edited running balance',
       corrupt:
         ({ ids }) =>
         (sql) =>
@@ -154,7 +154,7 @@ describe('a corruption is found and named', () => {
       ],
     },
     {
-      corruption: 'a balance after a posting that was removed',
+      corruption: 'a removed running balance',
       corrupt:
         ({ ids }) =>
         (sql) =>
@@ -170,7 +170,7 @@ describe('a corruption is found and named', () => {
       ],
     },
     {
-      corruption: 'a posting that was deleted',
+      corruption: 'a deleted posting',
       corrupt:
         ({ ids }) =>
         (sql) =>
@@ -184,7 +184,7 @@ describe('a corruption is found and named', () => {
       ],
     },
     {
-      corruption: 'the last posting of an account that was deleted',
+      corruption: 'a deleted last posting of an account',
       corrupt:
         ({ ids }) =>
         (sql) =>
@@ -196,7 +196,7 @@ describe('a corruption is found and named', () => {
       ],
     },
     {
-      corruption: 'an income below zero',
+      corruption: 'a negative income account',
       corrupt:
         ({ ids }) =>
         (sql) =>
@@ -211,7 +211,7 @@ describe('a corruption is found and named', () => {
       ],
     },
     {
-      corruption: 'a wallet below zero, past the constraint',
+      corruption: 'a negative wallet balance written without the constraint',
       corrupt:
         ({ a, ids }) =>
         async (sql) => {
@@ -242,7 +242,7 @@ describe('a corruption is found and named', () => {
       ],
     },
     {
-      corruption: 'a transaction that was deleted',
+      corruption: 'a deleted transaction',
       corrupt:
         ({ ids }) =>
         (sql) =>
@@ -258,17 +258,17 @@ describe('a corruption is found and named', () => {
       ],
     },
     {
-      corruption: 'a reversal of nothing',
+      corruption: 'a reversal of an unknown transaction',
       corrupt:
         ({ ids }) =>
         (sql) =>
-          sql`UPDATE ledger.transactions SET reverses = ${NOBODY} WHERE id = ${ids[3]}`,
+          sql`UPDATE ledger.transactions SET reverses = ${UNKNOWN_ID} WHERE id = ${ids[3]}`,
       findings: ({ ids }) => [
         {
           kind: 'REVERSAL_OUTSIDE_BOOK',
           account: null,
           transaction: txn(ids[3]),
-          expected: `${txn(NOBODY)} in the same book`,
+          expected: `${txn(UNKNOWN_ID)} in the same book`,
           found: 'no such transaction',
         },
       ],
@@ -287,10 +287,10 @@ describe('a corruption is found and named', () => {
     },
   ];
 
-  test.each(cases)('$corruption', async ({ corrupt, findings }) => {
+  test.each(cases)('verification finds $corruption', async ({ corrupt, findings }) => {
     const ledger = await smallLedger();
     await ledger.books.asSuperuser(corrupt(ledger));
-    // What is found does not depend on where a page ends.
+    // The findings do not depend on the page size.
     for (const pageSize of [1, 3, 10_000]) {
       const verification = await verifyLedger(ledger.books.owner, { pageSize });
       expect(short(verification.findings, ledger.books)).toEqual(findings(ledger));
@@ -298,7 +298,7 @@ describe('a corruption is found and named', () => {
     await ledger.books.close();
   });
 
-  test('money that left one book for another leaves both out of balance', async () => {
+  test('money moved between books makes both of them unbalanced', async () => {
     const { books, ids } = await smallLedger();
     const live = { ...books.book, environment: 'live' as const };
     const wallet = await newWallet(books, { book: live });
@@ -317,7 +317,7 @@ describe('a corruption is found and named', () => {
     await books.close();
   });
 
-  test('past a thousand findings it says that there are more', async () => {
+  test('findings are truncated at a thousand, and the result is marked as truncated', async () => {
     const books = await openBooks();
     const wallet = await newWallet(books);
     const postings = Array.from({ length: 1_001 }, () => ({ debit: RAIL, credit: wallet, amount: 1 }));
@@ -329,14 +329,14 @@ describe('a corruption is found and named', () => {
   });
 });
 
-describe('what it is allowed to do', () => {
+describe('required privileges', () => {
   let books: Books;
   beforeAll(async () => {
     books = await openBooks();
   });
   afterAll(() => books.close());
 
-  test('to read, and nothing else: the role of the service is enough', async () => {
+  test('verification works with the application role', async () => {
     expect((await verifyLedger(books.sql)).findings).toEqual([]);
   });
 });

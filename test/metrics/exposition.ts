@@ -1,4 +1,4 @@
-// Reads what a metrics port answers: Prometheus' text format, as far as the service writes it.
+// Reads the response of a metrics port: the Prometheus text format, as far as the service writes it.
 
 export interface Sample {
   /** With the suffix `_bucket`, `_sum` or `_count` where it belongs to a histogram. */
@@ -8,7 +8,7 @@ export interface Sample {
 }
 
 export interface Exposition {
-  /** Type by name. */
+  /** Metric types by name. */
   types: Map<string, string>;
   samples: Sample[];
   /** The sum over the samples of this name with at least these labels; null when there is none. */
@@ -26,7 +26,9 @@ function readExposition(text: string): Exposition {
   const lines = text.matchAll(/^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/gm);
   const samples = [...lines].map(([, name = '', labels = '', value]) => ({
     name,
-    labels: Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, held]) => [label, held])),
+    labels: Object.fromEntries(
+      [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, labelValue]) => [label, labelValue]),
+    ),
     value: Number(value),
   }));
   return {
@@ -35,7 +37,8 @@ function readExposition(text: string): Exposition {
     value: (name, labels = {}) => {
       const found = samples.filter(
         (sample) =>
-          sample.name === name && Object.entries(labels).every(([label, held]) => sample.labels[label] === held),
+          sample.name === name &&
+          Object.entries(labels).every(([label, labelValue]) => sample.labels[label] === labelValue),
       );
       return found.length === 0 ? null : found.reduce((sum, sample) => sum + sample.value, 0);
     },

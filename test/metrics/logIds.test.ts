@@ -1,4 +1,4 @@
-// One workflow id, or one request id, finds every line that was logged on its behalf.
+// A workflow id or a request id identifies all of its log lines.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLog, withLogIds } from '../../src/telemetry/log.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
@@ -26,7 +26,7 @@ afterAll(async () => {
   await flows.close();
 });
 
-test('a line of an activity carries the ids of its workflow, its run, and its own name', async () => {
+test('a log line of an activity has its workflow id, run id and activity name', async () => {
   await flows.test.post('/webhook-endpoints', { url: receiver.url });
   const wallet = await flows.createWallet();
   const { data } = await flows.test.get(`/wallets/${wallet}/deposit-account`);
@@ -46,43 +46,43 @@ test('a line of an activity carries the ids of its workflow, its run, and its ow
   expect(workflow.runId).toBe(line.runId);
 });
 
-test('a line of the relay, which works for no flow, carries none', async () => {
+test('a log line of the relay has no workflow id', async () => {
   const line = await waitFor('a first attempt', () =>
     lines.find((one) => one.msg === 'a webhook was not delivered' && one.attempts === 1),
   );
   expect(line).not.toHaveProperty('workflowId');
 });
 
-test('ids reach every line below, and none beside', async () => {
-  const read: Record<string, unknown>[] = [];
-  const own = createLog('x', 'info', { write: (text: string) => void read.push(JSON.parse(text)) });
+test('log ids apply to every line within withLogIds and to no concurrent line', async () => {
+  const logged: Record<string, unknown>[] = [];
+  const testLog = createLog('x', 'info', { write: (text: string) => void logged.push(JSON.parse(text)) });
   await Promise.all([
     withLogIds({ workflowId: 'a' }, async () => {
       await Promise.resolve();
-      own.info('inside');
+      testLog.info('inside');
     }),
-    Promise.resolve().then(() => own.info('beside')),
+    Promise.resolve().then(() => testLog.info('beside')),
   ]);
-  expect(Object.fromEntries(read.map(({ msg, workflowId }) => [msg, workflowId]))).toEqual({
+  expect(Object.fromEntries(logged.map(({ msg, workflowId }) => [msg, workflowId]))).toEqual({
     beside: undefined,
     inside: 'a',
   });
 });
 
-test('what one line says stays in that line', () => {
-  const read: Record<string, unknown>[] = [];
-  const own = createLog('x', 'info', { write: (text: string) => void read.push(JSON.parse(text)) });
+test('the fields of one log line do not affect later lines', () => {
+  const logged: Record<string, unknown>[] = [];
+  const testLog = createLog('x', 'info', { write: (text: string) => void logged.push(JSON.parse(text)) });
   withLogIds({ workflowId: 'a' }, () => {
-    own.info({ attempts: 2 }, 'first');
-    own.info('second');
+    testLog.info({ attempts: 2 }, 'first');
+    testLog.info('second');
   });
-  expect(read.map(({ msg, workflowId, attempts }) => ({ msg, workflowId, attempts }))).toEqual([
+  expect(logged.map(({ msg, workflowId, attempts }) => ({ msg, workflowId, attempts }))).toEqual([
     { msg: 'first', workflowId: 'a', attempts: 2 },
     { msg: 'second', workflowId: 'a', attempts: undefined },
   ]);
 });
 
-test('the line of a request carries its id and that of the resource it answered with', async () => {
+test('the log line of a request has its id and the id of the returned resource', async () => {
   const answer = await flows.test.post('/wallets', { email: 'ada@test.example', fullName: 'Ada Obi' });
   const line = await waitFor('the line of the request', () =>
     flows.logged.map((text) => JSON.parse(text)).find((one) => one.requestId === answer.requestId),

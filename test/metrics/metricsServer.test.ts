@@ -1,5 +1,5 @@
-// A scrape must never hurt: it asks its sources rarely, waits for none of them long, and never shows an old value as if it
-// were true.
+// A scrape is cheap and truthful: it polls its sources rarely, does not wait long for any of them, and never reports a
+// stale value.
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { connect, type Sql } from '../../src/database/pool.ts';
@@ -39,48 +39,48 @@ const start = async (options: Partial<MetricsServerOptions> = {}): Promise<Metri
   return server;
 };
 
-/** A source whose looks are answered by the test. */
+/** A source whose polls the test answers. */
 function source(look: () => Promise<number>): Collector & { looks: number } {
-  const made = {
+  const collector = {
     name: 'test',
     looks: 0,
     collect: async () => {
-      made.looks += 1;
+      collector.looks += 1;
       const count = await look();
       return () => parkedFlows.set({ cause: 'test' }, count);
     },
     reset: () => parkedFlows.reset(),
   };
-  return made;
+  return collector;
 }
 
 const PARKED = ['manilla_flows_parked', { cause: 'test' }] as const;
 const READABLE = ['manilla_gauge_source_up', { source: 'test' }] as const;
 
-test('however many scrape, a source is asked once in its while', async () => {
+test('a source is polled once per cache period, however many scrapes there are', async () => {
   const { port, add } = await start();
-  const asked = source(() => Promise.resolve(3));
-  add(asked);
+  const counted = source(() => Promise.resolve(3));
+  add(counted);
   const all = await Promise.all(Array.from({ length: 20 }, () => scrape(port)));
   expect((await scrape(port)).value(...PARKED)).toBe(3);
   expect(all.map((one) => one.value(...PARKED))).toEqual(all.map(() => 3));
-  expect(asked.looks).toBe(1);
+  expect(counted.looks).toBe(1);
 });
 
-test('a source that fails takes its gauges away, says so, and brings them back', async () => {
+test('the gauges of a failing source are absent until it recovers, and its up metric is 0', async () => {
   const { port, add } = await start({ cacheMs: 0 });
   let isUp = true;
-  add(source(() => (isUp ? Promise.resolve(5) : Promise.reject(new Error('away')))));
+  add(source(() => (isUp ? Promise.resolve(5) : Promise.reject(new Error('unavailable')))));
   expect((await scrape(port)).value(...PARKED)).toBe(5);
   isUp = false;
-  const without = await scrape(port);
-  expect([without.value(...PARKED), without.value(...READABLE)]).toEqual([null, 0]);
+  const failed = await scrape(port);
+  expect([failed.value(...PARKED), failed.value(...READABLE)]).toEqual([null, 0]);
   isUp = true;
-  const back = await scrape(port);
-  expect([back.value(...PARKED), back.value(...READABLE)]).toEqual([5, 1]);
+  const recovered = await scrape(port);
+  expect([recovered.value(...PARKED), recovered.value(...READABLE)]).toEqual([5, 1]);
 });
 
-test('a scrape does not wait for a source that hangs, and a late answer is not shown', async () => {
+test('a scrape does not wait for a hanging source, and its late result is discarded', async () => {
   const { port, add } = await start({ waitMs: 50 });
   let release: (count: number) => void = () => {};
   add(
@@ -91,43 +91,43 @@ test('a scrape does not wait for a source that hangs, and a late answer is not s
         }),
     ),
   );
-  const answered = await scrape(port);
-  expect([answered.value(...PARKED), answered.value(...READABLE)]).toEqual([null, 0]);
+  const scraped = await scrape(port);
+  expect([scraped.value(...PARKED), scraped.value(...READABLE)]).toEqual([null, 0]);
   release(9);
   expect((await scrape(port)).value(...PARKED)).toBeNull();
 });
 
-test('a database that is busy with itself is let alone after two seconds, by its own clock', async () => {
+test('polling a busy database is cancelled after two seconds by its statement timeout', async () => {
   const { port, add } = await start({ cacheMs: 0 });
-  const standing = databaseGauges(database.url);
-  add(standing);
+  const gauges = databaseGauges(database.url);
+  add(gauges);
   try {
     expect((await scrape(port)).value('manilla_outbox_messages', { topic: 'flow' })).toBe(0);
-    const held = await sql.reserve();
+    const locking = await sql.reserve();
     try {
-      await held`BEGIN`;
-      await held`LOCK TABLE outbox IN ACCESS EXCLUSIVE MODE`;
-      const blind = await scrape(port);
-      expect(blind.value('manilla_gauge_source_up', { source: 'database' })).toBe(0);
-      expect(blind.value('manilla_outbox_messages')).toBeNull();
-      expect(blind.value('manilla_database_connections')).toBeNull();
+      await locking`BEGIN`;
+      await locking`LOCK TABLE outbox IN ACCESS EXCLUSIVE MODE`;
+      const scraped = await scrape(port);
+      expect(scraped.value('manilla_gauge_source_up', { source: 'database' })).toBe(0);
+      expect(scraped.value('manilla_outbox_messages')).toBeNull();
+      expect(scraped.value('manilla_database_connections')).toBeNull();
       const [{ waiting } = { waiting: -1 }] = await sql<{ waiting: number }[]>`
         SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted AND relation = 'outbox'::regclass`;
       expect(waiting).toBe(0);
     } finally {
-      await held`ROLLBACK`;
-      held.release();
+      await locking`ROLLBACK`;
+      locking.release();
     }
     expect((await scrape(port)).value('manilla_gauge_source_up', { source: 'database' })).toBe(1);
   } finally {
-    await standing.close();
+    await gauges.close();
   }
 });
 
-test('what waits is told by its age, in its own environment', async () => {
+test('backlog gauges report the age of the oldest item per environment', async () => {
   const { port, add } = await start({ cacheMs: 0 });
-  const standing = databaseGauges(database.url);
-  add(standing);
+  const gauges = databaseGauges(database.url);
+  add(gauges);
   const organisation = '018f0000-0000-7000-8000-000000000001';
   try {
     await sql`
@@ -139,19 +139,19 @@ test('what waits is told by its age, in its own environment', async () => {
       VALUES (${organisation}, 'live', gen_random_uuid(), gen_random_uuid(), 'pending', 3, now() - interval '510 s'),
              (${organisation}, 'live', gen_random_uuid(), gen_random_uuid(), 'delivered', 1, now() - interval '900 s'),
              (${organisation}, 'test', gen_random_uuid(), gen_random_uuid(), 'pending', 0, now() - interval '310 s')`;
-    const seen = await scrape(port);
-    // To the fifty seconds, so that a scrape may come a while after the rows.
+    const scraped = await scrape(port);
+    // Rounded down to fifty seconds, so that the scrape may be later than the rows.
     const about = (name: string, labels: Record<string, string>) =>
-      Math.floor((seen.value(name, labels) ?? -1) / 50) * 50;
-    // Leased or put back for later, a message is as old as it is.
+      Math.floor((scraped.value(name, labels) ?? -1) / 50) * 50;
+    // A leased or rescheduled message keeps its age.
     expect(about('manilla_outbox_lag_seconds', { topic: 'event' })).toBe(100);
     expect(about('manilla_outbox_lag_seconds', { topic: 'flow' })).toBe(50);
     expect(about('manilla_webhook_oldest_undelivered_age_seconds', { environment: 'live' })).toBe(500);
     expect(about('manilla_webhook_oldest_undelivered_age_seconds', { environment: 'test' })).toBe(300);
-    // An event that is still in the outbox was not attempted either.
+    // An event that is still in the outbox counts as not attempted.
     expect(about('manilla_webhook_oldest_unattempted_age_seconds', { environment: 'live' })).toBe(100);
     expect(about('manilla_webhook_oldest_unattempted_age_seconds', { environment: 'test' })).toBe(300);
   } finally {
-    await standing.close();
+    await gauges.close();
   }
 });

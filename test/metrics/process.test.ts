@@ -1,11 +1,11 @@
-// The metrics of the process itself, from its first scrape on.
+// The metrics of the process itself, present from the first scrape.
 import { expect, test } from '@jest/globals';
 import type { Histogram } from 'prom-client';
 import { registry, watchProcess } from '../../src/telemetry/metrics.ts';
 
-test('garbage collection has a sample of each kind before the first collection', async () => {
+test('garbage collection metrics have a sample of each kind before the first collection', async () => {
   watchProcess();
-  // Read at once: what has been collected by now is observed in a later turn of the event loop.
+  // Read immediately: collections up to now are observed in a later turn of the event loop.
   const metric = registry.getSingleMetric('manilla_nodejs_gc_duration_seconds') as Histogram;
   const { values } = await metric.get();
   const counts = values.filter(({ metricName }) => metricName === 'manilla_nodejs_gc_duration_seconds_count');

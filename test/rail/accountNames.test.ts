@@ -1,4 +1,4 @@
-// Names that are the same but for the way they are written.
+// Comparison of account names, ignoring how they are written.
 import { expect, test } from '@jest/globals';
 import { isSameName } from '../../src/rail/accountNames.ts';
 
@@ -12,6 +12,6 @@ test.each([
   ['Ada Obi', 'Ada Ngozi Obi', false],
   ['Ada Obi', 'Ade Obi', false],
   ['', 'Ada Obi', false],
-])('%s and %s: %s', (given, resolved, expected) => {
+])('the names %s and %s are equal: %s', (given, resolved, expected) => {
   expect(isSameName(given, resolved)).toBe(expected);
 });

@@ -1,5 +1,5 @@
-// The time limit of a rail's calls: whatever the adapter does, a call ends at its limit or with the attempt that it belongs to, and
-// no send begins that may not run its whole time.
+// The timeout of rail calls: whatever the adapter does, a call ends at its timeout or with its attempt, and no send
+// starts that could not run for the whole timeout.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AttemptOverError, withinAttempt } from '../../src/concurrency/attempt.ts';
 import {
@@ -16,7 +16,7 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { instruct, startSandbox, type TestSandbox } from './sandbox.ts';
 
 const LIMIT_MS = 20;
-/** Far more than any call here takes. */
+/** Far longer than any call here takes. */
 const LONG_MS = 3_600_000;
 
 const organisationId = newUuid();
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close());
 
-/** An adapter that never answers a question about a transfer, nor a send. */
+/** An adapter whose status polls and sends never return. */
 function hanging(limits: Partial<BankRail> = {}) {
   const signals: AbortSignal[] = [];
   const hang = (_request: unknown, signal?: AbortSignal) => {
@@ -48,8 +48,8 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-describe('a call that is not answered', () => {
-  test('ends at its limit as a rail that timed out, and its request is aborted', async () => {
+describe('calls without a response', () => {
+  test('a call ends at its timeout with a RailUnavailableError, and its request is aborted', async () => {
     const { rail, signals } = hanging();
     const failure = await failureOf(rail.transferStatus(status));
     expect(failure).toBeInstanceOf(RailUnavailableError);
@@ -57,7 +57,7 @@ describe('a call that is not answered', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  test('ends with its attempt, when that ends before the limit', async () => {
+  test('a call ends with its attempt if that ends before the timeout', async () => {
     const { rail, signals } = hanging({ callLimitMs: 5_000 });
     const endsAt = performance.now() + LIMIT_MS;
     const failure = await failureOf(withinAttempt({ endsAt }, () => rail.transferStatus(status)));
@@ -65,7 +65,7 @@ describe('a call that is not answered', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  test('ends when its attempt is cancelled, or its caller leaves, and says why', async () => {
+  test('a call ends with the reason when its attempt or its caller is cancelled', async () => {
     const { rail } = hanging({ callLimitMs: 5_000 });
     const [attempt, caller] = [new AbortController(), new AbortController()];
     const reason = new Error('the worker ends');
@@ -77,7 +77,7 @@ describe('a call that is not answered', () => {
     expect(await Promise.all([first, second])).toEqual([reason, reason]);
   });
 
-  test('is not made at all for an attempt that is over', async () => {
+  test('no call is made for an attempt that has ended', async () => {
     const { rail, signals } = hanging();
     const failure = await failureOf(
       withinAttempt({ endsAt: performance.now() - 1 }, () => rail.transferStatus(status)),
@@ -86,13 +86,13 @@ describe('a call that is not answered', () => {
     expect(signals).toEqual([]);
   });
 
-  test('never runs longer than the limit for all rails', () => {
+  test('no call timeout exceeds the limit for all rails', () => {
     expect(instrumentedRail({ ...sandbox.rail, callLimitMs: LONG_MS }).callLimitMs).toBe(RAIL_CALL_MAX_MS);
   });
 });
 
-describe('an adapter that reports an aborted request in words of its own', () => {
-  test('is heard as a rail that timed out', async () => {
+describe('adapters that report an aborted request with their own error', () => {
+  test("an aborted request with the adapter's own error is a timed-out RailUnavailableError", async () => {
     const rail = instrumentedRail({
       ...sandbox.rail,
       callLimitMs: LIMIT_MS,
@@ -105,13 +105,13 @@ describe('an adapter that reports an aborted request in words of its own', () =>
   });
 });
 
-describe('a send', () => {
+describe('sends', () => {
   const aborted = AbortSignal.abort(new Error('given up'));
   test.each([
-    ['has no time left for a whole call', { endsAt: 5 * LIMIT_MS }, 10 * LIMIT_MS],
-    ['was given up', { endsAt: LONG_MS, signal: aborted }, LIMIT_MS],
-    ['is of a process that is about to end', { endsAt: LONG_MS, closing: aborted }, LIMIT_MS],
-  ])('does not begin in an attempt that %s', async (_which, { endsAt, ...attempt }, callLimitMs) => {
+    ['has less time left than a whole call', { endsAt: 5 * LIMIT_MS }, 10 * LIMIT_MS],
+    ['was cancelled', { endsAt: LONG_MS, signal: aborted }, LIMIT_MS],
+    ['belongs to a process that is shutting down', { endsAt: LONG_MS, closing: aborted }, LIMIT_MS],
+  ])('no send starts in an attempt that %s', async (_which, { endsAt, ...attempt }, callLimitMs) => {
     const { rail, signals } = hanging({ callLimitMs });
     const within = { ...attempt, endsAt: performance.now() + endsAt };
     expect(await failureOf(withinAttempt(within, () => rail.sendTransfer(instruction)))).toBeInstanceOf(
@@ -120,27 +120,27 @@ describe('a send', () => {
     expect(signals).toEqual([]);
   });
 
-  test('that is unknown to the rail counts as not made only after the limit of a call', () => {
+  test('unknownIsFinalAfterMs is at least the call timeout', () => {
     const { rail } = hanging({ callLimitMs: 7_000, unknownIsFinalAfterMs: 100 });
     expect(rail.unknownIsFinalAfterMs).toBe(7_000);
     expect(hanging({ callLimitMs: 100, unknownIsFinalAfterMs: 7_000 }).rail.unknownIsFinalAfterMs).toBe(7_000);
   });
 });
 
-test('the sandbox bank is asked nothing after the signal', async () => {
+test('the sandbox bank receives no call after the signal is aborted', async () => {
   const { rail, organisationId: owner } = sandbox;
   const signal = AbortSignal.abort(new Error('given up'));
-  const given = instruct(owner);
-  await expect(rail.sendTransfer(given, signal)).rejects.toThrow('given up');
-  expect(await rail.transferStatus({ organisationId: owner, reference: given.reference })).toBeNull();
+  const instruction = instruct(owner);
+  await expect(rail.sendTransfer(instruction, signal)).rejects.toThrow('given up');
+  expect(await rail.transferStatus({ organisationId: owner, reference: instruction.reference })).toBeNull();
 });
 
-test('a step has time for three calls, and a request for the failure of one', () => {
+test('an activity has time for three calls, and a request for one failed call', () => {
   expect(STEP_MAX_MS).toBeGreaterThan(3 * RAIL_CALL_MAX_MS);
   expect(REQUEST_RAIL_MAX_MS).toBeLessThan(REQUEST_MAX_MS);
 });
 
-describe('a request', () => {
+describe('requests while the rail does not respond', () => {
   let api: TestApi;
 
   beforeAll(async () => {
@@ -155,11 +155,11 @@ describe('a request', () => {
 
   afterAll(() => api.close());
 
-  test('whose rail does not answer in time is told so, and its payment is kept as failed', async () => {
+  test('a request whose rail call times out is 504, and its payment is stored as failed', async () => {
     const walletId = await api.createWallet();
     const body = { method: 'bank_transfer', baseAmount: 10_000, targetWalletId: walletId };
-    const { status: answered, error } = await api.test.money('/payments', body);
-    expect([answered, error.code]).toEqual([504, 'BANK_RAIL_TIMEOUT']);
+    const { status: statusCode, error } = await api.test.money('/payments', body);
+    expect([statusCode, error.code]).toEqual([504, 'BANK_RAIL_TIMEOUT']);
     const { items } = await api.test.get(`/payments?targetWalletId=${walletId}`);
     expect(items.map((payment) => payment.status)).toEqual(['failed']);
   });

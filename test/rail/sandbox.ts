@@ -1,5 +1,5 @@
-// A sandbox bank over a database of its own, behind its rail port, with a customer who keeps every callback that carries
-// the bank's signature.
+// A sandbox bank with its own database, behind its rail port, and a customer that records every callback with the
+// bank's signature.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
@@ -22,20 +22,20 @@ export interface TestSandbox {
   callbacks: RailCallback[];
   /** A connection of the bank's database. */
   sql: Sql;
-  /** Has the customer answer the first callback about this transfer with 500. */
+  /** Has the customer respond to the first callback about this transfer with 500. */
   refuseNewsOf: (reference: string) => void;
-  /** Another process of the same bank, with connections of its own. */
+  /** Another process of the same bank, with its own connections. */
   openBranch: (delayMs?: number) => SandboxBank;
-  /** The news of this transfer so far. */
+  /** The number of callbacks about this transfer so far. */
   newsOf: (reference: string) => number;
-  /** The transfer once the rail says that it has this status. */
+  /** The transfer once the rail reports this status. */
   untilStatus: (reference: string, status: TransferReport['status']) => Promise<TransferReport>;
   close: () => Promise<void>;
 }
 
 export const newReference = (): string => publicId('withdrawal', newUuid());
 
-/** An instruction to send ₦2,500 to an account that takes money, unless said otherwise. */
+/** An instruction to send ₦2,500 to an account that completes transfers, unless stated otherwise. */
 export function instruct(organisationId: Uuid, more: Partial<TransferInstruction> = {}): TransferInstruction {
   return {
     organisationId,
@@ -49,7 +49,7 @@ export function instruct(organisationId: Uuid, more: Partial<TransferInstruction
   };
 }
 
-/** With its clock stopped, the bank ends nothing and tells nothing by itself. */
+/** With a stopped clock, the bank neither ends transfers nor sends callbacks. */
 export async function startSandbox(options: { clock?: 'stopped' } = {}): Promise<TestSandbox> {
   const database = await createDatabase();
   const callbacks: RailCallback[] = [];

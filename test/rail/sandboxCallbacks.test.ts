@@ -1,4 +1,4 @@
-// What the sandbox rail believes of a callback, and that a bank which cannot be reached is an outage and not a refusal.
+// Verification of the sandbox rail's callbacks, and that an unreachable bank is an outage rather than a refusal.
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { connect } from '../../src/database/pool.ts';
@@ -10,10 +10,10 @@ import { SandboxBank } from '../../src/rail/sandbox/bank.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import { instruct, KEYRING, newReference } from './sandbox.ts';
 
-/** Nobody listens on port 1: neither the database nor a customer. */
-const away = connect('postgres://nobody@127.0.0.1:1/nothing', { connectionsMax: 1 });
+/** Nothing listens on port 1: neither the database nor a customer. */
+const unreachable = connect('postgres://nobody@127.0.0.1:1/nothing', { connectionsMax: 1 });
 const bank = new SandboxBank({
-  sql: away,
+  sql: unreachable,
   keyring: KEYRING,
   log: pino({ level: 'silent' }),
   callbackUrl: 'http://127.0.0.1:1/',
@@ -24,7 +24,7 @@ const bank = new SandboxBank({
 const rail = createSandboxRail(bank, KEYRING);
 const organisationId = newUuid();
 
-const NEWS = { type: 'transfer_update', contract: organisationId, reference: newReference() };
+const UPDATE = { type: 'transfer_update', contract: organisationId, reference: newReference() };
 const CREDIT = {
   type: 'inbound_credit',
   contract: organisationId,
@@ -45,39 +45,39 @@ function parse(body: unknown, header?: string) {
   return rail.parseCallback(headers, Buffer.from(text));
 }
 
-describe('a signed callback is believed', () => {
-  test('news of a transfer names the organisation and the reference, and no outcome', () => {
-    expect(parse(NEWS)).toEqual({ kind: 'transfer_update', organisationId, reference: NEWS.reference });
+describe('accepted callbacks', () => {
+  test('a transfer update has the organisation and the reference, and no outcome', () => {
+    expect(parse(UPDATE)).toEqual({ kind: 'transfer_update', organisationId, reference: UPDATE.reference });
   });
 
-  test('a credit carries what arrived', () => {
+  test('an inbound credit has all its details', () => {
     const { type: _type, contract: _contract, receivedAt, ...facts } = CREDIT;
     const credit = { organisationId, ...facts, receivedAt: new Date(receivedAt) };
     expect(parse(CREDIT)).toEqual({ kind: 'inbound_credit', credit });
   });
 
-  test('also when it was signed with an older key of the ring', () => {
+  test('a callback signed with an older key of the ring is accepted', () => {
     const older = parseKeyring(`old:${Buffer.alloc(32, 2).toString('base64url')}`);
     const ring = parseKeyring(
       `new:${Buffer.alloc(32, 1).toString('base64url')},old:${Buffer.alloc(32, 2).toString('base64url')}`,
     );
-    const text = JSON.stringify(NEWS);
+    const text = JSON.stringify(UPDATE);
     const headers = { [SIGNATURE_HEADER]: signCallback(older, text, new Date()) };
     expect(createSandboxRail(bank, ring).parseCallback(headers, Buffer.from(text))).toMatchObject({
-      reference: NEWS.reference,
+      reference: UPDATE.reference,
     });
   });
 });
 
-describe('a callback is refused', () => {
-  const text = JSON.stringify(NEWS);
-  const stranger = parseKeyring(`new:${Buffer.alloc(32, 9).toString('base64url')}`);
+describe('rejected callbacks', () => {
+  const text = JSON.stringify(UPDATE);
+  const unknownRing = parseKeyring(`new:${Buffer.alloc(32, 9).toString('base64url')}`);
   const otherPurpose = `${Math.floor(Date.now() / 1_000)}.${text}`;
 
   test.each([
     ['without a signature', text, ''],
     ['with a signature of another form', text, 'v1=00'],
-    ['signed with a key that is not of the ring', text, signCallback(stranger, text, new Date())],
+    ['signed with a key that is not in the ring', text, signCallback(unknownRing, text, new Date())],
     ['signed with our key for another purpose', text, signedAs('cursor', otherPurpose)],
     ['signed more than five minutes ago', text, signCallback(KEYRING, text, secondsAgo(310))],
     ['signed in the future', text, signCallback(KEYRING, text, secondsAgo(-310))],
@@ -86,24 +86,24 @@ describe('a callback is refused', () => {
       text.replace('transfer', 'transfers'),
       signCallback(KEYRING, text, new Date()),
     ],
-    ['cut short', text.slice(0, -1), signCallback(KEYRING, text, new Date())],
-    ['with one byte more', `${text} `, signCallback(KEYRING, text, new Date())],
-  ])('%s', (_name, body, header) => {
+    ['truncated', text.slice(0, -1), signCallback(KEYRING, text, new Date())],
+    ['with an additional byte', `${text} `, signCallback(KEYRING, text, new Date())],
+  ])('a callback is rejected %s', (_name, body, header) => {
     expect(() => parse(body, header)).toThrow(RailCallbackInvalidError);
   });
 
-  test('with a signature that was moved to a later time', () => {
+  test('a callback whose signature is paired with a later timestamp is rejected', () => {
     const [, signature] = signCallback(KEYRING, text, secondsAgo(310)).split(',');
     expect(() => parse(text, `t=${Math.floor(Date.now() / 1_000)},${signature}`)).toThrow(RailCallbackInvalidError);
   });
 
   test.each([
-    ['of a kind that this version does not know', { ...NEWS, type: 'balance_update' }],
-    ['without a reference', { type: NEWS.type, contract: NEWS.contract }],
-    ['without an organisation', { type: NEWS.type, reference: NEWS.reference }],
-    ['about an amount that is no whole number', { ...CREDIT, amount: 10.5 }],
-    ['about an amount in words', { ...CREDIT, amount: '5000' }],
-  ])('%s, signed or not', (_name, body) => {
+    ['of an unknown kind', { ...UPDATE, type: 'balance_update' }],
+    ['without a reference', { type: UPDATE.type, contract: UPDATE.contract }],
+    ['without an organisation', { type: UPDATE.type, reference: UPDATE.reference }],
+    ['with a fractional amount', { ...CREDIT, amount: 10.5 }],
+    ['with a string as the amount', { ...CREDIT, amount: '5000' }],
+  ])('a signed callback %s is rejected', (_name, body) => {
     expect(() => parse(body)).toThrow(RailCallbackInvalidError);
   });
 
@@ -123,6 +123,6 @@ test.each([
   ['resolveAccount', () => rail.resolveAccount({ organisationId, accountNumber: '0123456789', bankCode: '058' })],
   ['sendTransfer', () => rail.sendTransfer(instruct(organisationId))],
   ['transferStatus', () => rail.transferStatus({ organisationId, reference: newReference() })],
-])('%s says RailUnavailable while the bank cannot be reached: unknown, never refused', async (_name, ask) => {
-  await expect(ask()).rejects.toBeInstanceOf(RailUnavailableError);
+])('%s throws RailUnavailableError while the bank is unreachable, never a refusal', async (_name, callRail) => {
+  await expect(callRail()).rejects.toBeInstanceOf(RailUnavailableError);
 });

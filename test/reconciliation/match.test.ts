@@ -1,4 +1,4 @@
-// The matching of a statement against the books: every seeded break is found, and nothing else is.
+// Matching a statement against the ledger: every seeded break is found, and no other.
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Break, type Line, type LineKind, matchStatement } from '../../src/reconciliation/match.ts';
@@ -9,7 +9,7 @@ const short = (breaks: Break[]) => breaks.map((one) => `${one.kind} ${one.line} 
 
 const SEEDS = ['none', 'unmatched_ledger', 'unmatched_statement', 'amount', 'duplicate', 'status', 'cameBack'] as const;
 
-/** What both sides hold of one movement, with this seeded into it, and the break that is to be found. */
+/** The lines of both sides for one movement with this seeded break, and the breaks to be found. */
 function seeded(seed: (typeof SEEDS)[number], kind: LineKind, reference: string, amount: number) {
   const one = line(kind, reference, amount);
   const found = (breakKind: string) => [`${breakKind} ${kind} ${reference}`];
@@ -35,7 +35,7 @@ function seeded(seed: (typeof SEEDS)[number], kind: LineKind, reference: string,
 }
 
 const movement = fc.record({
-  // Nine in ten are whole, as in life.
+  // Nine in ten have no break.
   seed: fc.oneof({ weight: 9, arbitrary: fc.constant('none' as const) }, fc.constantFrom(...SEEDS)),
   kind: fc.constantFrom<LineKind>('credit', 'sent', 'returned'),
   amount: fc.integer({ min: 1, max: 1_000_000_000 }),
@@ -50,22 +50,22 @@ function expectExactly(movements: { seed: (typeof SEEDS)[number]; kind: LineKind
     all.flatMap(({ seed }, position) => (seed === 'unmatched_statement' ? [] : [`ref${position}`])),
   );
   const breaks = matchStatement(
-    // The two sides need not tell in the same order.
+    // The two sides may have different orders.
     all.flatMap(({ statement }) => statement).toReversed(),
     all.flatMap(({ ledger }) => ledger),
     (_kind, reference) => known.has(reference),
   );
-  const wanted = all.flatMap(({ found }) => found).toSorted();
-  expect(short(breaks)).toEqual(wanted);
-  return wanted.length;
+  const expected = all.flatMap(({ found }) => found).toSorted();
+  expect(short(breaks)).toEqual(expected);
+  return expected.length;
 }
 
-test('finds every seeded break and no false one, whatever the statement', () => {
+test('matching finds every seeded break and no other in random statements', () => {
   const holds = fc.property(fc.array(movement, { maxLength: 60 }), (movements) => void expectExactly(movements));
   expect(() => fc.assert(holds)).not.toThrow();
 });
 
-test('finds every seeded break and no false one among 10,000 lines', () => {
+test('matching finds every seeded break and no other among 10,000 lines', () => {
   const [movements] = fc.sample(fc.array(movement, { minLength: 10_000, maxLength: 10_000, size: 'max' }), {
     seed: 21,
     numRuns: 1,
@@ -73,13 +73,13 @@ test('finds every seeded break and no false one among 10,000 lines', () => {
   expect(expectExactly(movements)).toBeGreaterThan(500);
 });
 
-test('tells what each side says', () => {
+test('a break has the amounts of both sides', () => {
   expect(matchStatement([line('sent', 'a', 900)], [line('sent', 'a', 1_000)], () => true)).toEqual([
     { kind: 'amount', line: 'sent', reference: 'a', ledgerAmount: 1_000, statementAmount: 900, at: AT },
   ]);
 });
 
-test('a return that we have not posted is a status break, though the transfer itself agrees', () => {
+test('a return that is not posted is a status break, although the transfer itself matches', () => {
   const sent = line('sent', 'a');
   expect(short(matchStatement([sent, line('returned', 'a')], [sent], () => true))).toEqual(['status returned a']);
 });

@@ -1,4 +1,4 @@
-// A business key that was posted with other postings is never taken for a repeat by whoever posts.
+// A business key that was posted with other postings is never treated as a repeat.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { retryOnConflict } from '../../src/activities/posting.ts';
 import { postNew } from '../../src/api/postOutcome.ts';
@@ -20,30 +20,30 @@ async function postedWithOtherPostings() {
   return { wallet, other };
 }
 
-test('an activity reads again, and parks its flow when that does not explain it', async () => {
+test('an activity re-reads after a differing duplicate, and parks its flow if that does not explain it', async () => {
   const { wallet, other } = await postedWithOtherPostings();
-  let rounds = 0;
-  const decided = retryOnConflict(books.journal, async ({ postOrPark }) => {
-    rounds += 1;
+  let attempts = 0;
+  const result = retryOnConflict(books.journal, async ({ postOrPark }) => {
+    attempts += 1;
     return (await postOrPark(other)) ? true : null;
   });
-  await expect(decided).rejects.toMatchObject({ type: 'POSTING_REFUSED', details: [{ code: 'DUPLICATE_DIFFERS' }] });
-  expect(rounds).toBe(2);
+  await expect(result).rejects.toMatchObject({ type: 'POSTING_REFUSED', details: [{ code: 'DUPLICATE_DIFFERS' }] });
+  expect(attempts).toBe(2);
   expect(await balanceOf(books, wallet)).toBe(90);
 });
 
-test('an activity whose second reading shows what was posted goes on', async () => {
+test('an activity continues when re-reading shows what was posted', async () => {
   const { other } = await postedWithOtherPostings();
   let isPosted = false;
-  const decided = await retryOnConflict(books.journal, async ({ postOrPark }) => {
+  const result = await retryOnConflict(books.journal, async ({ postOrPark }) => {
     if (isPosted) return 'read';
     isPosted = true;
     return (await postOrPark(other)) ? 'posted' : null;
   });
-  expect(decided).toBe('read');
+  expect(result).toBe('read');
 });
 
-test('a request fails with a fault, and is not told that it succeeded', async () => {
+test('a request with a differing duplicate fails with an internal error rather than success', async () => {
   const { wallet, other } = await postedWithOtherPostings();
   await expect(postNew(books.journal, other)).rejects.toThrow(
     'the business key was already posted with different postings',

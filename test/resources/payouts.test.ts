@@ -1,5 +1,5 @@
-// How a payout stands in the books, movement by movement: every kobo is in one place at each moment, and a failed item
-// leaves the books as if it had never been.
+// The movements of a payout: every kobo is in exactly one account at any time, and a failed item leaves no balance
+// behind.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid, publicId } from '../../src/ids.ts';
@@ -66,7 +66,7 @@ function batchOf(amounts: readonly number[]): { payout: Payout; items: PayoutIte
   return { payout, items };
 }
 
-/** What these transactions leave on each account; accounts at zero are left out. */
+/** The non-zero account balances after these transactions. */
 function balancesAfter(transactions: readonly Transaction[]): Record<string, number> {
   const balances = new Map<string, number>();
   for (const { debit, credit, amount } of transactions.flatMap(({ postings }) => postings)) {
@@ -77,7 +77,7 @@ function balancesAfter(transactions: readonly Transaction[]): Record<string, num
   return Object.fromEntries([...balances].filter(([, balance]) => balance !== 0));
 }
 
-/** The item as a movement leaves it, and the money that it moved. */
+/** The item after a movement, and the movement's transaction. */
 function applied(movement: Movement): { item: PayoutItem; transaction: Transaction } {
   const item = movement.rows?.payout_items?.[0] as PayoutItem | undefined;
   if (item === undefined || movement.transaction === undefined) throw new Error('not a movement of an item');
@@ -96,7 +96,7 @@ const wallet = walletAccount(sourceWalletId);
 const putBack = (item: PayoutItem, failure = FAILURE, walletIsClosed = false) =>
   returnItemFunds(book, { item, sourceWalletId }, failure, walletIsClosed);
 
-test('the reserve is one posting an item, and one for all fees, so that a limit sees each amount', () => {
+test('the reserve has one posting per item and one for all fees, so that limits apply to each amount', () => {
   const { payout, items } = batchOf([100_000, 50_000, 1]);
   const transaction = reservePayout(payout, items);
   expect(transaction).toMatchObject({
@@ -111,15 +111,15 @@ test('the reserve is one posting an item, and one for all fees, so that a limit 
   });
 });
 
-describe('an item', () => {
-  test('that is sent stands in transit, under the name that the bank has', () => {
+describe('items of a payout', () => {
+  test('a sent item is in transit, under the account name of the bank', () => {
     const { reserve, held } = oneItem();
     expect(held.item).toMatchObject({ status: 'processing', version: 2, accountName: 'ADA OBI' });
     expect(held.transaction).toMatchObject({ id: held.item.id, key: `${publicId('payoutItem', held.item.id)}/hold` });
     expect(balancesAfter([reserve, held.transaction])).toEqual({ [wallet]: -103_000, [IN_TRANSIT_PAYOUTS]: 103_000 });
   });
 
-  test('that completes leaves through the rail, and its fee is earned', () => {
+  test('a completed item is paid through the rail, and its fee is income', () => {
     const { reserve, held, completed } = oneItem();
     expect(completed.item).toMatchObject({ status: 'completed', version: 3, sessionId: 'session' });
     expect(completed.transaction.key).toBe(`${publicId('payoutItem', held.item.id)}/completion`);
@@ -131,7 +131,7 @@ describe('an item', () => {
   });
 
   test.each(['pending', 'processing', 'completed'] as const)(
-    'that fails while it is %s leaves nothing behind',
+    'an item that fails while it is %s leaves no balance behind',
     (from) => {
       const { reserve, pending, held, completed } = oneItem();
       const before = {
@@ -147,17 +147,17 @@ describe('an item', () => {
         failureReason: 'No such account',
       });
       expect(transaction).toMatchObject({ key: `${publicId('payoutItem', item.id)}/return`, rules: 'credit_exempt' });
-      // What was never sent has no transaction of its own to reverse: it comes back out of the reserve.
+      // An item that was never sent has no transaction to reverse: its money comes from the reserve.
       expect(transaction.reverses).toBe(from === 'pending' ? undefined : item.id);
     },
   );
 
-  test('cannot be put back twice', () => {
+  test('the funds of an item are returned at most once', () => {
     const failed = applied(putBack(oneItem().held.item)).item;
     expect(() => putBack(failed)).toThrow('were already returned');
   });
 
-  test('of a wallet that was closed meanwhile waits in suspense, with a review case', () => {
+  test('an item whose source wallet was closed is returned to suspense with a review case', () => {
     const { reserve, held } = oneItem();
     const movement = putBack(held.item, FAILURE, true);
     expect(balancesAfter([reserve, held.transaction, applied(movement).transaction])).toEqual({
@@ -174,38 +174,38 @@ describe('an item', () => {
     ]);
   });
 
-  test('keeps the identity of its transfer when the bank returns it', () => {
+  test('a returned item keeps the session id of its transfer, unless the failure has another', () => {
     const { completed } = oneItem();
     expect(applied(putBack(completed.item)).item.sessionId).toBe('session');
     expect(applied(putBack(completed.item, { ...FAILURE, sessionId: 'other' })).item.sessionId).toBe('other');
   });
 });
 
-test('whatever each item comes to, the reserve is used up and every kobo is in one place', () => {
+test('for random item outcomes the reserve is used up and every kobo is in one account', () => {
   const ending = fc.constantFrom('refused', 'failed', 'completed', 'returned');
   fc.assert(
     fc.property(
       fc.array(fc.record({ amount: fc.integer({ min: 1, max: 5_000_000 }), ending }), { minLength: 1, maxLength: 30 }),
-      (wanted) => {
-        const { payout, items } = batchOf(wanted.map(({ amount }) => amount));
+      (cases) => {
+        const { payout, items } = batchOf(cases.map(({ amount }) => amount));
         const transactions = [reservePayout(payout, items)];
         let paid = 0;
         let fees = 0;
-        const take = (movement: Movement): PayoutItem => {
+        const record = (movement: Movement): PayoutItem => {
           const { item, transaction } = applied(movement);
           transactions.push(transaction);
           return item;
         };
         for (const [position, pending] of items.entries()) {
-          const how = wanted[position]?.ending;
-          if (how === 'refused') {
-            take(putBack(pending));
+          const outcome = cases[position]?.ending;
+          if (outcome === 'refused') {
+            record(putBack(pending));
             continue;
           }
-          const held = take(holdItem(book, pending, null));
-          const ended = take(how === 'failed' ? putBack(held) : completeItem(book, held, REPORT));
-          if (how === 'returned') take(putBack(ended));
-          if (how !== 'completed') continue;
+          const held = record(holdItem(book, pending, null));
+          const ended = record(outcome === 'failed' ? putBack(held) : completeItem(book, held, REPORT));
+          if (outcome === 'returned') record(putBack(ended));
+          if (outcome !== 'completed') continue;
           paid += pending.amount;
           fees += pending.fee;
         }
@@ -222,7 +222,7 @@ test.each([
   [{ open: 0, completed: 3, failed: 0 }, 'completed', 'payout.completed'],
   [{ open: 0, completed: 2, failed: 1 }, 'partially_completed', 'payout.partially_completed'],
   [{ open: 0, completed: 0, failed: 3 }, 'failed', 'payout.failed'],
-] as const)('a roll-up of %p is %s, and %s tells it with all counts', (counts, status, type) => {
+] as const)('a roll-up of %p is %s, and its event %s has all counts', (counts, status, type) => {
   const { payout } = batchOf([100_000, 50_000, 20_000]);
   const movement = rollUpMovement(book, payout, counts);
   expect(movement.transaction).toBeUndefined();
@@ -245,7 +245,7 @@ test.each([
   ]);
 });
 
-test('a payout with open items cannot be told as ended', () => {
+test('a payout with open items cannot be rolled up as ended', () => {
   const { payout } = batchOf([1]);
   expect(() => rollUpMovement(book, payout, { open: 1, completed: 0, failed: 0 })).toThrow('in progress has no event');
 });

@@ -1,5 +1,5 @@
-// The credits of a payment or wallet are found by index: a page reads its own rows and their review cases, however many other
-// credits there are, and who paid is one read of the payment's credits.
+// The credits of a payment or wallet are found by index: a page reads its own rows and their review cases only, however
+// many credits exist, and the payers are one read of the payment's credits.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
 import { findPayers } from '../../src/resources/inboundCredits/queries.ts';
@@ -15,15 +15,15 @@ let paths: string[];
 let paymentId: string;
 
 beforeAll(async () => {
-  // One connection, so that what it read can be asked of it.
+  // One connection, whose statistics the test reads.
   api = await startTestApi({ settings: { DATABASE_CONNECTIONS_MAX: '1' } });
   const owners = await Promise.all([api.createWallet(), api.createWallet()]);
   const bill = { method: 'bank_transfer', baseAmount: 1_000, targetWalletId: owners[0] };
   const payments = await Promise.all([api.test.money('/payments', bill), api.test.money('/payments', bill)]);
   paymentId = payments[0].data.id;
-  for (const [place, owner] of owners.entries()) await addCredits(api, 'wallet', owner, place === 0 ? 10 * PAGE : ROWS);
-  for (const [place, { data }] of payments.entries()) {
-    await addCredits(api, 'payment', data.id, place === 0 ? 10 * PAGE : ROWS);
+  for (const [index, owner] of owners.entries()) await addCredits(api, 'wallet', owner, index === 0 ? 10 * PAGE : ROWS);
+  for (const [index, { data }] of payments.entries()) {
+    await addCredits(api, 'payment', data.id, index === 0 ? 10 * PAGE : ROWS);
   }
   await api.sql`ANALYZE inbound_credits, review_cases`;
   paths = [`/payments/${paymentId}/credits`, `/wallets/${owners[0]}/deposits`];
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-/** Rows of both tables that the database has read so far, one by one or by index. */
+/** Rows of both tables read by the database so far, by scan or index. */
 async function rowsRead(): Promise<Record<string, number>> {
   await api.services.sql`SELECT pg_stat_force_next_flush()`;
   const rows = await api.sql<{ name: string; rows: number }[]>`
@@ -40,7 +40,7 @@ async function rowsRead(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ name, rows: read }) => [name, read]));
 }
 
-/** What this work read of each table. */
+/** The rows of each table that this work read. */
 async function readBy(work: () => Promise<unknown>): Promise<{ credits: number; cases: number }> {
   const before = await rowsRead();
   await work();
@@ -49,7 +49,7 @@ async function readBy(work: () => Promise<unknown>): Promise<{ credits: number; 
   return { credits: difference('inbound_credits'), cases: difference('review_cases') };
 }
 
-test.each([0, 1])('a page reads its own rows only (%i)', async (list) => {
+test.each([0, 1])('a page of credits or deposits reads its own rows only (list %i)', async (list) => {
   const path = paths[list] ?? '';
   const { nextCursor } = (await api.test.get(`${path}?limit=${PAGE}`)).pagination;
   for (const query of [`limit=${PAGE}`, `cursor=${nextCursor}`]) {
@@ -60,7 +60,7 @@ test.each([0, 1])('a page reads its own rows only (%i)', async (list) => {
   }
 });
 
-test('who paid a payment is read from its own credits', async () => {
+test('the payers of a payment are read from its own credits only', async () => {
   const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
   const find = () => findPayers(api.services.sql, book, requireUuid('payment', paymentId), 100);
   expect(await find()).toEqual([expect.objectContaining({ accountNumber: '0123456789', bankCode: '058' })]);

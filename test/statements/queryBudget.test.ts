@@ -1,5 +1,5 @@
-// What a request costs the database: how many statements each route sends, counted on the line, against the budget in
-// docs/performance/statements.md. A list costs the same with one row and with a hundred.
+// The database cost of a request: the statements that each route sends, counted on the wire, against the budget in
+// docs/performance/statements.md. A list costs the same with one row as with a hundred.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -8,7 +8,7 @@ import { isList, routeCases } from '../support/routes.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { fillLists, goodRequests, ROWS, type Send } from './requests.ts';
 
-/** A hundred payouts, payments and refunds first. */
+/** Time for creating a hundred payouts, payments and refunds first. */
 const FILLING_LIMIT_MS = 120_000;
 
 /** The columns of the page. */
@@ -16,28 +16,28 @@ const KINDS = ['rate', 'claim', 'reads', 'durable', 'bank'] as const;
 type Cost = Record<(typeof KINDS)[number], number>;
 
 let database: TestDatabase;
-let tap: QueryRecorder;
+let recorder: QueryRecorder;
 let api: TestApi;
 
 beforeAll(async () => {
   database = await createDatabase();
-  tap = await startQueryRecorder(database.url);
-  api = await startTestApi({ databaseUrl: database.url, databaseUrlOfApi: tap.url });
+  recorder = await startQueryRecorder(database.url);
+  api = await startTestApi({ databaseUrl: database.url, databaseUrlOfApi: recorder.url });
 });
 
 afterAll(async () => {
-  process.stdout.write(`${printed([...measured].map(([name, cost]) => row(name, cost)))}\n`);
+  process.stdout.write(`${table([...costs].map(([name, cost]) => row(name, cost)))}\n`);
   await api.close();
-  await tap.close();
+  await recorder.close();
   await database.drop();
 });
 
-const measured = new Map<string, Cost>();
+const costs = new Map<string, Cost>();
 const row = (name: string, cost: Cost) => `| \`${name}\` | ${KINDS.map((kind) => cost[kind]).join(' | ')} |`;
-const printed = (rows: string[]) =>
+const table = (rows: string[]) =>
   ['', `| route | ${KINDS.join(' | ')} |`, `|---|${'---|'.repeat(KINDS.length)}`, ...rows].join('\n');
 
-/** The budget, by the name of the route. */
+/** The budget by route name. */
 const budget = new Map(
   readFileSync(new URL('../../docs/performance/statements.md', import.meta.url), 'utf8')
     .split('\n')
@@ -52,19 +52,19 @@ function kindOf({ text, synchronousCommit }: SentStatement): keyof Cost | 'key' 
   if (synchronousCommit === 'off') {
     if (/INTO rate_counters\b/.test(text)) return 'rate';
     if (/\bidempotency_keys\b/.test(text)) return 'claim';
-    if (/^\s*SELECT\b/.test(text)) return 'reads'; // health: there is nothing to commit
-    throw new Error(`a commit that may be lost, of something else: ${text}`);
+    if (/^\s*SELECT\b/.test(text)) return 'reads'; // health: a read without a commit
+    throw new Error(`unexpected statement with asynchronous commit: ${text}`);
   }
   return /\b(INSERT|UPDATE|DELETE)\b|\bledger\.\w+\(/.test(text) ? 'durable' : 'reads';
 }
 
-/** Sends a request, with or without its key in the cache, and answers what it sent to the database. */
+/** Sends a request and returns the statements that it sent to the database. Its API key is in the cache. */
 async function statementsOf(send: Send, successful = true): Promise<SentStatement[]> {
-  await api.test.get('/fees/quote'); // brings the key into the cache
-  tap.take();
+  await api.test.get('/fees/quote'); // caches the API key
+  recorder.take();
   const answer = await send();
-  const sent = tap.take();
-  if (answer.status >= 400 === successful) throw new Error(`another answer than was wanted: ${answer.text}`);
+  const sent = recorder.take();
+  if (answer.status >= 400 === successful) throw new Error(`unexpected response: ${answer.text}`);
   return sent;
 }
 
@@ -77,16 +77,16 @@ function costOf(statements: SentStatement[]): Cost {
   return cost;
 }
 
-describe('every route', () => {
-  test.each(routeCases())('$name costs what its budget says', async ({ name }) => {
+describe('budgets of routes', () => {
+  test.each(routeCases())('$name sends the statements of its budget', async ({ name }) => {
     const prepare = goodRequests(api)[name];
     if (prepare === undefined) throw new Error(`give a good request of ${name} in test/statements/requests.ts`);
     const cost = costOf(await statementsOf(await prepare()));
-    measured.set(name, cost);
+    costs.set(name, cost);
     expect(KINDS.map((kind) => cost[kind])).toEqual(budget.get(name));
   });
 
-  test('and no route that is not there has one', () => {
+  test('the budget has no unknown routes', () => {
     expect([...budget.keys()].toSorted()).toEqual(
       routeCases()
         .map(({ name }) => name)
@@ -95,7 +95,7 @@ describe('every route', () => {
   });
 });
 
-describe('a list', () => {
+describe('budgets of lists', () => {
   let full: Record<string, Send>;
   beforeAll(async () => {
     const organisation = await api.createOrganisation();
@@ -103,28 +103,28 @@ describe('a list', () => {
     await organisation.test.get('/fees/quote');
   }, FILLING_LIMIT_MS);
 
-  /** Lists that take a limit. Banks are one page, and never in our database. */
+  /** Lists that accept a limit. Banks are one page and come from the rail, not from the database. */
   const lists = routeCases(isList);
 
-  test.each(lists)(`$name costs the same with ${ROWS} rows`, async ({ name }) => {
+  test.each(lists)(`$name sends the same statements with ${ROWS} rows`, async ({ name }) => {
     const send = full[name];
     if (send === undefined) throw new Error(`fill ${name} in test/statements/requests.ts`);
-    tap.take();
+    recorder.take();
     const answer = await send();
-    const cost = costOf(tap.take());
+    const cost = costOf(recorder.take());
     expect(answer.items).toHaveLength(ROWS);
     expect(KINDS.map((kind) => cost[kind])).toEqual(budget.get(name));
   });
 
-  test('and none is left out', () => {
+  test('every list is filled', () => {
     expect(Object.keys(full).toSorted()).toEqual(lists.map(({ name }) => name).toSorted());
   });
 });
 
-describe('a transfer', () => {
+describe('statements of a transfer', () => {
   const transfer = async (): Promise<Send> => (await goodRequests(api)['POST /wallets/:id/transfer']?.()) as Send;
 
-  test('is one durable statement, the posting; nothing is read before it', async () => {
+  test('a transfer sends one durable statement, the posting, and no reads', async () => {
     const sent = await statementsOf(await transfer());
     expect(sent.filter(({ synchronousCommit }) => synchronousCommit === 'on').map(({ text }) => text)).toEqual([
       expect.stringContaining('FROM ledger.post'),
@@ -132,16 +132,17 @@ describe('a transfer', () => {
     expect(costOf(sent)).toEqual({ rate: 1, claim: 0, reads: 0, durable: 1, bank: 0 });
   });
 
-  test('that is refused costs one more, as durable as the posting: its outcome is what a repeat is told', async () => {
+  test('a refused transfer sends one more durable statement, which stores the refusal for its Idempotency-Key', async () => {
     const [source, destinationWalletId] = [await api.createWallet(), await api.createWallet()];
     const refused = () => api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId });
-    await refused(); // the first in a while costs a statement that is undone
+    // The first refusal after a while costs an additional statement that is rolled back.
+    await refused();
     const sent = await statementsOf(refused, false);
     expect(costOf(sent)).toEqual({ rate: 1, claim: 0, reads: 0, durable: 2, bank: 0 });
     expect(sent.at(-1)).toMatchObject({ text: expect.stringContaining('idempotency_keys'), synchronousCommit: 'on' });
   });
 
-  test('that is repeated moves nothing: its key is known, not to be claimed, and the outcome is looked up', async () => {
+  test('a repeated transfer sends no durable statement: its key is known, and the stored response is read', async () => {
     const [source, destinationWalletId] = [await api.createWallet(api.test, { balance: 10 }), await api.createWallet()];
     const send = () => api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId }, 'again');
     const first = await statementsOf(send);
@@ -152,25 +153,25 @@ describe('a transfer', () => {
     ]);
   });
 
-  test('a hundred at once share their statements', async () => {
+  test('a hundred concurrent transfers share their statements', async () => {
     const sends = await Promise.all(Array.from({ length: ROWS }, transfer));
-    tap.take();
+    recorder.take();
     await Promise.all(sends.map((send) => send()));
-    const { rate, claim, durable, reads } = costOf(tap.take());
+    const { rate, claim, durable, reads } = costOf(recorder.take());
     expect(reads).toBe(0);
     expect(claim).toBe(0);
     for (const shared of [rate, durable]) expect(shared).toBeLessThan(ROWS / 2);
   });
 });
 
-test('a key is looked up once for many requests, and never for one that is malformed or of the other host', async () => {
+test('an API key is looked up once for many requests, and never if it is malformed or of the other environment', async () => {
   const { key } = await api.createKey(api.organisation.organisationId);
   const caller = api.client(key);
-  tap.take();
+  recorder.take();
   for (let count = 0; count < 3; count += 1) await caller.get('/fees/quote');
-  expect(tap.take().map(kindOf)).toEqual(['key', 'rate', 'rate', 'rate']);
+  expect(recorder.take().map(kindOf)).toEqual(['key', 'rate', 'rate', 'rate']);
   await api.client('nonsense').get('/wallets');
   await api.client(api.live.key).get('/wallets');
   await api.client(null).get('/wallets');
-  expect(tap.take()).toEqual([]);
+  expect(recorder.take()).toEqual([]);
 });

@@ -1,19 +1,19 @@
-// One good request for every route of the service, so that what it costs the database, and where, can be looked at.
+// A valid request for every route of the service, for measuring its statements.
 import { randomUUID } from 'node:crypto';
 import { newUuid, requireUuid } from '../../src/ids.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import { type Answer, KYC, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { addCredits } from '../support/credits.ts';
 
-/** Sends the request; what it needs was prepared before. */
+/** Sends the request, whose prerequisites have been created. */
 export type Send = () => Promise<Answer>;
 
-/** How many rows lists are looked at with. */
+/** The number of rows that lists are measured with. */
 export const ROWS = 100;
 
 const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 
-/** By the name of the route. Each call prepares another request. */
+/** By route name. Each call prepares a new request. */
 export function goodRequests(
   api: TestApi,
   { organisationId, test: client }: TestOrganisation = api.organisation,
@@ -21,28 +21,28 @@ export function goodRequests(
   const get = (path: string) => () => client.get(path);
   const money = (path: string, body: unknown) => () => client.money(path, body);
   const wallet = (balance?: number) => api.createWallet(client, balance === undefined ? {} : { balance });
-  const made = async (answer: Promise<Answer>): Promise<string> => (await answer).data.id;
+  const idOf = async (answer: Promise<Answer>): Promise<string> => (await answer).data.id;
 
   const payment = async (method: 'bank_transfer' | 'virtual_wallet', baseAmount = 1_000): Promise<string> =>
-    made(client.money('/payments', { method, baseAmount, targetWalletId: await wallet() }));
+    idOf(client.money('/payments', { method, baseAmount, targetWalletId: await wallet() }));
   const paid = async (): Promise<string> => {
     const paymentId = await payment('virtual_wallet');
     await client.money(`/wallets/${await wallet(1_000)}/pay`, { paymentId });
     return paymentId;
   };
   const refund = async (paymentId: string): Promise<string> =>
-    made(client.money(`/payments/${paymentId}/refund`, { amount: 10 }));
+    idOf(client.money(`/payments/${paymentId}/refund`, { amount: 10 }));
   const transfer = async (): Promise<string> =>
-    made(client.money(`/wallets/${await wallet(1_000)}/transfer`, { amount: 10, destinationWalletId: await wallet() }));
+    idOf(client.money(`/wallets/${await wallet(1_000)}/transfer`, { amount: 10, destinationWalletId: await wallet() }));
   const withdrawal = async (): Promise<string> =>
-    made(client.money(`/wallets/${await wallet(10_000)}/withdraw`, { amount: 10, ...BANK_ACCOUNT }));
+    idOf(client.money(`/wallets/${await wallet(10_000)}/withdraw`, { amount: 10, ...BANK_ACCOUNT }));
   const payoutBody = async (count: number) => ({
     sourceWalletId: await wallet(10_000_000),
     items: Array.from({ length: count }, () => ({ amount: 10, bankAccount: BANK_ACCOUNT })),
   });
-  const payout = async (count = 1): Promise<string> => made(client.money('/payouts', await payoutBody(count)));
+  const payout = async (count = 1): Promise<string> => idOf(client.money('/payouts', await payoutBody(count)));
   const endpoint = (): Promise<string> =>
-    made(client.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${randomUUID()}` }));
+    idOf(client.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${randomUUID()}` }));
   const event = async (): Promise<string> => {
     await transfer();
     const { items } = await client.get('/events?limit=1');
@@ -158,7 +158,7 @@ export function goodRequests(
   };
 }
 
-/** Fills every list of an organisation. Answers, by the name of the route, how to read the first `ROWS` rows of it. */
+/** Fills every list of an organisation. Returns, by route name, a request for the first `ROWS` rows. */
 export async function fillLists(
   api: TestApi,
   { test: client }: TestOrganisation = api.organisation,
@@ -178,7 +178,7 @@ export async function fillLists(
   const bill = { method: 'virtual_wallet', baseAmount: 1_000, targetWalletId: target };
   const paymentId = (await client.money('/payments', bill)).data.id;
   await client.money(`/wallets/${source}/pay`, { paymentId });
-  // One after the other: they all change the same payment.
+  // Sequential, because they all change the same payment.
   for (let count = 0; count < ROWS; count += 1) await client.money(`/payments/${paymentId}/refund`, { amount: 1 });
   const eventId = (await client.get('/events?limit=1')).items[0]?.id ?? '';
   // The API allows twenty endpoints at a time; deleted ones keep their deliveries.

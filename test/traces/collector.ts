@@ -1,4 +1,4 @@
-// A collector of traces: takes OTLP over HTTP in JSON, as a real one does, and keeps every span for a test to look at.
+// A trace collector: accepts OTLP over HTTP in JSON, as a real one does, and stores every span for the test.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -47,12 +47,12 @@ export interface CollectedSpan {
 export interface Collector {
   url: string;
   spans: CollectedSpan[];
-  /** All that was received, as text. */
+  /** Everything received, as text. */
   text: () => string;
   close: () => Promise<void>;
 }
 
-/** OTLP's code of a failed span. */
+/** The OTLP status code of a failed span. */
 const STATUS_ERROR = 2;
 
 export async function startCollector(): Promise<Collector> {

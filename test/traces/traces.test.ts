@@ -1,5 +1,5 @@
-// A trace of one payment, from the request through the outbox and its workflow into the activities, as a collector gets it;
-// and that a flow goes the same way whether it is traced or not.
+// The trace of one payment, from the request through the outbox and its workflow into the activities, as a collector
+// receives it; and that a flow runs the same with and without tracing.
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -16,14 +16,14 @@ import { type CollectedSpan, type Collector, startCollector } from './collector.
 
 const source = (file: string) => fileURLToPath(new URL(`../../src/${file}`, import.meta.url));
 
-/** Building the workflows with their interceptors, beside other tests. */
+/** Time to bundle the workflows with their interceptors while other tests run. */
 const LIMIT_MS = 120_000;
 
 const settings = (more: Record<string, string>) =>
   readConfig({ DATABASE_URL: 'postgres://nowhere', MANILLA_KEYS: `k:${'A'.repeat(43)}`, ...more });
 
 describe('one payment and its callback', () => {
-  const STRANGER = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const FOREIGN_TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   let collector: Collector;
   let receiver: Receiver;
   let flows: TestFlows;
@@ -41,7 +41,7 @@ describe('one payment and its callback', () => {
     await flows.test.post('/webhook-endpoints', { url: receiver.url });
     const wallet = await flows.createWallet();
     const body = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: wallet };
-    const headers = { traceparent: STRANGER };
+    const headers = { traceparent: FOREIGN_TRACEPARENT };
     const answer = await flows.test.call('POST', '/payments', { body, headers, idempotencyKey: 'traced' });
     paymentId = answer.data.id;
     requestLine = flows.logged.map((line) => JSON.parse(line)).find((line) => line.requestId === answer.requestId);
@@ -49,7 +49,7 @@ describe('one payment and its callback', () => {
     await flows.credit(accountNumber, 202_000, { senderName: 'Chidi Eze' });
     await flows.untilStatus(`/payments/${paymentId}`, 'settled');
     await flows.temporal.workflow.getHandle(paymentId).result();
-    // A message leaves the outbox after its span has ended, so every span that is looked for below exists from here on.
+    // A message leaves the outbox after its span has ended, so every span examined below exists from here on.
     await waitFor('the outbox to be empty', async () => (await flows.sql`SELECT FROM outbox LIMIT 1`).length === 0);
     words = [...(await personalWords(flows.sql)), 'Chidi Eze', receiver.url];
 
@@ -58,37 +58,38 @@ describe('one payment and its callback', () => {
   }, LIMIT_MS);
 
   afterAll(async () => {
-    await replayEverything(flows); // with the code as it is when traces are off
+    // With the untraced code.
+    await replayEverything(flows);
     await Promise.all([flows.close(), receiver.close(), collector.close()]);
   }, LIMIT_MS);
 
-  const named = (name: string): CollectedSpan => {
+  const spanNamed = (name: string): CollectedSpan => {
     const found = collector.spans.filter((span) => span.name === name);
     expect(found.map(({ attributes }) => attributes)).toHaveLength(1);
     return found[0] as CollectedSpan;
   };
 
-  /** The names from a span up to the root of its trace. */
+  /** The span names from the root of its trace to a span. */
   const pathOf = (span: CollectedSpan): string[] => {
-    const above = collector.spans.find(
+    const parent = collector.spans.find(
       ({ spanId, traceId }) => spanId === span.parentSpanId && traceId === span.traceId,
     );
-    return above === undefined ? [span.name] : [...pathOf(above), span.name];
+    return parent === undefined ? [span.name] : [...pathOf(parent), span.name];
   };
 
-  test('are one trace, from the request through the outbox and the workflow into the activity and the bank', () => {
+  test('one trace covers the request, the outbox, the workflow, the activity and the rail call', () => {
     const flow = ['POST /payments', 'StartWorkflow:payment', 'RunWorkflow:payment', 'RunActivity:applyCredit'];
-    expect(pathOf(named('rail find_inbound_credit'))).toEqual([...flow, 'rail find_inbound_credit']);
-    expect(pathOf(named('deliver event'))).toEqual([...flow, 'deliver event']);
-    // One for the payment, and one for the wallet that reached tier1.
+    expect(pathOf(spanNamed('rail find_inbound_credit'))).toEqual([...flow, 'rail find_inbound_credit']);
+    expect(pathOf(spanNamed('deliver event'))).toEqual([...flow, 'deliver event']);
+    // One call for the payment, and one for the wallet that reached tier1.
     const opened = collector.spans.filter(({ name }) => name === 'rail open_virtual_account').map(pathOf);
     expect(opened).toContainEqual(['POST /payments', 'rail open_virtual_account']);
-    expect(named('POST /payments').parentSpanId).toBeUndefined();
+    expect(spanNamed('POST /payments').parentSpanId).toBeUndefined();
   });
 
   test('the span of the workflow lasts as long as the workflow did', async () => {
     const { startTime, closeTime, runId } = await flows.temporal.workflow.getHandle(paymentId).describe();
-    const span = named('RunWorkflow:payment');
+    const span = spanNamed('RunWorkflow:payment');
     expect(span.attributes).toEqual({ temporalWorkflowID: paymentId, temporalRunID: runId });
     const toMs = (nanoseconds: bigint) => Number(nanoseconds / 1_000_000n);
     expect(toMs(span.start)).toBeGreaterThanOrEqual(startTime.getTime());
@@ -96,17 +97,17 @@ describe('one payment and its callback', () => {
     expect(toMs(span.end - span.start)).toBeGreaterThan(0);
   });
 
-  test('the signal stands in it, and leads to the trace of the callback that sent it', () => {
-    const signal = named('HandleSignal:creditReceived');
+  test("the span of the signal is in the workflow's trace and links to the trace of the callback", () => {
+    const signal = spanNamed('HandleSignal:creditReceived');
     expect(pathOf(signal).slice(-2)).toEqual(['RunWorkflow:payment', 'HandleSignal:creditReceived']);
-    const sent = named('SignalWithStartWorkflow:payment');
+    const sent = spanNamed('SignalWithStartWorkflow:payment');
     expect(signal.links).toMatchObject([{ traceId: sent.traceId, spanId: sent.spanId }]);
     expect(pathOf(sent)).toEqual(['POST /rails/:rail/callbacks', 'SignalWithStartWorkflow:payment']);
     expect(sent.traceId).not.toBe(signal.traceId);
   });
 
-  test('a request says what it was and what it answered; a stranger’s trace is a link', () => {
-    const { attributes, links, traceId, service } = named('POST /payments');
+  test("the span of a request has its route and status, and a caller's trace is only linked", () => {
+    const { attributes, links, traceId, service } = spanNamed('POST /payments');
     expect(attributes).toEqual({
       'http.request.method': 'POST',
       'http.route': '/payments',
@@ -115,25 +116,25 @@ describe('one payment and its callback', () => {
       'manilla.request_id': requestLine.requestId,
       'manilla.resource': paymentId,
     });
-    const [, strangersTrace, strangersSpan] = STRANGER.split('-');
-    expect(links).toMatchObject([{ traceId: strangersTrace, spanId: strangersSpan }]);
-    expect(traceId).not.toBe(strangersTrace);
+    const [, foreignTraceId, foreignSpanId] = FOREIGN_TRACEPARENT.split('-');
+    expect(links).toMatchObject([{ traceId: foreignTraceId, spanId: foreignSpanId }]);
+    expect(traceId).not.toBe(foreignTraceId);
     expect(service).toBe('manilla-test');
   });
 
-  test('the log lines carry the trace', () => {
-    expect(requestLine).toMatchObject({ traceId: named('POST /payments').traceId, resource: paymentId });
+  test('log lines have the trace id', () => {
+    expect(requestLine).toMatchObject({ traceId: spanNamed('POST /payments').traceId, resource: paymentId });
   });
 
-  test('no span names a person, an account or an address', () => {
+  test('no span has personal data, account numbers or addresses', () => {
     const text = collector.text().toLowerCase();
     expect(words.length).toBeGreaterThan(5);
     expect(words.filter((word) => text.includes(word.toLowerCase()))).toEqual([]);
   });
 
-  test('the header is in its history, and the input and the signal are as without it', async () => {
+  test('the trace header is in the workflow history, and the input and signal are the same as without tracing', async () => {
     const history = await flows.temporal.workflow.getHandle(paymentId).fetchHistory();
-    expect(findWords(history, [named('StartWorkflow:payment').spanId])).toHaveLength(1);
+    expect(findWords(history, [spanNamed('StartWorkflow:payment').spanId])).toHaveLength(1);
     const [started] = history.events ?? [];
     const input = started?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]?.data ?? '';
     expect(Object.keys(JSON.parse(Buffer.from(input).toString()))).not.toContain('traceparent');
@@ -141,7 +142,7 @@ describe('one payment and its callback', () => {
 });
 
 test(
-  'histories that were recorded without traces replay with them',
+  'histories recorded without tracing replay with tracing',
   async () => {
     const recorded = recordedHistories();
     const workflowBundle = await bundleWorkflows({ interceptors: [TRACED_WORKFLOWS] });
@@ -150,7 +151,7 @@ test(
   LIMIT_MS,
 );
 
-describe('a span', () => {
+describe('single spans', () => {
   async function collect(more: Record<string, string>, work: () => Promise<unknown>): Promise<Collector> {
     const collector = await startCollector();
     const stop = await startTracing(settings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...more }), 'test');
@@ -163,7 +164,7 @@ describe('a span', () => {
     return collector;
   }
 
-  test('of work that failed tells the code, and not the message', async () => {
+  test('a span of failed work has the error code and not the message', async () => {
     const { spans, text } = await collect({}, () =>
       inSpan('work', { kind: 'internal', root: true }, () =>
         Promise.reject(Object.assign(new Error('Ada Obi is unknown'), { code: 'BANK_ACCOUNT_NOT_RESOLVED' })),
@@ -173,13 +174,13 @@ describe('a span', () => {
     expect(text()).not.toContain('Ada');
   });
 
-  test('is made within a trace only', async () => {
+  test('a span is created within a trace only', async () => {
     const { spans } = await collect({}, () => inSpan('sweep', { kind: 'internal' }, () => Promise.resolve()));
     expect(spans).toEqual([]);
   });
 
-  test('that is not sampled is not told, and nothing is passed on', async () => {
-    let passedOn: string | undefined = 'not asked';
+  test('an unsampled span is not exported, and no trace context is propagated', async () => {
+    let passedOn: string | undefined = 'not set';
     const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' };
     const { spans } = await collect(sampler, () =>
       inSpan('work', { kind: 'internal', root: true }, async () => {
@@ -191,7 +192,7 @@ describe('a span', () => {
   });
 
   test.each(['', 'nonsense', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`, '00-0af7651916cd43dd8448eb211c80319c-b7ad'])(
-    'above which %j is said to stand is none',
+    'an invalid parent %j creates no span',
     async (parent) => {
       const { spans } = await collect({}, () => inSpan('work', { kind: 'internal', parent }, () => Promise.resolve()));
       expect(spans).toEqual([]);
@@ -199,8 +200,8 @@ describe('a span', () => {
   );
 });
 
-// Its API alone, a few tables of constants, is loaded by prom-client too.
-test('a process whose traces are off loads nothing of the SDK of OpenTelemetry', () => {
+// Only its API package, a few tables of constants, is also loaded by prom-client.
+test('a process without tracing does not load the OpenTelemetry SDK', () => {
   const script = `
     import { registerHooks } from 'node:module';
     let loaded = 0;
@@ -222,7 +223,7 @@ test('a process whose traces are off loads nothing of the SDK of OpenTelemetry',
   expect(JSON.parse(output)).toEqual({ loaded: true, before: 0, off: 0, on: true });
 });
 
-describe('traces are', () => {
+describe('tracing settings', () => {
   test.each<[Record<string, string>, string | null]>([
     [{}, null],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/' }, 'http://c:4318/v1/traces'],
@@ -230,7 +231,7 @@ describe('traces are', () => {
     [{ OTEL_TRACES_EXPORTER: 'otlp' }, 'http://localhost:4318/v1/traces'],
     [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, null],
     [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, null],
-  ])('with %j sent to %j', (environment, url) => {
+  ])('with %j traces are sent to %j', (environment, url) => {
     expect(settings(environment).tracing?.url ?? null).toBe(url);
   });
 
@@ -238,7 +239,7 @@ describe('traces are', () => {
     { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317' },
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
     { OTEL_TRACES_SAMPLER: 'jaeger_remote' },
-  ])('refused with %j, rather than sent to nobody', (environment) => {
+  ])('the settings %j are rejected instead of being ignored', (environment) => {
     expect(() => settings(environment)).toThrow(/OTEL_/);
   });
 });

@@ -1,4 +1,4 @@
-// The guard against requests into our own network, as tables of addresses and of what name servers may say.
+// The guard against webhook requests into private networks (SSRF), as tables of addresses and of DNS responses.
 
 import type { LookupAddress } from 'node:dns';
 import { hostname } from 'node:os';
@@ -45,8 +45,8 @@ const NEVER: [string, string][] = [
   ['fe80::1%eth0', 'link-local with a zone'],
   ['fd00:ec2::254', 'cloud metadata in a private range'],
   ['fd20:ce::254', 'cloud metadata in a private range'],
-  ['100.64.0.1', 'shared address space of carriers, and of some clouds for their metadata'],
-  ['100.100.100.200', 'cloud metadata in it'],
+  ['100.64.0.1', 'carrier-grade NAT, also used for cloud metadata'],
+  ['100.100.100.200', 'cloud metadata in carrier-grade NAT space'],
   ['192.0.0.8', 'protocol assignments'],
   ['192.0.2.1', 'documentation'],
   ['198.18.0.1', 'benchmarks'],
@@ -58,25 +58,25 @@ const NEVER: [string, string][] = [
   ['ff02::1', 'multicast'],
   ['fec0::1', 'site-local'],
   ['2001:db8::1', 'documentation'],
-  ['2001::1', 'Teredo, which carries an IPv4 address'],
+  ['2001::1', 'Teredo, which embeds an IPv4 address'],
   ['2002:7f00:1::', '6to4 of 127.0.0.1'],
   ['64:ff9b::7f00:1', 'NAT64 of 127.0.0.1'],
   ['64:ff9b::a9fe:a9fe', 'NAT64 of 169.254.169.254'],
   ['64:ff9b:1::1', 'local NAT64'],
   ['::7f00:1', 'IPv4-compatible 127.0.0.1'],
   ['::ffff:0:7f00:1', 'IPv4-translated 127.0.0.1'],
-  ['4000::1', 'outside of what is given out'],
+  ['4000::1', 'unallocated'],
   ['100::1', 'discard'],
-  ['localhost', 'no address'],
-  ['', 'no address'],
+  ['localhost', 'not an address'],
+  ['', 'not an address'],
 ];
 
-describe('an address', () => {
-  test.each(PUBLIC)('%s on the internet is reachable under both policies', (address) => {
+describe('addresses', () => {
+  test.each(PUBLIC)('the public address %s is reachable under both policies', (address) => {
     expect([isReachable(address, 'public_only'), isReachable(address, 'private_too')]).toEqual([true, true]);
   });
 
-  test.each(PRIVATE)('%s is private: reachable only where that is configured', (address) => {
+  test.each(PRIVATE)('the private address %s is reachable only if private addresses are allowed', (address) => {
     expect([isReachable(address, 'public_only'), isReachable(address, 'private_too')]).toEqual([false, true]);
   });
 
@@ -88,7 +88,7 @@ describe('an address', () => {
     ['::ffff:127.0.0.1', false, true],
     ['::ffff:a9fe:a9fe', false, false],
     ['::ffff:8.8.8.8', true, true],
-  ])('%s is judged as the IPv4 address it carries', (address, publicOnly, privateToo) => {
+  ])('%s is treated as the IPv4 address it embeds', (address, publicOnly, privateToo) => {
     expect([isReachable(address, 'public_only'), isReachable(address, 'private_too')]).toEqual([
       publicOnly,
       privateToo,
@@ -96,10 +96,10 @@ describe('an address', () => {
   });
 });
 
-describe('a URL', () => {
+describe('URLs', () => {
   const live = destinationRules('live', { allowPrivateInSandbox: true, retryGapsMs: [] });
   const sandbox = destinationRules('test', { allowPrivateInSandbox: false, retryGapsMs: [] });
-  const laptop = destinationRules('test', { allowPrivateInSandbox: true, retryGapsMs: [] });
+  const privateSandbox = destinationRules('test', { allowPrivateInSandbox: true, retryGapsMs: [] });
 
   test.each([
     '2130706433',
@@ -125,19 +125,19 @@ describe('a URL', () => {
     '0xa9fea9fe',
     '0',
     '[64:ff9b::7f00:1]',
-  ])('https://%s is refused on live, whatever the sandbox may', (host) => {
+  ])('the host %s is private_address in live, and in a sandbox without private addresses', (host) => {
     expect(destinationProblem(new URL(`https://${host}/hook`), live)).toBe('private_address');
     expect(destinationProblem(new URL(`https://${host}/hook`), sandbox)).toBe('private_address');
   });
 
   test.each(['http://127.0.0.1:4000/', 'http://localhost:4000/', 'http://2130706433:4000/', 'https://10.0.0.7/'])(
-    '%s is fine in a sandbox that is configured for it',
-    (url) => expect(destinationProblem(new URL(url), laptop)).toBeNull(),
+    '%s is allowed in a sandbox that allows private addresses',
+    (url) => expect(destinationProblem(new URL(url), privateSandbox)).toBeNull(),
   );
 
   test.each(['http://169.254.169.254/latest/meta-data', 'http://0.0.0.0:4000/', 'http://[fe80::1]/'])(
-    '%s is refused there too',
-    (url) => expect(destinationProblem(new URL(url), laptop)).toBe('private_address'),
+    '%s is refused in a sandbox that allows private addresses',
+    (url) => expect(destinationProblem(new URL(url), privateSandbox)).toBe('private_address'),
   );
 
   test.each([
@@ -153,9 +153,9 @@ describe('a URL', () => {
     ['https://example.com:0/', 'port'],
     ['https://example.com:80/', null],
     ['https://localhost.example.com/', null],
-  ])('on live, %s: %s', (url, problem) => expect(destinationProblem(new URL(url), live)).toBe(problem));
+  ])('the problem of %s in live is %s', (url, problem) => expect(destinationProblem(new URL(url), live)).toBe(problem));
 
-  test('plain http is for the sandbox', () => {
+  test('plain http is allowed in the sandbox', () => {
     expect(destinationProblem(new URL('http://example.com/'), sandbox)).toBeNull();
   });
 
@@ -163,12 +163,12 @@ describe('a URL', () => {
     ['127.0.0.1', '127.0.0.1'],
     ['[::1]', '::1'],
     ['example.com', null],
-  ])('the literal of the host %s is %s', (host, literal) => expect(addressLiteral(host)).toBe(literal));
+  ])('the address literal of the host %s is %s', (host, literal) => expect(addressLiteral(host)).toBe(literal));
 });
 
-describe('the lookup of a connection', () => {
-  /** What a connection to `name` gets when name servers say this. */
-  const look = (answers: string[] | Error, all: boolean): Promise<unknown> => {
+describe('the lookup function of connections', () => {
+  /** The lookup result for a name with these DNS responses. */
+  const lookup = (answers: string[] | Error, all: boolean): Promise<unknown> => {
     const resolve = async (): Promise<LookupAddress[]> => {
       if (answers instanceof Error) throw answers;
       return answers.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
@@ -181,12 +181,12 @@ describe('the lookup of a connection', () => {
     });
   };
 
-  test('hands out public addresses, one or all', async () => {
-    expect(await look(['8.8.8.8', '2606:4700::1'], true)).toEqual([
+  test('the lookup returns public addresses, one or all', async () => {
+    expect(await lookup(['8.8.8.8', '2606:4700::1'], true)).toEqual([
       { address: '8.8.8.8', family: 4 },
       { address: '2606:4700::1', family: 6 },
     ]);
-    expect(await look(['8.8.8.8'], false)).toEqual(['8.8.8.8', 4]);
+    expect(await lookup(['8.8.8.8'], false)).toEqual(['8.8.8.8', 4]);
   });
 
   test.each([
@@ -194,26 +194,26 @@ describe('the lookup of a connection', () => {
     [['8.8.8.8', '10.0.0.1']],
     [['2606:4700::1', '::ffff:169.254.169.254']],
     [['64:ff9b::a00:1']],
-  ])('refuses a name with a forbidden address among its own: %j', async (answers) => {
-    await expect(look(answers, true)).rejects.toBeInstanceOf(ForbiddenAddressError);
-    await expect(look(answers, false)).rejects.toBeInstanceOf(ForbiddenAddressError);
+  ])('the lookup refuses a name with any forbidden address: %j', async (answers) => {
+    await expect(lookup(answers, true)).rejects.toBeInstanceOf(ForbiddenAddressError);
+    await expect(lookup(answers, false)).rejects.toBeInstanceOf(ForbiddenAddressError);
   });
 
-  test('says when a name has no address, or no server tells it', async () => {
-    await expect(look([], true)).rejects.toBeInstanceOf(NameNotResolvedError);
-    await expect(look(new Error('SERVFAIL'), true)).rejects.toBeInstanceOf(NameNotResolvedError);
+  test('the lookup reports a name without an address, and a DNS failure, as NameNotResolvedError', async () => {
+    await expect(lookup([], true)).rejects.toBeInstanceOf(NameNotResolvedError);
+    await expect(lookup(new Error('SERVFAIL'), true)).rejects.toBeInstanceOf(NameNotResolvedError);
   });
 });
 
-describe('names outside a laptop are asked of DNS itself', () => {
+describe('DNS resolution', () => {
   const servers: NameServer[] = [];
   afterEach(async () => {
     await Promise.all(servers.splice(0).map((server) => server.close()));
   });
 
-  /** The lookup of connections whose name server says this. */
-  async function lookupOver(tells: Tells): Promise<(name: string) => Promise<LookupAddress[]>> {
-    const server = await startNameServer(tells);
+  /** A lookup function whose name server gives these responses. */
+  async function lookupOver(respond: Tells): Promise<(name: string) => Promise<LookupAddress[]>> {
+    const server = await startNameServer(respond);
     servers.push(server);
     const guarded = guardedLookup('public_only', createResolve('public_only', [server.address]));
     return (name) =>
@@ -225,48 +225,48 @@ describe('names outside a laptop are asked of DNS itself', () => {
       });
   }
 
-  test('both kinds of address are found, and one kind is enough', async () => {
-    const look = await lookupOver((name, type) => {
+  test('names resolve to both IPv4 and IPv6 addresses, and one kind is enough', async () => {
+    const lookup = await lookupOver((name, type) => {
       if (type === 'A') return name === 'six.example' ? [] : ['8.8.8.8', '1.1.1.1'];
       return name === 'four.example' ? [] : ['2606:4700:0000:0000:0000:0000:0000:0001'];
     });
     const four = ['8.8.8.8', '1.1.1.1'].map((address) => ({ address, family: 4 }));
     const six = [{ address: '2606:4700::1', family: 6 }];
-    expect(await look('both.example')).toEqual([...four, ...six]);
-    expect(await look('four.example')).toEqual(four);
-    expect(await look('six.example')).toEqual(six);
+    expect(await lookup('both.example')).toEqual([...four, ...six]);
+    expect(await lookup('four.example')).toEqual(four);
+    expect(await lookup('six.example')).toEqual(six);
   });
 
-  test('a name that answers with a public address first and a private one later is refused from then on', async () => {
-    const look = await lookupOver((_name, type, count) => {
+  test('DNS rebinding: a name that later resolves to a private address is refused from then on', async () => {
+    const lookup = await lookupOver((_name, type, count) => {
       if (type === 'AAAA') return [];
       return [count === 1 ? '8.8.8.8' : '127.0.0.1'];
     });
-    expect(await look('rebind.example')).toEqual([{ address: '8.8.8.8', family: 4 }]);
-    await expect(look('rebind.example')).rejects.toBeInstanceOf(ForbiddenAddressError);
+    expect(await lookup('rebind.example')).toEqual([{ address: '8.8.8.8', family: 4 }]);
+    await expect(lookup('rebind.example')).rejects.toBeInstanceOf(ForbiddenAddressError);
   });
 
-  test('a private address of the other kind is not hidden behind a public one', async () => {
-    const look = await lookupOver((_name, type) =>
+  test('a private IPv6 address is refused even if the IPv4 address is public', async () => {
+    const lookup = await lookupOver((_name, type) =>
       type === 'A' ? ['8.8.8.8'] : ['0000:0000:0000:0000:0000:ffff:0a00:0001'],
     );
-    await expect(look('mixed.example')).rejects.toBeInstanceOf(ForbiddenAddressError);
+    await expect(lookup('mixed.example')).rejects.toBeInstanceOf(ForbiddenAddressError);
   });
 
-  test('this machine’s own names mean nothing, and a name without an address is told as that', async () => {
-    const asked: string[] = [];
-    const look = await lookupOver((name) => {
-      asked.push(name);
+  test('local host names are resolved by DNS and not by the hosts file', async () => {
+    const queried: string[] = [];
+    const lookup = await lookupOver((name) => {
+      queried.push(name);
       return [];
     });
     for (const name of ['nowhere.example', hostname()]) {
-      await expect(look(name)).rejects.toBeInstanceOf(NameNotResolvedError);
+      await expect(lookup(name)).rejects.toBeInstanceOf(NameNotResolvedError);
     }
-    expect(new Set(asked)).toEqual(new Set(['nowhere.example', hostname()]));
+    expect(new Set(queried)).toEqual(new Set(['nowhere.example', hostname()]));
   });
 
-  test('a name server that says nothing is not waited for without end', async () => {
-    const look = await lookupOver(() => 'silence');
-    await expect(look('silent.example')).rejects.toBeInstanceOf(NameNotResolvedError);
+  test('an unresponsive name server causes NameNotResolvedError after a timeout', async () => {
+    const lookup = await lookupOver(() => 'silence');
+    await expect(lookup('silent.example')).rejects.toBeInstanceOf(NameNotResolvedError);
   });
 });

@@ -1,4 +1,4 @@
-// The activity of the delivery flow, called as Temporal calls it: what it does when it comes early, late or in a crowd.
+// The delivery activity, called as Temporal calls it: on schedule, early, late and concurrently.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -13,26 +13,26 @@ import { waitFor } from '../support/waitFor.ts';
 import { answerStatus } from './receiver.ts';
 import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
 
-let workbench: Workbench;
+let fixture: Workbench;
 let book: Book;
 let activities: WebhookActivities;
 
 beforeAll(async () => {
-  workbench = await startWorkbench();
+  fixture = await startWorkbench();
 });
 
 afterAll(async () => {
-  await workbench.close();
+  await fixture.close();
 });
 
 beforeEach(() => {
   book = { organisationId: newUuid(), environment: 'test' };
-  const { sql, config, log } = workbench;
+  const { sql, config, log } = fixture;
   activities = createWebhookActivities({ sql, keyring: config.keyring, config, log });
 });
 
 afterEach(async () => {
-  await workbench.closeReceivers();
+  await fixture.closeReceivers();
 });
 
 const SILENT = new DefaultLogger('ERROR');
@@ -45,20 +45,20 @@ const deliver = (eventId: Uuid, { id }: Pick<TestEndpoint, 'id'>, attempt = 1): 
     eventType: 'payment.settled',
   });
 
-/** An event whose deliveries are open and not tried yet. */
+/** Creates an event whose deliveries are open and not yet attempted. */
 async function openEvent(): Promise<Uuid> {
-  const eventId = await workbench.event(book);
-  await openDeliveries(workbench.sql, book, eventId);
+  const eventId = await fixture.event(book);
+  await openDeliveries(fixture.sql, book, eventId);
   return eventId;
 }
 
-/** Brings the next attempt of every delivery to now, or to another time. */
-const setNextAttempt = (minutes: number) => workbench.sql`
+/** Moves the next attempt of every delivery to now, or to this many minutes from now. */
+const setNextAttempt = (minutes: number) => fixture.sql`
   UPDATE webhook_deliveries SET next_attempt_at = now() + make_interval(mins => ${minutes})
   WHERE organisation_id = ${book.organisationId}`;
 
-test('each failure names the gap before the next attempt, and the last one ends the delivery', async () => {
-  const target = await workbench.endpoint(book, {}, answerStatus(500));
+test('each failed attempt sets the delay before the next one, and the last one ends the delivery', async () => {
+  const target = await fixture.endpoint(book, {}, answerStatus(500));
   const eventId = await openEvent();
   for (const [count, gap] of [
     [1, 5_000],
@@ -78,15 +78,15 @@ test('each failure names the gap before the next attempt, and the last one ends 
   }
   const spent = { status: 'failed', reason: 'retries_exhausted', answer: 'answered 500' };
   expect(await deliver(eventId, target)).toEqual(spent);
-  expect((await workbench.deliveries(book, eventId)).get(target.id)).toMatchObject({
+  expect((await fixture.deliveries(book, eventId)).get(target.id)).toMatchObject({
     status: 'failed',
     attempts: [{}, {}, {}],
   });
   expect(target.received).toHaveLength(3);
 });
 
-test('an attempt that comes before its time is not made', async () => {
-  const target = await workbench.endpoint(book);
+test('an attempt before its scheduled time is not made', async () => {
+  const target = await fixture.endpoint(book);
   const eventId = await openEvent();
   await setNextAttempt(60);
   const failure = (await deliver(eventId, target).catch((error: unknown) => error)) as { nextRetryDelay: number };
@@ -94,38 +94,38 @@ test('an attempt that comes before its time is not made', async () => {
   expect(target.received).toEqual([]);
 });
 
-test('a delivery that ended meanwhile is not sent again', async () => {
-  const [taken, ended] = [await workbench.endpoint(book), await workbench.endpoint(book)];
+test('a delivery that has ended is not sent again', async () => {
+  const [delivered, ended] = [await fixture.endpoint(book), await fixture.endpoint(book)];
   const eventId = await openEvent();
-  await deliver(eventId, taken);
-  expect(await deliver(eventId, taken)).toEqual({ status: 'delivered', answer: null });
-  expect(taken.received).toHaveLength(1);
-  await endDelivery(workbench.sql, book, { eventId, endpointId: ended.id }, 'endpoint_disabled');
+  await deliver(eventId, delivered);
+  expect(await deliver(eventId, delivered)).toEqual({ status: 'delivered', answer: null });
+  expect(delivered.received).toHaveLength(1);
+  await endDelivery(fixture.sql, book, { eventId, endpointId: ended.id }, 'endpoint_disabled');
   expect(await deliver(eventId, ended)).toEqual({ status: 'failed', reason: 'endpoint_disabled', answer: null });
   expect(ended.received).toEqual([]);
 });
 
-test('a success counts although another attempt failed at the same time, and the failure does not undo it', async () => {
+test('of two concurrent attempts, a success counts and a failure does not undo it', async () => {
   const answers: ((status: number) => void)[] = [];
-  const target = await workbench.endpoint(book, {}, (response) => {
+  const target = await fixture.endpoint(book, {}, (response) => {
     answers.push((status) => void response.writeHead(status).end());
   });
   const eventId = await openEvent();
   const [first, second] = [deliver(eventId, target), deliver(eventId, target)];
   await target.untilReceived(2);
   answers[0]?.(200);
-  const taken = await Promise.race([first, second]);
+  const earlier = await Promise.race([first, second]);
   answers[1]?.(500);
   await Promise.allSettled([first, second]);
-  expect(taken.status).toBe('delivered');
-  const delivery = (await workbench.deliveries(book, eventId)).get(target.id);
+  expect(earlier.status).toBe('delivered');
+  const delivery = (await fixture.deliveries(book, eventId)).get(target.id);
   expect(delivery).toMatchObject({ status: 'delivered', nextAttemptAt: null });
   expect(delivery?.attempts.map((attempt) => attempt.responseStatus)).toEqual([500, 200]);
 });
 
-test('two attempts that fail at the same time use up one gap of the schedule', async () => {
+test('two concurrent failed attempts use one gap of the schedule', async () => {
   const answers: (() => void)[] = [];
-  const target = await workbench.endpoint(book, {}, (response) => {
+  const target = await fixture.endpoint(book, {}, (response) => {
     answers.push(() => void response.writeHead(500).end());
   });
   const eventId = await openEvent();
@@ -138,11 +138,11 @@ test('two attempts that fail at the same time use up one gap of the schedule', a
   await expect(deliver(eventId, target)).rejects.toThrow('attempt 2 of 3: answered 500');
 });
 
-test('one endpoint holds no more than eight of the worker at a time; the others ask again later and lose no attempt', async () => {
+test('one endpoint has at most eight concurrent requests per worker; further ones are rescheduled without losing an attempt', async () => {
   const release: (() => void)[] = [];
-  const target = await workbench.endpoint(book, {}, (response) => void release.push(() => void response.end()));
+  const target = await fixture.endpoint(book, {}, (response) => void release.push(() => void response.end()));
   const eventIds = await Promise.all(Array.from({ length: 9 }, openEvent));
-  const held = eventIds.slice(0, 8).map((eventId) => deliver(eventId, target));
+  const sending = eventIds.slice(0, 8).map((eventId) => deliver(eventId, target));
   await target.untilReceived(8);
   const [last] = eventIds.slice(8);
   for (const [attempt, gap] of [
@@ -156,25 +156,24 @@ test('one endpoint holds no more than eight of the worker at a time; the others 
     expect(failure.nextRetryDelay).toBeGreaterThanOrEqual(gap * 0.9);
     expect(failure.nextRetryDelay).toBeLessThanOrEqual(gap * 1.1);
   }
-  expect((await workbench.deliveries(book, last as Uuid)).get(target.id)).toMatchObject({
+  expect((await fixture.deliveries(book, last as Uuid)).get(target.id)).toMatchObject({
     status: 'pending',
     attempts: [],
   });
   await waitFor('eight requests', () => release.length === 8);
   for (const each of release) each();
-  await Promise.all(held);
+  await Promise.all(sending);
 });
 
-test('a delivery whose attempts were in vain says so once its endpoint is closed, and is tried anew when it is opened again', async () => {
-  const target = await workbench.endpoint(book, {}, answerStatus(500));
+test('an exhausted delivery reports a closed endpoint, and starts over when it is reopened', async () => {
+  const target = await fixture.endpoint(book, {}, answerStatus(500));
   const eventId = await openEvent();
   const row = { eventId, endpointId: target.id };
-  const isLast = () => workbench.sql`
+  const isLast = () => fixture.sql`
     UPDATE webhook_deliveries SET attempts = 2, next_attempt_at = now() WHERE organisation_id = ${book.organisationId}`;
-  const setStatus = (status: 'enabled' | 'disabled') =>
-    updateWebhookEndpoint(workbench.sql, book, target.id, { status });
+  const setStatus = (status: 'enabled' | 'disabled') => updateWebhookEndpoint(fixture.sql, book, target.id, { status });
 
-  // The endpoint is closed while the last attempt is being made.
+  // The endpoint is disabled during the last attempt.
   target.answerWith(async (response) => {
     await setStatus('disabled');
     response.writeHead(500).end();
@@ -185,7 +184,7 @@ test('a delivery whose attempts were in vain says so once its endpoint is closed
     reason: 'endpoint_disabled',
     answer: 'answered 500',
   });
-  expect((await workbench.deliveries(book, eventId)).get(target.id)).toMatchObject({
+  expect((await fixture.deliveries(book, eventId)).get(target.id)).toMatchObject({
     failureReason: 'retries_exhausted',
   });
   expect(await deliver(eventId, target)).toMatchObject({ reason: 'endpoint_disabled' });
@@ -193,15 +192,16 @@ test('a delivery whose attempts were in vain says so once its endpoint is closed
   expect(await deliver(eventId, target)).toMatchObject({ reason: 'retries_exhausted' });
 
   target.answerWith(answerStatus(500));
-  await reopenDelivery(workbench.sql, book, row);
+  await reopenDelivery(fixture.sql, book, row);
   await expect(deliver(eventId, target)).rejects.toThrow('attempt 1 of 3: answered 500');
-  await reopenDelivery(workbench.sql, book, row); // a repeat changes nothing
-  expect(await workbench.sql`SELECT attempts FROM webhook_deliveries WHERE event_id = ${eventId}`).toEqual([
+  // A repeat changes nothing.
+  await reopenDelivery(fixture.sql, book, row);
+  expect(await fixture.sql`SELECT attempts FROM webhook_deliveries WHERE event_id = ${eventId}`).toEqual([
     { attempts: 1 },
   ]);
 });
 
-test('a delivery that was never opened is a bug, and waits for its fix', async () => {
-  const target = await workbench.endpoint(book);
+test('a delivery that was never opened is INVARIANT_BROKEN, which is retried until it is fixed', async () => {
+  const target = await fixture.endpoint(book);
   await expect(deliver(newUuid(), target)).rejects.toMatchObject({ type: 'INVARIANT_BROKEN', nonRetryable: false });
 });

@@ -1,4 +1,4 @@
-// Dispatching events over real HTTP with the real database; only the start of a flow is a list that the test reads.
+// Dispatching events over real HTTP with the real database; only the starts of flows are recorded instead of made.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
@@ -18,58 +18,58 @@ import { waitFor } from '../support/waitFor.ts';
 import { type Answering, answerStatus } from './receiver.ts';
 import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
 
-let workbench: Workbench;
+let fixture: Workbench;
 let book: Book;
 let dispatcher: Dispatcher;
 let flows: WebhookDeliveryInput[];
-/** Flows that were told of a change, whether they were started for it or run already. */
-let woken: WebhookDeliveryInput[];
+/** Flows that were signalled, whether started for it or already running. */
+let signalled: WebhookDeliveryInput[];
 let temporalIsUp: boolean;
 
 beforeAll(async () => {
-  workbench = await startWorkbench();
+  fixture = await startWorkbench();
 });
 
 afterAll(async () => {
-  await workbench.close();
+  await fixture.close();
 });
 
 beforeEach(() => {
   book = { organisationId: newUuid(), environment: 'test' };
   flows = [];
-  woken = [];
+  signalled = [];
   temporalIsUp = true;
   dispatcher = newDispatcher();
 });
 
 afterEach(async () => {
-  await workbench.closeReceivers();
+  await fixture.closeReceivers();
 });
 
-/** A dispatcher as a fresh process has it. */
+/** A dispatcher as in a new process. */
 function newDispatcher(): Dispatcher {
-  const { sql, config, log } = workbench;
+  const { sql, config, log } = fixture;
   return createDispatcher({
     sql,
     keyring: config.keyring,
     config,
     log,
-    startDelivery: async (input, news) => {
+    startDelivery: async (input, isUpdate) => {
       if (!temporalIsUp) throw new Error('Temporal is away');
       flows.push(input);
-      if (news) woken.push(input);
+      if (isUpdate) signalled.push(input);
     },
     wakeDelivery: async (input) => {
       if (!temporalIsUp) throw new Error('Temporal is away');
-      woken.push(input);
+      signalled.push(input);
     },
   });
 }
 
-const endpoint = (wanted?: Partial<WebhookEndpoint>, answering?: Answering) =>
-  workbench.endpoint(book, wanted, answering);
-const event = (data?: string, type?: string) => workbench.event(book, data, type);
-const deliveries = (eventId: Uuid) => workbench.deliveries(book, eventId);
+const endpoint = (options?: Partial<WebhookEndpoint>, answering?: Answering) =>
+  fixture.endpoint(book, options, answering);
+const event = (data?: string, type?: string) => fixture.event(book, data, type);
+const deliveries = (eventId: Uuid) => fixture.deliveries(book, eventId);
 
 const flowOf = (eventId: Uuid, { id }: TestEndpoint): WebhookDeliveryInput => ({
   ...book,
@@ -78,14 +78,14 @@ const flowOf = (eventId: Uuid, { id }: TestEndpoint): WebhookDeliveryInput => ({
   eventType: 'payment.settled',
 });
 
-describe('an event', () => {
-  test('reaches every endpoint that wants its type, signed, as the envelope with the stored bytes of its payload', async () => {
+describe('dispatching an event', () => {
+  test('an event is sent, signed, to every endpoint subscribed to its type, with the stored bytes of its payload', async () => {
     const all = await endpoint();
     const some = await endpoint({ eventTypes: ['payment.expired', 'payment.settled'] });
     const others = await endpoint({ eventTypes: ['payout.failed'] });
     const disabled = await endpoint({ status: 'disabled' });
     const deleted = await endpoint();
-    await deleteWebhookEndpoint(workbench.sql, book, deleted.id);
+    await deleteWebhookEndpoint(fixture.sql, book, deleted.id);
     const eventId = await event();
     await dispatcher.dispatchEvent({ book, eventId });
 
@@ -110,7 +110,7 @@ describe('an event', () => {
     expect(flows).toEqual([]);
   });
 
-  test('never reaches the other environment or another organisation', async () => {
+  test('an event never reaches another environment or organisation', async () => {
     const target = await endpoint();
     const mine = book;
     for (const other of [
@@ -121,13 +121,13 @@ describe('an event', () => {
       const eventId = await event();
       await dispatcher.dispatchEvent({ book: other, eventId });
       await dispatcher.dispatchEvent({ book: other, eventId, endpointId: target.id });
-      expect(await requestRedelivery(workbench.sql, other, eventId)).toEqual([]);
-      expect(await workbench.sql`SELECT FROM webhook_deliveries WHERE event_id = ${eventId}`).toHaveLength(0);
+      expect(await requestRedelivery(fixture.sql, other, eventId)).toEqual([]);
+      expect(await fixture.sql`SELECT FROM webhook_deliveries WHERE event_id = ${eventId}`).toHaveLength(0);
     }
     expect(target.received).toEqual([]);
   });
 
-  test('that is handled twice is sent once, and each delivery has its log', async () => {
+  test('an event dispatched twice is sent once, and the attempt is recorded', async () => {
     const target = await endpoint({}, answerStatus(201, 'thank you'));
     const eventId = await event();
     await dispatcher.dispatchEvent({ book, eventId });
@@ -142,14 +142,14 @@ describe('an event', () => {
     });
   });
 
-  test('during a rotation is signed with both secrets, and after it with the new one', async () => {
+  test('an event is signed with both secrets during a rotation, and with the new one after it', async () => {
     const target = await endpoint();
     const next = newWebhookSecret();
-    const sealed = workbench.config.keyring.seal('webhook-secret', target.id, next);
-    const rotate = (until: Date) => rotateWebhookSecret(workbench.sql, book, target.id, sealed, until);
+    const sealed = fixture.config.keyring.seal('webhook-secret', target.id, next);
+    const rotate = (until: Date) => rotateWebhookSecret(fixture.sql, book, target.id, sealed, until);
     await rotate(new Date(Date.now() + 3_600_000));
     await dispatcher.dispatchEvent({ book, eventId: await event() });
-    await workbench.sql`UPDATE webhook_endpoints SET previous_secret_until = now() - interval '1 second' WHERE id = ${target.id}`;
+    await fixture.sql`UPDATE webhook_endpoints SET previous_secret_until = now() - interval '1 second' WHERE id = ${target.id}`;
     await dispatcher.dispatchEvent({ book, eventId: await event() });
 
     const [during, after] = target.received;
@@ -162,30 +162,34 @@ describe('an event', () => {
   });
 });
 
-describe('an endpoint that does not take its event', () => {
+describe('endpoints that fail', () => {
   test.each([
-    ['answers 500', answerStatus(500, 'boom'), { responseStatus: 500, responseBody: 'boom', error: null }],
+    ['responds with 500', answerStatus(500, 'boom'), { responseStatus: 500, responseBody: 'boom', error: null }],
     [
       'hangs up',
       (response: ServerResponse) => void response.destroy(),
       { responseStatus: null, error: 'connection_lost' },
     ],
-  ])('because it %s gets a flow, and its next attempt after the first gap', async (_name, answering, attempt) => {
-    const bad = await endpoint({}, answering);
-    const good = await endpoint();
-    const eventId = await event();
-    const before = Date.now();
-    await dispatcher.dispatchEvent({ book, eventId });
-    expect(good.received).toHaveLength(1);
-    expect(flows).toEqual([flowOf(eventId, bad)]);
-    const delivery = (await deliveries(eventId)).get(bad.id);
-    expect(delivery).toMatchObject({ status: 'pending', deliveredAt: null, attempts: [attempt] });
-    const at = delivery?.nextAttemptAt?.getTime();
-    expect(at).toBeGreaterThanOrEqual(before + 4_500); // a tenth less than five seconds, or a tenth more
-    expect(at).toBeLessThanOrEqual(Date.now() + 5_500);
-  });
+  ])(
+    'an endpoint that %s gets a delivery flow, and its next attempt after the first gap',
+    async (_name, answering, attempt) => {
+      const bad = await endpoint({}, answering);
+      const good = await endpoint();
+      const eventId = await event();
+      const before = Date.now();
+      await dispatcher.dispatchEvent({ book, eventId });
+      expect(good.received).toHaveLength(1);
+      expect(flows).toEqual([flowOf(eventId, bad)]);
+      const delivery = (await deliveries(eventId)).get(bad.id);
+      expect(delivery).toMatchObject({ status: 'pending', deliveredAt: null, attempts: [attempt] });
+      const at = delivery?.nextAttemptAt?.getTime();
+      // The jitter is a tenth of five seconds.
+      expect(at).toBeGreaterThanOrEqual(before + 4_500);
+      expect(at).toBeLessThanOrEqual(Date.now() + 5_500);
+    },
+  );
 
-  test('is left to the flow when the message is handled again, also while Temporal was away, and others get nothing twice', async () => {
+  test('a failed delivery is left to its flow when the message is repeated, also after a Temporal outage, and others are not sent again', async () => {
     const bad = await endpoint({}, answerStatus(503));
     const good = await endpoint();
     const eventId = await event();
@@ -198,7 +202,7 @@ describe('an endpoint that does not take its event', () => {
     expect([bad.received.length, good.received.length]).toEqual([1, 1]);
   });
 
-  test('is not asked directly again while it is failing: its next events go to flows at once', async () => {
+  test('further events for a failing endpoint are left to flows without a direct attempt', async () => {
     const bad = await endpoint({}, answerStatus(503));
     await dispatcher.dispatchEvent({ book, eventId: await event() });
     const next = await event();
@@ -208,9 +212,9 @@ describe('an endpoint that does not take its event', () => {
     expect((await deliveries(next)).get(bad.id)).toMatchObject({ status: 'pending', attempts: [] });
   });
 
-  test('by a URL that no longer fits the rules is sent nothing, and the log says why', async () => {
+  test('an endpoint whose URL no longer meets the rules is sent nothing, and the attempt is recorded with the reason', async () => {
     const target = await endpoint();
-    await updateWebhookEndpoint(workbench.sql, book, target.id, { url: 'http://169.254.169.254/' });
+    await updateWebhookEndpoint(fixture.sql, book, target.id, { url: 'http://169.254.169.254/' });
     const eventId = await event();
     await dispatcher.dispatchEvent({ book, eventId });
     expect((await deliveries(eventId)).get(target.id)).toMatchObject({
@@ -219,7 +223,7 @@ describe('an endpoint that does not take its event', () => {
     });
   });
 
-  test('on live is never asked on loopback, whatever the sandbox is allowed', async () => {
+  test('in live a loopback address is never requested, whatever the sandbox allows', async () => {
     book = { ...book, environment: 'live' };
     const target = await endpoint();
     const eventId = await event();
@@ -229,33 +233,34 @@ describe('an endpoint that does not take its event', () => {
   });
 });
 
-describe('a slow endpoint', () => {
-  test('delays nobody: others get every event while it answers none, and it gets no more than ten at a time', async () => {
+describe('slow endpoints', () => {
+  test('a slow endpoint has at most ten concurrent requests and does not delay others', async () => {
     const quick = await endpoint();
     const dispatchMany = async (count: number) => {
       const eventIds = await Promise.all(Array.from({ length: count }, () => event()));
       return eventIds.map((eventId) => dispatcher.dispatchEvent({ book, eventId }));
     };
-    await Promise.all(await dispatchMany(10)); // ten quick answers earn it the room for twenty
-    const held: (() => void)[] = [];
-    const slow = await endpoint({}, (response) => void held.push(() => void response.end()));
+    // Ten quick responses raise its limit to twenty.
+    await Promise.all(await dispatchMany(10));
+    const openResponses: (() => void)[] = [];
+    const slow = await endpoint({}, (response) => void openResponses.push(() => void response.end()));
 
     const dispatched = await dispatchMany(20);
     await quick.untilReceived(30);
     await slow.untilReceived(10);
-    // What found ten before it has a flow, and is done with while the ten are still unanswered.
+    // Events beyond the limit get a flow, and their dispatch completes while the ten requests are still open.
     await waitFor('ten flows', () => flows.length === 10);
     const endpointId = publicId('webhookEndpoint', slow.id);
     expect(new Set(flows.map((flow) => flow.endpointId))).toEqual(new Set([endpointId]));
 
-    for (const release of held) release();
+    for (const release of openResponses) release();
     await Promise.all(dispatched);
     expect([slow.received.length, quick.received.length]).toEqual([10, 30]);
   });
 });
 
-describe('an event for one endpoint', () => {
-  test('goes there alone, whatever types it asked for', async () => {
+describe('events for one endpoint', () => {
+  test('an event for one endpoint is sent to it only, whatever its event types', async () => {
     const target = await endpoint({ eventTypes: ['payout.failed'] });
     const other = await endpoint();
     const eventId = await event('{}', 'webhook.test');
@@ -263,10 +268,10 @@ describe('an event for one endpoint', () => {
     expect([target.received.length, other.received.length]).toEqual([1, 0]);
   });
 
-  test('that was disabled or deleted in the meantime ends as failed, with the reason', async () => {
+  test('a delivery to an endpoint that was disabled or deleted is failed with the reason', async () => {
     const disabled = await endpoint({ status: 'disabled' });
     const deleted = await endpoint();
-    await deleteWebhookEndpoint(workbench.sql, book, deleted.id);
+    await deleteWebhookEndpoint(fixture.sql, book, deleted.id);
     const eventId = await event();
     await dispatcher.dispatchEvent({ book, eventId, endpointId: disabled.id });
     await dispatcher.dispatchEvent({ book, eventId, endpointId: deleted.id });
@@ -281,16 +286,17 @@ describe('an event for one endpoint', () => {
   });
 });
 
-describe('a redelivery', () => {
-  test('sends a delivered event again, once, with the same id and body', async () => {
+describe('redelivery', () => {
+  test('a redelivery sends a delivered event once more with the same id and body', async () => {
     const target = await endpoint();
     const other = await endpoint();
     const eventId = await event();
     await dispatcher.dispatchEvent({ book, eventId });
-    expect(await requestRedelivery(workbench.sql, book, eventId, target.id)).toEqual([target.id]);
+    expect(await requestRedelivery(fixture.sql, book, eventId, target.id)).toEqual([target.id]);
     expect((await deliveries(eventId)).get(target.id)?.status).toBe('pending');
     await dispatcher.dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
-    await dispatcher.dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true }); // the relay may repeat it
+    // The relay may repeat its message.
+    await dispatcher.dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
     const [first, second] = target.received;
     expect(target.received).toHaveLength(2);
     expect(second?.body).toBe(first?.body);
@@ -299,24 +305,24 @@ describe('a redelivery', () => {
     expect((await deliveries(eventId)).get(target.id)).toMatchObject({ status: 'delivered', attempts: [{}, {}] });
   });
 
-  test('to all also reaches an endpoint that came later, and none that is disabled or wants other types', async () => {
+  test('a redelivery to all includes later endpoints, and none that is disabled or not subscribed', async () => {
     const first = await endpoint();
     const eventId = await event();
     await dispatcher.dispatchEvent({ book, eventId });
     const later = await endpoint();
     const disabled = await endpoint({ status: 'disabled' });
     const others = await endpoint({ eventTypes: ['payout.failed'] });
-    expect((await requestRedelivery(workbench.sql, book, eventId)).toSorted()).toEqual([first.id, later.id].toSorted());
+    expect((await requestRedelivery(fixture.sql, book, eventId)).toSorted()).toEqual([first.id, later.id].toSorted());
     await dispatcher.dispatchEvent({ book, eventId, redelivery: true });
     expect([first, later, disabled, others].map((target) => target.received.length)).toEqual([2, 1, 0, 0]);
   });
 
-  test('of an event that is still being tried makes one attempt more and leaves its schedule alone', async () => {
+  test('a redelivery of a pending delivery makes one additional attempt and keeps its schedule', async () => {
     const target = await endpoint({}, answerStatus(500));
     const eventId = await event();
     await dispatcher.dispatchEvent({ book, eventId });
     const before = (await deliveries(eventId)).get(target.id);
-    await requestRedelivery(workbench.sql, book, eventId, target.id);
+    await requestRedelivery(fixture.sql, book, eventId, target.id);
     await dispatcher.dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
     expect((await deliveries(eventId)).get(target.id)).toMatchObject({
       status: 'pending',
@@ -328,33 +334,33 @@ describe('a redelivery', () => {
     expect((await deliveries(eventId)).get(target.id)).toMatchObject({ status: 'delivered', nextAttemptAt: null });
   });
 
-  test('tells the flow, whatever the attempt came to: it may wait for hours, or for an operator', async () => {
+  test('a redelivery signals the flow whatever the outcome of its attempt', async () => {
     const target = await endpoint({}, answerStatus(500));
     const eventId = await event();
     await dispatcher.dispatchEvent({ book, eventId });
-    expect(woken).toEqual([]);
+    expect(signalled).toEqual([]);
     for (const status of [500, 200]) {
       target.answerWith(answerStatus(status));
-      await requestRedelivery(workbench.sql, book, eventId, target.id);
+      await requestRedelivery(fixture.sql, book, eventId, target.id);
       await dispatcher.dispatchEvent({ book, eventId, redelivery: true });
     }
-    expect(woken).toEqual([flowOf(eventId, target), flowOf(eventId, target)]);
-    // A relay that died before it had told the flow handles the message again, and the delivery has ended by then.
+    expect(signalled).toEqual([flowOf(eventId, target), flowOf(eventId, target)]);
+    // A relay that crashed before signalling repeats the message, when the delivery has already ended.
     await dispatcher.dispatchEvent({ book, eventId, redelivery: true });
-    expect([woken.length, target.received.length]).toEqual([3, 3]);
+    expect([signalled.length, target.received.length]).toEqual([3, 3]);
   });
 
-  test('writes its outbox message with it, and none when no endpoint is to get the event', async () => {
+  test('requesting a redelivery writes an outbox message only if an endpoint matches', async () => {
     const eventId = await event();
     const messages = async () =>
-      (await workbench.sql`SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`).map(
+      (await fixture.sql`SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`).map(
         (row) => row.message,
       );
-    expect(await requestRedelivery(workbench.sql, book, eventId)).toEqual([]);
+    expect(await requestRedelivery(fixture.sql, book, eventId)).toEqual([]);
     expect(await messages()).toEqual([]);
     const target = await endpoint();
-    await requestRedelivery(workbench.sql, book, eventId);
-    await requestRedelivery(workbench.sql, book, eventId, target.id);
+    await requestRedelivery(fixture.sql, book, eventId);
+    await requestRedelivery(fixture.sql, book, eventId, target.id);
     expect(await messages()).toEqual([
       { eventId, redelivery: true },
       { eventId, redelivery: true, endpointId: target.id },
@@ -364,40 +370,40 @@ describe('a redelivery', () => {
 
 describe('closing an endpoint', () => {
   const close = {
-    disabled: (target: TestEndpoint) => updateWebhookEndpoint(workbench.sql, book, target.id, { status: 'disabled' }),
-    deleted: (target: TestEndpoint) => deleteWebhookEndpoint(workbench.sql, book, target.id),
+    disabled: (target: TestEndpoint) => updateWebhookEndpoint(fixture.sql, book, target.id, { status: 'disabled' }),
+    deleted: (target: TestEndpoint) => deleteWebhookEndpoint(fixture.sql, book, target.id),
   };
   const messages = async () =>
-    (await workbench.sql`SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`).map(
+    (await fixture.sql`SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`).map(
       (row) => row.message,
     );
 
   test.each(Object.keys(close) as (keyof typeof close)[])(
-    '%s: wakes the flows whose attempts were all in vain, and sends nothing',
-    async (how) => {
+    'an endpoint that is %s signals the flows of its exhausted deliveries, and nothing is sent',
+    async (change) => {
       const [target, other] = [await endpoint({}, answerStatus(500)), await endpoint()];
-      const [spent, pending] = [await event(), await event()];
-      for (const eventId of [spent, pending]) await dispatcher.dispatchEvent({ book, eventId });
-      await workbench.sql`
+      const [exhausted, pending] = [await event(), await event()];
+      for (const eventId of [exhausted, pending]) await dispatcher.dispatchEvent({ book, eventId });
+      await fixture.sql`
         UPDATE webhook_deliveries SET status = 'failed', failure_reason = 'retries_exhausted'
-        WHERE event_id = ${spent} AND endpoint_id = ${target.id}`;
-      await updateWebhookEndpoint(workbench.sql, book, target.id, { description: 'still open' });
+        WHERE event_id = ${exhausted} AND endpoint_id = ${target.id}`;
+      await updateWebhookEndpoint(fixture.sql, book, target.id, { description: 'still open' });
       expect(await messages()).toEqual([]);
-      await close[how](target);
-      await close[how](other);
-      expect(await messages()).toEqual([{ eventId: spent, endpointId: target.id, endpointClosed: true }]);
+      await close[change](target);
+      await close[change](other);
+      expect(await messages()).toEqual([{ eventId: exhausted, endpointId: target.id, endpointClosed: true }]);
       const before = target.received.length;
-      await dispatcher.dispatchEvent({ book, eventId: spent, endpointId: target.id, endpointClosed: true });
-      expect(woken).toEqual([flowOf(spent, target)]);
+      await dispatcher.dispatchEvent({ book, eventId: exhausted, endpointId: target.id, endpointClosed: true });
+      expect(signalled).toEqual([flowOf(exhausted, target)]);
       expect(target.received).toHaveLength(before);
     },
   );
 });
 
-test('no URL, body or secret is ever logged', async () => {
+test('no URL, body or secret is logged', async () => {
   const bad = await endpoint({}, answerStatus(500, 'CANARY-ANSWER'));
-  await updateWebhookEndpoint(workbench.sql, book, bad.id, { url: `${bad.url}?token=CANARY-URL` });
+  await updateWebhookEndpoint(fixture.sql, book, bad.id, { url: `${bad.url}?token=CANARY-URL` });
   await dispatcher.dispatchEvent({ book, eventId: await event('{"a":"CANARY-BODY"}') });
-  expect(workbench.logged.join('\n')).toContain('answered 500');
-  expect(workbench.logged.join('\n')).not.toMatch(/CANARY|whsec_|127\.0\.0\.1/);
+  expect(fixture.logged.join('\n')).toContain('answered 500');
+  expect(fixture.logged.join('\n')).not.toMatch(/CANARY|whsec_|127\.0\.0\.1/);
 });

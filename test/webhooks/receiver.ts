@@ -1,4 +1,4 @@
-// A webhook receiver on loopback: keeps what it was sent and answers as a test says.
+// A webhook receiver on loopback: records its requests and responds as a test specifies.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { waitFor } from '../support/waitFor.ts';
@@ -10,13 +10,13 @@ export interface Received {
   body: string;
 }
 
-/** Answers one request; `count` is 1 for the first. */
+/** Responds to one request; `count` is 1 for the first. */
 export type Answering = (response: ServerResponse, received: Received, count: number) => void | Promise<void>;
 
 export interface Receiver {
   url: string;
   port: number;
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   received: Received[];
   answerWith: (answering: Answering) => void;
   /** Resolves with all requests once there are this many. */
@@ -32,7 +32,7 @@ export const answerStatus =
 export async function startReceiver(answering: Answering = answerStatus(200)): Promise<Receiver> {
   let answer = answering;
   const received: Received[] = [];
-  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const one = {
@@ -45,7 +45,7 @@ export async function startReceiver(answering: Answering = answerStatus(200)): P
     await answer(response, one, received.length);
   };
   const server = createServer((request, response) => {
-    take(request, response).catch(() => response.destroy()); // the sender hung up
+    handle(request, response).catch(() => response.destroy()); // the sender closed the connection
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);

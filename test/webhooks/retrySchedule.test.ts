@@ -1,4 +1,4 @@
-// The gaps between attempts.
+// The delays between delivery attempts.
 import { expect, test } from '@jest/globals';
 import { readConfig } from '../../src/config.ts';
 import { jittered, nextGapMs } from '../../src/webhooks/retrySchedule.ts';
@@ -12,7 +12,7 @@ test.each([
   [2, 0.5, 300_000],
   [3, 0.5, null],
   [4, 0.5, null],
-])('after attempt %i, with chance %d, the next comes in %p ms', (attempts, chance, gap) => {
+])('after attempt %i with random value %d the next attempt is in %p ms', (attempts, chance, gap) => {
   expect(nextGapMs(attempts, GAPS, () => chance)).toBe(gap);
 });
 
@@ -20,8 +20,8 @@ test('without gaps the first attempt is the last', () => {
   expect(nextGapMs(1, [])).toBeNull();
 });
 
-test('chance moves a gap by a tenth at most', () => {
-  for (let turn = 0; turn < 100; turn += 1) {
+test('jitter changes a gap by a tenth at most', () => {
+  for (let round = 0; round < 100; round += 1) {
     expect(jittered(1_000)).toBeGreaterThanOrEqual(900);
     expect(jittered(1_000)).toBeLessThanOrEqual(1_100);
   }

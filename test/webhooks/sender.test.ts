@@ -1,4 +1,4 @@
-// One attempt over real HTTP on loopback, against receivers that behave badly in every way.
+// Single delivery attempts over real HTTP on loopback, including receivers that misbehave.
 
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -8,31 +8,31 @@ import { createSender, describeAttempt, wasDelivered } from '../../src/webhooks/
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, type Receiver, startReceiver } from './receiver.ts';
 
-const LAPTOP: DestinationRules = { httpsOnly: false, addresses: 'private_too' };
-const INTERNET: DestinationRules = { httpsOnly: false, addresses: 'public_only' };
+const PRIVATE_ALLOWED: DestinationRules = { httpsOnly: false, addresses: 'private_too' };
+const PUBLIC_ONLY: DestinationRules = { httpsOnly: false, addresses: 'public_only' };
 
-const open: { close: () => Promise<void> }[] = [];
+const closers: { close: () => Promise<void> }[] = [];
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.close()));
+  await Promise.all(closers.splice(0).map((each) => each.close()));
 });
 
 async function receiver(...answering: Parameters<typeof startReceiver>): Promise<Receiver> {
   const started = await startReceiver(...answering);
-  open.push(started);
+  closers.push(started);
   return started;
 }
 
-/** A server that speaks whatever the test wants over a bare connection. */
-async function bareServer(speak: (socket: Socket) => void): Promise<string> {
+/** A TCP server that sends whatever the test specifies. */
+async function bareServer(respond: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server: Server = createTcpServer((socket) => {
     sockets.add(socket.on('error', () => {}));
-    speak(socket);
+    respond(socket);
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  open.push({
+  closers.push({
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy();
@@ -42,11 +42,11 @@ async function bareServer(speak: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-const send = createSender({ rules: LAPTOP });
-const sendQuickly = createSender({ rules: LAPTOP, timeoutMs: 200 });
+const send = createSender({ rules: PRIVATE_ALLOWED });
+const sendQuickly = createSender({ rules: PRIVATE_ALLOWED, timeoutMs: 200 });
 
-describe('what the receiver gets', () => {
-  test('is a POST of the body as it is, with the given headers', async () => {
+describe('requests', () => {
+  test('a delivery is a POST of the unchanged body with the given headers', async () => {
     const target = await receiver();
     await send(`${target.url}?a=b`, { 'webhook-id': 'x' }, '{"naïve": "₦"}');
     expect(target.received).toMatchObject([
@@ -60,40 +60,42 @@ describe('what the receiver gets', () => {
   });
 });
 
-describe('an answer', () => {
-  test.each([200, 201, 202, 204, 299])('of %i is delivered', async (status) => {
+describe('response statuses', () => {
+  test.each([200, 201, 202, 204, 299])('a response of %i counts as delivered', async (status) => {
     const target = await receiver(answerStatus(status, status === 204 ? '' : 'thanks'));
     const result = await send(target.url, {}, '{}');
     expect(result).toMatchObject({ responseStatus: status, responseBody: status === 204 ? '' : 'thanks', error: null });
     expect(wasDelivered(result)).toBe(true);
   });
 
-  test.each([300, 400, 401, 404, 410, 429, 500, 503])('of %i is not', async (status) => {
+  test.each([300, 400, 401, 404, 410, 429, 500, 503])('a response of %i counts as failed', async (status) => {
     const target = await receiver(answerStatus(status, 'no'));
     const result = await send(target.url, {}, '{}');
     expect(result).toMatchObject({ responseStatus: status, responseBody: 'no' });
     expect([wasDelivered(result), describeAttempt(result)]).toEqual([false, `answered ${status}`]);
   });
 
-  test.each([301, 302, 303, 307, 308])('of %i is not followed', async (status) => {
-    const elsewhere = await receiver();
-    const target = await receiver((response) => void response.writeHead(status, { location: elsewhere.url }).end());
+  test.each([301, 302, 303, 307, 308])('a redirect of %i is not followed and counts as failed', async (status) => {
+    const redirectTarget = await receiver();
+    const target = await receiver(
+      (response) => void response.writeHead(status, { location: redirectTarget.url }).end(),
+    );
     const result = await send(target.url, {}, '{}');
     expect(result.responseStatus).toBe(status);
     expect(wasDelivered(result)).toBe(false);
-    expect(elsewhere.received).toEqual([]);
+    expect(redirectTarget.received).toEqual([]);
   });
 });
 
-describe('a reply', () => {
-  test('that is huge is cut, and still delivered', async () => {
+describe('response bodies', () => {
+  test('a large response body is truncated, and the event counts as delivered', async () => {
     const target = await receiver((response) => void response.end('x'.repeat(5_000_000)));
     const result = await send(target.url, {}, '{}');
     expect(result.responseStatus).toBe(200);
     expect(result.responseBody).toBe('x'.repeat(1_000));
   });
 
-  test('that never ends is cut, and still delivered', async () => {
+  test('an endless response body is truncated, and the event counts as delivered', async () => {
     const chunk = Buffer.alloc(1_000_000, 'y');
     let closed = false;
     let written = 0;
@@ -111,22 +113,23 @@ describe('a reply', () => {
     const result = await send(target.url, {}, '{}');
     expect(result).toMatchObject({ responseStatus: 200, responseBody: 'y'.repeat(1_000) });
     await waitFor('the connection to be closed', () => closed);
-    expect(written).toBeLessThan(20_000_000); // what the system's buffers took in, not a second's worth
+    // Only what the socket buffers accepted, rather than a second's worth.
+    expect(written).toBeLessThan(20_000_000);
   });
 
-  test('that stops in the middle of its body is delivered after a short wait', async () => {
+  test('an incomplete response body is delivered after a short wait', async () => {
     const target = await receiver((response) => void response.writeHead(200).write('well'));
     const result = await send(target.url, {}, '{}');
     expect(result).toMatchObject({ responseStatus: 200, responseBody: 'well', error: null });
-    expect(result.durationMs).toBeLessThan(10_000); // the limit of a whole attempt
+    expect(result.durationMs).toBeLessThan(10_000); // the timeout of a whole attempt
   });
 
-  test('is kept as text that Postgres can store, whatever its bytes', async () => {
+  test('a response body is stored as text that Postgres accepts, whatever its bytes', async () => {
     const target = await receiver((response) => void response.end(Buffer.from([0x61, 0x00, 0xff, 0x62, 0xe2, 0x82])));
     expect((await send(target.url, {}, '{}')).responseBody).toBe('a\u{fffd}b');
   });
 
-  test('with headers without end is no answer', async () => {
+  test('endless response headers are answer_unreadable', async () => {
     const url = await bareServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const more = () => {
@@ -138,21 +141,21 @@ describe('a reply', () => {
     expect(await send(url, {}, '{}')).toMatchObject({ responseStatus: null, error: 'answer_unreadable' });
   });
 
-  test('that is not HTTP is no answer', async () => {
+  test('a response that is not HTTP is answer_unreadable', async () => {
     const url = await bareServer((socket) => void socket.once('data', () => socket.end('220 mail.example ESMTP\r\n')));
     expect(await send(url, {}, '{}')).toMatchObject({ responseStatus: null, error: 'answer_unreadable' });
   });
 });
 
-describe('no answer', () => {
-  test('within the time limit is a timeout', async () => {
+describe('missing responses', () => {
+  test('no response within the timeout is a timeout', async () => {
     const target = await receiver(() => {});
     const result = await sendQuickly(target.url, {}, '{}');
     expect(result).toMatchObject({ responseStatus: null, error: 'timeout' });
     expect(result.durationMs).toBeGreaterThanOrEqual(190);
   });
 
-  test('but a drop of header now and then is a timeout too', async () => {
+  test('a slow trickle of response headers is a timeout', async () => {
     const url = await bareServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nx-slow: ');
       const timer = setInterval(() => socket.write('z'), 20);
@@ -161,18 +164,18 @@ describe('no answer', () => {
     expect(await sendQuickly(url, {}, '{}')).toMatchObject({ responseStatus: null, error: 'timeout' });
   });
 
-  test('from a port where nobody listens is a failed connection', async () => {
+  test('a closed port is connection_failed', async () => {
     const target = await startReceiver();
     await target.close();
     expect(await send(target.url, {}, '{}')).toMatchObject({ error: 'connection_failed' });
   });
 
-  test('from a receiver that hangs up is a lost connection', async () => {
+  test('a connection reset is connection_lost', async () => {
     const url = await bareServer((socket) => void socket.once('data', () => socket.resetAndDestroy()));
     expect(await send(url, {}, '{}')).toMatchObject({ error: 'connection_lost' });
   });
 
-  test('from a server that speaks no TLS under https is failed TLS', async () => {
+  test('an https URL of a server without TLS is tls_failed', async () => {
     const url = await bareServer(
       (socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
     );
@@ -180,7 +183,7 @@ describe('no answer', () => {
   });
 });
 
-describe('a forbidden destination', () => {
+describe('forbidden destinations', () => {
   test.each([
     'http://127.0.0.1:PORT/',
     'http://2130706433:PORT/',
@@ -189,48 +192,49 @@ describe('a forbidden destination', () => {
     'http://localhost:PORT/',
     'http://user:word@example.com/',
     'no URL',
-  ])('%s is sent nothing', async (url) => {
+  ])('nothing is sent to the forbidden URL %s', async (url) => {
     const target = await receiver();
-    const result = await createSender({ rules: INTERNET })(url.replace('PORT', String(target.port)), {}, '{}');
+    const result = await createSender({ rules: PUBLIC_ONLY })(url.replace('PORT', String(target.port)), {}, '{}');
     expect(result).toMatchObject({ responseStatus: null, error: 'url_forbidden' });
     expect(target.received).toEqual([]);
   });
 
-  test('behind a public name is found out by the connection itself', async () => {
+  test('a public name that resolves to a forbidden address is refused when connecting', async () => {
     const target = await receiver();
     const resolve: Resolve = async () => [{ address: '127.0.0.1', family: 4 }];
-    const result = await createSender({ rules: INTERNET, resolve })(`http://name.example:${target.port}/`, {}, '{}');
+    const result = await createSender({ rules: PUBLIC_ONLY, resolve })(`http://name.example:${target.port}/`, {}, '{}');
     expect(result.error).toBe('address_forbidden');
     expect(target.received).toEqual([]);
   });
 
-  test('is refused when a name server gives a good address first and a bad one later', async () => {
+  test('DNS rebinding: a name that resolves to a forbidden address on a later attempt is refused', async () => {
     const target = await receiver((response) => void response.writeHead(200, { connection: 'close' }).end());
     const answers = ['127.0.0.1', '169.254.169.254'];
-    let asked = 0;
+    let lookups = 0;
     const resolve: Resolve = async () => {
-      asked += 1;
+      lookups += 1;
       return [{ address: answers.shift() ?? '', family: 4 }];
     };
-    const sendAgain = createSender({ rules: LAPTOP, resolve });
+    const sendAgain = createSender({ rules: PRIVATE_ALLOWED, resolve });
     const url = `http://rebind.example:${target.port}/`;
     expect((await sendAgain(url, {}, '{}')).responseStatus).toBe(200);
-    expect(asked).toBe(1); // the address that was judged is the one that was used
+    // The checked address is the one that was used.
+    expect(lookups).toBe(1);
     expect((await sendAgain(url, {}, '{}')).error).toBe('address_forbidden');
     expect(target.received).toHaveLength(1);
   });
 
-  test('does not become reachable over a connection that other rules allowed', async () => {
+  test('a sender with stricter rules does not reuse the connections of another', async () => {
     const target = await receiver();
     const resolve: Resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     const url = `http://name.example:${target.port}/`;
-    expect((await createSender({ rules: LAPTOP, resolve })(url, {}, '{}')).responseStatus).toBe(200);
-    expect((await createSender({ rules: INTERNET, resolve })(url, {}, '{}')).error).toBe('address_forbidden');
+    expect((await createSender({ rules: PRIVATE_ALLOWED, resolve })(url, {}, '{}')).responseStatus).toBe(200);
+    expect((await createSender({ rules: PUBLIC_ONLY, resolve })(url, {}, '{}')).error).toBe('address_forbidden');
   });
 
-  test('is told apart from a name that does not resolve', async () => {
+  test('an unresolvable name is name_not_resolved rather than address_forbidden', async () => {
     const resolve: Resolve = async () => [];
-    const result = await createSender({ rules: INTERNET, resolve })('https://nowhere.example/', {}, '{}');
+    const result = await createSender({ rules: PUBLIC_ONLY, resolve })('https://nowhere.example/', {}, '{}');
     expect(result.error).toBe('name_not_resolved');
   });
 });

@@ -1,4 +1,4 @@
-// Signatures, checked with the receiver's side of the Standard Webhooks library.
+// Webhook signatures, verified with the Standard Webhooks library as a receiver does.
 import { describe, expect, test } from '@jest/globals';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
@@ -7,30 +7,30 @@ const ID = 'svc_01k0000000000000000000000f_evt';
 const BODY = '{"id":"svc_01k0000000000000000000000f_evt","type":"payment.settled","data":{"amount":1}}';
 const MINUTE = 60_000;
 
-describe('a signed message', () => {
+describe('signed messages', () => {
   const secret = newWebhookSecret();
   const headers = signatureHeaders([secret], ID, new Date(), BODY);
 
-  test('is verified with its secret', () => {
+  test('a signature verifies with its secret', () => {
     expect(new Webhook(secret).verify(BODY, headers)).toEqual(JSON.parse(BODY));
   });
 
-  test('is refused when a byte of the body, the id or the time was changed, or with another secret', () => {
-    const refused = (body: string, changed: Record<string, string>, key = secret) =>
+  test('a signature does not verify after a change of body, id or time, or with another secret', () => {
+    const expectRefused = (body: string, changed: Record<string, string>, key = secret) =>
       expect(() => new Webhook(key).verify(body, changed)).toThrow(WebhookVerificationError);
-    refused(BODY.replace('1', '2'), headers);
-    refused(`${BODY} `, headers);
-    refused(BODY, { ...headers, 'webhook-id': ID.replace('f_', 'g_') });
-    refused(BODY, { ...headers, 'webhook-timestamp': String(Number(headers['webhook-timestamp']) + 1) });
-    refused(BODY, headers, newWebhookSecret());
+    expectRefused(BODY.replace('1', '2'), headers);
+    expectRefused(`${BODY} `, headers);
+    expectRefused(BODY, { ...headers, 'webhook-id': ID.replace('f_', 'g_') });
+    expectRefused(BODY, { ...headers, 'webhook-timestamp': String(Number(headers['webhook-timestamp']) + 1) });
+    expectRefused(BODY, headers, newWebhookSecret());
   });
 
-  test.each([-6 * MINUTE, 6 * MINUTE])('is refused when it was signed %i ms from now', (offset) => {
+  test.each([-6 * MINUTE, 6 * MINUTE])('a signature with a timestamp %i ms from now is refused', (offset) => {
     const stale = signatureHeaders([secret], ID, new Date(Date.now() + offset), BODY);
     expect(() => new Webhook(secret).verify(BODY, stale)).toThrow(/too (old|new)/);
   });
 
-  test('carries two signatures during a rotation, and each secret alone verifies it', () => {
+  test('a message during a rotation has two signatures, and either secret verifies it', () => {
     const next = newWebhookSecret();
     const both = signatureHeaders([next, secret], ID, new Date(), BODY);
     expect(both['webhook-signature'].split(' ')).toHaveLength(2);
@@ -38,7 +38,7 @@ describe('a signed message', () => {
     expect(new Webhook(secret).verify(BODY, both)).toEqual(JSON.parse(BODY));
   });
 
-  test('matches the example of the specification', () => {
+  test('signatures match the example of the specification', () => {
     const example = signatureHeaders(
       ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
       'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -49,7 +49,7 @@ describe('a signed message', () => {
   });
 });
 
-test('a secret has the prefix and 32 random bytes', () => {
+test('a secret has the prefix whsec_ and 32 random bytes', () => {
   const secrets = Array.from({ length: 3 }, newWebhookSecret);
   expect(new Set(secrets).size).toBe(3);
   for (const secret of secrets) {

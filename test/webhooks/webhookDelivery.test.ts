@@ -1,5 +1,5 @@
-// The flow of a delivery, whole: an event is written, relayed, sent, retried by Temporal and shown by the API. The gaps of
-// the schedule are short here; everything else is as it runs.
+// Webhook delivery end to end: an event is written, relayed, sent, retried by Temporal and listed by the API. The gaps
+// of the schedule are short here; everything else is as in production.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
@@ -35,7 +35,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** An event with its outbox row, as a movement writes them. Its public id. */
+/** Writes an event with its outbox row, as a movement does. Returns its public id. */
 async function emit(type = 'payment.settled', data: Record<string, unknown> = { amount: 200_000 }): Promise<string> {
   const id = newUuid();
   const { organisationId } = flows.organisation;
@@ -54,7 +54,7 @@ const untilDelivery = (eventId: string, status: string): Promise<Resource & { at
     return found as (Resource & { attempts: Record<string, unknown>[] }) | undefined;
   });
 
-/** What a flow says that waits for an operator because its attempts were in vain. */
+/** The details of a flow that is parked because its attempts are exhausted. */
 const untilParked = (eventId: string): Promise<string> =>
   waitFor(`the delivery of ${eventId} to be parked`, async () => {
     const described = await flowOf(eventId)
@@ -62,29 +62,29 @@ const untilParked = (eventId: string): Promise<string> =>
       .catch(() => null); // not started yet
     if (described?.typedSearchAttributes.get(ATTENTION) !== 'webhook_retries_exhausted') return undefined;
     const metadata = await flowOf(eventId).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    // A flow that was woken shows its cause for a moment more.
+    // A signalled flow shows its cause for a moment longer.
     return metadata.currentDetails?.includes('Needs attention') && metadata.currentDetails;
   });
 
 const flowOf = (eventId: string): WorkflowHandle => flows.temporal.workflow.getHandle(`${eventId}/${endpoint.id}`);
 
-/** The result of the flow that runs or ran last. */
+/** The result of the current or last run of the flow. */
 const resultOf = (eventId: string): Promise<unknown> => flowOf(eventId).result();
 
-/** Refuses the first requests and takes the others. */
+/** Refuses this many requests and accepts all later ones. */
 const refuseFirst =
   (count: number): Answering =>
   (response, _received, number) =>
     void response.writeHead(number <= count ? 500 : 200).end(`answer ${number}`);
 
-describe('a delivery', () => {
-  test('that works at once needs no flow', async () => {
+describe('deliveries', () => {
+  test('a delivery whose first attempt succeeds starts no flow', async () => {
     const eventId = await emit();
     await untilDelivery(eventId, 'delivered');
     await expect(flowOf(eventId).describe()).rejects.toThrow(/not found/);
   });
 
-  test('that fails is tried again until it is taken: same id, same bytes, a valid signature and a log line each time', async () => {
+  test('a failing delivery is retried until it succeeds, with the same id and body, a valid signature and a recorded attempt each time', async () => {
     receiver.answerWith(refuseFirst(2));
     const eventId = await emit();
     const delivery = await untilDelivery(eventId, 'delivered');
@@ -103,7 +103,7 @@ describe('a delivery', () => {
     expect(await resultOf(eventId)).toEqual({ status: 'delivered', answer: 'answered 200' });
   });
 
-  test('parks when its attempts are spent, and is failed for the API; an operator has it tried anew, or gives it up', async () => {
+  test('an exhausted delivery parks and is failed in the API, and an operator can retry or dismiss it', async () => {
     receiver.answerWith(answerStatus(503));
     const eventId = await emit();
     const details = await untilParked(eventId);
@@ -125,7 +125,7 @@ describe('a delivery', () => {
       SELECT action FROM audit_log WHERE subject = ${`${eventId}/${endpoint.id}`} ORDER BY id`;
     expect([...acts]).toEqual([{ action: 'resolve:retry' }, { action: 'resolve:dismiss' }]);
 
-    // What was given up can still be sent again, by a new run of its flow.
+    // A dismissed delivery can still be redelivered, by a new run of its flow.
     const firstRun = (await flowOf(eventId).describe()).runId;
     await flows.test.post(`/events/${eventId}/redeliver`);
     await receiver.untilReceived(12);
@@ -133,7 +133,7 @@ describe('a delivery', () => {
     expect((await flowOf(eventId).describe()).runId).not.toBe(firstRun);
   });
 
-  test('that is parked is woken by a redelivery, and ends when that is taken', async () => {
+  test('a redelivery that succeeds ends the parked flow', async () => {
     receiver.answerWith(answerStatus(503));
     const eventId = await emit();
     await untilParked(eventId);
@@ -147,7 +147,7 @@ describe('a delivery', () => {
     expect(await flows.sql`SELECT FROM audit_log WHERE subject = ${`${eventId}/${endpoint.id}`}`).toHaveLength(0);
   });
 
-  test('that is parked has the whole schedule again when the attempt of a redelivery fails', async () => {
+  test('a redelivery that fails restarts the whole schedule of a parked flow', async () => {
     receiver.answerWith(answerStatus(503));
     const eventId = await emit();
     await untilParked(eventId);
@@ -160,7 +160,7 @@ describe('a delivery', () => {
   test.each([
     ['disabled', 'endpoint_disabled', 'PATCH', { status: 'disabled' }],
     ['deleted', 'endpoint_deleted', 'DELETE', undefined],
-  ])('that is parked ends when its endpoint is %s', async (_name, reason, method, body) => {
+  ])('a parked flow ends when its endpoint is %s', async (_name, reason, method, body) => {
     receiver.answerWith(answerStatus(503));
     const eventId = await emit();
     await untilParked(eventId);
@@ -176,7 +176,7 @@ describe('a delivery', () => {
       () => flows.test.call('PATCH', `/webhook-endpoints/${endpoint.id}`, { body: { status: 'disabled' } }),
     ],
     ['deleted', 'endpoint_deleted', () => flows.test.call('DELETE', `/webhook-endpoints/${endpoint.id}`)],
-  ])('ends when its endpoint is %s while it waits', async (_name, reason, close) => {
+  ])('a delivery ends when its endpoint is %s between attempts', async (_name, reason, close) => {
     receiver.answerWith(async (response) => {
       await close();
       response.writeHead(500).end();
@@ -189,7 +189,7 @@ describe('a delivery', () => {
     expect(await resultOf(eventId)).toEqual({ status: 'failed', reason, answer: null });
   });
 
-  test('is made when a worker is back, if none was there when the event was written', async () => {
+  test('an event written while no worker was running is delivered when a worker starts', async () => {
     await flows.stopWorker();
     const eventId = await emit();
     expect(receiver.received).toEqual([]);
@@ -197,7 +197,7 @@ describe('a delivery', () => {
     expect((await untilDelivery(eventId, 'delivered')).attempts).toHaveLength(1);
   });
 
-  test('keeps its own count beside others: each of five events is refused once and taken once', async () => {
+  test('deliveries count their attempts independently: each of five events is refused once and accepted once', async () => {
     const seen = new Set<unknown>();
     receiver.answerWith((response, { headers }) => {
       const status = seen.has(headers['webhook-id']) ? 200 : 500;
@@ -215,7 +215,7 @@ describe('a delivery', () => {
   });
 });
 
-test('the test route sends one event to that endpoint alone, through the same path', async () => {
+test('the test route sends one event to that endpoint only, with retries', async () => {
   const other = await startReceiver();
   const { data: otherEndpoint } = await flows.test.post('/webhook-endpoints', { url: other.url });
   receiver.answerWith(refuseFirst(1));
@@ -230,60 +230,61 @@ test('the test route sends one event to that endpoint alone, through the same pa
   await other.close();
 });
 
-test('an endpoint that never answers delays nobody: ten others get every event meanwhile, and it gets them in the end', async () => {
+test('an unresponsive endpoint does not delay ten others, and receives all events later', async () => {
   const others = await Promise.all(Array.from({ length: 10 }, () => startReceiver()));
   const endpointIds = await Promise.all(
     others.map(async ({ url }) => (await flows.test.post('/webhook-endpoints', { url })).data.id),
   );
-  const held: (() => void)[] = [];
-  receiver.answerWith((response) => void held.push(() => void response.end()));
+  const openResponses: (() => void)[] = [];
+  receiver.answerWith((response) => void openResponses.push(() => void response.end()));
   const eventIds: string[] = [];
   for (let count = 0; count < 15; count += 1) eventIds.push(await emit('wallet.credited'));
 
   await Promise.all(others.map((other) => other.untilReceived(15)));
-  await waitFor('requests that the slow one holds', () => held.length >= 10);
+  await waitFor('open requests at the slow endpoint', () => openResponses.length >= 10);
   for (const eventId of eventIds) {
     const { items } = await flows.test.get(`/events/${eventId}/deliveries`);
     const slow = items.find((item) => item.endpointId === endpoint.id);
     expect(slow?.status).toBe('pending');
-    for (const { error } of (slow?.attempts ?? []) as { error: string }[]) expect(error).toBe('timeout'); // where this took ten seconds
+    // A timeout, where the test took longer than ten seconds.
+    for (const { error } of (slow?.attempts ?? []) as { error: string }[]) expect(error).toBe('timeout');
   }
 
   receiver.answerWith(answerStatus(200));
-  for (const release of held) release();
+  for (const release of openResponses) release();
   for (const eventId of eventIds) await untilDelivery(eventId, 'delivered');
   for (const other of others) expect(other.received).toHaveLength(15);
   await Promise.all(endpointIds.map((id) => flows.test.call('DELETE', `/webhook-endpoints/${id}`)));
   await Promise.all(others.map((other) => other.close()));
 });
 
-describe('in a long gap between two attempts', () => {
-  let patient: TestFlows;
+describe('redelivery during a long gap between attempts', () => {
+  let longGaps: TestFlows;
   beforeAll(async () => {
-    patient = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '3600,3600' } });
+    longGaps = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '3600,3600' } });
   });
-  afterAll(() => patient.close());
+  afterAll(() => longGaps.close());
 
-  test('a redelivery that is taken ends the flow at once, and one that is not leaves it its schedule', async () => {
+  test('a successful redelivery ends the flow immediately, and a failed one keeps its schedule', async () => {
     receiver.answerWith(answerStatus(503));
-    const { data: target } = await patient.test.post('/webhook-endpoints', { url: receiver.url });
-    const { data: event } = await patient.test.post(`/webhook-endpoints/${target.id}/test`);
-    const flow = patient.temporal.workflow.getHandle(`${event.id}/${target.id}`);
+    const { data: target } = await longGaps.test.post('/webhook-endpoints', { url: receiver.url });
+    const { data: event } = await longGaps.test.post(`/webhook-endpoints/${target.id}/test`);
+    const flow = longGaps.temporal.workflow.getHandle(`${event.id}/${target.id}`);
     const untilWaiting = (attempts: number) =>
       waitFor(`the flow to wait after ${attempts} attempts`, async () => {
-        const { items } = await patient.test.get(`/events/${event.id}/deliveries`);
+        const { items } = await longGaps.test.get(`/events/${event.id}/deliveries`);
         const described = await flow.describe().catch(() => null); // not started yet
-        const waits = described?.raw.pendingActivities?.[0]?.lastFailure?.message === 'attempt 1 of 3 failed';
-        return (items[0]?.attempts as object[] | undefined)?.length === attempts && waits && items[0];
+        const isWaiting = described?.raw.pendingActivities?.[0]?.lastFailure?.message === 'attempt 1 of 3 failed';
+        return (items[0]?.attempts as object[] | undefined)?.length === attempts && isWaiting && items[0];
       });
     const { nextAttemptAt } = await untilWaiting(1);
 
-    await patient.test.post(`/events/${event.id}/redeliver`);
+    await longGaps.test.post(`/events/${event.id}/redeliver`);
     await receiver.untilReceived(2);
     expect((await untilWaiting(2)).nextAttemptAt).toBe(nextAttemptAt);
 
     receiver.answerWith(answerStatus(200));
-    await patient.test.post(`/events/${event.id}/redeliver`);
+    await longGaps.test.post(`/events/${event.id}/redeliver`);
     expect(await flow.result()).toMatchObject({ status: 'delivered' });
     expect(receiver.received).toHaveLength(3);
     const history = await flow.fetchHistory();
@@ -293,11 +294,11 @@ describe('in a long gap between two attempts', () => {
   });
 });
 
-describe('operations see', () => {
-  test('which event goes to which endpoint, what was answered last and when the next attempt is; no URL', async () => {
+describe('visibility of a delivery flow', () => {
+  test('the Temporal UI shows event, endpoint, last response and state, and no URL', async () => {
     receiver.answerWith(answerStatus(503, 'CANARY'));
     const eventId = await emit();
-    const answer = await waitFor('a pending activity that was answered', async () => {
+    const answer = await waitFor('a pending activity with a response', async () => {
       const described = await flowOf(eventId)
         .describe()
         .catch(() => null); // not started yet
@@ -317,7 +318,7 @@ describe('operations see', () => {
     expect(history).not.toMatch(/CANARY|127\.0\.0\.1|whsec_/);
   });
 
-  test('a history that replays', async () => {
+  test('the history of a delivery flow replays', async () => {
     receiver.answerWith(refuseFirst(1));
     const eventId = await emit();
     await untilDelivery(eventId, 'delivered');

@@ -1,5 +1,4 @@
-// What the tests of the delivery code work on: a database of their own, books with endpoints that listen on loopback, and
-// events as movements write them.
+// Fixture of the webhook tests: a database, endpoints that listen on loopback, and events as movements write them.
 import { type Logger, pino } from 'pino';
 import { type Config, readConfig } from '../../src/config.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
@@ -20,13 +19,13 @@ export interface Workbench {
   sql: Sql;
   config: Config;
   log: Logger;
-  /** Every line that was logged. */
+  /** Every log line. */
   logged: string[];
-  /** A receiver and its endpoint, which wants all events unless said otherwise. */
+  /** Creates a receiver and its endpoint, which is subscribed to all events unless stated otherwise. */
   endpoint: (book: Book, wanted?: Partial<WebhookEndpoint>, answering?: Answering) => Promise<TestEndpoint>;
-  /** An event; `data` is the JSON text of its payload. */
+  /** Creates an event; `data` is the JSON text of its payload. */
   event: (book: Book, data?: string, type?: string) => Promise<Uuid>;
-  /** The deliveries of an event by their endpoint. */
+  /** The deliveries of an event by endpoint. */
   deliveries: (book: Book, eventId: Uuid) => Promise<Map<Uuid, Delivery>>;
   closeReceivers: () => Promise<void>;
   close: () => Promise<void>;
@@ -51,7 +50,7 @@ export async function startWorkbench(): Promise<Workbench> {
     config,
     log: pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) }),
     logged,
-    endpoint: async (book, wanted = {}, answering) => {
+    endpoint: async (book, options = {}, answering) => {
       const receiver = await startReceiver(answering);
       receivers.push(receiver);
       const id = newUuid();
@@ -63,7 +62,7 @@ export async function startWorkbench(): Promise<Workbench> {
         eventTypes: null,
         status: 'enabled' as const,
         createdAt: new Date(),
-        ...wanted,
+        ...options,
       };
       await insertWebhookEndpoint(sql, book, endpoint, config.keyring.seal('webhook-secret', id, secret));
       return { ...receiver, id, secret };

@@ -1,4 +1,4 @@
-// The flows as the version after this one might have them: a payment does something more, if it began with that version.
+// The workflows of a later version: payments started with that version have an additional step.
 import { patched, sleep } from '@temporalio/workflow';
 import * as flows from '../../src/workflows/index.ts';
 

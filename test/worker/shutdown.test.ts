@@ -1,5 +1,5 @@
-// A worker process that is told to end while it waits for somebody else's lock: it ends by its own limit, and what it had under way
-// goes on in the next one. The locks are held until it is gone.
+// A worker process that receives SIGTERM while it waits for a database lock: it exits within its own time limit, and
+// the next worker continues its work. The locks are held until it has exited.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -57,7 +57,7 @@ function startWorkerProcess(): ChildProcess {
   return worker;
 }
 
-/** Does the work while another connection holds what this statement locks. */
+/** Does the work while another connection holds the lock that this statement takes. */
 async function whileLocked(statement: string, work: () => Promise<void>): Promise<void> {
   const holder: Sql = connect(api.databaseUrl, { connectionsMax: 1, role: 'owner' });
   try {
@@ -85,7 +85,7 @@ async function end(worker: ChildProcess): Promise<number | null> {
   return code;
 }
 
-test('ends while maintenance waits for a lock, and the maintenance is done by the next worker', async () => {
+test('a worker exits while maintenance waits for a lock, and the next worker does the maintenance', async () => {
   const worker = startWorkerProcess();
   const { taskQueue } = api.services.config.temporal;
   const flow = await temporal.workflow.start('housekeeping', { taskQueue, workflowId: `housekeeping-${randomUUID()}` });
@@ -98,7 +98,7 @@ test('ends while maintenance waits for a lock, and the maintenance is done by th
   await end(next);
 }, 300_000);
 
-test('ends while a posting waits for a locked account, and the money is posted once by the next worker', async () => {
+test('a worker exits while a posting waits for a locked account, and the next worker posts the money once', async () => {
   const worker = startWorkerProcess();
   const wallet = await api.createWallet();
   const body = { method: 'bank_transfer', baseAmount: 100_000, targetWalletId: wallet };
@@ -108,7 +108,8 @@ test('ends while a posting waits for a locked account, and the money is posted o
   await whileLocked(`SELECT FROM ledger.accounts WHERE code = '${code}' FOR UPDATE`, async () => {
     await api.test.post('/simulations/inbound-credits', { accountNumber, amount: payment.payableAmount });
     await untilWaiting('%ledger.post%');
-    expect(await end(worker)).not.toBeNull(); // it ended by itself, by no signal
+    // An exit code: it exited rather than being killed by a signal.
+    expect(await end(worker)).not.toBeNull();
   });
   const next = startWorkerProcess();
   await waitFor(
@@ -119,7 +120,7 @@ test('ends while a posting waits for a locked account, and the money is posted o
   await end(next);
 }, 300_000);
 
-test('a process whose work never ends is ended by the limit, with code 1', async () => {
+test('a process whose shutdown does not finish exits with code 1 at its time limit', async () => {
   const script = `
     import { onShutdown } from ${JSON.stringify(SHUTDOWN)};
     const log = { info() {}, error() {}, flush() {} };
@@ -134,8 +135,8 @@ test('a process whose work never ends is ended by the limit, with code 1', async
   expect(await end(child)).toBe(1);
 });
 
-test('the limits fit into one another, and all of them into 25 seconds', () => {
-  expect(WORKER_GRACE_MS).toBeGreaterThanOrEqual(RAIL_CALL_MAX_MS); // no call of the rail is cut off by a deployment
+test('the shutdown limits are nested, and all are below 25 seconds', () => {
+  expect(WORKER_GRACE_MS).toBeGreaterThanOrEqual(RAIL_CALL_MAX_MS); // no rail call is interrupted by a deployment
   expect(WORKER_FORCE_MS).toBeGreaterThan(WORKER_GRACE_MS);
   expect(PROCESS_STOP_MAX_MS).toBeGreaterThan(WORKER_FORCE_MS);
   expect(PROCESS_STOP_MAX_MS).toBeLessThan(25_000);

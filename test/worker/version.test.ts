@@ -1,5 +1,5 @@
-// Two versions of the worker side by side on the real server: which flow goes to which, and that a flow which the old one
-// began is finished by the new one, so that the old workers can be stopped at once.
+// Two worker versions side by side on a real server: how flows are routed, and that the new version finishes flows of
+// the old one, so that the old workers can be stopped immediately.
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
@@ -10,7 +10,7 @@ import { waitFor } from '../support/waitFor.ts';
 
 const NEXT = fileURLToPath(new URL('nextVersion.ts', import.meta.url));
 
-/** Building the next version's workflows, and the server's own workflows that change a version, beside other tests. */
+/** Time to bundle the next version's workflows, and for the server's own version workflows, while other tests run. */
 const LIMIT_MS = 120_000;
 
 let flows: TestFlows;
@@ -25,7 +25,9 @@ afterAll(async () => {
   await flows.close();
 });
 
-/** What `temporal worker deployment set-current-version` asks for; refused until the version's workers poll every queue. */
+/**
+ * The effect of `temporal worker deployment set-current-version`; refused until the version's workers poll every queue.
+ */
 async function makeCurrent(buildId: string): Promise<void> {
   const { namespace, taskQueue: deploymentName } = flows.services.config.temporal;
   const { workflowService } = flows.temporal.connection;
@@ -38,8 +40,8 @@ async function makeCurrent(buildId: string): Promise<void> {
   });
 }
 
-/** The versions that a flow's tasks were done by, in turn, and whether it went the new way. */
-async function wayOf(workflowId: string): Promise<{ versions: string[]; patched: boolean }> {
+/** The sequence of versions that ran a flow's tasks, and whether it took the patched branch. */
+async function versionsOf(workflowId: string): Promise<{ versions: string[]; patched: boolean }> {
   const history: History | null = await flows.temporal.workflow
     .getHandle(workflowId)
     .fetchHistory()
@@ -49,12 +51,12 @@ async function wayOf(workflowId: string): Promise<{ versions: string[]; patched:
     const { deploymentVersion } = event.workflowTaskCompletedEventAttributes ?? {};
     return deploymentVersion?.buildId ? [deploymentVersion.buildId] : [];
   });
-  const turns = versions.filter((version, position) => version !== versions[position - 1]);
-  return { versions: turns, patched: events.some((event) => event.markerRecordedEventAttributes != null) };
+  const sequence = versions.filter((version, position) => version !== versions[position - 1]);
+  return { versions: sequence, patched: events.some((event) => event.markerRecordedEventAttributes != null) };
 }
 
-const untilTaken = (payment: PaymentResource) =>
-  waitFor('a version to take the payment', async () => (await wayOf(payment.id)).versions.length > 0);
+const untilStarted = (payment: PaymentResource) =>
+  waitFor('a version to start the payment', async () => (await versionsOf(payment.id)).versions.length > 0);
 
 async function settle(payment: PaymentResource): Promise<void> {
   await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
@@ -63,33 +65,33 @@ async function settle(payment: PaymentResource): Promise<void> {
 }
 
 test(
-  'new flows go to the current version, and those under way move to it',
+  'new flows run on the current version, and running flows move to it',
   async () => {
     const wallet = await flows.createWallet();
     await makeCurrent('1.0');
-    const begunBefore = await flows.createPayment(wallet, 200_000);
-    await untilTaken(begunBefore);
+    const startedBefore = await flows.createPayment(wallet, 200_000);
+    await untilStarted(startedBefore);
 
-    // The next version's workers ask for work, and get none yet.
+    // The workers of the next version poll, and get no tasks yet.
     const { config } = flows.services;
     const nextConfig = { ...config, temporal: { ...config.temporal, buildId: '2.0' } };
     next = await startWorker(
       { ...flows.services, config: nextConfig },
       await bundleWorkflowCode({ workflowsPath: NEXT }),
     );
-    const begunBeside = await flows.createPayment(wallet, 200_000);
-    await untilTaken(begunBeside);
-    expect(await wayOf(begunBeside.id)).toEqual({ versions: ['1.0'], patched: false });
+    const startedBeside = await flows.createPayment(wallet, 200_000);
+    await untilStarted(startedBeside);
+    expect(await versionsOf(startedBeside.id)).toEqual({ versions: ['1.0'], patched: false });
 
     await makeCurrent('2.0');
-    const begunAfter = await flows.createPayment(wallet, 200_000);
-    await untilTaken(begunAfter);
+    const startedAfter = await flows.createPayment(wallet, 200_000);
+    await untilStarted(startedAfter);
 
-    await flows.stopWorker(); // the old version is gone
-    for (const payment of [begunBefore, begunBeside, begunAfter]) await settle(payment);
-    expect(await wayOf(begunBefore.id)).toEqual({ versions: ['1.0', '2.0'], patched: false });
-    expect(await wayOf(begunBeside.id)).toEqual({ versions: ['1.0', '2.0'], patched: false });
-    expect(await wayOf(begunAfter.id)).toEqual({ versions: ['2.0'], patched: true });
+    await flows.stopWorker(); // no workers of the old version remain
+    for (const payment of [startedBefore, startedBeside, startedAfter]) await settle(payment);
+    expect(await versionsOf(startedBefore.id)).toEqual({ versions: ['1.0', '2.0'], patched: false });
+    expect(await versionsOf(startedBeside.id)).toEqual({ versions: ['1.0', '2.0'], patched: false });
+    expect(await versionsOf(startedAfter.id)).toEqual({ versions: ['2.0'], patched: true });
   },
   LIMIT_MS,
 );

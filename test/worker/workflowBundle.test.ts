@@ -1,4 +1,4 @@
-// The bundle of the workflows is made once for the same sources and packages, and never taken for another.
+// The workflow bundle is built once per set of sources and packages, and cached under a fingerprint of them.
 import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -8,11 +8,11 @@ import { temporaryFolder } from '../dev/temporaryFolder.ts';
 
 const logger = new DefaultLogger('WARN');
 
-/** Webpack, beside other tests. */
+/** Time for webpack while other tests run. */
 const LIMIT_MS = 120_000;
 
 test(
-  'is kept, read when it is asked for again, and the oldest make room',
+  'a bundle is cached, read from the cache later, and the oldest bundles are removed',
   async () => {
     const folder = temporaryFolder();
     const older = Array.from({ length: 9 }, (_, age) => path.join(folder, `workflows-${age}.js`));
@@ -22,19 +22,19 @@ test(
     }
     const { code } = await bundleWorkflows({ folder, logger });
     expect(code).toContain('withdrawal');
-    const kept = readdirSync(folder);
-    const made = kept.filter((name) => !older.includes(path.join(folder, name)));
-    expect(made).toEqual([expect.stringMatching(/^workflows-[0-9a-f]{32}\.js$/)]);
-    expect(kept.toSorted()).toEqual([...made, ...older.slice(0, 7).map((file) => path.basename(file))].toSorted());
+    const cached = readdirSync(folder);
+    const created = cached.filter((name) => !older.includes(path.join(folder, name)));
+    expect(created).toEqual([expect.stringMatching(/^workflows-[0-9a-f]{32}\.js$/)]);
+    expect(cached.toSorted()).toEqual([...created, ...older.slice(0, 7).map((file) => path.basename(file))].toSorted());
 
-    writeFileSync(path.join(folder, made[0] as string), 'what is kept');
+    writeFileSync(path.join(folder, created[0] as string), 'what is kept');
     expect(await bundleWorkflows({ folder, logger })).toEqual({ code: 'what is kept' });
   },
   LIMIT_MS,
 );
 
 test(
-  'is made all the same where nothing can be kept',
+  'a bundle is built even if its cache folder cannot be written',
   async () => {
     const file = path.join(temporaryFolder(), 'a file');
     writeFileSync(file, '');
@@ -43,7 +43,7 @@ test(
   LIMIT_MS,
 );
 
-test('another source, package or interceptor is another bundle', async () => {
+test('the fingerprint changes with any source, package or interceptor', async () => {
   const project = temporaryFolder();
   const write = (name: string, text: string): void => {
     mkdirSync(path.dirname(path.join(project, name)), { recursive: true });
@@ -56,22 +56,22 @@ test('another source, package or interceptor is another bundle', async () => {
   const first = await fingerprint([], project);
   const changes: Record<string, () => void> = {
     'a changed source': () => write('src/deep/two.ts', 'too'),
-    'a text that moved from one to the next': () => {
+    'text moved between adjacent sources': () => {
       write('src/deep/two.ts', 't');
       write('src/one.ts', 'woone');
     },
     'a new source': () => write('src/three.ts', ''),
     'a renamed source': () => renameSync(path.join(project, 'src/three.ts'), path.join(project, 'src/four.ts')),
-    'other packages': () => write('node_modules/.package-lock.json', '{ }'),
+    'changed packages': () => write('node_modules/.package-lock.json', '{ }'),
   };
-  const seen = new Map([[first, 'the first']]);
+  const fingerprints = new Map([[first, 'the first']]);
   for (const [what, change] of Object.entries(changes)) {
     change();
     const one = await fingerprint([], project);
-    expect([what, seen.get(one)]).toEqual([what, undefined]);
-    seen.set(one, what);
+    expect([what, fingerprints.get(one)]).toEqual([what, undefined]);
+    fingerprints.set(one, what);
   }
-  expect(seen.has(await fingerprint(['an interceptor'], project))).toBe(false);
+  expect(fingerprints.has(await fingerprint(['an interceptor'], project))).toBe(false);
 
   write('src/one.ts', 'one');
   write('src/deep/two.ts', 'two');

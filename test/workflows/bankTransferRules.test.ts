@@ -1,4 +1,4 @@
-// The rules of a bank transfer as tables: what the rail's word makes of it, and when a reference counts as never sent.
+// The rules of a bank transfer as tables: decisions on the rail's status, and when a reference counts as never sent.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../src/workflows/bankTransfer/decide.ts';
 
 const STATES: TransferState[] = ['processing', 'completed', 'failed', 'returned'];
-const WORDS: RailStatus[] = ['processing', 'completed', 'failed', 'returned', 'unknown'];
+const STATUSES: RailStatus[] = ['processing', 'completed', 'failed', 'returned', 'unknown'];
 
 test.each([
   ['processing', 'processing', 'none'],
@@ -34,48 +34,52 @@ test.each([
   ['returned', 'returned', 'none'],
   ['returned', 'processing', 'none'],
   ['returned', 'unknown', 'none'],
-] as const)('a %s transfer of which the rail says %s: %s', (state, word, expected) => {
-  expect(decideTransfer(state, word)).toBe(expected);
+] as const)('the decision for a %s transfer with the rail status %s is %s', (state, status, expected) => {
+  expect(decideTransfer(state, status)).toBe(expected);
 });
 
-test('whatever the rail says and in whatever order, money goes back at most once and never after it is paid for good', () => {
+test('for random sequences of rail statuses, money is returned at most once, and exactly if the final state is failed or returned', () => {
   const after = { complete: 'completed', fail: 'failed', return: 'returned' } as const;
   fc.assert(
-    fc.property(fc.array(fc.constantFrom(...WORDS), { maxLength: 12 }), (words) => {
+    fc.property(fc.array(fc.constantFrom(...STATUSES), { maxLength: 12 }), (statuses) => {
       let state: TransferState = 'processing';
-      let backs = 0;
-      for (const word of words) {
-        const decision = decideTransfer(state, word);
+      let returns = 0;
+      for (const status of statuses) {
+        const decision = decideTransfer(state, status);
         if (decision === 'none' || decision === 'contradiction') continue;
-        if (decision !== 'complete') backs += 1;
+        if (decision !== 'complete') returns += 1;
         expect(STATES).toContain(state);
         state = after[decision];
       }
-      expect(backs).toBeLessThanOrEqual(1);
-      expect(backs === 1).toBe(state === 'failed' || state === 'returned');
+      expect(returns).toBeLessThanOrEqual(1);
+      expect(returns === 1).toBe(state === 'failed' || state === 'returned');
     }),
   );
 });
 
-describe('a reference that the rail does not know', () => {
+describe('references that the rail does not know', () => {
   const known = { unknownIsFinalAfterMs: 5_000 };
   test.each([
+    ['is polled again before its unknown status is final', { rail: 'unknown', sends: 1, sinceSendMs: 4_999 }, 'check'],
+    ['is sent again after its unknown status became final', { rail: 'unknown', sends: 1, sinceSendMs: 5_000 }, 'send'],
+    ['is marked unsent after the last send', { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 5_000 }, 'mark_unsent'],
     [
-      'is asked about again before the waiting time is over',
-      { rail: 'unknown', sends: 1, sinceSendMs: 4_999 },
+      'is not marked unsent before its unknown status is final',
+      { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 4_999 },
       'check',
     ],
-    ['is sent again after it', { rail: 'unknown', sends: 1, sinceSendMs: 5_000 }, 'send'],
-    ['is given up after the last send', { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 5_000 }, 'mark_unsent'],
-    ['is not given up early', { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 4_999 }, 'check'],
-    ['is no verdict when the rail did not answer', { rail: 'unreachable', sends: 3, sinceSendMs: 90_000_000 }, 'check'],
-    ['is no verdict when the rail has it under way', { rail: 'known', sends: 1, sinceSendMs: 90_000_000 }, 'check'],
-  ] as const)('%s', (_name, knowledge, expected) => {
+    [
+      'is polled again if the rail was unreachable',
+      { rail: 'unreachable', sends: 3, sinceSendMs: 90_000_000 },
+      'check',
+    ],
+    ['is polled again while the rail is processing it', { rail: 'known', sends: 1, sinceSendMs: 90_000_000 }, 'check'],
+  ] as const)('a reference %s', (_name, knowledge, expected) => {
     expect(decideStep({ ...known, ...knowledge })).toBe(expected);
   });
 });
 
-test('status queries grow apart, to four an hour', () => {
+test('the pauses between status polls grow to 15 minutes', () => {
   const pauses = Array.from({ length: 20 }, (_, check) => checkPauseMs(check));
   expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
   expect(pauses.at(-1)).toBe(900_000);

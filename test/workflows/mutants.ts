@@ -1,12 +1,12 @@
-// The flows as somebody might change them without a thought for those that are under way: none goes the way that its
-// recorded histories went. They prove that the replay test can fail.
+// Incompatible changes of the workflows: none of them follows the commands of the recorded histories. They prove that
+// the replay test can fail.
 import { sleep } from '@temporalio/workflow';
 import * as flows from '../../src/workflows/index.ts';
 import { showState } from '../../src/workflows/state.ts';
 
 type InputOf<Flow extends (input: never) => unknown> = Parameters<Flow>[0];
 
-/** Does something more before. */
+/** Adds a command at the beginning. */
 export async function payment(input: InputOf<typeof flows.payment>) {
   showState('begun');
   return await flows.payment(input);
@@ -17,7 +17,7 @@ export async function payout(input: InputOf<typeof flows.payout>) {
   return await flows.payout(input);
 }
 
-/** Does something more afterwards. */
+/** Adds a command at the end. */
 export async function payoutItem(input: InputOf<typeof flows.payoutItem>) {
   const result = await flows.payoutItem(input);
   await sleep(1_000);
@@ -35,7 +35,7 @@ export async function payoutPage(input: InputOf<typeof flows.payoutPage>) {
   showState('done');
 }
 
-/** Does nothing any more. */
+/** Removes all commands. */
 export async function withdrawal(_input: InputOf<typeof flows.withdrawal>) {
   return { status: 'completed' };
 }
@@ -48,7 +48,7 @@ export async function reviewCase(_input: InputOf<typeof flows.reviewCase>) {
   return { status: 'unclaimed' };
 }
 
-/** Does it twice. */
+/** Runs the workflow twice. */
 export async function webhookDelivery(input: InputOf<typeof flows.webhookDelivery>) {
   await flows.webhookDelivery(input);
   return await flows.webhookDelivery(input);

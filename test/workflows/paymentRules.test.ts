@@ -1,4 +1,4 @@
-// The rules of a payment as tables: what each credit makes of it (contract, section 3.2).
+// The rules of a payment as tables: the decision on each credit (contract, section 3.2).
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -16,25 +16,31 @@ const payment = (status: PaymentState['status'], amountReceived = 0): PaymentSta
   amountReceived,
 });
 
-describe('a credit', () => {
+describe('credits', () => {
   test.each<[string, PaymentState, number, WalletCapacity, object]>([
-    ['less than payable is held', payment('pending'), 50_000, 'all', { kind: 'hold', amountReceived: 50_000 }],
     [
-      'exactly payable settles',
+      'a credit below the payable amount is held',
+      payment('pending'),
+      50_000,
+      'all',
+      { kind: 'hold', amountReceived: 50_000 },
+    ],
+    [
+      'a credit of exactly the payable amount settles the payment',
       payment('pending'),
       202_000,
       'all',
       { kind: 'settle', amountReceived: 202_000, toWallet: 200_000, toFees: 2_000, toReview: 0, heldBefore: 0 },
     ],
     [
-      'a surplus goes to the wallet',
+      'a surplus is credited to the wallet',
       payment('pending'),
       203_500,
       'all',
       { kind: 'settle', amountReceived: 203_500, toWallet: 201_500, toFees: 2_000, toReview: 0, heldBefore: 0 },
     ],
     [
-      'a surplus that passes a limit waits for a person',
+      'a surplus over a limit goes to review',
       payment('pending'),
       203_500,
       'base_only',
@@ -48,22 +54,28 @@ describe('a credit', () => {
       { kind: 'settle', amountReceived: 202_000, toWallet: 200_000, toFees: 2_000, toReview: 0, heldBefore: 150_000 },
     ],
     [
-      'one kobo short stays partial',
+      'one kobo below the payable amount is held',
       payment('partial', 150_000),
       51_999,
       'all',
       { kind: 'hold', amountReceived: 201_999 },
     ],
     [
-      'for a wallet that takes nothing waits for a person',
+      'a credit for a wallet that refuses it goes to suspense',
       payment('pending'),
       202_000,
       'nothing',
       { kind: 'to_suspense', reason: 'wallet_refused' },
     ],
-    ['after expiry is late', payment('expired'), 202_000, 'all', { kind: 'to_suspense', reason: 'late_credit' }],
     [
-      'to a payment that never opened is late',
+      'a credit after expiry is a late credit',
+      payment('expired'),
+      202_000,
+      'all',
+      { kind: 'to_suspense', reason: 'late_credit' },
+    ],
+    [
+      'a credit to a failed payment is a late credit',
       payment('failed'),
       1,
       'all',
@@ -71,7 +83,7 @@ describe('a credit', () => {
     ],
     ...(['settled', 'refunded', 'partially_refunded'] as const).map(
       (status): [string, PaymentState, number, WalletCapacity, object] => [
-        `to a ${status} payment comes after settlement`,
+        `a credit to a ${status} payment is a credit after settlement`,
         payment(status, 202_000),
         202_000,
         'all',
@@ -82,7 +94,7 @@ describe('a credit', () => {
     expect(decideCredit(state, amount, room)).toEqual(expected);
   });
 
-  test('lands whole in wallet, fees and review, whatever the amounts', () => {
+  test('random credits are allocated completely to wallet, fees, review and suspense', () => {
     const kobo = fc.integer({ min: 1, max: 1_000_000_000_000 });
     fc.assert(
       fc.property(
@@ -95,7 +107,7 @@ describe('a credit', () => {
           let sent = 0;
           let diverted = 0;
           let settled = 0;
-          let broughtBefore = 0;
+          let usedForSettlement = 0;
           for (const amount of credits) {
             sent += amount;
             const decision = decideCredit(state, amount, room);
@@ -105,10 +117,10 @@ describe('a credit', () => {
             } else {
               state = { ...state, status: 'settled', amountReceived: decision.amountReceived };
               settled = decision.toWallet + decision.toFees + decision.toReview;
-              broughtBefore = decision.heldBefore + amount;
+              usedForSettlement = decision.heldBefore + amount;
             }
           }
-          expect(settled).toBe(broughtBefore);
+          expect(settled).toBe(usedForSettlement);
           const held = state.status === 'partial' ? state.amountReceived : 0;
           expect(settled + held + diverted).toBe(sent);
         },
@@ -117,14 +129,14 @@ describe('a credit', () => {
   });
 });
 
-describe('after the wallet refused', () => {
+describe('wallet capacity after a refusal', () => {
   const withSurplus = decideCredit(payment('pending'), 203_500, 'all');
   const exact = decideCredit(payment('pending'), 202_000, 'all');
   test.each([
-    ['a surplus over a limit is tried without', 'all', withSurplus, true, 'base_only'],
-    ['a frozen wallet takes nothing', 'all', withSurplus, false, 'nothing'],
-    ['a base amount over a limit takes nothing', 'all', exact, true, 'nothing'],
-    ['a second refusal takes nothing', 'base_only', withSurplus, true, 'nothing'],
+    ['a surplus over a limit is retried with the base amount only', 'all', withSurplus, true, 'base_only'],
+    ['a frozen wallet accepts nothing', 'all', withSurplus, false, 'nothing'],
+    ['a base amount over a limit is not accepted', 'all', exact, true, 'nothing'],
+    ['after a second refusal nothing is accepted', 'base_only', withSurplus, true, 'nothing'],
   ] as const)('%s', (_name, room, decision, overLimit, expected) => {
     expect(capacityAfterRefusal(room, decision, overLimit, 200_000)).toBe(expected);
   });
@@ -138,6 +150,6 @@ test.each([
   ['failed', 0, { kind: 'no_change' }],
   ['refunded', 202_000, { kind: 'no_change' }],
   ['partially_refunded', 202_000, { kind: 'no_change' }],
-] as const)('the end of the window makes of a %s payment with %d kobo: %o', (status, received, expected) => {
+] as const)('the expiry decision for a %s payment with %d kobo is %o', (status, received, expected) => {
   expect(decideExpiry(payment(status, received))).toEqual(expected);
 });

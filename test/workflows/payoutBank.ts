@@ -1,5 +1,6 @@
-// A bank that answers at once and does as it is told, behind the rail port; and payout flows run against it, with steps
-// that a test may have run twice or lose their answers. Temporal, Postgres, the API and the steps themselves are real.
+// A scripted bank behind the rail port, whose transfers end immediately unless a test holds them; and payout flows
+// that run against it, with activities that can be repeated or lose their results. Temporal, Postgres, the API and the
+// activities are real.
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createAttentionActivities } from '../../src/activities/attention.ts';
@@ -16,28 +17,28 @@ import { type Resource, startTestApi, type TestApi, type TestOrganisation } from
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-/** What the bank does with a transfer to an account. `deny`: it will never make it, and says so. */
+/** How the bank handles transfers to an account. `deny`: it refuses them permanently. */
 export type Manner = 'complete' | 'reject' | 'hold' | 'deny';
 
 export class ObedientBank {
-  /** The transfers that it took, by reference. */
+  /** The transfers that it accepted, by reference. */
   readonly taken = new Map<string, TransferReport>();
   /** How often each reference was sent. */
   readonly sends = new Map<string, number>();
   readonly manners = new Map<string, Manner>();
-  /** Names by account number; null: there is no such account. Any other is ADA OBI. */
+  /** Account holders by account number; null: the account does not exist. All others are ADA OBI. */
   readonly names = new Map<string, string | null>();
-  /** Awaited before every answer to a send. */
+  /** Awaited before every response to a send. */
   gate: Promise<void> = Promise.resolve();
-  /** By account number: thrown by the next send to it, before the bank has seen it. */
+  /** By account number: thrown by the next send to it, before the bank records the send. */
   readonly sendFaults = new Map<string, Error>();
   /** By account number: thrown by every name enquiry about it. */
   readonly enquiryFaults = new Map<string, Error>();
 
-  /** Its side of the port, in place of the sandbox bank's. */
+  /** The rails with this bank in place of the sandbox bank. */
   behind(rails: Rails): Rails {
     const sandbox = rails.of('test');
-    if (sandbox === null) throw new Error('there is no sandbox bank to take the place of');
+    if (sandbox === null) throw new Error('the sandbox bank is not configured');
     const rail: BankRail = {
       ...sandbox,
       resolveAccount: ({ accountNumber }) => {
@@ -52,10 +53,10 @@ export class ObedientBank {
     return new Rails({ test: rail });
   }
 
-  /** The bank says from now on that the transfer ended so. */
+  /** Sets the final status of a transfer. */
   end(reference: string, status: TransferReport['status']): void {
     const report = this.taken.get(reference);
-    if (report === undefined) throw new Error(`the bank never took ${reference}`);
+    if (report === undefined) throw new Error(`the bank has not accepted ${reference}`);
     this.taken.set(reference, { ...report, status, reason: status === 'returned' ? 'Account dormant' : null });
   }
 
@@ -80,23 +81,23 @@ export class ObedientBank {
   }
 }
 
-/** How each step is run: as it comes, twice at every call, or with its first answer lost, so that Temporal repeats it. */
+/** How each activity runs: once, twice per call, or with its first result lost, so that Temporal retries it. */
 export type Repetition = 'run once' | 'run twice' | 'losing its first answer';
 
 type Step = (...input: never[]) => Promise<unknown>;
 
-function repeated(step: Step, repetition: Repetition): Step {
-  const answered = new Set<string>();
+function withRepetition(step: Step, repetition: Repetition): Step {
+  const completed = new Set<string>();
   return async (...input) => {
-    const answer = await step(...input);
-    if (repetition === 'run once') return answer;
+    const result = await step(...input);
+    if (repetition === 'run once') return result;
     if (repetition === 'run twice') return await step(...input);
     const call = JSON.stringify(input);
-    if (!answered.has(call)) {
-      answered.add(call);
-      throw new Error('the worker died before it could answer');
+    if (!completed.has(call)) {
+      completed.add(call);
+      throw new Error('the worker crashed before it returned');
     }
-    return answer;
+    return result;
   };
 }
 
@@ -104,15 +105,20 @@ export interface PayoutFlows {
   api: TestApi;
   bank: ObedientBank;
   temporal: Client;
-  /** Sends on what the outbox has for this flow, as the relay does. */
+  /** Starts or signals the flow from its outbox message, as the relay does. */
   start: (payoutId: string) => Promise<void>;
-  /** Starts the flow of a payout once more, though one of that id ran before. */
+  /** Starts the flow of a payout again after a run of the same id has ended. */
   startAgain: (payoutId: string) => Promise<void>;
-  /** What the bank's callback makes the API do: wake the item's flow. `owner`, here and below: by default the first organisation. */
+  /**
+   * Signals the item's flow, as the API does on the bank's callback. `owner`, here and below: the default organisation
+   * if omitted.
+   */
   tell: (itemId: string, owner?: TestOrganisation) => Promise<void>;
   untilStatus: (payoutId: string, status: string, owner?: TestOrganisation) => Promise<Resource>;
   events: (payoutId: string) => Promise<{ type: string; data: Record<string, unknown> }[]>;
-  /** Balances of the accounts that begin so, as the sums of their postings; without an owner, everybody's. */
+  /**
+   * The total balance of the accounts with this prefix, from their postings; without an owner, of all organisations.
+   */
   balances: (codePrefix: string, owner?: TestOrganisation) => Promise<number>;
   close: () => Promise<void>;
 }
@@ -136,7 +142,7 @@ export async function startPayoutFlows(
     connection: nativeConnection,
     taskQueue: taskQueueOf(taskQueue, 'payouts'),
     workflowBundle: { codePath },
-    activities: Object.fromEntries(steps.map(([name, step]) => [name, repeated(step as Step, repetition)])),
+    activities: Object.fromEntries(steps.map(([name, step]) => [name, withRepetition(step as Step, repetition)])),
   });
   const running = worker.run();
 
@@ -156,9 +162,9 @@ export async function startPayoutFlows(
       await startFlow(temporal, taskQueue, { ...(await messageOf(payoutId)), allowRestart: true }),
     tell: async (itemId, owner = api.organisation) => {
       const book: Book = { organisationId: owner.organisationId, environment: 'test' };
-      const sourced = await findPayoutItem(api.sql, book, requireUuid('payoutItem', itemId));
-      if (sourced === null) throw new Error(`no payout item ${itemId}`);
-      await startFlow(temporal, taskQueue, wakePayoutItem(book, sourced).message);
+      const itemRow = await findPayoutItem(api.sql, book, requireUuid('payoutItem', itemId));
+      if (itemRow === null) throw new Error(`no payout item ${itemId}`);
+      await startFlow(temporal, taskQueue, wakePayoutItem(book, itemRow).message);
     },
     untilStatus: (payoutId, status, owner = api.organisation) =>
       waitFor(`${payoutId} to be ${status}`, async () => {

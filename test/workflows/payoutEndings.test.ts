@@ -1,5 +1,6 @@
-// A payout to each of its endings on a real Temporal server, with every step run twice, and again with every step's first
-// answer lost: the money is the same as if each had run once. The payouts run at the same time, each in an organisation of its own.
+// Payouts to each outcome on a real Temporal server, with every activity run twice, and again with every activity's
+// first result lost: the money is the same as if each had run once. The payouts run concurrently, each in its own
+// organisation.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
@@ -19,7 +20,7 @@ const to = (accountNumber: string, amount = 100_000, accountName = 'Mrs. Ada OBI
   bankAccount: { accountNumber, bankCode: '058', accountName },
 });
 
-describe.each(['run twice', 'losing its first answer'] as const)('with every step %s', (repetition) => {
+describe.each(['run twice', 'losing its first answer'] as const)('payouts with every activity %s', (repetition) => {
   let flows: PayoutFlows;
 
   beforeAll(async () => {
@@ -42,11 +43,11 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     sourceWalletId: string;
     itemIds: string[];
     untilStatus: (status: string) => Promise<Resource>;
-    /** Of the accounts of its owner that begin so. */
+    /** The total balance of the owner's accounts with this prefix. */
     balances: (codePrefix: string) => Promise<number>;
   }
 
-  /** A payout of an organisation of its own, under way. */
+  /** Creates and starts a payout in its own organisation. */
   async function startPayout(items: object[]): Promise<Started> {
     const owner = await flows.api.createOrganisation();
     const sourceWalletId = await flows.api.createWallet(owner.test, { balance: FUNDS });
@@ -58,15 +59,15 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
       owner,
       sourceWalletId,
       itemIds: (data.items as Resource[]).map(({ id }) => id),
-      untilStatus: (wanted) => flows.untilStatus(data.id, wanted, owner),
+      untilStatus: (expected) => flows.untilStatus(data.id, expected, owner),
       balances: (codePrefix) => flows.balances(codePrefix, owner),
     };
   }
 
-  const told = async (payoutId: string) =>
+  const reportedEvents = async (payoutId: string) =>
     (await flows.events(payoutId)).map(({ type, data }) => [type, data.successCount, data.failureCount]);
 
-  test.concurrent('completed: every amount leaves through the rail and every fee is earned', async () => {
+  test.concurrent('a completed payout moves every amount through the rail and books every fee', async () => {
     const { payout, sourceWalletId, itemIds, untilStatus, balances } = await startPayout([
       to(GOOD),
       to(GOOD, 250_000),
@@ -104,7 +105,7 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     expect(itemIds.map((id) => flows.bank.sends.get(id))).toEqual([1, 1, 1]);
   });
 
-  test.concurrent('partially completed: a failed item comes back and leaves the others alone, whatever was wrong with it', async () => {
+  test.concurrent('a partially completed payout returns each failed item, whatever its failure, and completes the others', async () => {
     const { payout, sourceWalletId, itemIds, untilStatus } = await startPayout([
       to(REJECTED),
       to(GOOD),
@@ -124,19 +125,19 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
       ['completed', null],
     ]);
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000 - 22_500);
-    expect(await told(payout.id)).toEqual([['payout.partially_completed', 2, 4]]);
-    // What failed at name enquiry was never sent.
-    expect([2, 3].map((place) => flows.bank.sends.get(itemIds[place] ?? ''))).toEqual([undefined, undefined]);
+    expect(await reportedEvents(payout.id)).toEqual([['payout.partially_completed', 2, 4]]);
+    // Items that failed at name enquiry were never sent.
+    expect([2, 3].map((index) => flows.bank.sends.get(itemIds[index] ?? ''))).toEqual([undefined, undefined]);
   });
 
-  test.concurrent('failed: the wallet is whole again', async () => {
+  test.concurrent('a failed payout returns everything to the wallet', async () => {
     const { payout, sourceWalletId, untilStatus } = await startPayout([to(REJECTED), to(UNKNOWN), to(REJECTED, 1)]);
     await untilStatus('failed');
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
-    expect(await told(payout.id)).toEqual([['payout.failed', 0, 3]]);
+    expect(await reportedEvents(payout.id)).toEqual([['payout.failed', 0, 3]]);
   });
 
-  test.concurrent('returned late: each bounce comes back once, and status and events follow the rule again', async () => {
+  test.concurrent('items returned late are each returned to the wallet once, and status and events follow', async () => {
     const { payout, owner, sourceWalletId, itemIds, untilStatus, balances } = await startPayout([
       to(GOOD),
       to(GOOD, 50_000),
@@ -152,22 +153,22 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     expect((after.items as Resource[])[1]).toMatchObject({ status: 'failed', failureReason: 'Account dormant' });
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000 - 12_500);
 
-    // The same news again changes nothing.
+    // A repeated signal changes nothing.
     await flows.tell(second, owner);
     await flows.temporal.workflow.getHandle(second).result();
-    expect(await told(payout.id)).toHaveLength(2);
+    expect(await reportedEvents(payout.id)).toHaveLength(2);
 
-    // The status stays, and the caller is told all the same.
+    // The status stays the same, and an event is emitted nevertheless.
     flows.bank.end(first, 'returned');
     await flows.tell(first, owner);
-    await waitFor('the second bounce to be told', async () => (await told(payout.id)).length === 3);
+    await waitFor('the event of the second return', async () => (await reportedEvents(payout.id)).length === 3);
 
     flows.bank.end(third, 'returned');
     await flows.tell(third, owner);
     await untilStatus('failed');
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
     expect(await balances('income:')).toBe(0);
-    expect(await told(payout.id)).toEqual([
+    expect(await reportedEvents(payout.id)).toEqual([
       ['payout.completed', 3, 0],
       ['payout.partially_completed', 2, 1],
       ['payout.partially_completed', 1, 2],
@@ -175,7 +176,7 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     ]);
   });
 
-  test.concurrent('returned late, all at the same time: the last event tells of all of them', async () => {
+  test.concurrent('the last event counts all items that are returned late concurrently', async () => {
     const { payout, owner, sourceWalletId, itemIds, untilStatus } = await startPayout(
       Array.from({ length: 6 }, () => to(GOOD)),
     );
@@ -184,8 +185,8 @@ describe.each(['run twice', 'losing its first answer'] as const)('with every ste
     await Promise.all(itemIds.map((itemId) => flows.tell(itemId, owner)));
     await untilStatus('failed');
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS);
-    expect((await told(payout.id)).at(-1)).toEqual(['payout.failed', 0, 6]);
+    expect((await reportedEvents(payout.id)).at(-1)).toEqual(['payout.failed', 0, 6]);
     await Promise.all(itemIds.map((itemId) => flows.temporal.workflow.getHandle(itemId).result()));
-    expect((await told(payout.id)).filter(([type]) => type === 'payout.failed')).toHaveLength(1);
+    expect((await reportedEvents(payout.id)).filter(([type]) => type === 'payout.failed')).toHaveLength(1);
   });
 });

@@ -1,6 +1,6 @@
-// What a payout does when something is in its way: a bank that does not answer or does not decide, a worker that dies, an
-// operator who ends its flows. The money is never doubled and no item is forgotten. The tests wait much, so they do it at the
-// same time, each with a wallet of its own and with accounts of its own where the bank misbehaves.
+// Payouts under faults: a bank that does not respond or decide, a crashing worker, an operator who ends flows. Money is
+// never paid twice and no item is lost. The tests wait for long, so they run concurrently, each with its own wallet,
+// and with its own accounts where the bank misbehaves.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { requireUuid } from '../../src/ids.ts';
@@ -13,7 +13,7 @@ import { waitFor } from '../support/waitFor.ts';
 import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
 
 const [GOOD, HELD, REJECTED] = ['1000000001', '1000000002', '1000000003'] as const;
-/** Accounts about which the bank does not answer, each in the one test that names it. */
+/** Accounts for which the bank does not respond, each used by one test. */
 const [SEND_LOST, SEND_DIES, ...ENQUIRY_FAILS] = [
   '2000000001',
   '2000000002',
@@ -22,7 +22,7 @@ const [SEND_LOST, SEND_DIES, ...ENQUIRY_FAILS] = [
   '3000000003',
 ] as const;
 const FUNDS = 10_000_000;
-const AWAY = new RailUnavailableError('the bank does not answer');
+const UNREACHABLE = new RailUnavailableError('the bank does not answer');
 const to = (accountNumber: string, more: object = {}) => ({
   amount: 100_000,
   bankAccount: { accountNumber, bankCode: '058' },
@@ -70,19 +70,19 @@ const itemStatuses = async (payoutId: string): Promise<string[]> =>
 
 const untilTaken = (itemId: string) => waitFor(`the bank to have ${itemId}`, () => flows.bank.taken.has(itemId));
 
-/** The bank decides a held transfer, and says so. */
+/** Completes a held transfer and signals its flow. */
 async function decide(itemId: string): Promise<void> {
   flows.bank.end(itemId, 'completed');
   await flows.tell(itemId);
 }
 
-const isOver = async (id: string): Promise<boolean> => (await handle(id).describe()).status.name !== 'RUNNING';
+const hasEnded = async (id: string): Promise<boolean> => (await handle(id).describe()).status.name !== 'RUNNING';
 
-test.concurrent('a bank that does not answer delays an item and never fails it', async () => {
-  flows.bank.sendFaults.set(SEND_LOST, AWAY);
+test.concurrent('a lost response of the bank delays an item and does not fail it', async () => {
+  flows.bank.sendFaults.set(SEND_LOST, UNREACHABLE);
   const { payout, itemIds } = await startPayout([to(SEND_LOST)]);
-  await waitFor('the send whose answer was lost', () => !flows.bank.sendFaults.has(SEND_LOST));
-  // It is unknown whether the bank got it. Here it had.
+  await waitFor('the send whose response is lost', () => !flows.bank.sendFaults.has(SEND_LOST));
+  // The outcome is unknown to the flow; here the bank had received the send.
   const [itemId] = itemIds as [string];
   flows.bank.taken.set(itemId, { reference: itemId, status: 'completed', sessionId: 'found', reason: null });
   await flows.tell(itemId);
@@ -90,11 +90,11 @@ test.concurrent('a bank that does not answer delays an item and never fails it',
   expect(flows.bank.sends.get(itemId)).toBeUndefined();
 });
 
-describe('without name enquiry an item stays in the reserve and its flow parks', () => {
-  async function parked(
+describe('items without name enquiry', () => {
+  async function parkedItem(
     accountNumber: string,
   ): Promise<Made & { itemId: string; resolve: (action: string, operator: string) => Promise<unknown> }> {
-    flows.bank.enquiryFaults.set(accountNumber, AWAY);
+    flows.bank.enquiryFaults.set(accountNumber, UNREACHABLE);
     const made = await startPayout([to(accountNumber)]);
     const [itemId] = made.itemIds as [string];
     await waitFor('the item to be parked', async () => {
@@ -109,8 +109,8 @@ describe('without name enquiry an item stays in the reserve and its flow parks',
     return { ...made, itemId, resolve };
   }
 
-  test.concurrent('and goes on when it is back', async () => {
-    const { payout, itemId, resolve } = await parked(ENQUIRY_FAILS[0]);
+  test.concurrent('an item without name enquiry parks in the reserve and continues when name enquiry works again', async () => {
+    const { payout, itemId, resolve } = await parkedItem(ENQUIRY_FAILS[0]);
     flows.bank.enquiryFaults.delete(ENQUIRY_FAILS[0]);
     await resolve('retry', 'ngozi');
     await flows.untilStatus(payout.id, 'completed');
@@ -120,16 +120,19 @@ describe('without name enquiry an item stays in the reserve and its flow parks',
   test.concurrent.each([
     ['fail', 'failed', 0, ENQUIRY_FAILS[1]],
     ['complete', 'completed', 103_000, ENQUIRY_FAILS[2]],
-  ] as const)('and two operators may %s it, out of the reserve', async (action, status, spent, accountNumber) => {
-    const { payout, sourceWalletId, resolve } = await parked(accountNumber);
-    await resolve(action, 'ngozi');
-    await resolve(action, 'tunde');
-    await flows.untilStatus(payout.id, status);
-    expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - spent);
-  });
+  ] as const)(
+    'two operators may %s an item without name enquiry, from the reserve',
+    async (action, status, spent, accountNumber) => {
+      const { payout, sourceWalletId, resolve } = await parkedItem(accountNumber);
+      await resolve(action, 'ngozi');
+      await resolve(action, 'tunde');
+      await flows.untilStatus(payout.id, status);
+      expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - spent);
+    },
+  );
 });
 
-test.concurrent('a worker that dies between taking the money out of the reserve and sending it: held once, sent once', async () => {
+test.concurrent('a crash between the hold and the send of an item holds its money once and sends it once', async () => {
   flows.bank.sendFaults.set(SEND_DIES, new Error('the worker died'));
   const { payout, sourceWalletId, itemIds } = await startPayout([to(SEND_DIES)]);
   await flows.untilStatus(payout.id, 'completed');
@@ -137,7 +140,7 @@ test.concurrent('a worker that dies between taking the money out of the reserve 
   expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000);
 });
 
-test.concurrent('steps that run many times at the same time move the money and tell of it once', async () => {
+test.concurrent('activities that run concurrently move the money once and emit one event', async () => {
   const { payout, sourceWalletId, itemIds } = await createPayout([to(GOOD), to(REJECTED)]);
   const steps = createPayoutActivities(flows.api.services);
   const book = { organisationId: flows.api.organisation.organisationId, environment: 'test' as const };
@@ -150,7 +153,7 @@ test.concurrent('steps that run many times at the same time move the money and t
   expect(await flows.events(payout.id)).toHaveLength(1);
 });
 
-test.concurrent('an item whose flow an operator ended is taken up again by its payout', async () => {
+test.concurrent('the terminated flow of an item is restarted by its payout', async () => {
   const { payout, itemIds } = await startPayout([to(HELD), to(GOOD)]);
   const [held] = itemIds as [string];
   await untilTaken(held);
@@ -162,15 +165,15 @@ test.concurrent('an item whose flow an operator ended is taken up again by its p
   expect(flows.bank.sends.get(held)).toBe(1);
 });
 
-test.concurrent('a payout whose flow an operator ended leaves its items running, and ends when it is started again', async () => {
+test.concurrent('terminating the flow of a payout leaves its items running, and a restarted flow completes', async () => {
   const { payout, itemIds } = await startPayout([to(HELD), to(GOOD)]);
   const [held] = itemIds as [string];
   await untilTaken(held);
   await handle(payout.id).terminate('by mistake');
-  expect(await isOver(held)).toBe(false);
+  expect(await hasEnded(held)).toBe(false);
   await flows.startAgain(payout.id);
-  // Its page runs already, from before: it waits, and looks again.
-  await waitFor('the payout to wait for what runs apart from it', async () => {
+  // The flow of its page is still running, so the restarted flow waits and checks again.
+  await waitFor('the payout to wait for the running page', async () => {
     const { events } = await handle(payout.id).fetchHistory();
     return events?.some((event) => event.timerStartedEventAttributes);
   });
@@ -180,13 +183,13 @@ test.concurrent('a payout whose flow an operator ended leaves its items running,
   expect(await flows.events(payout.id)).toHaveLength(1);
 });
 
-test.concurrent('cancelling a payout cancels no transfer', async () => {
+test.concurrent('cancelling the flow of a payout cancels no transfer', async () => {
   const { payout, itemIds } = await startPayout([to(HELD)]);
   const [held] = itemIds as [string];
   await untilTaken(held);
   await handle(payout.id).cancel();
-  await waitFor('the payout flow to end', () => isOver(payout.id));
-  expect(await isOver(held)).toBe(false);
+  await waitFor('the payout flow to end', () => hasEnded(payout.id));
+  expect(await hasEnded(held)).toBe(false);
   await decide(held);
   await handle(held).result();
   expect(await itemStatuses(payout.id)).toEqual(['completed']);
@@ -194,21 +197,21 @@ test.concurrent('cancelling a payout cancels no transfer', async () => {
   await flows.untilStatus(payout.id, 'completed');
 });
 
-test.concurrent('a page that is cancelled starts no more items, cancels none, and is run again', async () => {
+test.concurrent('a cancelled page starts no further items, cancels none, and is run again', async () => {
   const { payout, itemIds } = await startPayout(Array.from({ length: WINDOW + 1 }, () => to(HELD, { amount: 1_000 })));
   const first = itemIds.slice(0, WINDOW);
   await Promise.all(first.map(untilTaken));
   const page = handle(`${payout.id}/1-${WINDOW + 1}`);
   const { runId } = await page.describe();
   await page.cancel();
-  await waitFor('the page to be run again', async () => (await page.describe()).runId !== runId);
+  await waitFor('another run of the page', async () => (await page.describe()).runId !== runId);
   await Promise.all(itemIds.map(untilTaken));
   await Promise.all(itemIds.map((itemId) => decide(itemId)));
   await flows.untilStatus(payout.id, 'completed');
   expect(new Set(itemIds.map((itemId) => flows.bank.sends.get(itemId)))).toEqual(new Set([1]));
 });
 
-test.concurrent('items that the bank does not decide do not stand in front of the others', async () => {
+test.concurrent('items held by the bank do not block the others', async () => {
   const many = Array.from({ length: WINDOW }, () => to(HELD, { amount: 1_000 }));
   const { payout, itemIds } = await startPayout([...many, to(GOOD), to(GOOD)]);
   await waitFor(
@@ -221,7 +224,7 @@ test.concurrent('items that the bank does not decide do not stand in front of th
   await flows.untilStatus(payout.id, 'completed');
 });
 
-test.concurrent('what comes back to a wallet that was closed meanwhile waits for a person', async () => {
+test.concurrent('an item returned to a wallet closed meanwhile goes to suspense with a review case', async () => {
   const sourceWalletId = await flows.api.createWallet(undefined, { balance: 103_000 });
   const { data: payout } = await flows.api.test.money('/payouts', { sourceWalletId, items: [to(GOOD)] });
   await flows.start(payout.id);

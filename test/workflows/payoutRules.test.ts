@@ -1,4 +1,4 @@
-// The rules of a payout as tables: what its items make of it, what of that is told, and how a batch is divided.
+// The rules of a payout as tables: its status, when an event is emitted, and its division into pages.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { hasUnreportedChange, PAGE_SIZE, pagesOf, rollUp, roundPauseMs } from '../../src/workflows/payout/decide.ts';
@@ -20,25 +20,31 @@ test.each([
   expect(rollUp({ open, completed, failed })).toBe(status);
 });
 
-describe('it is told', () => {
+describe('payout events', () => {
   const counts = (open: number, completed: number, failed: number) => ({ open, completed, failed });
 
   test.each([
-    ['when the last item ends', 'processing', 0, counts(0, 3, 0), true],
-    ['when the last item ends, and some failed', 'processing', 0, counts(0, 2, 1), true],
-    ['not while an item is open', 'processing', 0, counts(1, 2, 0), false],
-    ['once', 'completed', 0, counts(0, 3, 0), false],
-    ['once, with failures', 'partially_completed', 1, counts(0, 2, 1), false],
-    ['again when the bank returns an item of a completed payout', 'completed', 0, counts(0, 2, 1), true],
-    ['again when one more item comes back and the status stays', 'partially_completed', 1, counts(0, 1, 2), true],
-    ['again when the last completed item comes back', 'partially_completed', 2, counts(0, 0, 3), true],
-    ['once when all failed', 'failed', 3, counts(0, 0, 3), false],
-  ] as const)('%s', (_name, status, failuresReported, items, told) => {
-    expect(hasUnreportedChange({ status, failuresReported }, items)).toBe(told);
+    ['an event is emitted when the last item ends', 'processing', 0, counts(0, 3, 0), true],
+    ['an event is emitted when the last item ends and some failed', 'processing', 0, counts(0, 2, 1), true],
+    ['no event is emitted while an item is open', 'processing', 0, counts(1, 2, 0), false],
+    ['no second event is emitted for a completed payout', 'completed', 0, counts(0, 3, 0), false],
+    ['no second event is emitted for a partially completed payout', 'partially_completed', 1, counts(0, 2, 1), false],
+    ['an event is emitted when an item of a completed payout is returned', 'completed', 0, counts(0, 2, 1), true],
+    [
+      'an event is emitted when another item is returned and the status stays',
+      'partially_completed',
+      1,
+      counts(0, 1, 2),
+      true,
+    ],
+    ['an event is emitted when the last completed item is returned', 'partially_completed', 2, counts(0, 0, 3), true],
+    ['no second event is emitted for a failed payout', 'failed', 3, counts(0, 0, 3), false],
+  ] as const)('%s', (_name, status, failuresReported, items, expected) => {
+    expect(hasUnreportedChange({ status, failuresReported }, items)).toBe(expected);
   });
 });
 
-describe('the pages of a batch', () => {
+describe('pages of a batch', () => {
   test.each([
     [1, [[0, 1]]],
     [PAGE_SIZE, [[0, PAGE_SIZE]]],
@@ -49,20 +55,22 @@ describe('the pages of a batch', () => {
         [PAGE_SIZE, 1],
       ],
     ],
-  ])('of %d items', (items, expected) => {
+  ])('a batch of %d items has the expected pages', (items, expected) => {
     expect(pagesOf(items).map(({ from, count }) => [from, count])).toEqual(expected);
   });
 
-  test('hold every place of a batch exactly once', () => {
+  test('the pages of a batch cover every position exactly once', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000 }), (items) => {
-        const places = pagesOf(items).flatMap(({ from, count }) => Array.from({ length: count }, (_, n) => from + n));
-        expect(places).toEqual(Array.from({ length: items }, (_, place) => place));
+        const positions = pagesOf(items).flatMap(({ from, count }) =>
+          Array.from({ length: count }, (_, n) => from + n),
+        );
+        expect(positions).toEqual(Array.from({ length: items }, (_, index) => index));
       }),
     );
   });
 });
 
-test('the pauses between looks grow to five minutes and no further', () => {
+test('the pauses between checks grow to five minutes', () => {
   expect([0, 1, 2, 6, 7, 1_000].map(roundPauseMs)).toEqual([5_000, 10_000, 20_000, 300_000, 300_000, 300_000]);
 });

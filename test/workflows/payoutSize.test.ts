@@ -1,4 +1,5 @@
-// A large payout: its histories stay far below what Temporal bears, at the largest size too, and nothing else waits for it.
+// Large payouts: their histories stay far below Temporal's limits, also at the maximum size, and other flows are not
+// delayed.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { verifyLedger } from '../../src/ledger/verify.ts';
@@ -8,16 +9,16 @@ import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { ObedientBank } from './payoutBank.ts';
 
-/** The most that the API takes (contract, section 3.6). */
+/** The maximum that the API accepts (contract, section 3.6). */
 const ITEMS_MAX = 1_000;
 /**
- * Two full pages. More of them are only more of the same: a page is as long as it ever gets, and the payout's own history
- * grows with their number. The whole thousand: `PAYOUT_ITEMS=1000 npm test -- test/workflows/payoutSize.test.ts`.
+ * Two full pages. More would add nothing: a page has its maximum length, and the payout's own history grows with the
+ * number of pages. The maximum size: `PAYOUT_ITEMS=1000 npm test -- test/workflows/payoutSize.test.ts`.
  */
 const ITEMS = Number(process.env.PAYOUT_ITEMS ?? 2 * PAGE_SIZE);
-/** Temporal warns of a history with 10,240 events. A tenth of that leaves room for what nobody thought of. */
+/** Temporal warns at 10,240 events per history. A tenth of that leaves a margin. */
 const EVENTS_MAX = 1_024;
-/** For a thousand flows on two cores that are busy with other tests too. */
+/** For a thousand flows on two cores that run other tests as well. */
 const LIMIT_MS = 900_000;
 
 const bank = new ObedientBank();
@@ -29,7 +30,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  openBank(); // else the transfers that a failed test leaves behind would keep the worker
+  openBank(); // otherwise the open transfers of a failed test would keep the worker from stopping
   const { findings } = await verifyLedger(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
@@ -38,7 +39,7 @@ afterAll(async () => {
 const pages = (payoutId: string): string[] =>
   pagesOf(ITEMS).map(({ from, count }) => `${payoutId}/${from + 1}-${from + count}`);
 
-/** How many flows run below this one, those included that are about to start; null while it has not begun. */
+/** The number of running child workflows, including those about to start; null before it has started. */
 async function childrenOf(workflowId: string): Promise<number | null> {
   try {
     return (await described(workflowId)).raw.pendingChildren?.length ?? 0;
@@ -48,17 +49,17 @@ async function childrenOf(workflowId: string): Promise<number | null> {
   }
 }
 
-const isThere = async (workflowId: string): Promise<boolean> => (await childrenOf(workflowId)) !== null;
+const hasStarted = async (workflowId: string): Promise<boolean> => (await childrenOf(workflowId)) !== null;
 
-/** How far a page went beyond its window at its fullest: items under way above what it might run at that moment. */
+/** The maximum by which a page exceeded its window: running items minus the number allowed at that moment. */
 async function overrunOf(page: string): Promise<number> {
   const { events } = await flows.temporal.workflow.getHandle(page).fetchHistory();
-  let [places, running, overrun] = [WINDOW, 0, Number.NEGATIVE_INFINITY];
+  let [allowed, running, overrun] = [WINDOW, 0, Number.NEGATIVE_INFINITY];
   for (const event of events ?? []) {
-    if (event.timerFiredEventAttributes) places += WINDOW;
+    if (event.timerFiredEventAttributes) allowed += WINDOW;
     if (event.startChildWorkflowExecutionInitiatedEventAttributes) running += 1;
     if (event.childWorkflowExecutionCompletedEventAttributes) running -= 1;
-    overrun = Math.max(overrun, running - places);
+    overrun = Math.max(overrun, running - allowed);
   }
   expect(events?.filter((event) => event.childWorkflowExecutionCompletedEventAttributes)).toHaveLength(PAGE_SIZE);
   return overrun;
@@ -67,7 +68,7 @@ async function overrunOf(page: string): Promise<number> {
 const described = (workflowId: string) => flows.temporal.workflow.getHandle(workflowId).describe();
 
 test(
-  `${ITEMS} items: another organisation is paid meanwhile, every item is sent once, and the histories stay small`,
+  `a payout of ${ITEMS} items does not delay another organisation, sends every item once, and has small histories`,
   async () => {
     const { organisationId, settlementWalletId } = flows.organisation;
     await flows.fund(organisationId, settlementWalletId, 1_000_000_000);
@@ -81,9 +82,9 @@ test(
         bankAccount: { accountNumber: String(1_000_000_000 + position), bankCode: '058' },
       })),
     });
-    // The bank answers no send, so the payout takes every place that it can get and keeps it.
+    // The bank responds to no send, so the payout takes all the slots available to it and keeps them.
     for (const page of pages(payout.id)) {
-      await waitFor(`${page} to run as many items as it may`, async () => ((await childrenOf(page)) ?? 0) >= WINDOW);
+      await waitFor(`${page} to run a full window of items`, async () => ((await childrenOf(page)) ?? 0) >= WINDOW);
     }
 
     const other = await flows.createOrganisation();
@@ -106,7 +107,7 @@ test(
 
     const { taskQueue } = flows.services.config.temporal;
     const [item] = payout.items as [Resource];
-    await waitFor('the first item to have its flow', () => isThere(item.id));
+    await waitFor('the flow of the first item to start', () => hasStarted(item.id));
     const flowsOfBoth = [payment.id, payout.id, ...pages(payout.id).slice(0, 1), item.id];
     expect((await Promise.all(flowsOfBoth.map(described))).map((flow) => flow.taskQueue)).toEqual([
       taskQueue,
@@ -122,7 +123,7 @@ test(
     expect(Math.max(...histories.map(({ historyLength }) => historyLength))).toBeLessThan(EVENTS_MAX);
     const { historyLength } = await described(payout.id);
     expect(historyLength * (ITEMS_MAX / ITEMS)).toBeLessThan(EVENTS_MAX);
-    // Another payout waits behind the windows of this one, and never behind all that it has.
+    // Another payout waits for at most the windows of this one, rather than for all of its items.
     expect(new Set(await Promise.all(pages(payout.id).map(overrunOf)))).toEqual(new Set([0]));
   },
   LIMIT_MS,

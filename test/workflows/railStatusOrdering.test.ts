@@ -1,5 +1,5 @@
-// What a rail says of a transfer, in every order and said twice each time, against the real books: the money goes back at
-// most once, a contradiction moves nothing, and nothing is sent a second time.
+// The rail statuses of a transfer in every order, each reported twice concurrently, with the real ledger: money is
+// returned at most once, a contradiction moves nothing, and nothing is sent a second time.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { createRefundActivities } from '../../src/activities/refunds.ts';
@@ -26,37 +26,37 @@ afterAll(async () => {
 });
 
 const AMOUNT = 1_000;
-const WORDS: Word[] = ['processing', 'completed', 'failed', 'returned'];
+const STATUSES: Word[] = ['processing', 'completed', 'failed', 'returned'];
 
-/** Every sequence of these words up to this length, the shorter ones first. */
+/** Every sequence of statuses up to this length, the shorter ones first. */
 function sequences(lengthMax: number): Word[][] {
   const all: Word[][] = [[]];
   let last: Word[][] = [[]];
   for (let length = 1; length <= lengthMax; length += 1) {
-    last = last.flatMap((words) => WORDS.map((word) => [...words, word]));
+    last = last.flatMap((statuses) => STATUSES.map((status) => [...statuses, status]));
     all.push(...last);
   }
   return all;
 }
 
-/** Where the money must be in the end: the first final word holds, but what was completed may still come back. */
-function endOf(words: readonly Word[]): Word {
-  const first = words.find((word) => word !== 'processing') ?? 'processing';
-  return first === 'completed' && words.includes('returned') ? 'returned' : first;
+/** The expected final state: the first final status counts, except that a completed transfer may still be returned. */
+function endOf(statuses: readonly Word[]): Word {
+  const first = statuses.find((status) => status !== 'processing') ?? 'processing';
+  return first === 'completed' && statuses.includes('returned') ? 'returned' : first;
 }
 
-/** Whether the last word is the opposite of what was posted before. */
-function contradicts(words: readonly Word[]): boolean {
-  const before = endOf(words.slice(0, -1));
-  const word = words.at(-1);
-  return (before === 'completed' && word === 'failed') || (before === 'failed' && word === 'completed');
+/** Whether the last status contradicts what was posted before. */
+function contradicts(statuses: readonly Word[]): boolean {
+  const before = endOf(statuses.slice(0, -1));
+  const status = statuses.at(-1);
+  return (before === 'completed' && status === 'failed') || (before === 'failed' && status === 'completed');
 }
 
 type Step = (input: never) => Promise<TransferProgress>;
 
 interface Kind {
   lengthMax: number;
-  /** Accepts so many transfers of `AMOUNT` each, from wallets made for them. */
+  /** Accepts this many transfers of `AMOUNT` each, from newly created wallets. */
   accept: (count: number) => Promise<BankTransferInput[]>;
   steps: () => { send: Step; check: Step; markUnsent: Step };
 }
@@ -121,14 +121,14 @@ async function accept(path: string, body: object): Promise<Resource> {
   return answer.data;
 }
 
-/** What was posted about a transfer after it was accepted, in order: `completion`, `return`. */
-async function postedAbout(transferId: string): Promise<string[]> {
+/** The business key suffixes posted for a transfer after its acceptance, in order: `completion`, `return`. */
+async function postingsOf(transferId: string): Promise<string[]> {
   const rows = await api.sql<{ key: string }[]>`
     SELECT key FROM ledger.transactions WHERE resource = ${transferId} AND key NOT LIKE '%/hold' ORDER BY id`;
   return rows.map(({ key }) => key.slice(key.indexOf('/') + 1));
 }
 
-/** What must have been posted by the end. */
+/** The expected postings by final state. */
 const POSTED: Record<string, string[]> = {
   processing: [],
   completed: ['completion'],
@@ -136,58 +136,62 @@ const POSTED: Record<string, string[]> = {
   returned: ['return'],
 };
 
-/** Plays one sequence. Every word is heard twice at once, as two workers would. Answers what does not hold. */
-async function play(kind: Kind, input: BankTransferInput, words: readonly Word[]): Promise<string[]> {
+/** Runs one sequence, with two concurrent checks per status, as by two workers. Returns the violations found. */
+async function runSequence(kind: Kind, input: BankTransferInput, statuses: readonly Word[]): Promise<string[]> {
   const { send, check, markUnsent } = kind.steps();
   const reference = input.transferId;
   const problems: string[] = [];
-  const claim = (holds: boolean, what: string) => void (holds || problems.push(`${words.join(', ')}: ${what}`));
+  const verify = (holds: boolean, what: string) => void (holds || problems.push(`${statuses.join(', ')}: ${what}`));
 
   await send(input as never);
-  for (const [place, word] of words.entries()) {
-    rail.say(reference, word);
+  for (const [index, status] of statuses.entries()) {
+    rail.say(reference, status);
     const answers = await Promise.all([check(input as never), check(input as never)]);
-    const heard = words.slice(0, place + 1);
-    const told = contradicts(heard) ? 'contradiction' : 'known';
-    claim(
-      answers.every((answer) => answer.rail === told),
-      `${word} is heard as ${answers.map((answer) => answer.rail).join(' and ')}`,
+    const statusesSoFar = statuses.slice(0, index + 1);
+    const railExpected = contradicts(statusesSoFar) ? 'contradiction' : 'known';
+    verify(
+      answers.every((answer) => answer.rail === railExpected),
+      `${status} is reported as ${answers.map((answer) => answer.rail).join(' and ')}`,
     );
-    const posted = await postedAbout(reference);
-    const wanted = POSTED[endOf(heard)] ?? [];
-    const was = endOf(heard) === 'returned' && heard.find((one) => one !== 'processing') === 'completed';
-    claim(posted.join() === (was ? ['completion', ...wanted] : wanted).join(), `posted ${posted.join()} after ${word}`);
+    const posted = await postingsOf(reference);
+    const postedExpected = POSTED[endOf(statusesSoFar)] ?? [];
+    const wasCompleted =
+      endOf(statusesSoFar) === 'returned' && statusesSoFar.find((one) => one !== 'processing') === 'completed';
+    verify(
+      posted.join() === (wasCompleted ? ['completion', ...postedExpected] : postedExpected).join(),
+      `posted ${posted.join()} after ${status}`,
+    );
   }
-  // A worker that comes late with an old step changes nothing either.
-  const before = await postedAbout(reference);
+  // A delayed attempt of an earlier activity changes nothing either.
+  const before = await postingsOf(reference);
   await Promise.all([markUnsent(input as never), send(input as never)]);
-  claim((await postedAbout(reference)).join() === before.join(), 'a late step moved money');
-  claim(rail.sendsOf(reference) === 1, `it was sent ${rail.sendsOf(reference)} times`);
+  verify((await postingsOf(reference)).join() === before.join(), 'a delayed activity moved money');
+  verify(rail.sendsOf(reference) === 1, `it was sent ${rail.sendsOf(reference)} times`);
   return problems;
 }
 
-/** Sequences that are played at the same time. */
-const AT_ONCE = 8;
+/** Sequences that run concurrently. */
+const CONCURRENCY = 8;
 
-describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('%s', (name) => {
+describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('rail statuses of a %s', (name) => {
   const kind = KINDS[name];
   const all = sequences(kind.lengthMax);
 
-  test(`${all.length} sequences of words`, async () => {
+  test(`each of ${all.length} status sequences of a ${name} has exactly the expected postings`, async () => {
     const inputs = await kind.accept(all.length);
     const problems: string[] = [];
-    const left = all.map((words, place) => ({ words, input: inputs[place] as BankTransferInput }));
-    const playNext = async (): Promise<void> => {
-      for (let next = left.shift(); next !== undefined; next = left.shift()) {
-        problems.push(...(await play(kind, next.input, next.words)));
+    const remaining = all.map((statuses, index) => ({ statuses, input: inputs[index] as BankTransferInput }));
+    const runNext = async (): Promise<void> => {
+      for (let next = remaining.shift(); next !== undefined; next = remaining.shift()) {
+        problems.push(...(await runSequence(kind, next.input, next.statuses)));
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, playNext));
+    await Promise.all(Array.from({ length: CONCURRENCY }, runNext));
     expect(problems).toEqual([]);
   }, 120_000);
 });
 
-test('refunds of one payment that end at once do not overtake each other', async () => {
+test('concurrent ends of refunds of one payment cause no conflicts', async () => {
   const inputs = await KINDS.refund.accept(20);
   const outcomes: string[] = [];
   const post = async (movement: Movement) => {
@@ -206,36 +210,37 @@ test('refunds of one payment that end at once do not overtake each other', async
   expect(outcomes).toEqual(inputs.map(() => 'posted'));
 });
 
-describe('a rail that forgets a transfer', () => {
+describe('transfers that the rail no longer knows', () => {
   test.each([
     [['completed', 'unknown'], ['completion']],
     [['failed', 'unknown'], ['return']],
     [['returned', 'unknown'], ['return']],
-  ] as const)('after it said %j changes nothing', async (words, posted) => {
+  ] as const)('an unknown status after %j changes nothing', async (statuses, posted) => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
     const { send, check, markUnsent } = KINDS.withdrawal.steps();
     await send(input as never);
-    for (const word of words) {
-      rail.say(input.transferId, word);
+    for (const status of statuses) {
+      rail.say(input.transferId, status);
       await check(input as never);
     }
     await markUnsent(input as never);
-    expect(await postedAbout(input.transferId)).toEqual(posted);
+    expect(await postingsOf(input.transferId)).toEqual(posted);
     expect(rail.sendsOf(input.transferId)).toBe(1);
   });
 
-  test('that it had under way: the same reference is sent again, and given up once', async () => {
+  test('a transfer that became unknown while processing is failed once, and a later completion is a contradiction', async () => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
     const { send, check, markUnsent } = KINDS.withdrawal.steps();
     await send(input as never);
     rail.say(input.transferId, 'unknown');
     expect(await check(input as never)).toMatchObject({ status: 'processing', rail: 'unknown' });
-    expect(await postedAbout(input.transferId)).toEqual([]);
+    expect(await postingsOf(input.transferId)).toEqual([]);
     const ends = await Promise.all([markUnsent(input as never), markUnsent(input as never)]);
     expect(ends.map(({ status }) => status)).toEqual(['failed', 'failed']);
-    expect(await postedAbout(input.transferId)).toEqual(['return']);
-    rail.say(input.transferId, 'completed'); // and the bank had it after all: a person must look
+    expect(await postingsOf(input.transferId)).toEqual(['return']);
+    // The bank had received it after all, which an operator must resolve.
+    rail.say(input.transferId, 'completed');
     expect(await check(input as never)).toMatchObject({ status: 'failed', rail: 'contradiction' });
-    expect(await postedAbout(input.transferId)).toEqual(['return']);
+    expect(await postingsOf(input.transferId)).toEqual(['return']);
   });
 });

@@ -1,5 +1,5 @@
-// The rules of what waits for the rail beside the other work of a flow, as tables: when it is asked again, when an operator is asked
-// for, what may be decided, and what the flow of a payment does next.
+// The rules of work that waits for the rail, as tables: when the rail is asked again, when an operator is needed, which
+// resolutions are valid, and what the flow of a payment does next.
 import { describe, expect, test } from '@jest/globals';
 import { decideNext, type PaymentAgenda } from '../../src/workflows/payment/decide.ts';
 import {
@@ -26,33 +26,33 @@ const DENIED: IncompleteWork = {
   amount: 5_000,
   limits: { railUnreachableMs: HOUR, creditUnconfirmedMs: HOUR },
 };
-const AWAY: IncompleteWork = { ...DENIED, id: 'svc_b_inc', rail: 'unreachable' };
-const ACCOUNT: IncompleteWork = { ...AWAY, id: 'svc_p_pay', what: 'account', amount: 0 };
+const UNREACHABLE: IncompleteWork = { ...DENIED, id: 'svc_b_inc', rail: 'unreachable' };
+const ACCOUNT: IncompleteWork = { ...UNREACHABLE, id: 'svc_p_pay', what: 'account', amount: 0 };
 
-/** Asked for in vain with these answers, the first one so long ago, and each time when it was due. */
-function waited(answers: readonly IncompleteWork[], since: number): RailWait {
+/** The wait after these results, the first one at `since`, and each further one when it was due. */
+function waitOf(answers: readonly IncompleteWork[], since: number): RailWait {
   let wait: RailWait | null = null;
   for (const answer of answers) wait = waitAfter(wait, answer, wait?.nextAt ?? since);
   return wait as RailWait;
 }
 
-describe('what was asked for in vain is asked for again', () => {
-  test('ever more seldom, and once an hour at last', () => {
+describe('retries of incomplete work', () => {
+  test('the pauses between retries grow to one hour', () => {
     const never = { ...DENIED, limits: { railUnreachableMs: 1e12, creditUnconfirmedMs: 1e12 } };
     const pauses: number[] = [];
     let wait = waitAfter(null, never, NOW);
     for (let count = 0; count < 11; count += 1) {
-      const asked = wait.nextAt;
-      wait = waitAfter(wait, never, asked);
-      pauses.push((wait.nextAt - asked) / SECOND);
+      const askedAt = wait.nextAt;
+      wait = waitAfter(wait, never, askedAt);
+      pauses.push((wait.nextAt - askedAt) / SECOND);
     }
     expect(pauses).toEqual([5, 15, 60, 300, 900, 900, 900, 900, 3_600, 3_600, 3_600]);
   });
 
   test.each([
-    ['a credit that is denied', DENIED],
-    ['a rail that is away', AWAY],
-  ])('at the limit at the latest: %s', (_what, answer) => {
+    ['a credit that the rail denies', DENIED],
+    ['a rail that is unreachable', UNREACHABLE],
+  ])('the last retry before the attention limit is exactly at the limit for %s', (_what, answer) => {
     const times: number[] = [];
     let wait = waitAfter(null, answer, NOW);
     while (causeOf(wait, wait.nextAt) === null) {
@@ -64,16 +64,31 @@ describe('what was asked for in vain is asked for again', () => {
   });
 });
 
-describe('an operator is asked for', () => {
+describe('attention causes of waiting work', () => {
   const wait = (change: Partial<RailWait>): RailWait => ({ ...waitAfter(null, DENIED, NOW), ...change });
   test.each([
-    ['not before the limit of a denied credit', wait({}), HOUR - 1, null],
-    ['at the limit of a denied credit', wait({}), HOUR, 'credit_unconfirmed'],
-    ['not for a rail that is away for less', wait({ denied: false, unreachableSince: NOW }), HOUR - 1, null],
-    ['at the limit of a rail that is away', wait({ denied: false, unreachableSince: NOW }), HOUR, 'rail_unreachable'],
-    ['not for one that has answered meanwhile', wait({ denied: false, unreachableSince: NOW + MINUTE }), HOUR, null],
+    ['a credit denied for less than the limit has no attention cause', wait({}), HOUR - 1, null],
+    ['a credit denied for the limit has the cause credit_unconfirmed', wait({}), HOUR, 'credit_unconfirmed'],
     [
-      'by the denial, where the rail denied it and is away now',
+      'a rail unreachable for less than the limit is no attention cause',
+      wait({ denied: false, unreachableSince: NOW }),
+      HOUR - 1,
+      null,
+    ],
+    [
+      'a rail unreachable for the limit has the cause rail_unreachable',
+      wait({ denied: false, unreachableSince: NOW }),
+      HOUR,
+      'rail_unreachable',
+    ],
+    [
+      'a rail that has responded meanwhile is no attention cause',
+      wait({ denied: false, unreachableSince: NOW + MINUTE }),
+      HOUR,
+      null,
+    ],
+    [
+      'a denied credit whose rail is unreachable now has the cause credit_unconfirmed',
       wait({ unreachableSince: NOW }),
       HOUR,
       'credit_unconfirmed',
@@ -82,14 +97,14 @@ describe('an operator is asked for', () => {
     expect(causeOf(waiting, NOW + afterMs)).toBe(cause);
   });
 
-  test('one answer of the rail breaks the time for which it was away', () => {
-    const flapping = waited([AWAY, { ...DENIED, id: AWAY.id }, AWAY], NOW);
+  test('a response of the rail restarts the time for which it counts as unreachable', () => {
+    const flapping = waitOf([UNREACHABLE, { ...DENIED, id: UNREACHABLE.id }, UNREACHABLE], NOW);
     expect(flapping).toMatchObject({ denied: true, since: NOW, unreachableSince: NOW + 7 * SECOND, asks: 3 });
   });
 
-  test('after a retry the limits count anew, and it is asked for at once', () => {
+  test('a retry restarts the limits, and the work is due immediately', () => {
     const later = NOW + 2 * HOUR;
-    const again = retried(waited([DENIED], NOW), later);
+    const again = retried(waitOf([DENIED], NOW), later);
     expect([again.nextAt, causeOf(again, later), causeOf(again, later + HOUR)]).toEqual([
       later,
       null,
@@ -98,42 +113,46 @@ describe('an operator is asked for', () => {
   });
 });
 
-describe('of several things that wait', () => {
-  const [denied, away, account] = [DENIED, AWAY, ACCOUNT].map((one) => waitAfter(null, one, NOW)) as [
+describe('several pieces of waiting work', () => {
+  const [denied, unreachable, account] = [DENIED, UNREACHABLE, ACCOUNT].map((one) => waitAfter(null, one, NOW)) as [
     RailWait,
     RailWait,
     RailWait,
   ];
   const fresh = waitAfter(null, { ...DENIED, id: 'svc_c_inc' }, NOW + HOUR);
-  const asked = (waits: RailWait[]) => {
+  const summaryOf = (waits: RailWait[]) => {
     const request = requestOf(waits, NOW + HOUR);
     return request && [request.cause, request.parked.map(({ last }) => last.id), Object.keys(request.choices)];
   };
 
   test.each([
-    ['nothing', [], null],
-    ['one before its limit', [fresh], null],
+    ['no waiting work requests no attention', [], null],
+    ['work before its limit requests no attention', [fresh], null],
     [
-      'a denied credit goes before a rail that is away',
-      [away, account, denied, fresh],
+      'a denied credit takes precedence over an unreachable rail',
+      [unreachable, account, denied, fresh],
       ['credit_unconfirmed', ['svc_a_inc'], ['retry', 'set_aside']],
     ],
-    ['a credit cannot be left as it is', [away], ['rail_unreachable', ['svc_b_inc'], ['retry']]],
     [
-      'an account can be left open',
-      [account, away],
+      'a credit on an unreachable rail cannot be dismissed',
+      [unreachable],
+      ['rail_unreachable', ['svc_b_inc'], ['retry']],
+    ],
+    [
+      'an account on an unreachable rail can be dismissed',
+      [account, unreachable],
       ['rail_unreachable', ['svc_p_pay', 'svc_b_inc'], ['retry', 'dismiss']],
     ],
   ])('%s', (_what, waits, expected) => {
-    expect(asked(waits)).toEqual(expected);
+    expect(summaryOf(waits)).toEqual(expected);
   });
 
   const later = NOW + HOUR + MINUTE;
   test.each([
     ['retry', [denied, fresh], { due: ['svc_a_inc'], left: ['svc_a_inc', 'svc_c_inc'], setAside: [] }],
     ['set_aside', [denied, fresh], { due: ['svc_a_inc'], left: ['svc_a_inc', 'svc_c_inc'], setAside: ['svc_a_inc'] }],
-    ['dismiss', [account, away], { due: ['svc_b_inc'], left: ['svc_b_inc'], setAside: [] }],
-  ] as const)('%s is about everything that was parked, and about nothing else', (action, waits, expected) => {
+    ['dismiss', [account, unreachable], { due: ['svc_b_inc'], left: ['svc_b_inc'], setAside: [] }],
+  ] as const)('%s applies to all parked work and to nothing else', (action, waits, expected) => {
     const request = requestOf(waits, NOW + HOUR);
     const after = afterDecision(waits, { parked: request?.parked ?? [] }, action, later);
     const ids = (some: readonly RailWait[]) => some.map(({ last }) => last.id);
@@ -144,7 +163,7 @@ describe('of several things that wait', () => {
     }).toEqual(expected);
   });
 
-  test('the details name each of them, what the rail said, and what can be done', () => {
+  test("the details list each parked work, the rail's responses, and the choices", () => {
     const request = requestOf(
       [denied, waitAfter(null, { ...DENIED, id: 'svc_d_inc', why: 'differs' }, NOW)],
       NOW + HOUR,
@@ -162,7 +181,7 @@ describe('of several things that wait', () => {
   });
 });
 
-describe('the flow of a payment', () => {
+describe('the next action of a payment flow', () => {
   const due = waitAfter(null, DENIED, NOW - MINUTE);
   const notDue = waitAfter(null, DENIED, NOW);
   const account = waitAfter(null, ACCOUNT, NOW - MINUTE);
@@ -170,24 +189,20 @@ describe('the flow of a payment', () => {
   const ended = { isOpen: false };
   const over = { expiresAt: NOW };
   test.each([
-    ['waits for money until the end of its window', {}, { do: 'wait', until: NOW + HOUR }],
+    ['waits for credits until its expiry', {}, { do: 'wait', until: NOW + HOUR }],
+    ['places a new credit first', { fresh: ['x', 'y'], waits: [due], ...over }, { do: 'place', inboundCreditId: 'x' }],
+    ['expires although a credit is unconfirmed', { waits: [due], ...over }, { do: 'expire' }],
+    ['retries a credit that is due', { waits: [notDue, due] }, { do: 'place', inboundCreditId: 'svc_a_inc' }],
+    ['waits for a retry that is due before its expiry', { waits: [notDue] }, { do: 'wait', until: NOW + 2 * SECOND }],
     [
-      'places a fresh credit first',
-      { fresh: ['x', 'y'], waits: [due], ...over },
-      { do: 'place', inboundCreditId: 'x' },
-    ],
-    ['expires though a credit is not confirmed', { waits: [due], ...over }, { do: 'expire' }],
-    ['asks again for a credit that is due', { waits: [notDue, due] }, { do: 'place', inboundCreditId: 'svc_a_inc' }],
-    ['wakes for the question that comes before the end', { waits: [notDue] }, { do: 'wait', until: NOW + 2 * SECOND }],
-    [
-      'does not expire once it has ended',
+      'does not expire after it has ended',
       { ...ended, ...over, waits: [notDue] },
       { do: 'wait', until: NOW + 2 * SECOND },
     ],
     ['closes an account that is due', { ...ended, waits: [account] }, { do: 'closeAccount' }],
-    ['places what comes after its end', { ...ended, fresh: ['x'] }, { do: 'place', inboundCreditId: 'x' }],
-    ['ends when nothing is left', ended, { do: 'end' }],
-  ])('%s', (_what, change, expected) => {
+    ['places a credit that arrives after its end', { ...ended, fresh: ['x'] }, { do: 'place', inboundCreditId: 'x' }],
+    ['ends when no work remains', ended, { do: 'end' }],
+  ])('a payment flow %s', (_what, change, expected) => {
     expect(decideNext({ ...agenda, ...change }, NOW)).toEqual(expected);
   });
 });

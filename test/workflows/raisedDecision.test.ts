@@ -1,4 +1,4 @@
-// An operator's decision about a credit that the rail does not confirm, taken while a step of the same flow is under way.
+// An operator's decision on an unconfirmed credit, made while another activity of the same flow is running.
 
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
@@ -33,11 +33,11 @@ const decision = (action: Resolution['action']): [Resolution] => [
   { action, reason: 'asked the bank', operator: 'ada' },
 ];
 
-/** Sends an operator's decision, as soon as the flow takes it. */
+/** Sends an operator's decision as soon as the flow accepts it. */
 const decide = (flow: WorkflowHandle, action: Resolution['action']) =>
   waitFor(`${action} to be accepted`, () => flow.executeUpdate(resolve, { args: decision(action) }).catch(() => null));
 
-test('it is carried out and audited, though that step is refused by the ledger and parks the flow', async () => {
+test('a decision is executed and audited even if the running activity is refused by the ledger and parks the flow', async () => {
   const [denied, refused] = [publicId('inboundCredit', newUuid()), publicId('inboundCredit', newUuid())];
   const paymentId = publicId('payment', newUuid());
   const incomplete: IncompleteWork = {
@@ -49,12 +49,12 @@ test('it is carried out and audited, though that step is refused by the ledger a
     limits: { railUnreachableMs: 1, creditUnconfirmedMs: 1 },
   };
   const pending: PaymentProgress = { status: 'pending', amountReceived: 0 };
-  const acts: string[] = [];
+  const audited: string[] = [];
   const setAside: string[] = [];
-  let begun = false;
-  let letGo = (): void => {};
-  const held = new Promise<void>((release) => {
-    letGo = release;
+  let hasStarted = false;
+  let release = (): void => {};
+  const gate = new Promise<void>((resolveGate) => {
+    release = resolveGate;
   });
   const worker = await Worker.create({
     connection: native,
@@ -63,9 +63,9 @@ test('it is carried out and audited, though that step is refused by the ledger a
     activities: {
       applyCredit: async (_: unknown, { inboundCreditId }: { inboundCreditId: string }): Promise<PaymentProgress> => {
         if (inboundCreditId === denied) return { ...pending, incomplete };
-        if (begun) return { status: 'settled', amountReceived: 2 };
-        begun = true;
-        await held;
+        if (hasStarted) return { status: 'settled', amountReceived: 2 };
+        hasStarted = true;
+        await gate;
         const refusal = { code: 'ANY', account: null, transaction: null, postings: [] };
         throw ApplicationFailure.nonRetryable('refused', POSTING_REFUSED, refusal);
       },
@@ -77,7 +77,7 @@ test('it is carried out and audited, though that step is refused by the ledger a
         return { status: 'settled', amountReceived: 2 };
       },
       closePaymentAccount: async (): Promise<PaymentProgress> => ({ status: 'settled', amountReceived: 2 }),
-      recordOperatorAction: async ({ action }: { action: string }) => void acts.push(action),
+      recordOperatorAction: async ({ action }: { action: string }) => void audited.push(action),
     },
   });
   await worker.runUntil(async () => {
@@ -102,12 +102,13 @@ test('it is carried out and audited, though that step is refused by the ledger a
       return typedSearchAttributes.get(ATTENTION) === 'credit_unconfirmed';
     });
     await flow.signal(creditReceived, { inboundCreditId: refused });
-    await waitFor('the step of the other credit', () => begun);
+    await waitFor('the activity of the other credit to run', () => hasStarted);
     await decide(flow, 'set_aside');
-    letGo();
-    await decide(flow, 'retry'); // of the posting: set_aside is decided, so nothing else can be asked of the raised cause
+    release();
+    // Resolves the refused posting: set_aside has been decided, so the raised cause accepts nothing else.
+    await decide(flow, 'retry');
     expect(await flow.result()).toEqual({ status: 'settled' });
   });
-  expect(acts).toEqual(['resolve:retry', 'resolve:set_aside']);
+  expect(audited).toEqual(['resolve:retry', 'resolve:set_aside']);
   expect(setAside).toEqual([denied]);
 });

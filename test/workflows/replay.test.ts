@@ -1,5 +1,5 @@
-// Every recorded history replays with today's code, so a flow that is under way somewhere goes on after a deployment. A
-// history is recorded by `npm run histories`; docs/replaying.md says what to do when one does not fit any more.
+// Every recorded history replays with the current code, so running flows continue after a deployment. Histories are
+// recorded by `npm run histories`; docs/replaying.md describes what to do when one no longer fits.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -8,23 +8,23 @@ import { KYC } from '../support/api.ts';
 import { recordedHistories, replay, textOf } from '../support/histories.ts';
 import { recordingOf, SCENARIOS, SIDE_SCENARIOS } from '../support/scenarios.ts';
 
-// Each refusal below would fill the screen.
+// Each nondeterminism error below would fill the screen.
 Runtime.install({
   logger: new DefaultLogger('ERROR', () => {}),
   telemetryOptions: { logging: { filter: 'ERROR', forward: {} } },
 });
 
-// A runtime lives until its last worker ends, and without one for ever.
+// A runtime stops with its last worker, and never without one.
 afterAll(() => Runtime.instance().shutdown());
 
 const recorded = recordedHistories();
 const names = recorded.map(({ name }) => name);
 const flowOf = (name: string) => name.slice(0, name.indexOf('-'));
 
-/** Flows of a Schedule are one activity each, and none is under way when code is deployed. */
-const WITHOUT_STORY = ['housekeeping', 'ledgerVerification', 'reconciliation', 'sweep'];
+/** Scheduled workflows run one activity each, and none is running during a deployment. */
+const WITHOUT_SCENARIO = ['housekeeping', 'ledgerVerification', 'reconciliation', 'sweep'];
 
-/** Building a bundle and replaying them all. */
+/** Time to build a bundle and replay all histories. */
 const LIMIT_MS = 240_000;
 
 async function misfitsOf(workflows?: { workflowsPath: string }): Promise<Map<string, string>> {
@@ -34,42 +34,44 @@ async function misfitsOf(workflows?: { workflowsPath: string }): Promise<Map<str
   return new Map(misfits.map(({ workflowId, error }) => [nameOf.get(workflowId) ?? workflowId, error]));
 }
 
-describe('with the code of today', () => {
+describe('histories with the current code', () => {
   let misfits: Map<string, string>;
 
   beforeAll(async () => {
     misfits = await misfitsOf();
   }, LIMIT_MS);
 
-  test.each(names)('%s replays', (name) => {
+  test.each(names)('%s replays with the current code', (name) => {
     expect(misfits.get(name)).toBeUndefined();
   });
 });
 
-describe('with code that was changed without care', () => {
+describe('histories with incompatible code', () => {
   let misfits: Map<string, string>;
 
   beforeAll(async () => {
     misfits = await misfitsOf({ workflowsPath: fileURLToPath(new URL('mutants.ts', import.meta.url)) });
   }, LIMIT_MS);
 
-  test.each(names)('%s is refused', (name) => {
+  test.each(names)('%s is rejected with incompatible code', (name) => {
     expect(misfits.get(name)).toMatch(/nondeterminism/i);
   });
 });
 
-test('every story is recorded, some of them more than once, and nothing else', () => {
-  const told = new Set(names.map((name) => name.replace(/-\d+$/, '')));
-  expect([...told].toSorted()).toEqual([...SCENARIOS, ...SIDE_SCENARIOS].map(recordingOf).toSorted());
+test('exactly the scenarios are recorded, some of them several times', () => {
+  const recordedScenarios = new Set(names.map((name) => name.replace(/-\d+$/, '')));
+  expect([...recordedScenarios].toSorted()).toEqual([...SCENARIOS, ...SIDE_SCENARIOS].map(recordingOf).toSorted());
 });
 
-test('every workflow of a money flow has a story', () => {
+test('every workflow of a money flow has a scenario', () => {
   const index = readFileSync(fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)), 'utf8');
   const exported = [...index.matchAll(/export \{ (.+?) \}/g)].flatMap(([, list = '']) => list.split(', '));
-  expect(exported.filter((flow) => !WITHOUT_STORY.includes(flow)).toSorted()).toEqual([...new Set(names.map(flowOf))]);
+  expect(exported.filter((flow) => !WITHOUT_SCENARIO.includes(flow)).toSorted()).toEqual([
+    ...new Set(names.map(flowOf)),
+  ]);
 });
 
-test.each(recorded)('$name names no person, no account and no machine', ({ history }) => {
+test.each(recorded)('$name has no personal data, no account number and no machine name', ({ history }) => {
   const text = textOf(history);
   const { bvn, dateOfBirth, phone, addressLine1 } = KYC;
   for (const word of ['Ada Obi', 'Chidi Eze', bvn, dateOfBirth, phone, addressLine1]) expect(text).not.toContain(word);

@@ -1,4 +1,4 @@
-// `npm run replay` as an engineer uses it: on files, on a running server, on a history that does not fit, in a debugger.
+// `npm run replay`: with files, with a running server, with a history that does not fit, and in a debugger.
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { waitFor } from '../support/waitFor.ts';
 const REPLAY = fileURLToPath(new URL('../../dev/replay/command.ts', import.meta.url));
 const ENVIRONMENT = { ...process.env, TEMPORAL_ADDRESS: '', MANILLA_HOME: tmpdir() };
 
-/** The code is built for each run: two seconds on an idle machine, many on a busy one. */
+/** The code is bundled for each run: two seconds on an idle machine, far more on a busy one. */
 const LIMIT_MS = 240_000;
 
 const folder = mkdtempSync(path.join(tmpdir(), 'manilla-replay-'));
@@ -23,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const recorded = (name: string) => path.join(HISTORIES, `${name}.json`);
 
-/** A copy of a recorded history in which something else happened. */
+/** A modified copy of a recorded history. */
 function altered(name: string, change: (text: string) => string): string {
   const file = path.join(folder, `${name}.json`);
   const text = readFileSync(recorded(name), 'utf8');
@@ -40,19 +40,19 @@ function run(...args: string[]): Promise<{ exitCode: number; output: string }> {
   });
 }
 
-describe('replays', () => {
+describe('replayed histories', () => {
   let flows: TestFlows;
   let workflowId: string;
-  let answer: { exitCode: number; output: string };
+  let result: { exitCode: number; output: string };
 
-  // One run for all of them: most of its time goes into building the code.
+  // One run for all tests: most of its time is spent on bundling the code.
   beforeAll(async () => {
     flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
-    const stage = await (await openScenarios(flows))();
-    const story = SCENARIOS.find(({ flow, ending }) => flow === 'payment' && ending === 'settled') as Scenario;
-    ({ workflowId } = await story.run(stage));
-    await stage.untilQuiet(workflowId);
-    answer = await run(
+    const context = await (await openScenarios(flows))();
+    const scenario = SCENARIOS.find(({ flow, ending }) => flow === 'payment' && ending === 'settled') as Scenario;
+    ({ workflowId } = await scenario.run(context));
+    await context.untilQuiet(workflowId);
+    result = await run(
       workflowId,
       recorded('withdrawal-returned'),
       altered('withdrawal-completed', (text) => text.replace('"sendWithdrawal"', '"sendMoney"')),
@@ -65,32 +65,32 @@ describe('replays', () => {
 
   afterAll(() => flows.close());
 
-  test('a history of a server by the id of its workflow', () => {
-    expect(answer.output).toMatch(
+  test('a history of a server is replayed by its workflow id', () => {
+    expect(result.output).toMatch(
       new RegExp(`^ok {2}${workflowId}: this code goes the same way through all \\d+ events`),
     );
   });
 
-  test('a history of a file, whatever came before it', () => {
-    expect(answer.output).toMatch(/^ok {2}.*withdrawal-returned\.json: .* all \d+ events$/m);
-    expect(answer.output).toMatch(/^ok {2}.*refund-completed\.json: .* all \d+ events$/m);
+  test('a history in a file is replayed, also after one that does not fit', () => {
+    expect(result.output).toMatch(/^ok {2}.*withdrawal-returned\.json: .* all \d+ events$/m);
+    expect(result.output).toMatch(/^ok {2}.*refund-completed\.json: .* all \d+ events$/m);
   });
 
-  test('one with another step: names the event, what the code does instead, and where', () => {
-    expect(answer.output).toMatch(
+  test("a history with another activity is reported with its event, the code's command and its location", () => {
+    expect(result.output).toMatch(
       /withdrawal-completed\.json does not fit this code\.\n {2}event \d+\n {4}the history has {2}ActivityTaskScheduled sendMoney\n {4}this code gives {2}scheduleActivity sendWithdrawal\n {6}src\/workflows\/bankTransfer\/drive\.ts:\d+ .*\n(?: {6}src\/.*\n)* {6}src\/workflows\/withdrawal\/workflow\.ts:\d+ .*\n {2}\[TMPRL1100\] /,
     );
   });
 
-  test('one of a flow that the code does not have: says what is thrown', () => {
-    expect(answer.output).toMatch(/payment-settled\.json does not fit this code\.\n.* throws\n.*cheque/);
+  test('a history of an unknown workflow is reported with the error thrown', () => {
+    expect(result.output).toMatch(/payment-settled\.json does not fit this code\.\n.* throws\n.*cheque/);
   });
 
-  test('and ends with 1 when one did not fit', () => {
-    expect(answer.exitCode).toBe(1);
+  test('replay exits with 1 if a history does not fit', () => {
+    expect(result.exitCode).toBe(1);
   });
 
-  test('nothing when the server has no such workflow', async () => {
+  test('replay reports a workflow that the server does not have', async () => {
     const { address } = flows.services.config.temporal;
     const { exitCode, output } = await run('svc_nobody', '--address', address, '--namespace', 'default');
     expect(output).toMatch(/^error: The server at .* has no workflow svc_nobody in the namespace default\.\n$/);
@@ -99,7 +99,7 @@ describe('replays', () => {
 });
 
 test(
-  '--debug waits for a debugger and stops where it was told to',
+  '--debug waits for a debugger and stops at the given event',
   async () => {
     const child = spawn(process.execPath, [REPLAY, recorded('withdrawal-completed'), '--debug', '6'], {
       env: ENVIRONMENT,
@@ -113,16 +113,16 @@ test(
     const socket = new WebSocket(url);
     const urls = new Map<string, string>();
     const stoppedIn: string[] = [];
-    const say = (method: string) => socket.send(JSON.stringify({ id: 1, method }));
+    const sendCommand = (method: string) => socket.send(JSON.stringify({ id: 1, method }));
     socket.addEventListener('open', () => {
-      for (const method of ['Debugger.enable', 'Runtime.runIfWaitingForDebugger']) say(method);
+      for (const method of ['Debugger.enable', 'Runtime.runIfWaitingForDebugger']) sendCommand(method);
     });
     socket.addEventListener('message', ({ data }) => {
       const { method, params } = JSON.parse(String(data));
       if (method === 'Debugger.scriptParsed') urls.set(params.scriptId, params.url);
       if (method === 'Debugger.paused') {
         stoppedIn.push(urls.get(params.callFrames[0].location.scriptId) ?? '');
-        say('Debugger.resume');
+        sendCommand('Debugger.resume');
       }
     });
     expect(await exited).toBe(0);
@@ -132,7 +132,7 @@ test(
   LIMIT_MS,
 );
 
-describe('is used wrongly', () => {
+describe('usage errors of replay', () => {
   test.each([
     [[], 2, "missing required argument 'history'"],
     [['x.json', 'y.json', '--debug'], 2, '--debug takes one history'],
@@ -140,9 +140,9 @@ describe('is used wrongly', () => {
     [['nowhere.json'], 1, 'There is no file nowhere.json'],
     [[fileURLToPath(new URL('../../package.json', import.meta.url))], 1, 'does not hold a history'],
     [['svc_x'], 1, 'Name the Temporal server'],
-  ])('%j', async (args, exitCode, message) => {
-    const answer = await run(...args);
-    expect(answer.output).toContain(message);
-    expect(answer.exitCode).toBe(exitCode);
+  ])('replay with the arguments %j reports the usage error', async (args, exitCode, message) => {
+    const result = await run(...args);
+    expect(result.output).toContain(message);
+    expect(result.exitCode).toBe(exitCode);
   });
 });

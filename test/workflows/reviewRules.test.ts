@@ -1,11 +1,11 @@
-// The rules of review cases, as tables: which decision is refused and in what words, and when money may be sent back by a
-// fresh reference.
+// The rules of review cases as tables: which decisions are refused and with which message, and when a return may use a
+// new reference.
 import { describe, expect, test } from '@jest/globals';
 import { attentionOf, choicesOf, decideAfterAttempt, refuseDecision } from '../../src/workflows/reviewCase/decide.ts';
 import { describeCase } from '../../src/workflows/reviewCase/details.ts';
 import type { ReviewCaseSnapshot } from '../../src/workflows/reviewCase/messages.ts';
 
-const SAID = { reason: 'the customer called', operator: 'ngozi' };
+const AUDIT_FIELDS = { reason: 'the customer called', operator: 'ngozi' };
 const OPEN = { isOpen: true, reason: 'late_credit' };
 const UNCONFIRMED = { isOpen: true, reason: 'credit_unconfirmed' };
 const BREAK = { isOpen: true, reason: 'reconciliation_break' };
@@ -35,12 +35,12 @@ test.each([
   [UNCONFIRMED, { action: 'credit', evidence: 'ticket 7' }, /one of retry, close.*holds no money/],
   [UNCONFIRMED, { action: 'return_to_sender', evidence: 'ticket 7' }, /one of retry, close.*holds no money/],
   [OPEN, { action: 'retry' }, /one of credit, return_to_sender, move_to_unclaimed/],
-])('%j and %j', (reviewed, decision, words) => {
-  const refusal = refuseDecision(reviewed, { ...SAID, ...decision } as Parameters<typeof refuseDecision>[1]);
+])('for the case %j the decision %j is refused with %p (null: allowed)', (reviewed, decision, words) => {
+  const refusal = refuseDecision(reviewed, { ...AUDIT_FIELDS, ...decision } as Parameters<typeof refuseDecision>[1]);
   expect(refusal ?? 'allowed').toMatch(words ?? /^allowed$/);
 });
 
-test.each([null, 'closed', 7])('%j is no decision', (decision) => {
+test.each([null, 'closed', 7])('refuseDecision rejects %j as a decision', (decision) => {
   expect(refuseDecision(OPEN, decision as never)).not.toBeNull();
 });
 
@@ -52,22 +52,22 @@ test.each([
   ['processing', 'paid'],
   ['unknown', 'open'],
   ['unreachable', 'open'],
-] as const)('after an attempt of which the rail says %s, money may be out: %s', (word, means) => {
-  expect(decideAfterAttempt(word)).toBe(means);
+] as const)('after an attempt with the rail status %s, decideAfterAttempt is %s', (status, expected) => {
+  expect(decideAfterAttempt(status)).toBe(expected);
 });
 
-test('a break asks for attention under its own name, and money under another', () => {
+test('the attention cause of a break is reconciliation_break, and that of money is review', () => {
   expect([attentionOf('reconciliation_break'), attentionOf('late_credit')]).toEqual(['reconciliation_break', 'review']);
 });
 
-describe('the details tell an operator', () => {
+describe('details of a review case', () => {
   const input = {
     organisationId: '01890000-0000-7000-8000-000000000000',
     environment: 'test' as const,
     transferId: 'svc_case_rev',
     amount: 5_000,
   };
-  const standing: ReviewCaseSnapshot = {
+  const snapshot: ReviewCaseSnapshot = {
     status: 'open',
     reference: 'svc_case_rev_2',
     attempts: 2,
@@ -76,7 +76,7 @@ describe('the details tell an operator', () => {
   };
 
   test.each(['late_credit', 'reconciliation_break', 'credit_unconfirmed'])(
-    'every choice about a %s, and no other',
+    'the details of a %s case list exactly its choices',
     (reason) => {
       const facts = {
         kind: 'unmatched_statement',
@@ -88,7 +88,7 @@ describe('the details tell an operator', () => {
       };
       const about = { ...facts, at: '2026-01-01T12:00:00.000Z', clearedAt: null };
       const isBreak = reason === 'reconciliation_break';
-      const text = describeCase({ ...input, reason }, { ...standing, break: isBreak ? about : null }, false);
+      const text = describeCase({ ...input, reason }, { ...snapshot, break: isBreak ? about : null }, false);
       const listed = [...text.matchAll(/^\| (credit|return_to_sender|move_to_unclaimed|close|retry) \|/gm)].map(
         ([, action]) => action,
       );
@@ -96,22 +96,22 @@ describe('the details tell an operator', () => {
     },
   );
 
-  test('why the last attempt to send it back failed, and where the bank’s words are', () => {
-    const text = describeCase({ ...input, reason: 'late_credit' }, standing, false);
+  test("the details have the reason why the last return failed, and where to find the bank's response", () => {
+    const text = describeCase({ ...input, reason: 'late_credit' }, snapshot, false);
     expect(text).toContain('Attempt 2 to send it back (reference svc_case_rev_2) failed: the bank refused it');
     expect(text).toContain('npm run cli -- reviews show svc_case_rev');
     expect(text).not.toContain('after all');
   });
 
-  test('that the bank says it was paid after all', () => {
-    expect(describeCase({ ...input, reason: 'late_credit' }, standing, true)).toContain(
+  test('the details report that the bank paid a failed return', () => {
+    expect(describeCase({ ...input, reason: 'late_credit' }, snapshot, true)).toContain(
       'paid svc_case_rev_2 after all',
     );
   });
 
-  test('that a break is no longer seen', () => {
-    const gone = {
-      ...standing,
+  test('the details report that a break has cleared', () => {
+    const cleared = {
+      ...snapshot,
       break: {
         kind: 'unmatched_ledger',
         line: 'credit',
@@ -123,7 +123,7 @@ describe('the details tell an operator', () => {
         clearedAt: '2026-01-02T01:00:00.000Z',
       },
     };
-    expect(describeCase({ ...input, reason: 'reconciliation_break' }, gone, false)).toContain(
+    expect(describeCase({ ...input, reason: 'reconciliation_break' }, cleared, false)).toContain(
       'no longer, since the run of 2026-01-02T01:00:00.000Z',
     );
   });

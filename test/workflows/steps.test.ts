@@ -1,5 +1,5 @@
-// Every step of every money flow fails in turn and runs more than once: each story ends the same, to the kobo, with the
-// same events and the same transfers at the bank.
+// Every activity of every money flow fails in turn and runs more than once: each scenario has the same outcome, to the
+// kobo, with the same events and bank transfers.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Uuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
@@ -8,37 +8,37 @@ import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { type Outcome, openScenarios } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS, SCENARIOS, type Scenario } from '../support/scenarios.ts';
 
-/** All stories play at the same time; the slowest waits for three lost sends. */
+/** All scenarios run concurrently; the slowest waits for three lost sends. */
 const LIMIT_MS = 900_000;
 
-type Does = keyof typeof FAULT_MODES;
+type FaultMode = keyof typeof FAULT_MODES;
 
 let flows: TestFlows;
 let worker: { stop: () => Promise<void> };
-const told = new Map<string, Promise<Outcome>>();
-const ran = new Map<Does, Set<string>>();
+const outcomes = new Map<string, Promise<Outcome>>();
+const activitiesRun = new Map<FaultMode, Set<string>>();
 
-const nameOf = (does: Does, { flow, ending }: Scenario) => `${flow}: ${ending}, and each step ${does}`;
+const nameOf = (mode: FaultMode, { flow, ending }: Scenario) => `${flow}: ${ending}, and every activity ${mode}`;
 
 beforeAll(async () => {
   flows = await startTestFlows({ settings: SCENARIO_SETTINGS, worker: false });
-  const openStage = await openScenarios(flows);
-  const does = new Map<Uuid, Does>();
+  const openContext = await openScenarios(flows);
+  const modeOf = new Map<Uuid, FaultMode>();
   worker = await startFaultInjectingWorker(flows.services, (organisationId, name) => {
-    const doing = does.get(organisationId) as Does;
-    ran.set(doing, (ran.get(doing) ?? new Set()).add(name));
-    return FAULT_MODES[doing];
+    const mode = modeOf.get(organisationId) as FaultMode;
+    activitiesRun.set(mode, (activitiesRun.get(mode) ?? new Set()).add(name));
+    return FAULT_MODES[mode];
   });
-  const tell = async (doing: Does, story: Scenario): Promise<Outcome> => {
-    const stage = await openStage();
-    does.set(stage.organisationId, doing);
-    const { workflowId, path } = await story.run(stage);
-    return await stage.outcome(workflowId, path);
+  const runScenario = async (mode: FaultMode, scenario: Scenario): Promise<Outcome> => {
+    const context = await openContext();
+    modeOf.set(context.organisationId, mode);
+    const { workflowId, path } = await scenario.run(context);
+    return await context.outcome(workflowId, path);
   };
-  for (const doing of Object.keys(FAULT_MODES) as Does[]) {
-    for (const story of SCENARIOS) told.set(nameOf(doing, story), tell(doing, story));
+  for (const mode of Object.keys(FAULT_MODES) as FaultMode[]) {
+    for (const scenario of SCENARIOS) outcomes.set(nameOf(mode, scenario), runScenario(mode, scenario));
   }
-  await Promise.allSettled(told.values());
+  await Promise.allSettled(outcomes.values());
 }, LIMIT_MS);
 
 afterAll(async () => {
@@ -48,13 +48,13 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-describe.each(Object.keys(FAULT_MODES) as Does[])('each step %s', (doing) => {
-  test.each(SCENARIOS)('$flow: $ending', async (story) => {
-    expect(await told.get(nameOf(doing, story))).toEqual(story.outcome);
+describe.each(Object.keys(FAULT_MODES) as FaultMode[])('scenarios in which every activity %s', (mode) => {
+  test.each(SCENARIOS)(`the outcome of $flow $ending is unchanged if every activity ${mode}`, async (scenario) => {
+    expect(await outcomes.get(nameOf(mode, scenario))).toEqual(scenario.outcome);
   });
 
-  test('and no step is left out', () => {
+  test(`the scenarios cover every activity that ${mode}`, () => {
     const steps = Object.keys(moneyActivities(flows.services));
-    expect([...(ran.get(doing) ?? [])].toSorted()).toEqual(steps.toSorted());
+    expect([...(activitiesRun.get(mode) ?? [])].toSorted()).toEqual(steps.toSorted());
   });
 });
