@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION ledger.open_account(organisation uuid, env text, acco
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE account bigint;
 BEGIN
-  IF env NOT IN ('test', 'live') THEN RAISE EXCEPTION 'no environment is called %', env USING ERRCODE = 'check_violation'; END IF;
+  IF env NOT IN ('test', 'live') THEN RAISE EXCEPTION 'unknown environment: %', env USING ERRCODE = 'check_violation'; END IF;
   INSERT INTO ledger.accounts (organisation_id, environment, code, balance, verified)
   VALUES (organisation, env, account_code, 0, is_verified)
   RETURNING id INTO account;

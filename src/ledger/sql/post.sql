@@ -118,13 +118,13 @@ DECLARE
   payer    record;
   payee    record;
   seen     record;
-  news     boolean;
+  new_outcomes     boolean;
   row_table  text;
   table_rows jsonb;
   row_count  integer;
   claim_count integer;
 BEGIN
-  IF book NOT IN ('test', 'live') THEN RAISE EXCEPTION 'no environment is called %', book USING ERRCODE = 'check_violation'; END IF;
+  IF book NOT IN ('test', 'live') THEN RAISE EXCEPTION 'unknown environment: %', book USING ERRCODE = 'check_violation'; END IF;
 
   <<passes>>
   LOOP
@@ -148,7 +148,7 @@ BEGIN
           END IF;
           row_count := ledger.write_rows(row_table, table_rows);
           IF row_count <> jsonb_array_length(table_rows) THEN
-            RAISE EXCEPTION 'a row of % was changed by somebody else', row_table USING ERRCODE = 'ML001';
+            RAISE EXCEPTION 'a row of % was changed by another writer', row_table USING ERRCODE = 'ML001';
           END IF;
         END LOOP;
       END IF;
@@ -189,7 +189,7 @@ BEGIN
           FROM (SELECT unnest(claim_keys) AS key, unnest(written) AS is_written) k WHERE k.key IS NOT NULL AND k.is_written;
         END IF;
         IF row_count <> claim_count THEN
-          RAISE EXCEPTION 'a claim was taken over' USING ERRCODE = 'ML001';
+          RAISE EXCEPTION 'a claim was taken over by another request' USING ERRCODE = 'ML001';
         END IF;
       END IF;
 
@@ -359,7 +359,7 @@ BEGIN
         END LOOP;
       END IF;
       IF accepted <> written OR unlocked OR balances <> balances_last THEN
-        RAISE EXCEPTION 'decided otherwise than was written' USING ERRCODE = 'ML003';
+        RAISE EXCEPTION 'the decisions differ from those that were written' USING ERRCODE = 'ML003';
       END IF;
 
       -- 5. The postings, in their order, which is the order of their ids and of account statements.
@@ -383,7 +383,7 @@ BEGIN
         END IF;
         -- Find what exists already: a business key that was posted, a claim that was lost or was committed. LATERAL
         -- with OFFSET 0 forces one look-up per key.
-        news := false;
+        new_outcomes := false;
         FOR seen IN
           SELECT k.slot, t.id
           FROM (SELECT unnest(transaction_keys) AS key, generate_series(1, cardinality(transaction_ids)) AS slot) k
@@ -392,7 +392,7 @@ BEGIN
           ) t
         LOOP
           CONTINUE WHEN known[seen.slot];
-          news := true;
+          new_outcomes := true;
           known[seen.slot] := true;
           codes[seen.slot] := NULL;
           culprits[seen.slot] := NULL;
@@ -424,7 +424,7 @@ BEGIN
             WHERE i.claim <> k.claim OR i.status_code IS NOT NULL
           LOOP
             CONTINUE WHEN known[seen.slot];
-            news := true;
+            new_outcomes := true;
             known[seen.slot] := true;
             outcomes[seen.slot] := CASE WHEN seen.ours THEN 'duplicate' ELSE 'refused' END;
             codes[seen.slot] := CASE WHEN NOT seen.ours THEN 'IDEMPOTENCY_IN_PROGRESS' END;
@@ -433,7 +433,7 @@ BEGIN
           END LOOP;
         END IF;
         -- Any other cause fails the statement; the journal then splits the batch in halves to find it.
-        IF NOT news THEN RAISE; END IF;
+        IF NOT new_outcomes THEN RAISE; END IF;
         FOR slot IN 1..cardinality(transaction_ids) LOOP
           written[slot] := written[slot] AND NOT known[slot];
         END LOOP;
