@@ -100,7 +100,7 @@ DECLARE
   accepted boolean[];
   outcomes text[];
   codes    text[];
-  culprits text[];
+  failing_accounts text[];
   details  jsonb[];
   pass     integer;
   in_front integer;
@@ -113,8 +113,8 @@ DECLARE
   amount   bigint;
   refused  boolean;
   refusal  text;
-  culprit  integer;
-  why      jsonb;
+  failing_account  integer;
+  refusal_detail      jsonb;
   payer    record;
   payee    record;
   seen     record;
@@ -313,42 +313,42 @@ BEGIN
           IF amount > posting_maxes[d] OR amount > posting_maxes[c] OR balances[d] < amount OR balances[c] + amount > balance_maxes[c] THEN
             -- Find the reason, in the order of precedence of the refusal codes.
             refusal := NULL;
-            why := NULL;
+            refusal_detail := NULL;
             SELECT x.status, x.verified, coalesce(x.posting_max, no_limit) AS posting_max INTO payer
             FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = account_ids[d];
             SELECT x.status, x.verified, coalesce(x.posting_max, no_limit) AS posting_max INTO payee
             FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = account_ids[c];
-            IF account_ids[d] IS NULL THEN refusal := 'WALLET_NOT_FOUND'; culprit := d;
-            ELSIF account_ids[c] IS NULL THEN refusal := 'WALLET_NOT_FOUND'; culprit := c;
-            ELSIF payer.status <> 'active' THEN refusal := 'WALLET_' || upper(payer.status); culprit := d;
-            ELSIF NOT payer.verified THEN refusal := 'WALLET_KYC_REQUIRED'; culprit := d;
+            IF account_ids[d] IS NULL THEN refusal := 'WALLET_NOT_FOUND'; failing_account := d;
+            ELSIF account_ids[c] IS NULL THEN refusal := 'WALLET_NOT_FOUND'; failing_account := c;
+            ELSIF payer.status <> 'active' THEN refusal := 'WALLET_' || upper(payer.status); failing_account := d;
+            ELSIF NOT payer.verified THEN refusal := 'WALLET_KYC_REQUIRED'; failing_account := d;
             ELSIF amount > payer.posting_max THEN
-              refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; culprit := d;
-              why := jsonb_build_object('limit', 'transaction', 'limitAmount', payer.posting_max, 'attemptedAmount', amount);
-            ELSIF payee.status = 'closed' THEN refusal := 'WALLET_CLOSED'; culprit := c;
-            ELSIF transaction_rules[m] = 'enforced' AND payee.status <> 'active' THEN refusal := 'WALLET_' || upper(payee.status); culprit := c;
-            ELSIF transaction_rules[m] = 'enforced' AND NOT payee.verified THEN refusal := 'WALLET_KYC_REQUIRED'; culprit := c;
+              refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; failing_account := d;
+              refusal_detail := jsonb_build_object('limit', 'transaction', 'limitAmount', payer.posting_max, 'attemptedAmount', amount);
+            ELSIF payee.status = 'closed' THEN refusal := 'WALLET_CLOSED'; failing_account := c;
+            ELSIF transaction_rules[m] = 'enforced' AND payee.status <> 'active' THEN refusal := 'WALLET_' || upper(payee.status); failing_account := c;
+            ELSIF transaction_rules[m] = 'enforced' AND NOT payee.verified THEN refusal := 'WALLET_KYC_REQUIRED'; failing_account := c;
             ELSIF transaction_rules[m] = 'enforced' AND amount > payee.posting_max THEN
-              refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; culprit := c;
-              why := jsonb_build_object('limit', 'transaction', 'limitAmount', payee.posting_max, 'attemptedAmount', amount);
+              refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; failing_account := c;
+              refusal_detail := jsonb_build_object('limit', 'transaction', 'limitAmount', payee.posting_max, 'attemptedAmount', amount);
             ELSIF balances[c] + amount > (CASE transaction_rules[m] WHEN 'enforced' THEN balance_maxes[c] ELSE balance_limit END) THEN
-              refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; culprit := c;
-              why := jsonb_build_object('limit', 'balance', 'limitAmount', least(balance_maxes[c], balance_limit), 'attemptedAmount', balances[c] + amount);
+              refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; failing_account := c;
+              refusal_detail := jsonb_build_object('limit', 'balance', 'limitAmount', least(balance_maxes[c], balance_limit), 'attemptedAmount', balances[c] + amount);
             ELSIF balances[d] < amount THEN
-              refusal := 'WALLET_INSUFFICIENT_FUNDS'; culprit := d;
-              why := jsonb_build_object('attemptedAmount', amount);
+              refusal := 'WALLET_INSUFFICIENT_FUNDS'; failing_account := d;
+              refusal_detail := jsonb_build_object('attemptedAmount', amount);
             END IF;
             IF refusal IS NOT NULL THEN
-              FOR undo IN REVERSE position - 1..first LOOP -- a movement is atomic
-                balances[debits[undo]] := balances[debits[undo]] + amounts[undo];
-                balances[credits[undo]] := balances[credits[undo]] - amounts[undo];
+              FOR undone IN REVERSE position - 1..first LOOP -- a movement is atomic
+                balances[debits[undone]] := balances[debits[undone]] + amounts[undone];
+                balances[credits[undone]] := balances[credits[undone]] - amounts[undone];
               END LOOP;
               refused := true;
               accepted[m] := false;
               outcomes[m] := 'refused';
               codes[m] := refusal;
-              culprits[m] := account_codes[culprit];
-              details[m] := why;
+              failing_accounts[m] := account_codes[failing_account];
+              details[m] := refusal_detail;
               CONTINUE;
             END IF;
           END IF;
@@ -395,7 +395,7 @@ BEGIN
           new_outcomes := true;
           known[seen.slot] := true;
           codes[seen.slot] := NULL;
-          culprits[seen.slot] := NULL;
+          failing_accounts[seen.slot] := NULL;
           details[seen.slot] := NULL;
           -- The same key must have the same postings, in any order.
           outcomes[seen.slot] := CASE WHEN (
@@ -428,7 +428,7 @@ BEGIN
             known[seen.slot] := true;
             outcomes[seen.slot] := CASE WHEN seen.ours THEN 'duplicate' ELSE 'refused' END;
             codes[seen.slot] := CASE WHEN NOT seen.ours THEN 'IDEMPOTENCY_IN_PROGRESS' END;
-            culprits[seen.slot] := NULL;
+            failing_accounts[seen.slot] := NULL;
             details[seen.slot] := NULL;
           END LOOP;
         END IF;
@@ -450,7 +450,7 @@ BEGIN
 
   IF written IS NOT NULL THEN
     RETURN QUERY
-    SELECT o.slot, outcomes[o.slot], codes[o.slot], culprits[o.slot], details[o.slot]
+    SELECT o.slot, outcomes[o.slot], codes[o.slot], failing_accounts[o.slot], details[o.slot]
     FROM generate_series(1, cardinality(transaction_ids)) AS o (slot)
     WHERE NOT written[o.slot];
   END IF;
