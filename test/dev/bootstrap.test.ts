@@ -100,7 +100,7 @@ test('an install that fails says so, with what to check, and fails the command',
   const { code, output } = await bootstrapWith('echo "npm error network" >&2; exit 7').run();
   expect(code).toBe(1);
   expect(output).toContain('npm error network');
-  expect(output).toContain('Cannot install the dependencies: npm ci ended with code 7');
+  expect(output).toContain('Cannot install the dependencies: npm ci exited with code 7');
   expect(output).toContain('npm ping');
 });
 

@@ -54,8 +54,8 @@ test('of many processes that find a stale lock at once, one at a time gets it', 
   writeFileSync(file, JSON.stringify({ pid: 2 ** 22 - 1, startedAt: '1' }));
   const script = `
     import { appendFileSync } from 'node:fs';
-    import { takeTurn } from ${JSON.stringify(TURNS)};
-    const giveBack = await takeTurn(${JSON.stringify(file)});
+    import { acquireLock } from ${JSON.stringify(TURNS)};
+    const giveBack = await acquireLock(${JSON.stringify(file)});
     appendFileSync(${JSON.stringify(log)}, 'in\\n');
     await new Promise((resolve) => setTimeout(resolve, 20));
     appendFileSync(${JSON.stringify(log)}, 'out\\n');

@@ -78,8 +78,8 @@ test('a part that was killed is said to be, and is started again', async () => {
   await on.parts.start(part(on, 'worker', STAYS));
   const first = on.pidOf('worker');
   process.kill(first, 'SIGKILL');
-  await waitFor('the worker is back', () => on.said.includes('worker is back.'));
-  expect(on.said[0]).toMatch(/^worker ended by SIGKILL; starting it again in /);
+  await waitFor('the worker is back', () => on.said.includes('worker is running again.'));
+  expect(on.said[0]).toMatch(/^worker was killed by SIGKILL; restarting it in /);
   expect(on.pidOf('worker')).not.toBe(first);
   expect(on.gaveUp).toEqual([]);
 });
@@ -97,15 +97,15 @@ test('a part that crashes five times within a minute is given up, with the end o
   await on.parts.start(part(on, 'api', crashes));
   writeFileSync(fate, '');
   await waitFor('it gives up', () => on.gaveUp.length > 0);
-  expect(on.gaveUp[0]).toContain('api ended with code 9, 5 times within a minute');
+  expect(on.gaveUp[0]).toContain('api exited with code 9, 5 times within a minute');
   expect(on.gaveUp[0]).toContain('out of luck');
-  expect(on.said.filter((line) => line.includes('starting it again'))).toHaveLength(4);
+  expect(on.said.filter((line) => line.includes('restarting it'))).toHaveLength(4);
 });
 
 test('a part that ends before it is ready fails the start, with the end of its log', async () => {
   const on = stage();
   const start = on.parts.start(part(on, 'api', 'console.error("DATABASE_URL is missing"); process.exit(1)'));
-  await expect(start).rejects.toThrow(/api ended with code 1[\s\S]*DATABASE_URL is missing/);
+  await expect(start).rejects.toThrow(/api exited with code 1[\s\S]*DATABASE_URL is missing/);
 });
 
 test('a part that does not get ready in time fails the start and is ended', async () => {
@@ -158,8 +158,8 @@ test('when the starting process is killed with -9, its parts end and its tempora
   const scratch = path.join(folder, 'scratch');
   mkdirSync(scratch);
   const script = `
-    import { Parts } from ${JSON.stringify(new URL('../../dev/supervisor.ts', import.meta.url).href)};
-    const parts = new Parts({
+    import { Supervisor } from ${JSON.stringify(new URL('../../dev/supervisor.ts', import.meta.url).href)};
+    const parts = new Supervisor({
       logFolder: ${JSON.stringify(path.join(folder, 'logs'))},
       say: () => {},
       onChange: (running) => console.log(JSON.stringify(running)),
