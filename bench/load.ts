@@ -1,4 +1,4 @@
-// HTTP load: autocannon's connections, each with one request under way, and a new request made for every call.
+// HTTP load with autocannon: each connection has one request in flight, and every request is generated.
 import autocannon from 'autocannon';
 import type { Sample } from './measure.ts';
 
@@ -13,23 +13,24 @@ export interface Load {
   url: string;
   connections: number;
   seconds: number;
-  /** Requests a second over all connections; as many as are answered when left out. */
+  /** Requests a second over all connections; unlimited when omitted. */
   perSecond?: number;
-  /** Made anew for every call. */
+  /** Generates the next request. */
   request: () => LoadRequest;
-  /** Why an answer is not the one that was asked for, in a few words. When left out, every 2xx is. */
+  /** Returns why a response is not the expected one; undefined when it is. Default: every 2xx is expected. */
   judge?: (status: number, body: string) => string | undefined;
 }
 
-/** Above this share of other answers a figure is one of something else. */
+/** Above this share of failed requests the run is invalid. */
 const FAILED_SHARE_MAX = 0.01;
 
-/** How many reasons a failure names. */
+/** The number of failure reasons in the error message. */
 const REASONS_MAX = 3;
 
 /**
- * Good answers a second, and the latency in milliseconds. Throws when more than one request in a hundred had no good
- * answer: a refusal is no throughput. Fewer are told in the details: a machine at its limit times some requests out.
+ * Returns successful responses a second, and the latency in milliseconds. Throws when more than one request in a
+ * hundred fails, because failures are not throughput. Fewer are reported in the details: a saturated machine times out
+ * some requests.
  */
 export async function runLoad({ url, connections, seconds, perSecond, request, judge }: Load): Promise<Sample> {
   const refused = new Map<string, number>();
@@ -53,14 +54,14 @@ export async function runLoad({ url, connections, seconds, perSecond, request, j
     const statuses = Object.entries(result.statusCodeStats ?? {}).map(
       ([status, { count = 0 }]) => [status, count] as const,
     );
-    const reasons = [...(judge === undefined ? statuses : refused), ['no answer', result.errors] as const]
+    const reasons = [...(judge === undefined ? statuses : refused), ['no response', result.errors] as const]
       .filter(([, count]) => count > 0)
       .toSorted(([, one], [, other]) => other - one)
       .slice(0, REASONS_MAX)
       .map(([reason, count]) => `${reason} (${count.toLocaleString('en')})`);
     throw new Error(
-      `of ${(good + failed).toLocaleString('en')} requests ${failed.toLocaleString('en')} had no good answer: ` +
-        (reasons.join(', ') || 'none was answered in time'),
+      `of ${(good + failed).toLocaleString('en')} requests ${failed.toLocaleString('en')} failed: ` +
+        (reasons.join(', ') || 'no response in time'),
     );
   }
   return {

@@ -1,5 +1,5 @@
-// Writes what the stages found: a JSON document a stage, its plots, and one Markdown page over all of them. A run of
-// some stages leaves the others' results as they are.
+// Writes the results: a JSON document and the plots of each stage, and one Markdown page over all stages. A run of some
+// stages leaves the results of the others unchanged.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Machine } from './machine.ts';
@@ -16,7 +16,7 @@ interface StageRecord {
   seconds: number;
   quick: boolean;
   machine: Machine;
-  /** Why it did not run; then there are no figures. */
+  /** Why the stage did not run; it then has no figures. */
   cannotRun?: string;
   measured: Measured[];
   goals: (Goal & { met: boolean })[];
@@ -25,7 +25,7 @@ interface StageRecord {
   files: string[];
 }
 
-/** Writes one stage's JSON, plots and files in place of those of an earlier run. */
+/** Writes the JSON, plots and files of one stage. Replaces those of an earlier run. */
 export function writeStage(
   folder: string,
   stage: { name: string; title: string },
@@ -36,13 +36,13 @@ export function writeStage(
   for (const name of readdirSync(folder)) {
     if (name === `${stage.name}.json` || name.startsWith(`${stage.name}-`)) rmSync(path.join(folder, name));
   }
-  const found: StageResult & { cannotRun?: string } = { measured: [], goals: [], plots: [], notes: [], ...result };
-  const plots = found.plots.map((plot) => {
+  const complete: StageResult & { cannotRun?: string } = { measured: [], goals: [], plots: [], notes: [], ...result };
+  const plots = complete.plots.map((plot) => {
     const name = `${stage.name}-${plot.name}.svg`;
     writeFileSync(path.join(folder, name), `${renderPlot(plot)}\n`);
     return name;
   });
-  const files = Object.entries(found.files ?? {}).map(([name, text]) => {
+  const files = Object.entries(complete.files ?? {}).map(([name, text]) => {
     writeFileSync(path.join(folder, `${stage.name}-${name}`), `${text.trimEnd()}\n`);
     return `${stage.name}-${name}`;
   });
@@ -51,17 +51,17 @@ export function writeStage(
     title: stage.title,
     ...run,
     at: run.at.toISOString(),
-    ...(found.cannotRun === undefined ? {} : { cannotRun: found.cannotRun }),
-    measured: found.measured,
-    goals: found.goals.map((goal) => ({ ...goal, met: isMet(goal) })),
-    notes: found.notes,
+    ...(complete.cannotRun === undefined ? {} : { cannotRun: complete.cannotRun }),
+    measured: complete.measured,
+    goals: complete.goals.map((goal) => ({ ...goal, met: isMet(goal) })),
+    notes: complete.notes,
     plots,
     files,
   };
   writeFileSync(path.join(folder, `${stage.name}.json`), `${JSON.stringify(record, null, 2)}\n`);
 }
 
-/** Writes `results.md` from every stage's JSON in the folder, in the order of the names given. */
+/** Writes `results.md` from the JSON documents in the folder, in the given order of stages. */
 export function writeResults(folder: string, order: readonly string[]): string {
   const records = readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
@@ -76,14 +76,14 @@ export function writeResults(folder: string, order: readonly string[]): string {
 
 function section(record: StageRecord): string {
   const lines = [`## ${record.stage}`, '', record.title, ''];
-  if (record.quick) lines.push('**A short look (`--quick`): these figures are not for comparing.**', '');
+  if (record.quick) lines.push('**A quick run (`--quick`): do not compare these figures.**', '');
   if (record.cannotRun !== undefined) {
     lines.push(`Did not run: ${record.cannotRun}`, '');
     return lines.join('\n');
   }
   lines.push(...table(['', 'unit', 'min', 'median', 'max', 'rounds', 'also'], record.measured.map(figures)), '');
   if (record.goals.length > 0) {
-    lines.push(...table(['goal', 'wanted', 'reached', ''], record.goals.map(goalRow)), '');
+    lines.push(...table(['goal', 'target', 'result', ''], record.goals.map(goalRow)), '');
   }
   for (const note of record.notes) lines.push(`- ${note}`);
   if (record.notes.length > 0) lines.push('');
@@ -100,11 +100,11 @@ function figures({ name, unit, min, median, max, rounds, details }: Measured): s
 }
 
 function goalRow(goal: Goal & { met: boolean }): string[] {
-  const wanted = [
+  const target = [
     ...(goal.atLeast === undefined ? [] : [`≥ ${formatted(goal.atLeast)}`]),
     ...(goal.atMost === undefined ? [] : [`≤ ${formatted(goal.atMost)}`]),
   ];
-  return [goal.text, wanted.join(', '), formatted(goal.got), goal.met ? 'met' : '**not met**'];
+  return [goal.text, target.join(', '), formatted(goal.got), goal.met ? 'met' : '**not met**'];
 }
 
 function table(head: string[], rows: string[][]): string[] {

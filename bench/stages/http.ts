@@ -1,6 +1,6 @@
-// Transfers over HTTP through the API as it runs in production: key, rate count, validation and idempotency on, each
-// answered when its money is on disk. Beside it the same Koa stack's health, pgbench's TPC-B, which has no HTTP around it and tells
-// how fast the machine is just now, and other ledgers where they are named.
+// Transfers over HTTP through the API with production settings: authentication, rate limiting, validation and
+// idempotency, each response after the commit is on disk. Baselines: GET /health of the same Koa stack, pgbench TPC-B
+// without HTTP, which shows the current speed of the machine, and other ledgers when configured.
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook, WALLETS } from '../book.ts';
 import { runLoad } from '../load.ts';
@@ -13,7 +13,7 @@ import type { Stage, StageResult } from '../stage.ts';
 const UNIT = 'requests/s';
 const CONNECTIONS = 64;
 
-/** Hot transfers a second that are wanted on a machine whose TPC-B is `TPCB_WANTED_ON`. */
+/** The goal for hot transfers a second, on a machine whose TPC-B result is `TPCB_WANTED_ON`. */
 const HOT_WANTED = 2_300;
 const TPCB_WANTED_ON = 2_490;
 
@@ -23,10 +23,10 @@ export const http: Stage = {
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 3;
     const seconds = bench.quick ? 2 : 6;
-    const temporal = await startBenchTemporal(bench.parts, bench.say);
+    const temporal = await startBenchTemporal(bench.supervisor, bench.say);
     const book = await openBook(await bench.createDatabase('books'));
     try {
-      const api = await startBenchApi(bench.parts, book, temporal);
+      const api = await startBenchApi(bench.supervisor, book, temporal);
       const notes: string[] = [];
       const others = await openOtherLedgers(process.env, (line) => notes.push(line));
       if (notes.length === 0 && others.length === 0) notes.push('No other ledger was named (FORMANCE_URL, BLNK_URL).');

@@ -10,16 +10,8 @@ test('the time of all processors and what was stolen of it; what guests used is 
 });
 
 test.each([
-  [
-    { all: 1_000, stolen: 60 },
-    { all: 2_000, stolen: 185 },
-    "The host gave 12.5 % of the processors' time to others meanwhile.",
-  ],
-  [
-    { all: 1_000, stolen: 60 },
-    { all: 2_000, stolen: 60 },
-    "The host gave 0.0 % of the processors' time to others meanwhile.",
-  ],
+  [{ all: 1_000, stolen: 60 }, { all: 2_000, stolen: 185 }, 'CPU steal time during the run: 12.5 %.'],
+  [{ all: 1_000, stolen: 60 }, { all: 2_000, stolen: 60 }, 'CPU steal time during the run: 0.0 %.'],
   [{ all: 1_000, stolen: 60 }, { all: 1_000, stolen: 60 }, null],
   [null, { all: 1_000, stolen: 60 }, null],
   [{ all: 1_000, stolen: 60 }, null, null],

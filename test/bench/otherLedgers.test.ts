@@ -177,7 +177,7 @@ describe('a load', () => {
 
   test('is no figure when answers of 2xx say that nothing was applied', async () => {
     const { url } = await serve((_, response) => response.writeHead(201).end('{"status":"QUEUED"}'));
-    await expect(blnkLoad(url)).rejects.toThrow(/requests [\d,]+ had no good answer: 201 QUEUED \([\d,]+\)$/);
+    await expect(blnkLoad(url)).rejects.toThrow(/requests [\d,]+ failed: 201 QUEUED \([\d,]+\)$/);
   });
 
   test('is no figure when the server stops in the middle', async () => {
@@ -187,12 +187,12 @@ describe('a load', () => {
       response.writeHead(201).end('{"status":"APPLIED","precise_amount":250}');
       if (answers === 50) server.stop();
     });
-    await expect(blnkLoad(server.url)).rejects.toThrow(/had no good answer: no answer \([\d,]+\)$/);
+    await expect(blnkLoad(server.url)).rejects.toThrow(/failed: no response \([\d,]+\)$/);
   });
 
   test('is no figure when the server takes requests and answers none', async () => {
     const { url } = await serve(() => {});
-    await expect(blnkLoad(url)).rejects.toThrow(/none was answered in time$/);
+    await expect(blnkLoad(url)).rejects.toThrow(/no response in time$/);
   });
 });
 
