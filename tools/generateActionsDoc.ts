@@ -1,5 +1,5 @@
-// Writes docs/performance/actions.md from the recorded histories: what every ending of a flow costs in Temporal actions,
-// which are what Temporal Cloud bills, and in history events. `npm run histories` writes it anew; a test compares the two.
+// Writes docs/performance/actions.md from the recorded histories: the Temporal actions, which Temporal Cloud bills, and
+// the history events of each outcome of a flow. Run by `npm run histories`; a test checks that the page is up to date.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -8,7 +8,7 @@ const HISTORIES = fileURLToPath(new URL('../test/workflows/histories', import.me
 
 const FILE = new URL('../docs/performance/actions.md', import.meta.url);
 
-/** What is billed (https://docs.temporal.io/cloud/actions), by the event that shows it in a history. */
+/** Billed actions (https://docs.temporal.io/cloud/actions), by the history events that represent them. */
 const ACTIONS = {
   starts: ['WORKFLOW_EXECUTION_STARTED', 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW'],
   activities: ['ACTIVITY_TASK_STARTED'],
@@ -21,18 +21,18 @@ const ACTIONS = {
 type Kind = keyof typeof ACTIONS;
 const KINDS = Object.keys(ACTIONS) as Kind[];
 
-/** Why each kind is paid for. */
-const EARNED: Record<Kind, string> = {
+/** What each kind of action is for. */
+const PURPOSES: Record<Kind, string> = {
   starts:
-    'the flow itself. A payout has one more for every hundred items (their page) and one for each item, counted where they run: each is found, watched and freed by its own id',
+    'The flow itself. A payout has an additional one for every hundred items (a page) and one for each item, counted in their own rows: every item is found, observed and retried by its own workflow id.',
   activities:
-    'an effect on the books or a word from the rail, each safe to repeat. A bank transfer has two: the send, and the look at its outcome before anything is posted, because a callback alone moves no money. The table counts every attempt',
-  signals: 'the rail’s news, or a payment made from a wallet. Without it the flow would have to ask again and again',
+    'A ledger movement or a call of the rail, each idempotent. A bank transfer has two: the send, and the status query before anything is posted, because a callback alone moves no money. The table counts every attempt.',
+  signals: 'A report of the rail, or a payment from a wallet. Without signals the flow would have to poll.',
   timers:
-    'the end of a payment’s window; while a transfer is under way, the moment to ask the rail for an outcome that it did not report. One that is still waiting when the news comes was billed all the same, which is why news that is there before the answer of the send starts none',
+    'The expiry of a payment; while a transfer is in progress, the time to ask the rail for an outcome that it has not reported. A timer that is cancelled by a signal is billed as well, so none is started when the report arrives before the response of the send.',
   'search attributes':
-    'what operations look for: a flow that waits for a person (set and cleared), a payment that is partly paid, an end that is not the usual one. What is known at the start is written with the start, for nothing, and the usual end is not written at all',
-  updates: 'an operator’s decision, one each; money needs two of them',
+    'What operators search for: a flow that needs attention (set and cleared), a partially paid payment, an unusual outcome. Attributes that are known at the start are part of the start and free; the usual outcome is not written.',
+  updates: 'An operator decision, one each; a decision about money needs two.',
 };
 
 interface RecordedEvent {
@@ -40,7 +40,10 @@ interface RecordedEvent {
   activityTaskStartedEventAttributes?: { attempt?: number };
 }
 
-/** What an ending cost. Failed attempts of an activity have no event of their own: the last one says which it was. */
+/**
+ * The cost of an outcome. Failed attempts of an activity have no events; the last attempt's event has the attempt
+ * number.
+ */
 export interface Cost {
   ending: string;
   actions: Record<Kind, number>;
@@ -66,26 +69,28 @@ export function actionsPage(): string {
     return `| \`${ending}\` | ${[sum, ...KINDS.map((kind) => actions[kind] || ''), events].join(' | ')} |`;
   });
   return [
-    '# What a flow costs in Temporal',
+    '# Temporal actions per flow',
     '',
-    'Actions are what Temporal Cloud bills, and on a server of one’s own they are most of its work. Counted in the recorded histories of',
-    'every ending of every flow (`test/workflows/histories/`); written by `npm run histories`. How often a timer was started depends on',
-    'which came first, the answer or the news, so two recordings of an ending may differ by one.',
+    'Temporal Cloud bills actions; on a self-hosted server they are most of the load. Counted in the recorded histories',
+    'of each outcome of each flow (`test/workflows/histories/`) and written by `npm run histories`. The number of timers',
+    'depends on whether the response or the report of the rail arrives first, so two recordings of an outcome may differ',
+    'by one.',
     '',
-    `| ending | actions | ${KINDS.join(' | ')} | history events |`,
+    `| outcome | actions | ${KINDS.join(' | ')} | history events |`,
     `|---|---|${KINDS.map(() => '---|').join('')}---|`,
     ...rows,
     '',
-    'A settled payment costs four actions, the least that its story can be told in: a start, a timer, a signal and an activity. Of the Schedules, each run of a sweep,',
-    'a verification, a reconciliation or housekeeping costs the schedule’s own action, a start and an activity.',
+    'A settled payment costs four actions, the minimum: a start, a timer, a signal and an activity. Each scheduled run',
+    '(sweep, ledger verification, reconciliation, housekeeping) costs the action of the Schedule, a start and an activity.',
     '',
-    '## How each is earned',
+    '## Purpose of each kind',
     '',
-    '| kind | why |',
+    '| kind | purpose |',
     '|---|---|',
-    ...KINDS.map((kind) => `| ${kind} | ${EARNED[kind]} |`),
+    ...KINDS.map((kind) => `| ${kind} | ${PURPOSES[kind]} |`),
     '',
-    'Nothing is paid for current details, summaries, and the attributes of the start. Queries are only asked by people.',
+    'Current details, summaries and the search attributes of the start are free. Queries are sent only by operators, from',
+    'the Temporal UI or the command line.',
     '',
   ].join('\n');
 }
@@ -96,5 +101,5 @@ export function writeActionsPage(): void {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   writeActionsPage();
-  console.log(`written ${fileURLToPath(FILE)}`);
+  console.log(`wrote ${fileURLToPath(FILE)}`);
 }

@@ -1,31 +1,33 @@
-// Writes docs/errors.md from the catalog in src/api/errors.ts: `node tools/generateErrorsDoc.ts`. A test compares the two, so the
-// page cannot fall behind.
+// Writes docs/errors.md from the catalog in src/api/errors.ts: `node tools/generateErrorsDoc.ts`. A test checks that
+// the page is up to date.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/errors.ts';
 
 const FILE = new URL('../docs/errors.md', import.meta.url);
 
-/** What each status says to a program, and to the person who reads its log. */
+/** The meaning of each status and what the client should do. */
 const REACTIONS: Record<ErrorStatus, string> = {
-  400: 'The request is wrong and will stay wrong. Correct it; do not retry it as it is. Nothing happened.',
-  401: 'The key is not accepted. Retrying does not help.',
-  403: 'The key is known and may not do this. Use a key with the scope that `details.requiredScopes` names.',
-  404: 'There is no such thing here. An id of another organisation or environment answers the same.',
-  409: 'It collides with what is there already; `details` say with what.',
-  422: 'The request is well formed, and the state of a wallet or payment rules it out. No money moved. It may pass later, under a new `Idempotency-Key`.',
-  429: 'Slow down: wait for `Retry-After` seconds, then send the same request again.',
-  500: 'A fault of ours. Retry with the same `Idempotency-Key`: nothing happens twice.',
-  502: 'The bank side failed. Retry with the same `Idempotency-Key`: nothing happens twice.',
-  503: 'A part of the service is away, or is not configured. Where `details.retryable` is true, retry with the same `Idempotency-Key`: nothing happens twice.',
-  504: 'The bank side was too slow. Retry with the same `Idempotency-Key`: nothing happens twice.',
+  400: 'The request is invalid. Correct it before you send it again. The request had no effect.',
+  401: 'The API key is not valid. Retrying does not help.',
+  403: 'The API key is valid but lacks a scope. Use a key with the scopes in `details.requiredScopes`.',
+  404: 'The resource does not exist. Ids of another organisation or environment return the same error.',
+  409: 'The request conflicts with existing data; `details` identify it.',
+  422: 'The request is valid, but the state of a wallet or payment does not allow it. No money moved. It may succeed\nlater, with a new `Idempotency-Key`.',
+  429: 'Rate limit exceeded. Wait for `Retry-After` seconds, then send the same request again.',
+  500: 'An internal error. Retry with the same `Idempotency-Key`: the request takes effect at most once.',
+  502: 'The bank rail failed. Retry with the same `Idempotency-Key`: the request takes effect at most once.',
+  503: 'A dependency is unavailable or not configured. Where `details.retryable` is true, retry with the same\n`Idempotency-Key`: the request takes effect at most once.',
+  504: 'The bank rail timed out. Retry with the same `Idempotency-Key`: the request takes effect at most once.',
 };
 
 type CodeOf<Status extends ErrorStatus> = {
   [Code in ErrorCode]: (typeof CATALOG)[Code][0] extends Status ? Code : never;
 }[ErrorCode];
 
-/** What `details` hold, for the codes whose type does not say. A code without its line does not compile. */
+/**
+ * The fields of `details`, for codes whose type does not determine them. A code that is missing here does not compile.
+ */
 const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   IDEMPOTENCY_KEY_REUSED: 'none',
   IDEMPOTENCY_IN_PROGRESS: 'none',
@@ -34,8 +36,8 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   WALLET_KYC_REQUIRED: '`walletId`',
   WALLET_KYC_NOT_APPLICABLE: '`walletId`',
   WALLET_TIER1_LIMIT_EXCEEDED:
-    '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: what the balance would be)',
-  WALLET_INSUFFICIENT_FUNDS: '`walletId`, `attemptedAmount`: the whole debit, with its fee',
+    '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: the resulting balance)',
+  WALLET_INSUFFICIENT_FUNDS: '`walletId`, `attemptedAmount`: the total debit, including the fee',
   WALLET_FROZEN: '`walletId`',
   WALLET_CLOSED: '`walletId`',
   WITHDRAWAL_NAME_VERIFICATION_FAILED: '`providedName`, `resolvedName`',
@@ -45,7 +47,7 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   PAYMENT_NOT_PAYABLE: '`paymentId`, `status`, `expiresAt`',
   PAYMENT_METHOD_MISMATCH: '`paymentId`, `method`, `requiredMethod`',
   PAYMENT_NOT_REFUNDABLE: '`paymentId`, `status`',
-  REFUND_AMOUNT_EXCEEDED: '`paymentId`, `refundableAmount`, and `attemptedAmount` where one was given',
+  REFUND_AMOUNT_EXCEEDED: '`paymentId`, `refundableAmount`, and `attemptedAmount` when the request had an amount',
   REFUND_DESTINATION_REQUIRED:
     '`paymentId`, `destination`, `reason` and `payers`: see [the contract](contract.md#48-payments)',
   WEBHOOK_URL_FORBIDDEN: '`reason`: see [webhooks](webhooks.md)',
@@ -53,41 +55,45 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   WEBHOOK_ENDPOINT_LIMIT_REACHED: '`limit`',
 };
 
-/** What can be wrong with a field: the code, when, and the `constraint` that comes with it. */
+/** The codes of field errors: the code, when it is returned, and its `constraint`. */
 const FIELD_CODES: [code: string, when: string, constraint: string][] = [
-  ['invalid_type', 'it is missing, or of another JSON type', '`expected`: the type'],
-  ['invalid_value', 'it is none of the values that there are', '`values`'],
+  ['invalid_type', 'the field is missing, or has another JSON type', '`expected`: the type'],
+  ['invalid_value', 'the value is not one of the allowed values', '`values`'],
   [
     'invalid_string',
-    'the text does not have the form that is wanted, or cannot be true',
+    'the string does not have the required format, or is impossible',
     '`format`: `regex` with its `pattern`, `datetime`, `date`, `email`, `url`, `bvn`, `iso3166-1-alpha-2`, `wallet_id`',
   ],
-  ['too_small', 'less than the least number, length or count', '`minimum`'],
-  ['too_big', 'more than the greatest number, length, count or size', '`maximum`'],
-  ['unrecognized_keys', 'the request has no field or parameter of this name', ''],
+  ['too_small', 'the number, length or count is below the minimum', '`minimum`'],
+  ['too_big', 'the number, length, count or size is above the maximum', '`maximum`'],
+  ['unrecognized_keys', 'the endpoint has no field or parameter with this name', ''],
   ['duplicate', 'another item of a payout has the same `reference`', '`sameAs`: the path of the first'],
-  ['bank_code_unknown', 'a payout item names a bank that there is not', ''],
-  ['same_wallet', 'a payout item goes to the wallet that it comes from', ''],
-  ['wallet_frozen', 'a payout item goes to a frozen wallet', ''],
-  ['wallet_closed', 'a payout item goes to a closed wallet', ''],
-  ['wallet_kyc_required', 'a payout item goes to a wallet below tier1', ''],
-  ['wallet_tier1_limit_exceeded', 'a payout item is more than its wallet may receive at once', '`maximum`'],
-  ['custom', 'another rule; `message` says which', ''],
+  ['bank_code_unknown', 'the bank code of a payout item does not exist', ''],
+  ['same_wallet', 'the destination wallet of a payout item is the source wallet', ''],
+  ['wallet_frozen', 'the destination wallet of a payout item is frozen', ''],
+  ['wallet_closed', 'the destination wallet of a payout item is closed', ''],
+  ['wallet_kyc_required', 'the destination wallet of a payout item is below tier1', ''],
+  [
+    'wallet_tier1_limit_exceeded',
+    'the amount of a payout item exceeds what its wallet may receive in one transaction',
+    '`maximum`',
+  ],
+  ['custom', 'another rule, described by `message`', ''],
 ];
 
-/** What `details` hold, by type. */
+/** The fields of `details`, by type. */
 const DETAILS: [type: string, details: string][] = [
   [
     'validation_error',
-    '`fields`: what is wrong with each, as `field` (a dotted path), `code`, `message`, `constraint?`',
+    '`fields`: one entry per field error, with `field` (a dotted path), `code`, `message`, `constraint?`',
   ],
   ['authentication_error', 'an empty object'],
   ['authorization_error', '`requiredScopes`, `providedScopes`'],
-  ['not_found_error', '`resource`, `id`; for `ROUTE_NOT_FOUND` on a path that is there, `allowedMethods`'],
-  ['conflict_error', 'what it collides with, by code: see below'],
-  ['unprocessable_error', 'what a program needs to act, by code: see below'],
+  ['not_found_error', '`resource`, `id`; for `ROUTE_NOT_FOUND` on an existing path, `allowedMethods`'],
+  ['conflict_error', 'depends on the code: see below'],
+  ['unprocessable_error', 'depends on the code: see below'],
   ['rate_limit_error', '`limit`, `remaining`, `resetAt`, `retryAfterSeconds`'],
-  ['internal_error', '`retryable`, and `service` where one part is to blame'],
+  ['internal_error', '`retryable`, and `service` when the failed dependency is known'],
 ];
 
 export function errorsPage(): string {
@@ -105,11 +111,11 @@ export function errorsPage(): string {
     return [`## ${status} \`${type}\``, '', REACTIONS[status], '', ...head, ...rows].join('\n');
   });
   return `${[
-    '<!-- Made from src/api/errors.ts by `node tools/generateErrorsDoc.ts`. Do not edit. -->',
+    '<!-- Generated from src/api/errors.ts by `node tools/generateErrorsDoc.ts`. Do not edit. -->',
     '# Errors',
     [
-      'Every failure has the same shape. Branch on `code`: it never changes its meaning. `message` is for people and may change.',
-      '`meta.requestId` names the request in our logs; it is in the header `X-Request-Id` too.',
+      'All errors have the same structure. Branch on `code`, whose meaning never changes. `message` is for people and may',
+      'change. `meta.requestId` identifies the request in the logs; the header `X-Request-Id` has the same value.',
     ].join('\n'),
     [
       '```json',
@@ -125,9 +131,9 @@ export function errorsPage(): string {
       ...DETAILS.map(([type, what]) => `| \`${type}\` | ${what} |`),
     ].join('\n'),
     [
-      '## What is wrong with a field',
+      '## Field errors',
       '',
-      'Each entry of `details.fields`. More codes may be added: treat one that you do not know as "not valid".',
+      'The entries of `details.fields`. More codes may be added: treat an unknown code as "not valid".',
       '',
       '| `code` | When | `constraint` |',
       '|---|---|---|',
