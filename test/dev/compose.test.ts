@@ -130,7 +130,7 @@ test('what is published is reachable from this machine only', () => {
 test('every file and program that is named exists', () => {
   const mounted = services.flatMap(([, { volumes = [] }]) => volumes).map((volume) => volume.split(':')[0] ?? '');
   for (const source of mounted) {
-    expect(source.startsWith('.//') ? existsSync(path.join(ROOT, source)) : source in compose.volumes).toBe(true);
+    expect(source.startsWith('./') ? existsSync(path.join(ROOT, source)) : source in compose.volumes).toBe(true);
   }
   const commands = services.flatMap(([, { command = [], entrypoint = [] }]) => [...command, ...entrypoint]);
   const programs = commands.filter((word) => /^src\/.*\.ts$/.test(word));
