@@ -61,7 +61,7 @@ const FIELD_CODES: [code: string, when: string, constraint: string][] = [
   ['invalid_value', 'the value is not one of the allowed values', '`values`'],
   [
     'invalid_string',
-    'the string does not have the required format, or is impossible',
+    'the string does not have the required format, or is not a possible value',
     '`format`: `regex` with its `pattern`, `datetime`, `date`, `email`, `url`, `bvn`, `iso3166-1-alpha-2`, `wallet_id`',
   ],
   ['too_small', 'the number, length or count is below the minimum', '`minimum`'],

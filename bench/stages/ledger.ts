@@ -145,7 +145,7 @@ class BarePostings {
 }
 
 function report(measured: Measured[], tpcb: string | undefined, notes: string[]): StageResult {
-  const beside = (load: 'hot' | 'uniform', callers: number, atLeast: number): Goal[] =>
+  const ratioToTpcb = (load: 'hot' | 'uniform', callers: number, atLeast: number): Goal[] =>
     tpcb === undefined
       ? []
       : [
@@ -158,10 +158,10 @@ function report(measured: Measured[], tpcb: string | undefined, notes: string[])
   return {
     measured,
     goals: [
-      ...beside('hot', 64, 5),
-      ...beside('uniform', 64, 5),
-      ...beside('hot', 512, 8),
-      ...beside('uniform', 512, 8),
+      ...ratioToTpcb('hot', 64, 5),
+      ...ratioToTpcb('uniform', 64, 5),
+      ...ratioToTpcb('hot', 512, 8),
+      ...ratioToTpcb('uniform', 512, 8),
       {
         text: 'hot ÷ uniform, 64 callers',
         atLeast: 0.9,
