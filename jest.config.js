@@ -1,4 +1,5 @@
-// How `npm test` runs the tests: native ES modules, TypeScript as Node strips it, one Postgres and one Temporal server for all.
+// The configuration of `npm test`: native ES modules, type stripping as in Node, and one Postgres and one Temporal
+// server for all test files.
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
@@ -8,12 +9,13 @@ export default {
   testSequencer: '<rootDir>/test/support/longestFirst.ts',
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
-  // Twice the cores of a small machine: most files wait, for timers and for the Temporal server, while others work.
+  // Twice the cores of a small machine: test files mostly wait for timers and the Temporal server.
   maxWorkers: 4,
-  // Tests of one file that may run at the same time wait for timers and servers, and do little.
+  // `test.concurrent` tests of one file mostly wait for timers and servers.
   maxConcurrency: 12,
-  // A worker that keeps something open is told of after this. Half a second, Jest's own value, is too short on a busy machine.
+  // Jest warns about a test worker that has not exited after this time. Its default of 500 ms is too short on a busy
+  // machine.
   workerGracefulExitTimeout: 10_000,
-  // Far longer than any takes, for a machine that is busy with something else; a test that needs more says so itself.
+  // Far longer than any test takes, to allow for a busy machine; tests that need more set their own timeout.
   testTimeout: 240_000,
 };

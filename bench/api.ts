@@ -1,4 +1,4 @@
-// The service's own API process, as it runs in production, and a key to call it with.
+// Starts the service's API and worker processes with production settings, and creates an API key for the load.
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../dev/freePort.ts';
 import type { Supervisor } from '../dev/supervisor.ts';
@@ -11,35 +11,35 @@ import { insertApiKey } from '../src/resources/apiKeys.ts';
 import type { BenchBook } from './book.ts';
 import { CannotRun } from './stage.ts';
 
-/** A ring as good as any: what it protects goes when the benchmark ends. */
+/** A fixed keyring: the data that it encrypts is deleted when the benchmark ends. */
 const KEYS = `bench:${Buffer.alloc(32, 7).toString('base64url')}`;
 
-/** More than any machine answers in a minute: the limit is counted and never met. */
+/** Above what a machine can serve in a minute: requests are counted, but the limit is not reached. */
 const RATE_LIMIT_PER_MINUTE = 100_000_000;
 
 export interface BenchApi {
-  /** With `/v1`. */
+  /** Includes `/v1`. */
   url: string;
-  /** The key's Authorization header. */
+  /** The Authorization header. */
   authorization: string;
-  /** Process id, for looking at its memory. */
+  /** The environment variables of the process. */
   settings: NodeJS.ProcessEnv;
 }
 
-/** Starts a Temporal server. Throws CannotRun where there is none and none can be had. */
-export async function startBenchTemporal(parts: Supervisor, say: (line: string) => void): Promise<string> {
+/** Starts a Temporal server. Throws CannotRun when none is installed and none can be downloaded or built. */
+export async function startBenchTemporal(supervisor: Supervisor, say: (line: string) => void): Promise<string> {
   let program: string;
   try {
     program = await findTemporal({ say });
   } catch (error) {
-    throw new CannotRun(`there is no Temporal server here: ${(error as Error).message.split('\n')[0]}`);
+    throw new CannotRun(`no Temporal server is available: ${(error as Error).message.split('\n')[0]}`);
   }
-  return (await startTemporal(parts, { program })).address;
+  return (await startTemporal(supervisor, { program })).address;
 }
 
-/** Starts the API on the book's database, with the settings of production but for the rate limit. */
+/** Starts the API on the book's database, with production settings except for the rate limit. */
 export async function startBenchApi(
-  parts: Supervisor,
+  supervisor: Supervisor,
   book: BenchBook,
   temporalAddress: string,
   name = 'api',
@@ -76,7 +76,7 @@ export async function startBenchApi(
     LOG_LEVEL: 'info',
     ...more,
   };
-  await parts.start({
+  await supervisor.start({
     name,
     kind: 'application',
     command: process.execPath,
@@ -90,12 +90,12 @@ export async function startBenchApi(
   return { url, authorization: `Bearer ${key}`, settings };
 }
 
-/** The queue of the service's flows; that of payouts is named after it. */
+/** The task queue of the service's flows; the name of the payouts queue is derived from it. */
 export const TASK_QUEUE = 'bench';
 
-/** Starts a worker process beside an API, with the API's settings. */
-export async function startBenchWorker(parts: Supervisor, api: BenchApi, temporalAddress: string): Promise<void> {
-  await parts.start({
+/** Starts a worker process with the settings of an API process. */
+export async function startBenchWorker(supervisor: Supervisor, api: BenchApi, temporalAddress: string): Promise<void> {
+  await supervisor.start({
     name: 'worker',
     kind: 'application',
     command: process.execPath,

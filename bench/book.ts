@@ -1,5 +1,5 @@
-// The book that is measured: an organisation with its settlement wallet (the hot account) and ten thousand wallets of
-// customers, each with money, limits and everything else that a wallet of the service has.
+// The book under test: an organisation with its settlement wallet (the hot account) and ten thousand customer wallets,
+// each with a balance, limits and all other properties of a wallet.
 import { connect, type Sql } from '../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../src/ids.ts';
 import { type AccountCode, clearingAccount, walletAccount } from '../src/ledger/chart.ts';
@@ -11,14 +11,14 @@ import { createOrganisation } from '../src/resources/organisations.ts';
 
 export const WALLETS = 10_000;
 
-/** So much that a run of small transfers neither empties a wallet nor fills it up to its limit. */
+/** Half of the balance limit, so that a run of small transfers neither empties a wallet nor reaches the limit. */
 export const OPENING_BALANCE: Kobo = TIER1_BALANCE_MAX / 2;
 const HOT_BALANCE: Kobo = 1_000_000_000_000;
 
 export interface BenchBook {
   url: string;
   book: Book;
-  /** The service's own connections and journal, as an API process has them. */
+  /** The connection pool and journal of the service, configured as in an API process. */
   sql: Sql;
   journal: Journal;
   /** The settlement wallet. */
@@ -27,7 +27,7 @@ export interface BenchBook {
   close: () => Promise<void>;
 }
 
-/** Fills a migrated database. */
+/** Creates the book in a migrated database. */
 export async function openBook(url: string): Promise<BenchBook> {
   const sql = connect(url, { connectionsMax: 10 });
   const journal = new Journal(sql);
@@ -58,7 +58,7 @@ export async function openBook(url: string): Promise<BenchBook> {
   return { url, book, sql, journal, hot, wallets, close: () => sql.end({ timeout: 5 }) };
 }
 
-/** A movement of one posting and nothing else. */
+/** A movement with a single posting and no resource, event or message. */
 export function oneTransfer(
   book: Book,
   debit: AccountCode,
@@ -81,7 +81,9 @@ export function oneTransfer(
   };
 }
 
-/** Two wallets for a transfer. `hot`: one of them is the hot one, which pays as often as it is paid. */
+/**
+ * Two wallets for a transfer. `hot`: one of them is the hot wallet, as source or destination with equal probability.
+ */
 export function pickPair({ hot, wallets }: BenchBook, load: 'hot' | 'uniform'): { source: Uuid; destination: Uuid } {
   const one = Math.floor(Math.random() * wallets.length);
   const wallet = wallets[one] as Uuid;
@@ -92,5 +94,5 @@ export function pickPair({ hot, wallets }: BenchBook, load: 'hot' | 'uniform'): 
   return { source: wallet, destination: wallets[other] as Uuid };
 }
 
-/** A small amount, so that no limit is met. */
+/** A small amount, so that no limit is reached. */
 export const pickAmount = (): Kobo => 1 + Math.floor(Math.random() * 1_000);

@@ -1,5 +1,5 @@
-// Lets a book grow to any size in a few statements: years of transfers and payments as the service would have written
-// them, so that the books still hold. Indexes are made after the rows, which is several times faster.
+// Grows a book to any size in a few statements: a history of transfers and payments as the service would have written
+// it, so that the ledger verification still passes. Indexes are created after the rows, which is several times faster.
 import { connect, type Sql } from '../src/database/pool.ts';
 import { walletAccount } from '../src/ledger/chart.ts';
 import type { BenchBook } from './book.ts';
@@ -8,30 +8,30 @@ export interface Growth {
   /** Rounded up to whole cycles of three. */
   postings: number;
   payments: number;
-  /** How many of the book's wallets the postings are spread over. */
+  /** The number of wallets over which the postings are distributed. */
   wallets: number;
 }
 
-/** What was grown, for reading it in places that a customer would. */
+/** The generated rows, for reading pages of them as a customer would. */
 export interface Grown {
   /** The wallets that have postings. */
   active: string[];
-  /** When and with which id the payment of this number was made; numbers count from 0, oldest first. */
+  /** Creation time and id of the payment with this number; numbers start at 0, oldest first. */
   payment: (number: number) => { createdAt: Date; id: string };
-  /** The id of the posting that lies at this share (0 to 1) of those that were grown. */
+  /** The id of the posting at this fraction (0 to 1) of the generated postings. */
   postingAt: (share: number) => number;
 }
 
 const TABLES = ['ledger.transactions', 'ledger.postings', 'payments', 'virtual_accounts'];
 const AMOUNT = 100;
-/** Ten million transfers, and a million payments, make most of a year. */
+/** At the intervals below, ten million transfers and a million payments cover most of a year. */
 const FIRST = '2025-01-01T00:00:00Z';
 const FIRST_MS = Date.parse(FIRST);
 const TRANSFER_EVERY_SECONDS = 3;
 const PAYMENT_EVERY_SECONDS = 30;
 
-/** Adds what is missing to this size. */
-export async function grow(book: BenchBook, wanted: Growth): Promise<Grown> {
+/** Adds this number of postings and payments to the book. */
+export async function grow(book: BenchBook, size: Growth): Promise<Grown> {
   const sql = connect(book.url, { connectionsMax: 1, role: 'owner' });
   let first: number;
   try {
@@ -39,24 +39,24 @@ export async function grow(book: BenchBook, wanted: Growth): Promise<Grown> {
     const [last] = await sql<{ id: number }[]>`SELECT max(id) AS id FROM ledger.postings`;
     first = (last?.id ?? 0) + 1;
     const indexes = await dropIndexes(sql);
-    await addTransfers(sql, book, wanted);
-    await addPayments(sql, book, wanted);
+    await addTransfers(sql, book, size);
+    await addPayments(sql, book, size);
     for (const statement of indexes) await sql.unsafe(statement);
     await sql`VACUUM (ANALYZE)`;
   } finally {
     await sql.end();
   }
   return {
-    active: book.wallets.slice(0, wanted.wallets),
+    active: book.wallets.slice(0, size.wallets),
     payment: (number) => ({
       createdAt: new Date(FIRST_MS + number * PAYMENT_EVERY_SECONDS * 1000),
       id: paymentId(number),
     }),
-    postingAt: (share) => first + Math.floor(share * wanted.postings),
+    postingAt: (share) => first + Math.floor(share * size.postings),
   };
 }
 
-/** Drops the indexes of the tables that grow. Answers the statements that make them anew. */
+/** Drops the indexes of the growing tables. Returns the statements that create them again. */
 async function dropIndexes(sql: Sql): Promise<string[]> {
   const found = await sql<{ drop: string; create: string }[]>`
     SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS drop,
@@ -71,8 +71,8 @@ async function dropIndexes(sql: Sql): Promise<string[]> {
 }
 
 /**
- * Cycles of three transfers: the hot wallet pays one, that one pays its neighbour, and the neighbour pays the hot wallet.
- * Every balance is after each cycle what it was before, so each posting knows the balances that it leaves.
+ * Cycles of three transfers: the hot wallet pays a wallet, which pays its neighbour, which pays the hot wallet. After
+ * each cycle every balance is what it was before, so the running balances of each posting can be computed.
  */
 async function addTransfers(sql: Sql, book: BenchBook, { postings, wallets }: Growth): Promise<void> {
   const { organisationId, environment } = book.book;
@@ -85,7 +85,7 @@ async function addTransfers(sql: Sql, book: BenchBook, { postings, wallets }: Gr
     ORDER BY w.slot`;
   const ids = accounts.map(({ id }) => id);
   const balances = accounts.map(({ balance }) => balance);
-  // A UUID of version 7 that is made of the number alone, so that both tables know it.
+  // A UUIDv7 computed from the number alone, so that both tables get the same one.
   await sql`
     CREATE FUNCTION pg_temp.grown_id(number bigint, family text) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
       SELECT (lpad(to_hex(1735689600000 + number * 3000), 12, '0') || '7' || lpad(to_hex(number % 4096), 3, '0') || '8'
@@ -110,7 +110,7 @@ async function addTransfers(sql: Sql, book: BenchBook, { postings, wallets }: Gr
                          CASE step WHEN 0 THEN one WHEN 1 THEN two ELSE 1 END AS credit) pair`;
 }
 
-/** Payments that nobody paid, each with the account number it was given: no money, so the books need none. */
+/** Expired payments, each with its virtual account: no money was received, so they have no postings. */
 async function addPayments(sql: Sql, book: BenchBook, { payments }: Growth): Promise<void> {
   const { organisationId, environment } = book.book;
   await sql`
@@ -128,7 +128,7 @@ async function addPayments(sql: Sql, book: BenchBook, { payments }: Growth): Pro
     FROM generate_series(0, ${payments - 1}::bigint) AS n`;
 }
 
-/** As pg_temp.grown_id makes it. */
+/** The same id as pg_temp.grown_id returns. */
 function paymentId(number: number): string {
   const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
   const text = `${hex(FIRST_MS + number * 3_000, 12)}7${hex(number % 4096, 3)}8b${hex(number, 14)}`;

@@ -1,4 +1,4 @@
-// HTTP load: autocannon's connections, each with one request under way, and a new request made for every call.
+// HTTP load with autocannon: each connection has one request in flight, and every request is generated.
 import autocannon from 'autocannon';
 import type { Sample } from './measure.ts';
 
@@ -13,16 +13,16 @@ export interface Load {
   url: string;
   connections: number;
   seconds: number;
-  /** Requests a second over all connections; as many as are answered when left out. */
+  /** Requests a second over all connections; unlimited when omitted. */
   perSecond?: number;
-  /** Made anew for every call. */
+  /** Generates the next request. */
   request: () => LoadRequest;
 }
 
 /** Above this share of failed requests a figure is not a throughput. */
 const FAILED_SHARE_MAX = 0.01;
 
-/** How many reasons a failure names. */
+/** The number of failure reasons in the error message. */
 const REASONS_MAX = 3;
 
 /**

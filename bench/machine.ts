@@ -1,13 +1,13 @@
-// On what a figure was measured: without it no figure says anything.
+// Describes the machine and the software versions of a benchmark run.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
 import postgres from 'postgres';
 
-/** The machine and the versions of what ran on it, by name. */
+/** Properties of the machine and versions of the software on it, by name. */
 export type Machine = Record<string, string>;
 
-/** Describes this machine and the server behind the URL. */
+/** Describes this machine and the Postgres server of the URL. */
 export async function describeMachine(adminUrl: string): Promise<Machine> {
   const sql = postgres(adminUrl, { max: 1, onnotice: () => {} });
   try {
@@ -34,13 +34,15 @@ export async function describeMachine(adminUrl: string): Promise<Machine> {
   }
 }
 
-/** Time of all processors since the machine started, in ticks. `stolen`: a virtual machine wanted it and the host gave it to others. */
+/**
+ * CPU time of all processors since boot, in ticks. `stolen`: steal time, which the host gave to other virtual machines.
+ */
 export interface ProcessorTime {
   all: number;
   stolen: number;
 }
 
-/** Null where the system does not tell (only Linux does). */
+/** Returns null where the system does not report it (only Linux does). */
 export function processorTime(): ProcessorTime | null {
   try {
     return parseProcessorTime(readFileSync('/proc/stat', 'utf8'));
@@ -49,7 +51,10 @@ export function processorTime(): ProcessorTime | null {
   }
 }
 
-/** The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; the guests' after them are in user. */
+/**
+ * The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal. The guest times are part of
+ * user.
+ */
 export function parseProcessorTime(stat: string): ProcessorTime {
   const ticks = (/^cpu +(.*)$/m.exec(stat)?.[1] ?? '').split(' ').slice(0, 8).map(Number);
   return { all: ticks.reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? 0 };
@@ -62,7 +67,7 @@ export function describeStealTime(before: ProcessorTime | null, after: Processor
   return `Stolen processor time: ${(share * 100).toFixed(1)} %.`;
 }
 
-/** What a program prints; undefined where it is missing. */
+/** Returns the output of a program; undefined when it is not installed or fails. */
 export function said(program: string, args: string[]): string | undefined {
   try {
     return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

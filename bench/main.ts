@@ -1,6 +1,7 @@
-// `npm run bench`: measures the ledger, the HTTP API, the flows and growth beside their yardsticks, on a Postgres of its
-// own or the one that POSTGRES_URL names, and writes the figures into docs/performance/. `npm run bench -- ledger http` runs
-// some stages; `--quick` is a short look; `--out <folder>` writes elsewhere.
+// `npm run bench`: measures the ledger, the HTTP API, the flows and growth, each next to a baseline, and writes the
+// results to docs/performance/. Runs on its own Postgres, or on the server of POSTGRES_URL.
+// `npm run bench -- ledger http` runs the named stages; `--quick` shortens the run; `--out <folder>` writes to another
+// folder.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -41,26 +42,26 @@ const { values: options, positionals } = parseArgs({
 
 async function main(): Promise<void> {
   const stages = chosen(positionals);
-  // Beside the data of `npm start`: a temporary folder may be memory, where a flush to disk costs nothing.
+  // In the state folder of `npm start`: a temporary folder may be a memory file system, where fsync costs nothing.
   mkdirSync(stateFolderPath(), { recursive: true });
   const folder = mkdtempSync(path.join(stateFolderPath(), 'bench-'));
   chmodSync(folder, 0o711); // Postgres may run as another account
-  const parts = new Supervisor({ logFolder: path.join(folder, 'logs'), say });
-  parts.removeAtEnd(folder);
-  // What a stage started is ended by its caretaker as soon as we are gone.
+  const supervisor = new Supervisor({ logFolder: path.join(folder, 'logs'), say });
+  supervisor.removeAtEnd(folder);
+  // The processes of a stage are ended by their reaper when this process exits.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void parts.stop().then(() => process.exit(1)));
+    process.once(signal, () => void supervisor.stop().then(() => process.exit(1)));
   }
   try {
-    const server = await openServer(parts, path.join(folder, 'postgres'));
+    const server = await openServer(supervisor, path.join(folder, 'postgres'));
     const machine = await describeMachine(server.adminUrl);
     for (const [name, value] of Object.entries(machine)) say(`${name}: ${value}`);
     for (const stage of stages) {
-      const stageParts = new Supervisor({ logFolder: path.join(folder, 'logs', stage.name), say });
+      const stageSupervisor = new Supervisor({ logFolder: path.join(folder, 'logs', stage.name), say });
       try {
-        await runStage(stage, stageParts, server, machine);
+        await runStage(stage, stageSupervisor, server, machine);
       } finally {
-        await stageParts.stop();
+        await stageSupervisor.stop();
       }
     }
     writeResults(
@@ -69,25 +70,26 @@ async function main(): Promise<void> {
     );
     say(`\nResults are in ${path.relative(process.cwd(), options.out) || '.'}`);
   } finally {
-    await parts.stop();
+    await supervisor.stop();
   }
 }
 
-/** What the stages are run on: `url` makes and owns their databases, `adminUrl` is a superuser's. */
+/** The server under test: the role of `url` creates and owns the databases, `adminUrl` is the superuser's. */
 interface Server {
   url: string;
   adminUrl: string;
 }
 
-/** The server that POSTGRES_URL names, as a superuser; otherwise one of our own, with its default durability, for this run. */
-async function openServer(parts: Supervisor, folder: string): Promise<Server> {
+/** The server of POSTGRES_URL, as a superuser; otherwise an embedded one for this run, with fsync on. */
+async function openServer(supervisor: Supervisor, folder: string): Promise<Server> {
   const { POSTGRES_URL } = process.env;
   if (POSTGRES_URL !== undefined) return { url: POSTGRES_URL, adminUrl: POSTGRES_URL };
   const password = randomBytes(12).toString('hex');
-  // A quarter of the memory, as Postgres advises. Otherwise the system's cache decides what a book of millions costs to read.
+  // A quarter of the memory, as the Postgres documentation recommends. With less, reads of a large book would measure
+  // the page cache of the operating system.
   const sharedBuffersMb = Math.floor(totalmem() / 4 / 2 ** 20);
-  const server = await startPostgres(parts, { folder, password, durability: 'durable', sharedBuffersMb });
-  parts.removeAtEnd(realpathSync(folder));
+  const server = await startPostgres(supervisor, { folder, password, durability: 'durable', sharedBuffersMb });
+  supervisor.removeAtEnd(realpathSync(folder));
   return server;
 }
 
@@ -96,11 +98,11 @@ function chosen(names: readonly string[]): Stage[] {
   return names.map((name) => {
     const stage = STAGES.find((one) => one.name === name);
     if (stage !== undefined) return stage;
-    throw new Error(`There is no stage ${name}. There are: ${STAGES.map((one) => one.name).join(', ')}`);
+    throw new Error(`Unknown stage ${name}. Stages: ${STAGES.map((one) => one.name).join(', ')}`);
   });
 }
 
-async function runStage(stage: Stage, parts: Supervisor, server: Server, machine: Machine): Promise<void> {
+async function runStage(stage: Stage, supervisor: Supervisor, server: Server, machine: Machine): Promise<void> {
   say(`\n${stage.name}: ${stage.title}`);
   const databases = new Databases(server.url);
   const started = performance.now();
@@ -108,7 +110,7 @@ async function runStage(stage: Stage, parts: Supervisor, server: Server, machine
   let result: StageResult | { cannotRun: string };
   try {
     result = await stage.run({
-      parts,
+      supervisor,
       adminUrl: server.adminUrl,
       quick: options.quick,
       say,
@@ -136,7 +138,7 @@ async function runStage(stage: Stage, parts: Supervisor, server: Server, machine
 /** The databases of one stage. */
 class Databases {
   readonly #serverUrl: string;
-  readonly #made: { name: string; url: string; kind: 'books' | 'empty' }[] = [];
+  readonly #databases: { name: string; url: string; kind: 'books' | 'empty' }[] = [];
 
   constructor(serverUrl: string) {
     this.#serverUrl = serverUrl;
@@ -147,7 +149,7 @@ class Databases {
     const url = new URL(this.#serverUrl);
     await this.#administer(`CREATE DATABASE ${name}`);
     url.pathname = `/${name}`;
-    this.#made.push({ name, url: url.href, kind });
+    this.#databases.push({ name, url: url.href, kind });
     if (kind === 'books') await migrate(url.href);
     return url.href;
   }
@@ -156,7 +158,7 @@ class Databases {
   async verify(): Promise<string> {
     let postings = 0;
     const started = performance.now();
-    for (const { url } of this.#made.filter(({ kind }) => kind === 'books')) {
+    for (const { url } of this.#databases.filter(({ kind }) => kind === 'books')) {
       const sql = connect(url, { connectionsMax: 1, role: 'owner' });
       try {
         const verification = await verifyLedger(sql);
@@ -175,7 +177,7 @@ class Databases {
   }
 
   async drop(): Promise<void> {
-    for (const { name } of this.#made) await this.#administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    for (const { name } of this.#databases) await this.#administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   }
 
   async #administer(statement: string): Promise<void> {

@@ -1,32 +1,32 @@
-// How things are measured: every series is warmed up, then measured in several rounds that take turns, so that whatever
-// else the machine does in a minute falls on all of them alike.
+// The measuring method: every series is warmed up, then all series are measured in interleaved rounds, so that
+// background load on the machine affects all of them equally.
 
 /** One measurement of a series. */
 export interface Sample {
   value: number;
-  /** Further figures of the same measurement, for example a percentile. */
+  /** Additional figures of the same measurement, for example a percentile. */
   details?: Record<string, number>;
 }
 
-/** Something that is measured. */
+/** A quantity to measure. */
 export interface Series {
   name: string;
-  /** Of `value`, for example `transfers/s` or `ms`. */
+  /** The unit of `value`, for example `transfers/s` or `ms`. */
   unit: string;
-  /** Measures once. It is called once more at the beginning, for warming up. */
+  /** Measures once. An additional first call is the warm-up. */
   measure: () => Promise<Sample>;
 }
 
-/** What came out of a series. */
+/** The results of a series. */
 export interface Measured {
   name: string;
   unit: string;
-  /** One value a round, in order. */
+  /** One value per round, in order. */
   rounds: number[];
   min: number;
   median: number;
   max: number;
-  /** Median of each further figure. */
+  /** Median of each additional figure. */
   details: Record<string, number>;
 }
 
@@ -37,7 +37,7 @@ export async function measureInterleaved(
   say: (line: string) => void,
 ): Promise<Measured[]> {
   const samples = new Map<Series, Sample[]>(series.map((one) => [one, []]));
-  // Round 0 warms up.
+  // Round 0 is the warm-up.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [one, taken] of samples) {
       const sample = await one.measure();
@@ -67,8 +67,8 @@ export function summarise(name: string, unit: string, samples: readonly Sample[]
 }
 
 /**
- * One series ÷ another: the median of the quotients of the rounds, not the quotient of the medians. Series take turns, so in a round
- * a slow minute of the machine falls on both. NaN where one of the two was not measured.
+ * One series ÷ another: the median of the quotients per round, not the quotient of the medians. Rounds are interleaved,
+ * so a slow phase of the machine affects both series of a round. NaN when one of the two was not measured.
  */
 export function ratio(measured: readonly Pick<Measured, 'name' | 'rounds'>[], one: string, other: string): number {
   const rounds = (name: string) => measured.find((series) => series.name === name)?.rounds ?? [];
@@ -76,7 +76,7 @@ export function ratio(measured: readonly Pick<Measured, 'name' | 'rounds'>[], on
   return median(rounds(one).map((value, round) => value / (below[round] ?? Number.NaN)));
 }
 
-/** The middle value; between two, their mean. */
+/** The middle value; for an even count, the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
@@ -84,37 +84,37 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** The value below which this share (0 to 1) of the values lies. */
+/** The value below which this fraction (0 to 1) of the values lies. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
 /**
- * So many callers, each of which awaits its call before it makes the next, for so many seconds. Answers calls a second,
- * and the latency percentiles in milliseconds.
+ * Runs `call` in this number of concurrent callers for this time; each caller awaits its call before the next. Returns
+ * calls a second, and the latency percentiles in milliseconds.
  */
 export async function callInParallel(callers: number, seconds: number, call: () => Promise<unknown>): Promise<Sample> {
   const latencies: number[] = [];
-  const begun = performance.now();
-  const deadline = begun + seconds * 1000;
+  const startedAt = performance.now();
+  const deadline = startedAt + seconds * 1000;
   const run = async (): Promise<void> => {
-    for (let started = performance.now(); started < deadline; ) {
+    for (let callStart = performance.now(); callStart < deadline; ) {
       await call();
-      const ended = performance.now();
-      latencies.push(ended - started);
-      started = ended;
+      const callEnd = performance.now();
+      latencies.push(callEnd - callStart);
+      callStart = callEnd;
     }
   };
   await Promise.all(Array.from({ length: callers }, run));
-  const took = (performance.now() - begun) / 1000;
+  const elapsedSeconds = (performance.now() - startedAt) / 1000;
   return {
-    value: latencies.length / took,
+    value: latencies.length / elapsedSeconds,
     details: { 'p50 ms': percentile(latencies, 0.5), 'p99 ms': percentile(latencies, 0.99) },
   };
 }
 
-/** A figure as people read it: three significant digits or whole numbers. */
+/** Formats a figure with three significant digits, or as a whole number from 100. */
 export function formatted(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en');

@@ -1,5 +1,5 @@
-// pgbench's TPC-B, the yardstick that everybody knows: transactions a second of Postgres itself on this machine, with
-// its own C client and no service around it.
+// pgbench TPC-B, the standard Postgres benchmark: transactions a second of Postgres alone on this machine, with its C
+// client and without a service.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { said } from './machine.ts';
@@ -12,10 +12,13 @@ const SCALE = 50;
 const CLIENTS = [4, 8, 16, 32];
 const UNIT = 'transactions/s';
 
-/** What a stage says that has no TPC-B beside it. */
-export const NO_PGBENCH = 'pgbench is not installed here: no TPC-B.';
+/** The note of a stage without TPC-B figures. */
+export const NO_PGBENCH = 'pgbench is not installed: no TPC-B figures.';
 
-/** TPC-B with as many clients as are best here, in the protocol that is pgbench's own default and with prepared statements. */
+/**
+ * TPC-B with the fastest client count of a trial on this machine: in the default protocol, and with prepared
+ * statements.
+ */
 export async function prepareTpcb(
   bench: Bench,
   seconds: number,
@@ -44,27 +47,27 @@ export async function prepareTpcb(
   };
 }
 
-/** Fills a database with pgbench's tables. */
+/** Creates pgbench's tables in a database. */
 async function initialisePgbench(url: string, scale: number): Promise<void> {
   await run('pgbench', ['--initialize', '--quiet', `--scale=${scale}`, url]);
 }
 
-/** Runs TPC-B. The protocol is pgbench's own default unless said otherwise. */
+/** Runs TPC-B. The protocol defaults to `simple`, as in pgbench. */
 async function runPgbench(
   url: string,
-  wanted: { clients: number; seconds: number; protocol?: 'simple' | 'prepared' },
+  options: { clients: number; seconds: number; protocol?: 'simple' | 'prepared' },
 ): Promise<Sample> {
   const { stdout } = await run('pgbench', [
-    `--client=${wanted.clients}`,
-    `--jobs=${Math.min(2, wanted.clients)}`,
-    `--time=${wanted.seconds}`,
-    `--protocol=${wanted.protocol ?? 'simple'}`,
+    `--client=${options.clients}`,
+    `--jobs=${Math.min(2, options.clients)}`,
+    `--time=${options.seconds}`,
+    `--protocol=${options.protocol ?? 'simple'}`,
     '--no-vacuum',
     url,
   ]);
   const figure = (pattern: RegExp): number => {
     const found = pattern.exec(stdout)?.[1];
-    if (found === undefined) throw new Error(`pgbench did not say what was asked of it:\n${stdout}`);
+    if (found === undefined) throw new Error(`The output of pgbench does not match ${pattern}:\n${stdout}`);
     return Number(found);
   };
   return {

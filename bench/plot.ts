@@ -1,8 +1,8 @@
-// Plots of the figures as SVG: one bar for each series at its median, with a whisker from the least to the most.
+// Plots of the figures as SVG: one bar per series at its median, with a whisker from minimum to maximum.
 import * as echarts from 'echarts';
 import { formatted, type Measured } from './measure.ts';
 
-/** A plot: its file is called after the stage and this name. */
+/** A plot. Its file name is made of the stage's name and this name. */
 export interface Plot {
   name: string;
   title: string;

@@ -1,5 +1,5 @@
-// Writes what the stages found: a JSON document a stage, its plots, and one Markdown page over all of them. A run of
-// some stages leaves the others' results as they are.
+// Writes the results: a JSON document and the plots of each stage, and one Markdown page over all stages. A run of some
+// stages leaves the results of the others unchanged.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Machine } from './machine.ts';
@@ -18,7 +18,7 @@ interface StageRecord {
   seconds: number;
   quick: boolean;
   machine: Machine;
-  /** Why it did not run; then there are no figures. */
+  /** Why the stage did not run; it then has no figures. */
   cannotRun?: string;
   measured: Measured[];
   goals: (Goal & { met: boolean })[];
@@ -27,7 +27,7 @@ interface StageRecord {
   files: string[];
 }
 
-/** Writes one stage's JSON, plots and files in place of those of an earlier run. */
+/** Writes the JSON, plots and files of one stage. Replaces those of an earlier run. */
 export function writeStage(
   folder: string,
   stage: { name: string; title: string },
@@ -38,13 +38,13 @@ export function writeStage(
   for (const name of readdirSync(folder)) {
     if (name === `${stage.name}.json` || name.startsWith(`${stage.name}-`)) rmSync(path.join(folder, name));
   }
-  const found: StageResult & { cannotRun?: string } = { measured: [], goals: [], plots: [], notes: [], ...result };
-  const plots = found.plots.map((plot) => {
+  const complete: StageResult & { cannotRun?: string } = { measured: [], goals: [], plots: [], notes: [], ...result };
+  const plots = complete.plots.map((plot) => {
     const name = `${stage.name}-${plot.name}.svg`;
     writeFileSync(path.join(folder, name), `${renderPlot(plot)}\n`);
     return name;
   });
-  const files = Object.entries(found.files ?? {}).map(([name, text]) => {
+  const files = Object.entries(complete.files ?? {}).map(([name, text]) => {
     writeFileSync(path.join(folder, `${stage.name}-${name}`), `${text.trimEnd()}\n`);
     return `${stage.name}-${name}`;
   });
@@ -53,10 +53,10 @@ export function writeStage(
     title: stage.title,
     ...run,
     at: run.at.toISOString(),
-    ...(found.cannotRun === undefined ? {} : { cannotRun: found.cannotRun }),
-    measured: found.measured,
-    goals: found.goals.map((goal) => ({ ...goal, met: isMet(goal) })),
-    notes: found.notes,
+    ...(complete.cannotRun === undefined ? {} : { cannotRun: complete.cannotRun }),
+    measured: complete.measured,
+    goals: complete.goals.map((goal) => ({ ...goal, met: isMet(goal) })),
+    notes: complete.notes,
     plots,
     files,
   };

@@ -1,11 +1,11 @@
-// The requests that stages load the API with, each made anew.
+// Generators of the requests with which the stages load the API.
 import { randomUUID } from 'node:crypto';
 import { publicId } from '../src/ids.ts';
 import type { BenchApi } from './api.ts';
 import { type BenchBook, pickAmount, pickPair } from './book.ts';
 import type { LoadRequest } from './load.ts';
 
-/** A transfer of a small amount, under an Idempotency-Key of its own. */
+/** A transfer of a small amount, with a new Idempotency-Key. */
 export function transferRequest({ authorization }: BenchApi, book: BenchBook, load: 'hot' | 'uniform'): LoadRequest {
   const { source, destination } = pickPair(book, load);
   return {
@@ -16,7 +16,7 @@ export function transferRequest({ authorization }: BenchApi, book: BenchBook, lo
   };
 }
 
-/** A read of the balance of any wallet. */
+/** A read of the balance of a random wallet. */
 export function balanceRequest({ authorization }: BenchApi, book: BenchBook): LoadRequest {
   const { source } = pickPair(book, 'uniform');
   return { method: 'GET', path: `/v1/wallets/${publicId('wallet', source)}/balance`, headers: { authorization } };

@@ -1,40 +1,40 @@
-// What a stage of the benchmark is, and what it is given. `bench/main.ts` runs the stages one after the other, each on
-// databases of its own, and proves the books of every one of them before its figures count.
+// The interface of a benchmark stage. `bench/main.ts` runs the stages one after the other, each on its own databases,
+// and verifies their ledgers before the figures count.
 import type { Supervisor } from '../dev/supervisor.ts';
 import type { Measured } from './measure.ts';
 import type { Plot } from './plot.ts';
 
-/** What a stage works with. */
+/** The environment of a stage. */
 export interface Bench {
-  /** A short look: fewer and shorter rounds, smaller data. Its figures are not for comparing. */
+  /** A quick run: fewer and shorter rounds, less data. Its figures are not comparable. */
   quick: boolean;
-  /** Runs the processes that the stage starts; they are ended with the stage. */
-  parts: Supervisor;
-  /** A superuser's URL of the Postgres that is measured on. */
+  /** Runs the processes that the stage starts; they are stopped with the stage. */
+  supervisor: Supervisor;
+  /** The superuser's URL of the Postgres server under test. */
   adminUrl: string;
-  /** Makes a database. `books`: migrated, for the service's role; verified after the stage. Dropped with the stage. */
+  /** Creates a database. `books`: migrated, and verified after the stage. Dropped with the stage. */
   createDatabase: (kind: 'books' | 'empty') => Promise<string>;
-  /** Takes one line for the person at the terminal. */
+  /** Prints one line to the terminal. */
   say: (line: string) => void;
 }
 
-/** What was promised, as a ratio of two figures of the same run. */
+/** A performance goal, mostly as a ratio of two figures of the same run. */
 export interface Goal {
   text: string;
   atLeast?: number;
   atMost?: number;
-  /** The ratio that was reached. */
+  /** The measured value. */
   got: number;
 }
 
-/** What a stage found out. */
+/** The results of a stage. */
 export interface StageResult {
   measured: Measured[];
   goals: Goal[];
   plots: Plot[];
-  /** Lines that a reader needs beside the figures: what could not run, and why. */
+  /** Notes on the figures: what could not run, and why. */
   notes: string[];
-  /** Longer text to keep, such as query plans, by file name. */
+  /** Longer texts, such as query plans, by file name. */
   files?: Record<string, string>;
 }
 
@@ -42,15 +42,15 @@ export interface Stage {
   name: string;
   /** One sentence: what is measured. */
   title: string;
-  /** Runs only when it is named. */
+  /** Runs only when it is named on the command line. */
   onRequest?: true;
   run: (bench: Bench) => Promise<StageResult>;
 }
 
-/** Thrown by a stage that misses something on this machine; the report says so in a line and goes on. */
+/** Thrown by a stage whose prerequisites are missing on this machine; the report records the reason. */
 export class CannotRun extends Error {}
 
-/** The superuser's URL of a database that a stage made. */
+/** The superuser's URL of a database that a stage created. */
 export function superuserUrl(adminUrl: string, databaseUrl: string): string {
   const url = new URL(adminUrl);
   url.pathname = new URL(databaseUrl).pathname;

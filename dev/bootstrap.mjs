@@ -1,5 +1,6 @@
-// Runs before every npm command, on whatever Node the machine has: installs the dependencies (Node 24 among them) when
-// they are missing or not those of package-lock.json. Plain JavaScript, because nothing is installed yet when it runs.
+// Runs before every npm command, on the Node version of the machine (18 or newer). Runs `npm ci` when the dependencies,
+// which include Node 24, are missing or differ from package-lock.json. Plain JavaScript, because it runs before
+// anything is installed.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -12,8 +13,9 @@ const nodeMajorMin = 18;
 const npmMajorMin = 9;
 
 /**
- * What `npm ci` would change: the first package of the lock file that is missing or of another version, or undefined
- * when everything is there. Compared by content, since a checkout gives the lock file a new time without changing it.
+ * Returns the first package of package-lock.json that is missing or installed in another version, or undefined when
+ * `npm ci` would change nothing. Compares contents, because a checkout updates the modification time of an unchanged
+ * file.
  * @param {string} root
  * @returns {string | undefined}
  */
@@ -25,7 +27,7 @@ export function reasonToInstall(root) {
   for (const [where, entry] of Object.entries(wanted)) {
     if (where === '') continue;
     const found = installed[where];
-    // npm leaves out what is made for another system.
+    // npm skips optional packages that are built for another platform.
     if (found === undefined && entry.optional) continue;
     if (found === undefined) return `${where} is missing`;
     if (found.version !== entry.version) return `${where} is ${found.version}, package-lock.json says ${entry.version}`;
@@ -35,30 +37,31 @@ export function reasonToInstall(root) {
 }
 
 /**
- * Why this machine cannot install, or undefined.
+ * Returns why this machine cannot install the dependencies, or undefined when it can.
  * @param {string} nodeVersion
- * @param {string | undefined} npmUserAgent what npm says of itself to its scripts, such as `npm/11.5.0 node/v20.20.2 …`
+ * @param {string | undefined} npmUserAgent the `npm_config_user_agent` of npm scripts, such as
+ *   `npm/11.5.0 node/v20.20.2 …`
  * @returns {string | undefined}
  */
 export function reasonNotToInstall(nodeVersion, npmUserAgent) {
   if (Number.parseInt(nodeVersion, 10) < nodeMajorMin) {
-    return `Node ${nodeMajorMin} or newer is needed to install (the service itself then runs on its own Node 24); this is Node ${nodeVersion}.`;
+    return `Installing requires Node ${nodeMajorMin} or newer (the service then runs on its own Node 24); this is Node ${nodeVersion}.`;
   }
   const npm = /\bnpm\/(\d+)\S*/.exec(npmUserAgent ?? '');
   if (npm?.[1] !== undefined && Number(npm[1]) < npmMajorMin) {
-    return `npm ${npmMajorMin} or newer is needed; this is ${npm[0].replace('/', ' ')}. \`npm install --global npm@${npmMajorMin}\` brings one.`;
+    return `npm ${npmMajorMin} or newer is needed; this is ${npm[0].replace('/', ' ')}. Run \`npm install --global npm@${npmMajorMin}\`.`;
   }
   return undefined;
 }
 
 /**
- * PATH without this project's own node_modules/.bin: npm must not run on the Node that it is about to replace.
+ * PATH without this project's node_modules/.bin: npm must not run on the Node binary that it is about to replace.
  * @param {string} root
  */
 function pathOutside(root) {
   const own = path.join(root, 'node_modules');
-  const parts = (process.env.PATH ?? '').split(path.delimiter);
-  return parts.filter((part) => !part.startsWith(own)).join(path.delimiter);
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  return folders.filter((folder) => !folder.startsWith(own)).join(path.delimiter);
 }
 
 /**
@@ -75,9 +78,9 @@ function install(root) {
       npmNode && npm?.endsWith('npm-cli.js') && !npmNode.startsWith(path.join(root, 'node_modules'))
         ? spawn(npmNode, [npm, ...flags], { cwd: root, env, stdio: 'inherit' })
         : spawn('npm', flags, { cwd: root, env, stdio: 'inherit' });
-    // Told to end, we take it along: Ctrl-C reaches it by itself, a signal meant for us alone does not.
+    // Ctrl-C reaches the whole process group; a signal sent to this process only has to be passed on to npm.
     process.once('exit', () => child.kill('SIGTERM'));
-    // npm shows its progress on a terminal only, and a first install takes a minute: say that it goes on.
+    // npm shows progress only on a terminal, and a first install takes a minute: print progress elsewhere.
     const progress = setInterval(() => {
       if (process.stdout.isTTY) return;
       console.log(`  still installing, ${Math.round((Date.now() - started) / 1000)} s so far`);
@@ -89,7 +92,7 @@ function install(root) {
     child.on('exit', (code, signal) => {
       clearInterval(progress);
       if (code === 0) resolve();
-      else reject(new Error(signal ? `npm ci ended by ${signal}` : `npm ci ended with code ${code}`));
+      else reject(new Error(signal ? `npm ci was killed by ${signal}` : `npm ci exited with code ${code}`));
     });
   });
 }
@@ -102,8 +105,9 @@ async function main(root) {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.once(signal, () => process.exit(128 + constants.signals[signal]));
   }
-  // `npm start` and `npm test`, run side by side on a fresh clone, must not install into the same folder at once.
-  const giveBack = await acquireLock(path.join(root, '.cache', 'install.lock'), () => {
+  // `npm start` and `npm test`, run concurrently on a fresh clone, must not install into the same folder at the same
+  // time.
+  const releaseLock = await acquireLock(path.join(root, '.cache', 'install.lock'), () => {
     console.log('Another command is installing the dependencies; waiting for it.');
   });
   try {
@@ -114,19 +118,19 @@ async function main(root) {
     const remaining = reasonToInstall(root);
     if (remaining) {
       throw new Error(
-        `npm ci ended well, yet ${remaining}. If install scripts are switched off (npm config get ignore-scripts), allow them: \`npm rebuild node\`.`,
+        `npm ci succeeded, but ${remaining}. If install scripts are disabled (npm config get ignore-scripts), run \`npm rebuild node\`.`,
       );
     }
     console.log('Dependencies installed.');
   } finally {
-    giveBack();
+    releaseLock();
   }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   main(fileURLToPath(new URL('..', import.meta.url))).catch((error) => {
     console.error(`Cannot install the dependencies: ${error.message}`);
-    console.error('Check that a package registry can be reached (npm ping), then run the same command again.');
+    console.error('Check that the package registry is reachable (npm ping), then run the same command again.');
     process.exitCode = 1;
   });
 }

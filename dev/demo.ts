@@ -1,5 +1,5 @@
-// `npm run demo`: walks the money flows against the running service and prints each step, as an integrator would do it:
-// over HTTP, with the printed key, and with a webhook receiver of its own.
+// `npm run demo`: runs the money flows against the running service and prints each step. It does what an integrator
+// does: requests over HTTP, with the printed key, and a webhook receiver.
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,10 +7,10 @@ import { Webhook } from 'standardwebhooks';
 import { stateFolderPath } from '../src/cli/settings.ts';
 import { type Quickstart, StateFolder } from './stateFolder.ts';
 
-interface Answer {
+interface ApiResponse {
   success: boolean;
   statusCode: number;
-  // biome-ignore lint/suspicious/noExplicitAny: the demo reads the answers as an integrator's script would
+  // biome-ignore lint/suspicious/noExplicitAny: the demo reads the responses as an integrator's script would
   data: any;
   error?: { code: string; message: string };
 }
@@ -21,22 +21,22 @@ const POLL_MS = 100;
 const naira = (kobo: number): string => `NGN ${(kobo / 100).toLocaleString('en-NG', { minimumFractionDigits: 2 })}`;
 
 let steps = 0;
-function say(what: string, detail = ''): void {
+function printStep(what: string, detail = ''): void {
   steps += 1;
   console.log(`${String(steps).padStart(2)}. ${what}${detail && `\n    ${detail}`}`);
 }
 
 function readQuickstart(): Quickstart {
-  const home = new StateFolder(stateFolderPath());
-  const quickstart = home.quickstart();
+  const stateFolder = new StateFolder(stateFolderPath());
+  const quickstart = stateFolder.quickstart();
   if (quickstart !== undefined) return quickstart;
   throw new Error(
-    `There is no ${home.path('quickstart.json')}. Run \`npm start\` in another terminal first, with the same MANILLA_HOME.`,
+    `${stateFolder.path('quickstart.json')} does not exist. Run \`npm start\` in another terminal first, with the same MANILLA_HOME.`,
   );
 }
 
 function createCaller({ sandboxBaseUrl, testApiKey }: Quickstart) {
-  return async (method: string, path: string, body?: unknown): Promise<Answer> => {
+  return async (method: string, path: string, body?: unknown): Promise<ApiResponse> => {
     const response = await fetch(`${sandboxBaseUrl}${path}`, {
       method,
       headers: {
@@ -45,13 +45,13 @@ function createCaller({ sandboxBaseUrl, testApiKey }: Quickstart) {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    const answer = (await response.json()) as Answer;
-    if (!answer.success) throw new Error(`${method} ${path}: ${answer.error?.code}: ${answer.error?.message}`);
-    return answer;
+    const result = (await response.json()) as ApiResponse;
+    if (!result.success) throw new Error(`${method} ${path}: ${result.error?.code}: ${result.error?.message}`);
+    return result;
   };
 }
 
-/** A receiver as an integrator would write it: it keeps only what its secret verifies. */
+/** A webhook receiver as an integrator would write it: it accepts only events whose signature is valid. */
 async function startReceiver() {
   const received: { type: string; data: Record<string, unknown> }[] = [];
   let webhook: Webhook | null = null;
@@ -79,12 +79,15 @@ async function startReceiver() {
   };
 }
 
-async function until<Found>(what: string, look: () => Promise<Found | undefined> | Found | undefined): Promise<Found> {
+async function until<Result>(
+  what: string,
+  check: () => Promise<Result | undefined> | Result | undefined,
+): Promise<Result> {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`waited ${WAIT_MS / 1000} s in vain for ${what}`);
+    const result = await check();
+    if (result !== undefined) return result;
+    if (Date.now() > deadline) throw new Error(`timed out after ${WAIT_MS / 1000} s waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -92,8 +95,8 @@ async function until<Found>(what: string, look: () => Promise<Found | undefined>
 type Call = ReturnType<typeof createCaller>;
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-/** What each chapter of the demo works with. */
-interface Stage {
+/** What each function of the demo works with. */
+interface Demo {
   call: Call;
   receiver: Receiver;
   flowLink: (id: string) => string;
@@ -113,26 +116,26 @@ async function createTier1Wallet(call: Call, email: string, fullName: string): P
   return data.id;
 }
 
-/** The resource once its status is one of these. */
-const untilStatus = ({ call }: Stage, path: string, ...statuses: string[]) =>
+/** Returns the resource once it has one of these statuses. */
+const untilStatus = ({ call }: Demo, path: string, ...statuses: string[]) =>
   until(`${path} to be ${statuses.join(' or ')}`, async () => {
     const { data } = await call('GET', path);
     return statuses.includes(data.status) ? data : undefined;
   });
 
-async function sayBalance({ call }: Stage, whose: string, walletId: string): Promise<void> {
+async function printBalance({ call }: Demo, whose: string, walletId: string): Promise<void> {
   const { data } = await call('GET', `/wallets/${walletId}/balance`);
-  say(`${whose} balance is ${naira(data.balance)}`);
+  printStep(`${whose} balance is ${naira(data.balance)}`);
 }
 
-async function sayWebhook({ receiver }: Stage, type: string, id: string): Promise<void> {
+async function printWebhook({ receiver }: Demo, type: string, id: string): Promise<void> {
   const event = await until(`the webhook ${type}`, () => receiver.find(type, id));
-  say(`The webhook ${event.type} arrived, and its signature is good`, JSON.stringify(event.data));
+  printStep(`The webhook ${event.type} was received, with a valid signature`, JSON.stringify(event.data));
 }
 
-/** A payer transfers to a payment's own account number; the wallet gets the money, the service its fee. */
-async function collect(stage: Stage, walletId: string): Promise<string> {
-  const { call, flowLink } = stage;
+/** A payer transfers to the account number of a payment; the wallet is credited, less the service's fee. */
+async function collect(demo: Demo, walletId: string): Promise<string> {
+  const { call, flowLink } = demo;
   const payment = await call('POST', '/payments', {
     method: 'bank_transfer',
     baseAmount: 200_000,
@@ -140,63 +143,66 @@ async function collect(stage: Stage, walletId: string): Promise<string> {
     description: 'Demo',
   });
   const { id, payableAmount, virtualAccount } = payment.data;
-  say(`A payment of ${naira(200_000)}; the payer is to transfer ${naira(payableAmount)}`, id);
-  say(`Its own account number: ${virtualAccount.accountNumber}, ${virtualAccount.bankName}`, flowLink(id));
+  printStep(`A payment of ${naira(200_000)}; the payer transfers ${naira(payableAmount)}`, id);
+  printStep(
+    `The account number of the payment: ${virtualAccount.accountNumber}, ${virtualAccount.bankName}`,
+    flowLink(id),
+  );
   await call('POST', '/simulations/inbound-credits', {
     accountNumber: virtualAccount.accountNumber,
     amount: payableAmount,
   });
-  say(`The sandbox bank receives ${naira(payableAmount)} and will tell us a moment later`);
-  const settled = await untilStatus(stage, `/payments/${id}`, 'settled');
-  say(`The payment is ${settled.status}`, `received ${naira(settled.amountReceived)}, fee ${naira(settled.fee)}`);
-  await sayBalance(stage, "Ada's", walletId);
-  await sayWebhook(stage, 'payment.settled', id);
+  printStep(`The sandbox bank receives ${naira(payableAmount)} and sends its callback a moment later`);
+  const settled = await untilStatus(demo, `/payments/${id}`, 'settled');
+  printStep(`The payment is ${settled.status}`, `received ${naira(settled.amountReceived)}, fee ${naira(settled.fee)}`);
+  await printBalance(demo, "Ada's", walletId);
+  await printWebhook(demo, 'payment.settled', id);
   return id;
 }
 
-/** Money moves between two wallets, and a wallet pays a payment. */
-async function moveBetweenWallets({ call }: Stage, ada: string, bola: string): Promise<void> {
+/** A transfer between two wallets, and a payment from a wallet. */
+async function moveBetweenWallets({ call }: Demo, ada: string, bola: string): Promise<void> {
   const transfer = await call('POST', `/wallets/${ada}/transfer`, { destinationWalletId: bola, amount: 30_000 });
-  say(`Ada transfers ${naira(30_000)} to Bola: ${transfer.data.status}`, transfer.data.id);
+  printStep(`Ada transfers ${naira(30_000)} to Bola: ${transfer.data.status}`, transfer.data.id);
   const payment = await call('POST', '/payments', {
     method: 'virtual_wallet',
     baseAmount: 10_000,
     targetWalletId: ada,
   });
   const paid = await call('POST', `/wallets/${bola}/pay`, { paymentId: payment.data.id });
-  say(`Bola pays ${naira(10_000)} from his wallet: ${paid.data.status}`, payment.data.id);
+  printStep(`Bola pays ${naira(10_000)} from his wallet: ${paid.data.status}`, payment.data.id);
 }
 
-/** One withdrawal that the bank makes, and one that it rejects. */
-async function withdraw(stage: Stage, walletId: string): Promise<void> {
-  const { call, flowLink } = stage;
-  const ask = (accountNumber: string) =>
+/** One withdrawal that the bank completes, and one that it rejects. */
+async function withdraw(demo: Demo, walletId: string): Promise<void> {
+  const { call, flowLink } = demo;
+  const request = (accountNumber: string) =>
     call('POST', `/wallets/${walletId}/withdraw`, { amount: 50_000, accountNumber, bankCode: '058' });
-  const made = await ask('0123456789');
-  say(
-    `Ada withdraws ${naira(50_000)} to ${made.data.counterparty.accountName}, fee ${naira(made.data.fee)}`,
-    flowLink(made.data.id),
+  const accepted = await request('0123456789');
+  printStep(
+    `Ada withdraws ${naira(50_000)} to ${accepted.data.counterparty.accountName}, fee ${naira(accepted.data.fee)}`,
+    flowLink(accepted.data.id),
   );
-  say(`The withdrawal is ${(await untilStatus(stage, `/withdrawals/${made.data.id}`, 'completed')).status}`);
-  await sayWebhook(stage, 'withdrawal.completed', made.data.id);
-  const rejected = await ask('9999999001');
-  const failed = await untilStatus(stage, `/withdrawals/${rejected.data.id}`, 'failed');
-  say(`Another one is ${failed.status} (${failed.failureReason}); amount and fee are back`, flowLink(failed.id));
-  await sayBalance(stage, "Ada's", walletId);
+  printStep(`The withdrawal is ${(await untilStatus(demo, `/withdrawals/${accepted.data.id}`, 'completed')).status}`);
+  await printWebhook(demo, 'withdrawal.completed', accepted.data.id);
+  const rejected = await request('9999999001');
+  const failed = await untilStatus(demo, `/withdrawals/${rejected.data.id}`, 'failed');
+  printStep(
+    `Another withdrawal is ${failed.status} (${failed.failureReason}); amount and fee are returned to the wallet`,
+    flowLink(failed.id),
+  );
+  await printBalance(demo, "Ada's", walletId);
 }
 
-async function refund(stage: Stage, paymentId: string): Promise<void> {
-  const { data } = await stage.call('POST', `/payments/${paymentId}/refund`, { amount: 20_000, reason: 'Demo' });
-  const done = await untilStatus(stage, `/refunds/${data.id}`, 'completed');
-  say(
-    `${naira(20_000)} of the payment are refunded to the payer's bank account: ${done.status}`,
-    stage.flowLink(data.id),
-  );
+async function refund(demo: Demo, paymentId: string): Promise<void> {
+  const { data } = await demo.call('POST', `/payments/${paymentId}/refund`, { amount: 20_000, reason: 'Demo' });
+  const done = await untilStatus(demo, `/refunds/${data.id}`, 'completed');
+  printStep(`A refund of ${naira(20_000)} to the payer's bank account: ${done.status}`, demo.flowLink(data.id));
 }
 
-/** Three disbursements in one call; the one that the bank rejects leaves the others alone. */
-async function payOut(stage: Stage, ada: string, bola: string): Promise<void> {
-  const { data } = await stage.call('POST', '/payouts', {
+/** A payout of three items in one request. One is rejected by the bank, which does not affect the others. */
+async function payOut(demo: Demo, ada: string, bola: string): Promise<void> {
+  const { data } = await demo.call('POST', '/payouts', {
     sourceWalletId: ada,
     items: [
       { amount: 10_000, reference: 'to-a-bank', bankAccount: { accountNumber: '0123456789', bankCode: '058' } },
@@ -204,20 +210,20 @@ async function payOut(stage: Stage, ada: string, bola: string): Promise<void> {
       { amount: 10_000, reference: 'rejected', bankAccount: { accountNumber: '9999999001', bankCode: '058' } },
     ],
   });
-  say(
+  printStep(
     `A payout of ${data.itemCount} items, ${naira(data.totalAmount)} and ${naira(data.totalFee)} fees`,
-    stage.flowLink(data.id),
+    demo.flowLink(data.id),
   );
-  const done = await untilStatus(stage, `/payouts/${data.id}`, 'completed', 'partially_completed', 'failed');
-  say(`The payout is ${done.status}: ${done.successCount} made, ${done.failureCount} failed and put back`);
-  await sayBalance(stage, "Bola's", bola);
+  const done = await untilStatus(demo, `/payouts/${data.id}`, 'completed', 'partially_completed', 'failed');
+  printStep(`The payout is ${done.status}: ${done.successCount} completed, ${done.failureCount} failed and refunded`);
+  await printBalance(demo, "Bola's", bola);
 }
 
 async function main(): Promise<void> {
   const quickstart = readQuickstart();
   const call = createCaller(quickstart);
   const receiver = await startReceiver();
-  const stage: Stage = {
+  const demo: Demo = {
     call,
     receiver,
     flowLink: (id) => `${quickstart.temporalUiUrl}/namespaces/default/workflows/${id}`,
@@ -225,26 +231,26 @@ async function main(): Promise<void> {
   const endpoint = await call('POST', '/webhook-endpoints', { url: receiver.url });
   try {
     receiver.trust(endpoint.data.secret);
-    say('A webhook endpoint listens on this machine', receiver.url);
+    printStep('A webhook endpoint on this machine', receiver.url);
     const ada = await createTier1Wallet(call, 'ada@example.com', 'Ada Obi');
     const bola = await createTier1Wallet(call, 'bola@example.com', 'Bola Ade');
-    say('Wallets for Ada and Bola; with their details in, they may hold and move money', `${ada}\n    ${bola}`);
-    const paymentId = await collect(stage, ada);
-    await moveBetweenWallets(stage, ada, bola);
-    await withdraw(stage, ada);
-    await refund(stage, paymentId);
-    await payOut(stage, ada, bola);
+    printStep('Wallets for Ada and Bola, raised to tier1 so that they can hold money', `${ada}\n    ${bola}`);
+    const paymentId = await collect(demo, ada);
+    await moveBetweenWallets(demo, ada, bola);
+    await withdraw(demo, ada);
+    await refund(demo, paymentId);
+    await payOut(demo, ada, bola);
   } finally {
     await call('DELETE', `/webhook-endpoints/${endpoint.data.id}`);
     receiver.close();
   }
   console.log(`\nEvery flow is in the Temporal UI: ${quickstart.temporalUiUrl}`);
-  console.log('`npm run cli -- ledger verify` proves that the books are whole.');
+  console.log('`npm run cli -- ledger verify` verifies the ledger.');
 }
 
 try {
   await main();
 } catch (error) {
-  console.error(`\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
 }

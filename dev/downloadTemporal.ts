@@ -1,6 +1,6 @@
-// Downloads the Temporal CLI into a folder with the SDK's own downloader, which knows where it is and for which system.
-// The SDK downloads only on the way to starting a server, so one is started and stopped. A process of its own:
-// `node downloadTemporal.ts <folder> <version>`.
+// Downloads the Temporal CLI into a folder with the SDK's downloader, which selects the URL and the platform. The SDK
+// downloads only when it starts a server, so this starts one and stops it. Runs as a separate process, which the caller
+// can kill: `node downloadTemporal.ts <folder> <version>`.
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 
 const [downloadDir, version] = process.argv.slice(2);

@@ -1,17 +1,17 @@
-// Finds loopback ports for the embedded stack: the well-known one while nobody has it, any free one otherwise.
+// Finds loopback ports for the embedded stack: the well-known port when it is free, any free port otherwise.
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below the range from which Linux (32768 up) and macOS (49152 up) number outgoing connections: a port from that range
- * can be taken by any client in the moment between finding it and listening on it.
+ * Below the ephemeral port range of Linux (from 32768) and macOS (from 49152): an outgoing connection of any program
+ * can take a port of that range between the check and the listen.
  */
 const LOWEST = 20_000;
 const HIGHEST = 32_000;
 
 const ATTEMPTS_MAX = 3;
 
-/** The preferred port when it is free on the address, else a free one that is not in `except`. */
+/** Returns the preferred port when it is free on the address, otherwise a free port that is not in `except`. */
 export async function freePort(preferred?: number, except: readonly number[] = [], address = '127.0.0.1') {
   if (preferred !== undefined && !except.includes(preferred) && (await isFree(preferred, address))) return preferred;
   for (;;) {
@@ -28,7 +28,10 @@ function isFree(port: number, address: string): Promise<boolean> {
   });
 }
 
-/** Another program can take a port between our finding it and the server's listening on it: then again, with another. */
+/**
+ * Runs `start` up to three times while it fails because its port is taken: another program can take a port between the
+ * check and the listen. `start` must choose its port itself, so that each attempt gets another one.
+ */
 export async function retryWhenTaken<Result>(start: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {

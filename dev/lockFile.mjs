@@ -1,23 +1,24 @@
-// Lock files that name the process holding them, so that commands run side by side take turns and what a killed process
-// left behind counts for nothing. Plain JavaScript, because the bootstrap needs it before anything is installed.
+// Lock files that name the process holding them: a mutex between commands that run concurrently, where the lock of a
+// killed process is detected as stale. Plain JavaScript, because the bootstrap uses it before anything is installed.
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * @typedef {{pid: number, startedAt: string}} ProcessIdentity A process, told apart from a later one that got the same
- * number by the time it started.
+ * @typedef {{pid: number, startedAt: string}} ProcessIdentity A process. The start time distinguishes it from a later
+ * process with the same, reused, pid.
  */
 
 /**
- * The identity of a running process, or undefined when there is none with this number (or only its remains).
+ * Returns the identity of a running process, or undefined when no process has this pid or it is a zombie.
  * @param {number} pid
  * @returns {ProcessIdentity | undefined}
  */
 export function identify(pid) {
   try {
     if (process.platform === 'linux') {
-      // The name of the program, in brackets, may hold anything: count the fields after it (proc(5): 3 state, 22 start time).
+      // The program name, in parentheses, may contain any character: count the fields after it (proc(5): 3 state, 22
+      // start time).
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
       return fields[0] === 'Z' || fields[0] === 'X' ? undefined : { pid, startedAt: String(fields[19]) };
     }
@@ -29,7 +30,7 @@ export function identify(pid) {
 }
 
 /**
- * Whether this very process still runs.
+ * Whether the process is still running, and the pid has not been reused.
  * @param {ProcessIdentity} identity
  */
 export function isRunning(identity) {
@@ -37,7 +38,7 @@ export function isRunning(identity) {
 }
 
 /**
- * What a lock file says, or undefined when there is none or it is no lock.
+ * Returns the content of a lock file, or undefined when the file is missing or damaged.
  * @param {string} file
  * @returns {(ProcessIdentity & Record<string, unknown>) | undefined}
  */
@@ -51,10 +52,11 @@ export function readLock(file) {
 }
 
 /**
- * Takes the lock when nobody alive holds it.
+ * Takes the lock unless a running process holds it.
  * @param {string} file
  * @returns {{taken: true, left: (ProcessIdentity & Record<string, unknown>) | undefined} | {taken: false, holder:
- *   ProcessIdentity & Record<string, unknown>}} `left` is what a holder that is gone had written
+ *   ProcessIdentity & Record<string, unknown>}} `left` is the content of the stale lock that was replaced, if there was
+ *   one
  */
 export function tryLock(file) {
   mkdirSync(path.dirname(file), { recursive: true });
@@ -65,7 +67,7 @@ export function tryLock(file) {
   try {
     for (;;) {
       try {
-        // A link appears with its content, and only one process can make it.
+        // link(2) is atomic: the lock appears with its content, and only one process can create it.
         linkSync(own, file);
         return { taken: true, left };
       } catch (error) {
@@ -81,8 +83,8 @@ export function tryLock(file) {
 }
 
 /**
- * Moves a dead holder's lock out of the way. When another process was faster and the lock is a living one's by now, it
- * goes back.
+ * Removes a stale lock. When another process has replaced it in the meantime, so that the removed lock belongs to a
+ * running process, it is put back.
  * @param {string} file
  * @param {string} own
  */
@@ -98,7 +100,7 @@ function evictStaleLock(file, own) {
     try {
       linkSync(aside, file);
     } catch {
-      // A third process has it now: it waits for whoever holds it, as everybody does.
+      // A third process has taken the lock in the meantime; the caller waits for it.
     }
   }
   rmSync(aside, { force: true });
@@ -106,24 +108,23 @@ function evictStaleLock(file, own) {
 }
 
 /**
- * Waits until the lock is free and takes it.
+ * Waits until the lock is free and takes it. The lock is also released when this process exits.
  * @param {string} file
- * @param {(holder: ProcessIdentity) => void} [onWait] called once when somebody else has it
- * @returns {Promise<() => void>} gives the lock back
+ * @param {(holder: ProcessIdentity) => void} [onWait] called once when another process holds the lock
+ * @returns {Promise<() => void>} releases the lock
  */
 export async function acquireLock(file, onWait) {
-  for (let said = false; ; said = true) {
+  for (let isReported = false; ; isReported = true) {
     const attempt = tryLock(file);
     if (attempt.taken) {
-      const giveBack = () => rmSync(file, { force: true });
-      // A process that is told to end in the middle takes its lock along.
-      process.once('exit', giveBack);
+      const release = () => rmSync(file, { force: true });
+      process.once('exit', release);
       return () => {
-        process.off('exit', giveBack);
-        giveBack();
+        process.off('exit', release);
+        release();
       };
     }
-    if (!said) onWait?.(attempt.holder);
+    if (!isReported) onWait?.(attempt.holder);
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
 }

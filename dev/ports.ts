@@ -1,14 +1,14 @@
-// The ports that the programs of the stack listen on: those that are wanted while they are free, others otherwise, also when
-// another program takes one between our finding it and the program's listening on it.
+// Chooses the ports of the stack's processes: the wanted port when it is free, otherwise another one. Also covers a
+// port that another program takes between the check and the listen.
 import { freePort, retryWhenTaken } from './freePort.ts';
 
 export interface WantedPort {
-  /** The setting that names it. */
+  /** The setting of the port. */
   setting: string;
-  /** What listens there, for people. */
+  /** What listens on it, for messages. */
   what: string;
   port: number;
-  /** Whether the user set it: then it is the setting that is said to be taken. */
+  /** Whether the user set the port: the message then names the setting. */
   isSet: boolean;
   address: string;
 }
@@ -17,20 +17,22 @@ export type WantedPorts<Name extends string> = Record<Name, WantedPort>;
 type Ports<Name extends string> = Record<Name, number>;
 type Say = (line: string) => void;
 
-/** What is said when something listens on another port than the wanted one; undefined: it does not. */
-function moved({ setting, what, port, isSet }: WantedPort, chosen: number): string | undefined {
+/**
+ * The message for a process that listens on another port than the wanted one; undefined when it has the wanted port.
+ */
+function movedMessage({ setting, what, port, isSet }: WantedPort, chosen: number): string | undefined {
   if (chosen === port) return undefined;
   return isSet
     ? `  ${setting}=${port} is taken: ${what} is on ${chosen}`
-    : `  port ${port} is taken: ${what} is on ${chosen} (${setting} names another)`;
+    : `  port ${port} is taken: ${what} is on ${chosen} (set ${setting} to choose another)`;
 }
 
 export function sayMoved(wanted: WantedPort, chosen: number, say: Say): void {
-  const line = moved(wanted, chosen);
+  const line = movedMessage(wanted, chosen);
   if (line !== undefined) say(line);
 }
 
-/** A free port for each, the wanted one where that is possible. */
+/** Returns a free port for each, the wanted one where possible. */
 export async function choosePorts<Name extends string>(wanted: WantedPorts<Name>, say: Say): Promise<Ports<Name>> {
   const chosen: [string, number][] = [];
   for (const [name, one] of Object.entries<WantedPort>(wanted)) {
@@ -42,7 +44,10 @@ export async function choosePorts<Name extends string>(wanted: WantedPorts<Name>
   return Object.fromEntries(chosen) as Ports<Name>;
 }
 
-/** Starts a program on these ports, and on others when one of them turns out to be taken. Resolves with those it has. */
+/**
+ * Starts a process on these ports, and on others when one of them is taken by then. Resolves to the ports it listens
+ * on.
+ */
 export async function startOnPorts<Name extends string>(
   chosen: Ports<Name>,
   wanted: WantedPorts<Name>,

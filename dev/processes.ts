@@ -1,5 +1,5 @@
-// Ends processes by number, and only after making sure that the number still belongs to the process that was meant; and
-// finds out whose child we are.
+// Ends processes by pid, after checking that the pid has not been reused by another process; and finds the npm process
+// that started this one.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -7,12 +7,12 @@ import { identify, isRunning, type ProcessIdentity } from './lockFile.mjs';
 
 const POLL_MS = 50;
 
-/** Asks the process to end with the signal, and ends it by force when it is still there after the grace period. */
+/** Sends the signal, and SIGKILL when the process is still running after the grace period. */
 export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signals, graceMs: number): Promise<void> {
-  for (const { send, patienceMs } of [
-    { send: signal, patienceMs: graceMs },
-    // A killed process that waits for its disk can take a moment; nothing stronger can be sent.
-    { send: 'SIGKILL' as const, patienceMs: 5_000 },
+  for (const { send, waitMs } of [
+    { send: signal, waitMs: graceMs },
+    // A killed process that is blocked in disk I/O ends only when the call returns.
+    { send: 'SIGKILL' as const, waitMs: 5_000 },
   ]) {
     if (!isRunning(identity)) return;
     try {
@@ -20,12 +20,15 @@ export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signa
     } catch {
       return;
     }
-    const deadline = Date.now() + patienceMs;
+    const deadline = Date.now() + waitMs;
     while (Date.now() < deadline && isRunning(identity)) await wait(POLL_MS);
   }
 }
 
-/** The npm that runs us, or undefined. It starts scripts through a shell, which some systems leave in between. */
+/**
+ * Returns the npm process that runs this script, or undefined. npm starts scripts through a shell, which on some
+ * systems remains as the parent.
+ */
 export function parentNpm(): ProcessIdentity | undefined {
   if (process.env.npm_lifecycle_event === undefined) return undefined;
   const parent = describe(process.ppid);

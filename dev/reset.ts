@@ -1,20 +1,20 @@
-// `npm run reset`: forgets everything the quick start keeps (wallets, flows, keys), so that the next start begins anew.
+// `npm run reset`: deletes the data of `npm start` (wallets, flows, keys), so that the next start begins empty.
 import { existsSync, rmSync } from 'node:fs';
 import { stateFolderPath } from '../src/cli/settings.ts';
 import { removePostgresFolder } from './postgres.ts';
 import { StateFolder } from './stateFolder.ts';
 
-const home = new StateFolder(stateFolderPath());
-const occupant = home.lockHolder();
-if (occupant !== undefined) {
+const stateFolder = new StateFolder(stateFolderPath());
+const lockHolder = stateFolder.lockHolder();
+if (lockHolder !== undefined) {
   console.error(
-    `Manilla runs here (process ${occupant.pid}). Stop it first: Ctrl-C in its terminal, or \`kill ${occupant.pid}\`.`,
+    `Manilla is running here (process ${lockHolder.pid}). Stop it first: Ctrl-C in its terminal, or \`kill ${lockHolder.pid}\`.`,
   );
   process.exitCode = 1;
-} else if (existsSync(home.folder)) {
-  removePostgresFolder(home.path('postgres'));
-  rmSync(home.folder, { recursive: true, force: true });
-  console.log(`Forgot everything in ${home.folder}. The next \`npm start\` begins anew.`);
+} else if (existsSync(stateFolder.folder)) {
+  removePostgresFolder(stateFolder.path('postgres'));
+  rmSync(stateFolder.folder, { recursive: true, force: true });
+  console.log(`Deleted ${stateFolder.folder}. The next \`npm start\` begins with empty data.`);
 } else {
-  console.log(`There is nothing to forget: ${home.folder} does not exist.`);
+  console.log(`Nothing to delete: ${stateFolder.folder} does not exist.`);
 }

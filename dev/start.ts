@@ -1,5 +1,5 @@
-// `npm start`: Postgres, Temporal, API and worker on this machine, with a demo organisation and its keys, until Ctrl-C.
-// Read `main` for the order of things.
+// `npm start`: runs Postgres, Temporal, API and worker on this machine until Ctrl-C, with a demo organisation and its
+// API keys. `main` has the order of the steps.
 import { execFile } from 'node:child_process';
 import { lookup } from 'node:dns/promises';
 import { mkdirSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { checkTemporal, DEFAULT_NAMESPACE, startTemporal, workerPolls } from './
 import { findTemporal } from './temporalInstall.ts';
 import { watchTemporal } from './temporalWatch.ts';
 
-/** Not 5432: a Postgres of the user's own is often there. */
+/** Not 5432, which another Postgres on this machine often has. */
 const POSTGRES_PORT = 54_329;
 const TEMPORAL_PORT = 7_233;
 const TEMPORAL_UI_PORT = 8_233;
@@ -29,38 +29,38 @@ const LIVE_PORT = 8_081;
 
 const PARENT_CHECK_MS = 500;
 
-/** How long flows may wait for a Temporal that does not answer before it is started again. */
+/** How long flow starts may wait for an unresponsive Temporal server before it is restarted. */
 const TEMPORAL_STALL_SECONDS = 30;
 
 const run = promisify(execFile);
 const environment = process.env;
 const print = (line: string) => console.log(line);
 
-const home = new StateFolder(stateFolderPath());
+const stateFolder = new StateFolder(stateFolderPath());
 let supervisor: Supervisor | undefined;
 let watch: ReturnType<typeof watchTemporal> | undefined;
-let ending: Promise<void> | undefined;
+let shutdown: Promise<void> | undefined;
 
 async function main(): Promise<void> {
   const startedAt = Date.now();
   const stallSeconds = secondsSetting('TEMPORAL_STALL_SECONDS', TEMPORAL_STALL_SECONDS);
-  const servers = wantedOfServers();
-  const { api: apiPorts, worker: workerPorts } = await wantedOfApplications();
-  const attempt = home.lock();
-  if (!attempt.occupied) {
-    print(alreadyRunning(attempt.by));
+  const servers = wantedServerPorts();
+  const { api: apiPorts, worker: workerPorts } = await wantedApplicationPorts();
+  const attempt = stateFolder.lock();
+  if (!attempt.acquired) {
+    print(alreadyRunning(attempt.holder));
     process.exitCode = 1;
     return;
   }
   handleSignals();
   await terminateOrphans(attempt.left);
-  home.removeQuickstart();
+  stateFolder.removeQuickstart();
   print('Starting Postgres and Temporal …');
   supervisor = new Supervisor({
-    logFolder: home.path('logs'),
+    logFolder: stateFolder.path('logs'),
     say: print,
-    onChange: (running) => home.note(running),
-    onGiveUp: (reason) => end(1, `Stopping everything: ${reason}`),
+    onChange: (running) => stateFolder.note(running),
+    onGiveUp: (reason) => shutDown(1, `Stopping everything: ${reason}`),
   });
 
   const [database, temporal] = await Promise.all([useDatabase(supervisor, servers), useTemporal(supervisor, servers)]);
@@ -73,15 +73,15 @@ async function main(): Promise<void> {
   const running = supervisor;
   const startWorker = async (ports: Ports): Promise<void> => {
     await startOnPorts(await choosePorts(workerPorts, print), workerPorts, print, ({ metrics }) =>
-      running.start(workerPart({ ...settingsWith(ports), ...portOf('WORKER_METRICS_PORT', metrics) }, temporal)),
+      running.start(workerProcess({ ...settingsWith(ports), ...portOf('WORKER_METRICS_PORT', metrics) }, temporal)),
     );
   };
   const [ports] = await Promise.all([
-    startOnPorts(chosen, apiPorts, print, (those) => running.start(apiPart(settingsWith(those), those))),
+    startOnPorts(chosen, apiPorts, print, (actual) => running.start(apiProcess(settingsWith(actual), actual))),
     startWorker(chosen),
   ]);
   if (ports.sandbox !== chosen.sandbox) {
-    // The sandbox bank runs in the worker, and reports to the API.
+    // The sandbox bank in the worker sends its callbacks to the API's port, which has changed.
     await running.dismiss('worker');
     await startWorker(ports);
   }
@@ -94,13 +94,13 @@ async function main(): Promise<void> {
     databaseUrl: database.url,
   };
   if (!environment.TEMPORAL_ADDRESS) watch = watchOwnTemporal(supervisor, database.url, temporal, stallSeconds);
-  home.writeQuickstart(quickstart);
+  stateFolder.writeQuickstart(quickstart);
   print(welcome(quickstart, (Date.now() - startedAt) / 1000));
 }
 
 type ServerPorts = WantedPorts<'postgres' | 'temporal' | 'temporalUi'>;
 
-function wantedOfServers(): ServerPorts {
+function wantedServerPorts(): ServerPorts {
   return {
     postgres: wantedPort('POSTGRES_PORT', POSTGRES_PORT, 'Postgres'),
     temporal: wantedPort('TEMPORAL_PORT', TEMPORAL_PORT, 'Temporal'),
@@ -108,8 +108,8 @@ function wantedOfServers(): ServerPorts {
   };
 }
 
-/** Those of the API, and those of the worker. The metrics have a port only where the user set one. */
-async function wantedOfApplications() {
+/** The ports of the API and of the worker. Metrics have a port only where the user set one. */
+async function wantedApplicationPorts() {
   const { address } = await lookup(bindAddress());
   const { address: metricsAddress } = await lookup(environment.METRICS_BIND_ADDRESS || '127.0.0.1');
   const metrics = (setting: string, what: string): { metrics?: WantedPort } =>
@@ -118,9 +118,9 @@ async function wantedOfApplications() {
     api: {
       sandbox: wantedPort('SANDBOX_PORT', SANDBOX_PORT, 'the sandbox API', address),
       live: wantedPort('LIVE_PORT', LIVE_PORT, 'the live API', address),
-      ...metrics('METRICS_PORT', 'the page of the API’s metrics'),
+      ...metrics('METRICS_PORT', "the API's metrics endpoint"),
     } as WantedPorts<keyof Ports>,
-    worker: metrics('WORKER_METRICS_PORT', 'the page of the worker’s metrics') as WantedPorts<'metrics'>,
+    worker: metrics('WORKER_METRICS_PORT', "the worker's metrics endpoint") as WantedPorts<'metrics'>,
   };
 }
 
@@ -128,24 +128,26 @@ function wantedPort(setting: string, preset: number, what: string, address = '12
   return { setting, what, port: portSetting(setting, preset), isSet: Boolean(environment[setting]), address };
 }
 
-/** The setting for a port, where there is one. */
+/** The environment variable for a port, if there is a port. */
 const portOf = (setting: string, port: number | undefined): NodeJS.ProcessEnv =>
   port === undefined ? {} : { [setting]: String(port) };
 
-/** The database of DATABASE_URL, or the embedded one. `key` names it among the demo organisations. */
+/** The database of DATABASE_URL, or the embedded one. `key` is its key among the stored demo organisations. */
 async function useDatabase(running: Supervisor, wanted: ServerPorts): Promise<{ url: string; key: string }> {
   const url = environment.DATABASE_URL;
   if (url) {
     if (!(await postgresAnswers(url))) {
       const { host } = new URL(url);
-      throw new Error(`DATABASE_URL is set, but no Postgres answers at ${host}. Start it, or unset DATABASE_URL.`);
+      throw new Error(
+        `DATABASE_URL is set, but no Postgres server responds at ${host}. Start it, or unset DATABASE_URL.`,
+      );
     }
     return { url, key: url };
   }
   const server = await startPostgres(running, {
-    folder: home.path('postgres'),
+    folder: stateFolder.path('postgres'),
     portPreferred: wanted.postgres.port,
-    password: home.secrets().databasePassword,
+    password: stateFolder.secrets().databasePassword,
     durability: 'durable',
   });
   sayMoved(wanted.postgres, server.port, print);
@@ -158,7 +160,7 @@ interface Temporal {
   uiUrl: string;
 }
 
-/** The Temporal server of TEMPORAL_ADDRESS, or one of our own. */
+/** The Temporal server of TEMPORAL_ADDRESS, or the embedded one. */
 async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Temporal> {
   const address = environment.TEMPORAL_ADDRESS;
   if (address) {
@@ -175,12 +177,12 @@ async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Te
     return { address, namespace, uiUrl: environment.TEMPORAL_UI_URL ?? '' };
   }
   const program = await findTemporal({ say: print });
-  mkdirSync(home.path('temporal'), { recursive: true });
+  mkdirSync(stateFolder.path('temporal'), { recursive: true });
   const server = await startTemporal(running, {
     program,
     portPreferred: wanted.temporal.port,
     uiPortPreferred: wanted.temporalUi.port,
-    databaseFile: home.path('temporal/state.db'),
+    databaseFile: stateFolder.path('temporal/state.db'),
   });
   sayMoved(wanted.temporal, Number(server.address.split(':').at(-1)), print);
   sayMoved(wanted.temporalUi, Number(new URL(server.uiUrl).port), print);
@@ -194,8 +196,8 @@ function watchOwnTemporal(running: Supervisor, databaseUrl: string, temporal: Te
     namespace: temporal.namespace,
     limitMs: stallSeconds * 1000,
     say: print,
-    logFile: shown('logs/temporal.log'),
-    dataFolder: shown('temporal'),
+    logFile: displayPath('logs/temporal.log'),
+    dataFolder: displayPath('temporal'),
     restart: () => running.restart('temporal'),
   });
 }
@@ -226,25 +228,28 @@ function bindAddress(): string {
   return environment.BIND_ADDRESS || '127.0.0.1';
 }
 
-/** Where the API on this port is reached from here. */
+/** The base URL of the API on this port, from this machine. */
 function baseUrl(port: number): string {
   const bound = bindAddress();
   const host = bound === '0.0.0.0' ? '127.0.0.1' : bound === '::' ? '::1' : bound;
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/v1`;
 }
 
-/** The environment of API, worker and command line. What the user set wins where it makes sense. */
+/**
+ * The environment of API, worker and command line. The entries before `...environment` are defaults that the user may
+ * set.
+ */
 function applicationSettings(databaseUrl: string, temporal: Temporal, ports: Ports): NodeJS.ProcessEnv {
   return {
     WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
-    // Short, so that a newcomer sees a flow ask for help; in production it is an hour.
+    // Short, so that a parked flow can be seen soon; the default for production is an hour.
     ATTENTION_RAIL_UNREACHABLE_SECONDS: '30',
     ...environment,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
     TEMPORAL_UI_URL: temporal.uiUrl,
-    MANILLA_KEYS: environment.MANILLA_KEYS || home.secrets().manillaKeys,
+    MANILLA_KEYS: environment.MANILLA_KEYS || stateFolder.secrets().manillaKeys,
     SANDBOX_PORT: String(ports.sandbox),
     LIVE_PORT: String(ports.live),
     ...portOf('METRICS_PORT', ports.metrics),
@@ -254,10 +259,10 @@ function applicationSettings(databaseUrl: string, temporal: Temporal, ports: Por
   };
 }
 
-/** The demo organisation of this database with its two keys; made the first time. */
+/** The demo organisation of this database with its two keys; created on the first start. */
 async function demoOrganisation(database: string, settings: NodeJS.ProcessEnv): Promise<DemoOrganisation> {
-  const known = home.secrets().organisations[database];
-  if (known !== undefined) return known;
+  const existing = stateFolder.secrets().organisations[database];
+  if (existing !== undefined) return existing;
   print('Making the demo organisation and its keys …');
   const created = await runCli<Omit<DemoOrganisation, 'testApiKey' | 'liveApiKey'>>(
     ['organisations', 'create', '--name', 'Demo'],
@@ -279,42 +284,42 @@ async function demoOrganisation(database: string, settings: NodeJS.ProcessEnv): 
     testApiKey: test.key,
     liveApiKey: live.key,
   };
-  home.keepOrganisation(database, organisation);
+  stateFolder.keepOrganisation(database, organisation);
   return organisation;
 }
 
-async function runCli<Answer>(args: string[], settings: NodeJS.ProcessEnv): Promise<Answer> {
+async function runCli<Output>(args: string[], settings: NodeJS.ProcessEnv): Promise<Output> {
   const { stdout } = await run(process.execPath, [program('cli'), ...args, '--json'], { env: settings });
-  return JSON.parse(stdout) as Answer;
+  return JSON.parse(stdout) as Output;
 }
 
 function program(name: 'api' | 'worker' | 'cli'): string {
   return fileURLToPath(new URL(`../src/${name}/main.ts`, import.meta.url));
 }
 
-function apiPart(settings: NodeJS.ProcessEnv, ports: Ports): ManagedProcess {
+function apiProcess(settings: NodeJS.ProcessEnv, ports: Ports): ManagedProcess {
   return {
-    ...applicationPart('api', settings),
+    ...applicationProcess('api', settings),
     isReady: async () => {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [ports.sandbox, ports.live].map((port) =>
           fetch(`${baseUrl(port)}/health`, { signal: AbortSignal.timeout(3_000) }),
         ),
       );
-      return answers.every((answer) => answer.ok);
+      return responses.every((response) => response.ok);
     },
   };
 }
 
-function workerPart(settings: NodeJS.ProcessEnv, temporal: Temporal): ManagedProcess {
+function workerProcess(settings: NodeJS.ProcessEnv, temporal: Temporal): ManagedProcess {
   const taskQueue = settings.TEMPORAL_TASK_QUEUE || 'manilla';
   return {
-    ...applicationPart('worker', settings),
+    ...applicationProcess('worker', settings),
     isReady: (startedAt) => workerPolls(temporal.address, temporal.namespace, taskQueue, startedAt),
   };
 }
 
-function applicationPart(name: 'api' | 'worker', settings: NodeJS.ProcessEnv): Omit<ManagedProcess, 'isReady'> {
+function applicationProcess(name: 'api' | 'worker', settings: NodeJS.ProcessEnv): Omit<ManagedProcess, 'isReady'> {
   return {
     name,
     kind: 'application',
@@ -322,34 +327,34 @@ function applicationPart(name: 'api' | 'worker', settings: NodeJS.ProcessEnv): O
     args: [program(name)],
     env: settings,
     stopSignal: 'SIGTERM',
-    // Both finish what they have begun first.
+    // On SIGTERM both finish the work in progress first.
     stopWithinMs: 15_000,
     readyWithinMs: 60_000,
   };
 }
 
-/** Ends what a start that was killed left running, going by the note it kept. */
+/** Ends the processes that a killed start left running, as its lock file lists them. */
 async function terminateOrphans(left: LockHolder | undefined): Promise<void> {
-  // Last come, first ended; and Postgres takes SIGINT for "now, but properly".
-  for (const part of [...(left?.parts ?? [])].reverse()) {
-    if (!isRunning(part)) continue;
-    print(`Ending ${part.name} (process ${part.pid}), left by a start that was killed.`);
-    await endProcess(part, part.name === 'postgres' ? 'SIGINT' : 'SIGTERM', 15_000);
+  // In reverse start order. SIGINT is the fast shutdown of Postgres.
+  for (const orphan of [...(left?.processes ?? [])].reverse()) {
+    if (!isRunning(orphan)) continue;
+    print(`Stopping ${orphan.name} (process ${orphan.pid}), left over from a start that was killed.`);
+    await endProcess(orphan, orphan.name === 'postgres' ? 'SIGINT' : 'SIGTERM', 15_000);
   }
 }
 
-function alreadyRunning(by: LockHolder): string {
-  const quickstart = home.quickstart();
+function alreadyRunning(holder: LockHolder): string {
+  const quickstart = stateFolder.quickstart();
   const where =
     quickstart === undefined
       ? 'It is still starting.'
-      : `Sandbox API ${quickstart.sandboxBaseUrl}, Temporal UI ${quickstart.temporalUiUrl}; all the rest is in ${shown('quickstart.json')}.`;
-  return `Manilla is already running here (process ${by.pid}, since ${by.since}).\n${where}\nStop it with Ctrl-C in its terminal, or with \`kill ${by.pid}\`.`;
+      : `Sandbox API ${quickstart.sandboxBaseUrl}, Temporal UI ${quickstart.temporalUiUrl}; more is in ${displayPath('quickstart.json')}.`;
+  return `Manilla is already running here (process ${holder.pid}, since ${holder.since}).\n${where}\nStop it with Ctrl-C in its terminal, or with \`kill ${holder.pid}\`.`;
 }
 
-/** A path inside the home folder, as short as it can be said from here. */
-function shown(name: string): string {
-  const file = home.path(name);
+/** A path in the state folder: relative to the working directory when it is inside of it, otherwise absolute. */
+function displayPath(name: string): string {
+  const file = stateFolder.path(name);
   const relative = path.relative(process.cwd(), file);
   return relative.startsWith('..') ? file : relative;
 }
@@ -365,8 +370,8 @@ Manilla is running (ready in ${seconds.toFixed(1)} s).
   Test key           ${testApiKey}
   Live key           ${quickstart.liveApiKey}
   Settlement wallet  ${settlementWalletId}
-  Logs               ${shown('logs')}
-  All of this        ${shown('quickstart.json')}
+  Logs               ${displayPath('logs')}
+  All of this        ${displayPath('quickstart.json')}
 
 Create a wallet:
 
@@ -383,32 +388,35 @@ Ask for a payment of 2,000 naira into the settlement wallet, by bank transfer:
 `;
 }
 
-/** Ctrl-C, a signal, the terminal or npm going away: all end the stack in its order. A second Ctrl-C ends it by force. */
+/**
+ * Stops the stack in order on Ctrl-C (SIGINT), SIGTERM, SIGHUP (the terminal was closed), or when npm has ended. A
+ * second Ctrl-C sends SIGKILL to all processes.
+ */
 function handleSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (ending === undefined) end(0, `\nStopping (${signal}) …`);
+      if (shutdown === undefined) shutDown(0, `\nStopping (${signal}) …`);
       else if (signal === 'SIGINT') supervisor?.kill();
     });
   }
-  // Nobody reads what we print any more: that alone is no reason to stop.
+  // The output is closed (EPIPE): not a reason to stop.
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
-  // npm passes signals on, but when it is killed it cannot; then nobody could stop us with Ctrl-C either.
+  // npm passes signals on unless it is killed itself; then Ctrl-C would not reach this process either.
   const npm = parentNpm();
   if (npm !== undefined) {
     setInterval(() => {
-      if (!isRunning(npm) && ending === undefined) end(1, 'npm is gone; stopping …');
+      if (!isRunning(npm) && shutdown === undefined) shutDown(1, 'npm has ended; stopping …');
     }, PARENT_CHECK_MS).unref();
   }
 }
 
-function end(exitCode: number, reason: string): void {
-  ending ??= (async () => {
+function shutDown(exitCode: number, reason: string): void {
+  shutdown ??= (async () => {
     print(reason);
     await watch?.stop();
     await supervisor?.stop();
-    home.unlock();
+    stateFolder.unlock();
     print('Stopped.');
     process.exit(exitCode);
   })();
@@ -417,7 +425,7 @@ function end(exitCode: number, reason: string): void {
 try {
   await main();
 } catch (error) {
-  // While we are ending, whatever was being started fails; that is no news.
-  if (ending === undefined) end(1, `Manilla could not start: ${(error as Error).message}`);
-  await ending;
+  // During a shutdown, processes that are still starting fail; that is expected.
+  if (shutdown === undefined) shutDown(1, `Manilla could not start: ${(error as Error).message}`);
+  await shutdown;
 }

@@ -1,11 +1,11 @@
-// The `.manilla` folder: where the quick start keeps its data, its secrets and the note of what runs. One `npm start` at
-// a time has it.
+// The `.manilla` folder: the data and secrets of `npm start`, and the lock file that names its running processes. One
+// `npm start` at a time holds the lock.
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { identify, isRunning, type ProcessIdentity, readLock, tryLock } from './lockFile.mjs';
 
-/** What `npm start` prints, for programs. */
+/** `quickstart.json`: what `npm start` prints, for programs. */
 export interface Quickstart {
   sandboxBaseUrl: string;
   liveBaseUrl: string;
@@ -19,25 +19,25 @@ export interface Quickstart {
   databaseUrl: string;
 }
 
-/** The demo organisation with its keys, made once for each database. */
+/** The demo organisation with its keys, created once for each database. */
 export type DemoOrganisation = Pick<
   Quickstart,
   'organisationId' | 'settlementWalletId' | 'liveSettlementWalletId' | 'testApiKey' | 'liveApiKey'
 >;
 
-/** What must outlive a restart and stay between us and the user. */
+/** `secrets.json`: survives a restart, readable by the user only. */
 export interface Secrets {
-  /** MANILLA_KEYS of the service: without it, what is encrypted in the database cannot be read. */
+  /** MANILLA_KEYS of the service: without it, encrypted columns of the database cannot be decrypted. */
   manillaKeys: string;
   databasePassword: string;
-  /** By database: `embedded`, or the URL of one of the user's own. */
+  /** By database: `embedded`, or the DATABASE_URL that the user set. */
   organisations: Record<string, DemoOrganisation>;
 }
 
-/** Who has the folder: the start script, what it runs, and since when. */
+/** `running.json`: the process that holds the lock, since when, and the child processes it runs. */
 export interface LockHolder extends ProcessIdentity {
   since: string;
-  parts: (ProcessIdentity & { name: string })[];
+  processes: (ProcessIdentity & { name: string })[];
 }
 
 export class StateFolder {
@@ -51,42 +51,45 @@ export class StateFolder {
     return path.join(this.folder, name);
   }
 
-  /** Who runs in the folder now, if anybody. */
+  /** Returns the running process that holds the lock, or undefined. */
   lockHolder(): LockHolder | undefined {
     const lock = readLock(this.#lock);
     return lock !== undefined && isRunning(lock) ? asLockHolder(lock) : undefined;
   }
 
-  /** Takes the folder. Returns what a start that was killed had noted down, or who has the folder. */
-  lock(): { occupied: true; left: LockHolder | undefined } | { occupied: false; by: LockHolder } {
+  /**
+   * Takes the lock. Returns the stale lock of a start that was killed, if there was one, or the process that holds the
+   * lock.
+   */
+  lock(): { acquired: true; left: LockHolder | undefined } | { acquired: false; holder: LockHolder } {
     const attempt = tryLock(this.#lock);
-    if (!attempt.taken) return { occupied: false, by: asLockHolder(attempt.holder) };
+    if (!attempt.taken) return { acquired: false, holder: asLockHolder(attempt.holder) };
     const left = attempt.left === undefined ? undefined : asLockHolder(attempt.left);
-    // Carried over until they are ended, should this start be killed as well.
-    this.note(left?.parts ?? []);
-    return { occupied: true, left };
+    // Its processes stay in the lock file until they are ended, in case this start is killed as well.
+    this.note(left?.processes ?? []);
+    return { acquired: true, left };
   }
 
-  /** Notes which processes run, for the next start in case this one is killed. */
-  note(parts: LockHolder['parts']): void {
+  /** Writes the running processes into the lock file, for the next start in case this one is killed. */
+  note(processes: LockHolder['processes']): void {
     const self = identify(process.pid);
     if (self === undefined) return;
-    this.#write('running.json', { ...self, since: this.#since, parts });
+    this.#write('running.json', { ...self, since: this.#since, processes });
   }
 
   unlock(): void {
     if (readLock(this.#lock)?.pid === process.pid) rmSync(this.#lock, { force: true });
   }
 
-  /** The secrets of this folder, made at the first call. */
+  /** The secrets of this folder, created on the first call. */
   secrets(): Secrets {
-    const kept = this.#read<Partial<Secrets>>('secrets.json') ?? {};
+    const stored = this.#read<Partial<Secrets>>('secrets.json') ?? {};
     const secrets: Secrets = {
-      manillaKeys: kept.manillaKeys ?? `k1:${randomBytes(32).toString('base64url')}`,
-      databasePassword: kept.databasePassword ?? randomBytes(18).toString('hex'),
-      organisations: kept.organisations ?? {},
+      manillaKeys: stored.manillaKeys ?? `k1:${randomBytes(32).toString('base64url')}`,
+      databasePassword: stored.databasePassword ?? randomBytes(18).toString('hex'),
+      organisations: stored.organisations ?? {},
     };
-    if (kept.manillaKeys === undefined || kept.databasePassword === undefined) this.#write('secrets.json', secrets);
+    if (stored.manillaKeys === undefined || stored.databasePassword === undefined) this.#write('secrets.json', secrets);
     return secrets;
   }
 
@@ -98,7 +101,9 @@ export class StateFolder {
     });
   }
 
-  /** Written when the service is healthy and removed when the next start begins: whoever finds it can use it. */
+  /**
+   * Written once the service is healthy and removed when the next start begins: while it exists, its content is valid.
+   */
   writeQuickstart(quickstart: Quickstart): void {
     this.#write('quickstart.json', quickstart);
   }
@@ -128,18 +133,18 @@ export class StateFolder {
     try {
       return JSON.parse(text) as Content;
     } catch (error) {
-      throw new Error(`${this.path(name)} is no longer JSON; put back what was there.`, { cause: error });
+      throw new Error(`${this.path(name)} is not valid JSON; restore its previous content.`, { cause: error });
     }
   }
 
   #write(name: string, content: unknown): void {
     const file = this.path(name);
-    // Private from its first byte, and never half written.
+    // Mode 0600 from the start, and replaced atomically.
     writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }
 }
 
 function asLockHolder(lock: ProcessIdentity & Record<string, unknown>): LockHolder {
-  return { since: 'a moment ago', parts: [], ...lock };
+  return { since: 'a moment ago', processes: [], ...lock };
 }

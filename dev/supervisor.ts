@@ -1,5 +1,5 @@
-// Runs the parts of the stack (Postgres, Temporal, API, worker) as child processes: each with its own log file, started
-// again when it dies, and all of them ended when the command that started them ends, however that comes about.
+// Runs the processes of the stack (Postgres, Temporal, API, worker) as child processes: each has its own log file and
+// is restarted when it crashes, and all of them end when the command that started them ends, also when it is killed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
@@ -8,55 +8,58 @@ import { fileURLToPath } from 'node:url';
 import { identify, type ProcessIdentity } from './lockFile.mjs';
 import { endProcess } from './processes.ts';
 
-/** One program to run. */
+/** One process to run. */
 export interface ManagedProcess {
   name: string;
-  /** Applications use servers: they are ended first. */
+  /** Applications use servers, so they are stopped first. */
   kind: 'server' | 'application';
   command: string;
   args: string[];
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** The account to run as, where that is not our own. */
+  /** The account to run as, where it is not the current user's. */
   account?: { uid: number; gid: number } | undefined;
   stopSignal: NodeJS.Signals;
-  /** How long it may take to end after the signal. */
+  /** Grace period between `stopSignal` and SIGKILL. */
   stopWithinMs: number;
-  /** How long it may take to get ready. */
+  /** Readiness timeout. */
   readyWithinMs: number;
-  /** Asked again and again until it says yes; an error means not yet. Told when this run of the part began. */
+  /**
+   * Readiness probe, polled until it returns true; an error means not ready yet. Takes the time this process was
+   * started.
+   */
   isReady: (startedAt: Date) => Promise<boolean>;
 }
 
-/** What the caretaker process is told, one JSON object a line. */
+/** A command to the reaper process (dev/reaper.ts), one JSON object a line. */
 export type ReaperCommand =
-  | { hold: ProcessIdentity & { signal: NodeJS.Signals; graceMs: number } }
-  | { release: number }
+  | { track: ProcessIdentity & { signal: NodeJS.Signals; graceMs: number } }
+  | { untrack: number }
   | { remove: string };
 
 interface Running {
-  part: ManagedProcess;
+  definition: ManagedProcess;
   child: ChildProcess;
   identity: ProcessIdentity;
   startedAt: Date;
   ended: Promise<string>;
-  /** It was ended on purpose, and is not started again. */
+  /** It was stopped deliberately and is not restarted. */
   dismissed: boolean;
 }
 
 interface SupervisorOptions {
   logFolder: string;
-  /** Takes one line for the person at the terminal. */
+  /** Prints one line to the terminal. */
   say: (line: string) => void;
-  /** Called with what runs whenever that changes. */
+  /** Called with the running processes whenever they change. */
   onChange?: (running: (ProcessIdentity & { name: string })[]) => void;
-  /** Called when a part crashed too often to go on. Without it nothing is started again. */
+  /** Called when a process has crashed too often to be restarted. Without it nothing is restarted. */
   onGiveUp?: (reason: string) => void;
-  /** The wait before the first restart; doubled with each further crash. */
+  /** Delay before the first restart; doubled with each further crash. */
   restartDelayMs?: number;
 }
 
-/** A part that crashes this often within the minute is not going to recover by being started again. */
+/** A process that crashes this often within the window is not restarted any more. */
 const CRASHES_MAX = 5;
 const CRASH_WINDOW_MS = 60_000;
 const RESTART_DELAY_FIRST_MS = 1_000;
@@ -79,36 +82,39 @@ export class Supervisor {
       detached: true,
       cwd: '/',
     });
-    // It ends when we do; until then it must not keep us from ending, nor end us by being gone.
+    // It exits when this process does. It must not keep this process alive, nor crash it with EPIPE when it is gone.
     this.#reaper.stdin?.on('error', () => {});
     this.#reaper.unref();
   }
 
-  /** Starts a part and waits until it is ready. Throws with the end of its log when it ends or does not get there. */
-  async start(part: ManagedProcess): Promise<void> {
-    const log = this.logOf(part.name);
+  /**
+   * Starts a process and waits until it is ready. Throws with the tail of its log when it exits or is not ready in
+   * time.
+   */
+  async start(definition: ManagedProcess): Promise<void> {
+    const log = this.logOf(definition.name);
     try {
-      // The run before this one is what a person looks for after a crash.
-      renameSync(log, path.join(this.#options.logFolder, `${part.name}.previous.log`));
+      // Keep the log of the previous run: it shows the cause of a crash.
+      renameSync(log, path.join(this.#options.logFolder, `${definition.name}.previous.log`));
     } catch {
-      // There was none.
+      // No previous run.
     }
-    const running = this.#spawn(part);
+    const running = this.#spawn(definition);
     const failure = await this.#whenReady(running);
     if (failure !== undefined) {
       await this.#end(running);
-      throw new Error(`${part.name} ${failure}. The end of ${log}:\n${this.#logTail(part.name)}`);
+      throw new Error(`${definition.name} ${failure}. The end of ${log}:\n${this.#logTail(definition.name)}`);
     }
-    void running.ended.then((how) => this.#onEnd(running, how));
+    void running.ended.then((reason) => this.#onEnd(running, reason));
   }
 
-  /** Ends a part that runs. It is started again as after a crash. Resolves when it has ended. */
+  /** Stops a running process, which is then restarted as after a crash. Resolves when it has exited. */
   async restart(name: string): Promise<void> {
     const running = this.#running.get(name);
     if (running !== undefined) await this.#end(running);
   }
 
-  /** Ends a part that runs. It is not started again. */
+  /** Stops a running process, which is not restarted. */
   async dismiss(name: string): Promise<void> {
     const running = this.#running.get(name);
     if (running === undefined) return;
@@ -116,28 +122,28 @@ export class Supervisor {
     await this.#end(running);
   }
 
-  /** Removes the folder when all parts have ended, also when this process is killed. */
+  /** Removes the folder when all processes have ended, also when this process is killed. */
   removeAtEnd(folder: string): void {
-    this.#order({ remove: folder });
+    this.#sendToReaper({ remove: folder });
   }
 
-  /** Ends all parts, applications first, and resolves when they and the folders to remove are gone. */
+  /** Stops all processes, applications first. Resolves when they have exited and the folders to remove are gone. */
   stop(): Promise<void> {
     this.#stopping ??= (async () => {
       for (const kind of ['application', 'server'] as const) {
-        const parts = [...this.#running.values()].filter((running) => running.part.kind === kind);
-        await Promise.all(parts.map((running) => this.#end(running)));
+        const processes = [...this.#running.values()].filter(({ definition }) => definition.kind === kind);
+        await Promise.all(processes.map((running) => this.#end(running)));
       }
-      const gone = new Promise((resolve) => this.#reaper.once('exit', resolve));
+      const reaperExit = new Promise((resolve) => this.#reaper.once('exit', resolve));
       if (this.#reaper.exitCode !== null || this.#reaper.signalCode !== null) return;
       this.#reaper.ref();
       this.#reaper.stdin?.end();
-      await gone;
+      await reaperExit;
     })();
     return this.#stopping;
   }
 
-  /** Ends all parts at once and by force. */
+  /** Sends SIGKILL to all processes. */
   kill(): void {
     for (const { child } of this.#running.values()) child.kill('SIGKILL');
   }
@@ -146,87 +152,90 @@ export class Supervisor {
     return path.join(this.#options.logFolder, `${name}.log`);
   }
 
-  #spawn(part: ManagedProcess): Running {
-    // What is started from now on would be left behind.
-    if (this.#stopping !== undefined) throw new Error(`${part.name} is not started: everything is being stopped`);
-    const log = openSync(this.logOf(part.name), 'a', 0o600);
-    const child = spawn(part.command, part.args, {
-      // Straight into the file: a part must not die of a broken pipe when we are killed, but be ended properly.
+  #spawn(definition: ManagedProcess): Running {
+    const { name, command, args, env, cwd, account, stopSignal, stopWithinMs } = definition;
+    // `stop` would not end a process that is started from now on.
+    if (this.#stopping !== undefined) throw new Error(`${name} is not started: everything is being stopped`);
+    const log = openSync(this.logOf(name), 'a', 0o600);
+    const child = spawn(command, args, {
+      // Directly into the file: when this process is killed, a pipe would break and crash the child before the reaper
+      // stops it properly.
       stdio: ['ignore', log, log],
-      // Ctrl-C in the terminal reaches us alone, and we end the parts in their order.
+      // Ctrl-C in the terminal reaches this process only, which stops the processes in order.
       detached: true,
-      env: part.env ?? process.env,
-      ...(part.cwd === undefined ? {} : { cwd: part.cwd }),
-      ...part.account,
+      env: env ?? process.env,
+      ...(cwd === undefined ? {} : { cwd }),
+      ...account,
     });
     closeSync(log);
     const ended = new Promise<string>((resolve) => {
       child.once('error', (error) => resolve(`could not be started: ${error.message}`));
-      child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${code}`));
+      child.once('exit', (code, signal) => resolve(signal ? `was killed by ${signal}` : `exited with code ${code}`));
     });
     const identity = (child.pid === undefined ? undefined : identify(child.pid)) ?? { pid: 0, startedAt: '' };
-    const running = { part, child, identity, startedAt: new Date(), ended, dismissed: false };
+    const running = { definition, child, identity, startedAt: new Date(), ended, dismissed: false };
     if (identity.pid > 0) {
-      this.#running.set(part.name, running);
-      this.#order({ hold: { ...identity, signal: part.stopSignal, graceMs: part.stopWithinMs } });
-      this.#changed();
+      this.#running.set(name, running);
+      this.#sendToReaper({ track: { ...identity, signal: stopSignal, graceMs: stopWithinMs } });
+      this.#reportChange();
     }
     void ended.then(() => {
-      if (this.#running.get(part.name) === running) this.#running.delete(part.name);
-      this.#order({ release: identity.pid });
-      this.#changed();
+      if (this.#running.get(name) === running) this.#running.delete(name);
+      this.#sendToReaper({ untrack: identity.pid });
+      this.#reportChange();
     });
     return running;
   }
 
-  /** Undefined once the part is ready, else why it will not be. */
-  async #whenReady({ part, startedAt, ended }: Running): Promise<string | undefined> {
+  /** Resolves to undefined once the process is ready, or to the reason why it failed to get ready. */
+  async #whenReady({ definition, startedAt, ended }: Running): Promise<string | undefined> {
     let failure: string | undefined;
-    void ended.then((how) => {
-      failure = how;
+    void ended.then((reason) => {
+      failure = reason;
     });
-    const deadline = Date.now() + part.readyWithinMs;
+    const deadline = Date.now() + definition.readyWithinMs;
     while (failure === undefined) {
-      if (await part.isReady(startedAt).catch(() => false)) return failure;
-      if (Date.now() > deadline) return `was not ready within ${part.readyWithinMs / 1000} s`;
+      if (await definition.isReady(startedAt).catch(() => false)) return failure;
+      if (Date.now() > deadline) return `was not ready within ${definition.readyWithinMs / 1000} s`;
       await wait(READY_POLL_MS);
     }
     return failure;
   }
 
-  async #onEnd({ part, dismissed }: Running, how: string): Promise<void> {
+  async #onEnd({ definition, dismissed }: Running, endReason: string): Promise<void> {
     if (dismissed) return;
+    const { name } = definition;
     const { say, onGiveUp, restartDelayMs: firstDelayMs = RESTART_DELAY_FIRST_MS } = this.#options;
-    for (let happened = how; this.#stopping === undefined; ) {
-      if (onGiveUp === undefined) return say(`${part.name} ${happened}.`);
-      const crashes = [...(this.#crashes.get(part.name) ?? []), Date.now()].filter(
+    for (let reason = endReason; this.#stopping === undefined; ) {
+      if (onGiveUp === undefined) return say(`${name} ${reason}.`);
+      const crashes = [...(this.#crashes.get(name) ?? []), Date.now()].filter(
         (time) => time > Date.now() - CRASH_WINDOW_MS,
       );
-      this.#crashes.set(part.name, crashes);
+      this.#crashes.set(name, crashes);
       if (crashes.length >= CRASHES_MAX) {
         return onGiveUp(
-          `${part.name} ${happened}, ${crashes.length} times within a minute. The end of ${this.logOf(part.name)}:\n${this.#logTail(part.name)}`,
+          `${name} ${reason}, ${crashes.length} times within a minute. The end of ${this.logOf(name)}:\n${this.#logTail(name)}`,
         );
       }
       const delayMs = Math.min(firstDelayMs * 2 ** (crashes.length - 1), RESTART_DELAY_MAX_MS);
-      say(`${part.name} ${happened}; starting it again in ${delayMs / 1000} s (log: ${this.logOf(part.name)})`);
+      say(`${name} ${reason}; restarting it in ${delayMs / 1000} s (log: ${this.logOf(name)})`);
       await wait(delayMs);
       if (this.#stopping !== undefined) return;
-      const again = this.#spawn(part);
-      const failure = await this.#whenReady(again);
+      const restarted = this.#spawn(definition);
+      const failure = await this.#whenReady(restarted);
       if (failure === undefined) {
-        say(`${part.name} is back.`);
-        void again.ended.then((ending) => this.#onEnd(again, ending));
+        say(`${name} is running again.`);
+        void restarted.ended.then((next) => this.#onEnd(restarted, next));
         return;
       }
-      await this.#end(again);
-      happened = failure;
+      await this.#end(restarted);
+      reason = failure;
     }
   }
 
-  async #end({ identity, part, ended }: Running): Promise<void> {
+  async #end({ identity, definition, ended }: Running): Promise<void> {
     if (identity.pid === 0) return;
-    await endProcess(identity, part.stopSignal, part.stopWithinMs);
+    await endProcess(identity, definition.stopSignal, definition.stopWithinMs);
     await ended;
   }
 
@@ -239,13 +248,13 @@ export class Supervisor {
       .join('\n');
   }
 
-  #order(order: ReaperCommand): void {
-    if (this.#reaper.stdin?.writable) this.#reaper.stdin.write(`${JSON.stringify(order)}\n`);
+  #sendToReaper(command: ReaperCommand): void {
+    if (this.#reaper.stdin?.writable) this.#reaper.stdin.write(`${JSON.stringify(command)}\n`);
   }
 
-  #changed(): void {
+  #reportChange(): void {
     this.#options.onChange?.(
-      [...this.#running.values()].map(({ part, identity }) => ({ ...identity, name: part.name })),
+      [...this.#running.values()].map(({ definition, identity }) => ({ ...identity, name: definition.name })),
     );
   }
 }

@@ -1,5 +1,5 @@
-// The Temporal server of the embedded stack, `temporal server start-dev`, and what every server must have before the
-// service can use it: the namespace and our search attributes.
+// The Temporal server of the embedded stack, `temporal server start-dev`, and what the service requires of any server:
+// the namespace and the search attributes.
 import { Connection } from '@temporalio/client';
 import type { SearchAttributeType } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES as searchAttributes } from '../src/workflows/searchAttributes.ts';
@@ -17,13 +17,15 @@ export const SEARCH_ATTRIBUTES = Object.fromEntries(
   searchAttributes.map(({ name, type }) => [name, TYPE_NAMES[type] ?? 'Keyword']),
 );
 
-/** Where the development server's own settings are for something else than running a service. */
+/** Dynamic configuration that differs from the development server's defaults. */
 const DYNAMIC_CONFIG = {
-  // The limit of 2,400 calls a second protects shared servers; here it would only slow a benchmark down.
+  // The default limit of 2,400 calls a second protects shared servers; here it would only slow down a benchmark.
   'frontend.namespaceRPS': 50_000,
-  // It reads the search attributes anew for each use, every third call of its database. Ours are there from the start.
+  // The default reads the search attributes from the database on each use, a third of all its database calls. They do
+  // not change after the start.
   'system.forceSearchAttributesCacheRefreshOnRead': false,
-  // The worker that runs a flow gets the flow's next activity with the answer, without asking for it.
+  // Eager execution: the worker receives a flow's next activity in the response to its workflow task, without another
+  // poll.
   'system.enableActivityEagerExecution': true,
 };
 
@@ -35,10 +37,10 @@ const WORKFLOW_TASKS = 1;
 
 interface TemporalOptions {
   program: string;
-  /** Used when they are free. Without one for the UI there is no UI. */
+  /** Used when they are free. Without a UI port no UI is started. */
   portPreferred?: number;
   uiPortPreferred?: number;
-  /** Without one the state is lost when the server ends. */
+  /** Without it the state is in memory and lost when the server stops. */
   databaseFile?: string;
 }
 
@@ -47,7 +49,7 @@ export const DEFAULT_NAMESPACE = 'default';
 
 /** Starts the development server. */
 export async function startTemporal(
-  parts: Supervisor,
+  supervisor: Supervisor,
   options: TemporalOptions,
 ): Promise<{ address: string; uiUrl: string }> {
   const { program, portPreferred, uiPortPreferred, databaseFile } = options;
@@ -55,7 +57,7 @@ export async function startTemporal(
     const port = await freePort(portPreferred);
     const uiPort = uiPortPreferred === undefined ? undefined : await freePort(uiPortPreferred, [port]);
     const address = `127.0.0.1:${port}`;
-    await parts.start({
+    await supervisor.start({
       name: 'temporal',
       kind: 'server',
       command: program,
@@ -67,7 +69,7 @@ export async function startTemporal(
         uiPort === undefined ? '--headless' : `--ui-port=${uiPort}`,
         '--log-level=warn',
         ...(databaseFile === undefined ? [] : [`--db-filename=${databaseFile}`]),
-        // Six times the workflows a second of SQLite's own settings; a crash of the machine still leaves a whole file.
+        // Six times the workflows a second of SQLite's defaults; a machine crash still leaves a consistent file.
         '--sqlite-pragma=journal_mode=wal',
         '--sqlite-pragma=synchronous=normal',
         ...Object.entries(SEARCH_ATTRIBUTES).map(([name, type]) => `--search-attribute=${name}=${type}`),
@@ -85,7 +87,7 @@ export async function startTemporal(
   });
 }
 
-/** Whether a worker has asked this task queue for work since that time. */
+/** Whether a worker has polled this task queue since that time. */
 export async function workerPolls(
   address: string,
   namespace: string,
@@ -107,17 +109,19 @@ export async function workerPolls(
   }
 }
 
-/** Throws unless a server at the address answers and has the namespace with all our search attributes; adds those it lacks. */
+/**
+ * Throws unless a server responds at the address and has the namespace. Adds the search attributes that are missing.
+ */
 export async function checkTemporal(address: string, namespace: string): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: 3_000 });
   try {
     await connection.withDeadline(Date.now() + 5_000, async () => {
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-      const lacking = Object.entries(SEARCH_ATTRIBUTES).filter(([name]) => !(name in (customAttributes ?? {})));
-      if (lacking.length === 0) return;
+      const missing = Object.entries(SEARCH_ATTRIBUTES).filter(([name]) => !(name in (customAttributes ?? {})));
+      if (missing.length === 0) return;
       await connection.operatorService.addSearchAttributes({
         namespace,
-        searchAttributes: Object.fromEntries(lacking.map(([name, type]) => [name, INDEXED_VALUE_TYPES[type]])),
+        searchAttributes: Object.fromEntries(missing.map(([name, type]) => [name, INDEXED_VALUE_TYPES[type]])),
       });
     });
   } finally {

@@ -1,5 +1,6 @@
-// Finds a Temporal server to run, or gets one: on PATH, in the user's cache folder, by the SDK's own downloader, or by
-// building the pinned version with Go. So that it works online without Go, and offline with a Go module proxy.
+// Finds or installs a Temporal CLI, in this order: on PATH, in the user's cache folder, by the SDK's downloader, or by
+// building the pinned version with Go. This covers machines with internet access but without Go, and machines that
+// reach only a Go module proxy.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
@@ -10,22 +11,22 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { acquireLock } from './lockFile.mjs';
 
-/** The version in tools/temporal/go.mod. Newer tags carry a `replace` and cannot be built as a module. */
+/** The version in tools/temporal/go.mod. Newer tags have a `replace` directive and cannot be built as a module. */
 export const TEMPORAL_CLI_VERSION = '1.5.1';
 
-/** The first server with the update, user metadata and worker versioning that the flows use. */
+/** The first server with the workflow updates, user metadata and worker versioning that the flows use. */
 const SERVER_MINOR_MIN = 28;
 
 /**
- * The first server whose embedded database survives calls that are given up while it works on them: before, one of them
- * could leave the only connection answering `interrupted (9)` until the server was started again.
+ * The first server whose embedded SQLite survives calls that are cancelled while it executes them. In older servers a
+ * cancelled call can leave the only connection in a state where it returns `interrupted (9)` until the server restarts.
  */
-const SERVER_MINOR_STEADY = 31;
+const SERVER_MINOR_STABLE = 31;
 
-const UNSTEADY =
-  'can stop working under heavy load; `npm start` then starts it again. Temporal CLI 1.7 or newer does not, nor does a build with Go.';
+const UNSTABLE =
+  'can stop working under heavy load; `npm start` then restarts it. Temporal CLI 1.7 or newer and a build with Go are not affected.';
 
-/** A download that brings nothing for this long is given up: offline, a start must not hang. */
+/** A download without progress for this long is killed, so that a start without internet access does not hang. */
 const DOWNLOAD_STALLED_MS = 15_000;
 const DOWNLOAD_MAX_MS = 10 * 60_000;
 const PROGRESS_MS = 5_000;
@@ -38,14 +39,17 @@ const run = promisify(execFile);
 
 interface FindOptions {
   say: (line: string) => void;
-  /** The user's cache folder unless told otherwise. */
+  /** Default: the user's cache folder. */
   cacheFolder?: string;
   environment?: NodeJS.ProcessEnv;
-  /** The ways to get one that is not there yet, in order. Tests bring their own. */
-  ways?: { name: string; get: (target: string, options: { say: (line: string) => void }) => Promise<void> }[];
+  /** Where to get a CLI that is not installed, in order. Set by tests. */
+  sources?: { name: string; get: (target: string, options: { say: (line: string) => void }) => Promise<void> }[];
 }
 
-/** The path of a Temporal CLI that can run a server. Throws an error that names every way when there is none. */
+/**
+ * Returns the path of a Temporal CLI that can run a server. Throws an error that lists every failed source and the
+ * remedies.
+ */
 export async function findTemporal(options: FindOptions): Promise<string> {
   const environment = options.environment ?? process.env;
   const onPath = await usableOnPath(environment, options.say);
@@ -55,56 +59,56 @@ export async function findTemporal(options: FindOptions): Promise<string> {
   const cached = path.join(cache, cacheFolderName(), PROGRAM);
   if (isProgram(cached)) return cached;
 
-  const giveBack = await acquireLock(path.join(cache, 'temporal.lock'), () => {
-    options.say('Another command is getting Temporal; waiting for it.');
+  const releaseLock = await acquireLock(path.join(cache, 'temporal.lock'), () => {
+    options.say('Another command is installing Temporal; waiting for it.');
   });
-  // One name, ours while we hold the lock: what a killed build left is gone before the next.
-  const workshop = path.join(cache, 'temporal-unfinished');
-  const removeWorkshop = () => rmSync(workshop, { recursive: true, force: true });
-  process.once('exit', removeWorkshop);
+  // A fixed name, used only while the lock is held: leftovers of a killed build are removed before the next one.
+  const stagingFolder = path.join(cache, 'temporal-unfinished');
+  const removeStagingFolder = () => rmSync(stagingFolder, { recursive: true, force: true });
+  process.once('exit', removeStagingFolder);
   try {
-    removeWorkshop();
-    mkdirSync(workshop);
+    removeStagingFolder();
+    mkdirSync(stagingFolder);
     if (isProgram(cached)) return cached;
     const failures: string[] = [];
-    for (const way of options.ways ?? [
+    for (const source of options.sources ?? [
       { name: 'the download', get: download },
       { name: 'the build with Go', get: build },
     ]) {
-      const made = path.join(workshop, PROGRAM);
+      const staged = path.join(stagingFolder, PROGRAM);
       try {
-        await way.get(made, { say: options.say });
+        await source.get(staged, { say: options.say });
         mkdirSync(path.dirname(cached), { recursive: true });
-        // Appears whole or not at all, whoever looks and whenever this is killed.
-        renameSync(made, cached);
+        // rename(2) is atomic: the cache never contains an incomplete program.
+        renameSync(staged, cached);
         return cached;
       } catch (error) {
         const reason = (error as Error).message;
-        options.say(`Temporal: ${way.name} did not work.`);
-        failures.push(`  ${way.name}: ${reason}`);
+        options.say(`Temporal: ${source.name} failed.`);
+        failures.push(`  ${source.name}: ${reason}`);
       }
     }
     throw new Error(
       [
-        'There is no Temporal server on this machine and none could be fetched or built:',
+        'No Temporal server is installed on this machine, and none could be downloaded or built:',
         ...failures,
-        'Any one of these helps; then run the same command again:',
-        '  - set TEMPORAL_ADDRESS to a Temporal server that runs already, such as 127.0.0.1:7233',
+        'Do one of the following, then run the same command again:',
+        '  - set TEMPORAL_ADDRESS to a running Temporal server, such as 127.0.0.1:7233',
         '  - install the Temporal CLI, so that `temporal` is on PATH (https://docs.temporal.io/cli)',
-        '  - let this machine reach https://temporal.download',
-        `  - install Go 1.25 or newer with a reachable module proxy: the pinned version is then built, once, in a few minutes`,
+        '  - give this machine access to https://temporal.download',
+        '  - install Go 1.25 or newer with a reachable module proxy: the pinned version is then built, once, in a few minutes',
       ].join('\n'),
     );
   } finally {
-    removeWorkshop();
-    process.off('exit', removeWorkshop);
-    giveBack();
+    removeStagingFolder();
+    process.off('exit', removeStagingFolder);
+    releaseLock();
   }
 }
 
 /**
- * The folder of the pinned program in the cache. It changes with the version and with every pinned module, so that a build
- * of older dependencies is not used any more.
+ * The cache folder of the pinned program. The name changes with the version and with every pinned module, so that a
+ * build with older dependencies is not used.
  */
 export function cacheFolderName(moduleFolder = MODULE_FOLDER): string {
   const hash = createHash('sha256');
@@ -124,7 +128,7 @@ function userCacheFolder(environment: NodeJS.ProcessEnv): string {
     accessSync(folder, constants.W_OK);
     return folder;
   } catch {
-    // A home that cannot be written to, as in some build machines: keep it with the project.
+    // The home directory is read-only, as on some build machines: use a folder of the project.
     return fileURLToPath(new URL('../.cache', import.meta.url));
   }
 }
@@ -145,9 +149,9 @@ async function usableOnPath(environment: NodeJS.ProcessEnv, say: FindOptions['sa
   try {
     const { stdout } = await run(found, ['--version'], { timeout: 10_000 });
     const [, major, minor] = /Server (\d+)\.(\d+)/.exec(stdout) ?? [];
-    if (Number(major) > 1 || Number(minor) >= SERVER_MINOR_STEADY) return found;
+    if (Number(major) > 1 || Number(minor) >= SERVER_MINOR_STABLE) return found;
     if (Number(minor) >= SERVER_MINOR_MIN) {
-      say(`${found} (server ${major}.${minor}) ${UNSTEADY}`);
+      say(`${found} (server ${major}.${minor}) ${UNSTABLE}`);
       return found;
     }
     say(`${found} is too old (${stdout.trim()}); a server 1.${SERVER_MINOR_MIN} or newer is needed. Looking further.`);
@@ -157,7 +161,7 @@ async function usableOnPath(environment: NodeJS.ProcessEnv, say: FindOptions['sa
   return undefined;
 }
 
-/** The SDK's downloader, in a process of its own: it cannot be called off otherwise. */
+/** Runs the SDK's downloader as a separate process, because it cannot be cancelled otherwise. */
 async function download(target: string, { say }: { say: FindOptions['say'] }): Promise<void> {
   const folder = path.dirname(target);
   say(`Temporal: downloading version ${TEMPORAL_CLI_VERSION}, once.`);
@@ -166,26 +170,26 @@ async function download(target: string, { say }: { say: FindOptions['say'] }): P
     cwd: folder,
   });
   let bytes = 0;
-  let movedAt = Date.now();
+  let progressAt = Date.now();
   const started = Date.now();
   let stalled = false;
   const watch = setInterval(() => {
     const now = folderBytes(folder);
-    if (now !== bytes) movedAt = Date.now();
+    if (now !== bytes) progressAt = Date.now();
     bytes = now;
-    stalled = Date.now() - movedAt > DOWNLOAD_STALLED_MS || Date.now() - started > DOWNLOAD_MAX_MS;
+    stalled = Date.now() - progressAt > DOWNLOAD_STALLED_MS || Date.now() - started > DOWNLOAD_MAX_MS;
     if (stalled) child.kill('SIGKILL');
   }, 1_000);
   const progress = setInterval(() => say(`  ${Math.round(bytes / 1e6)} MB so far`), PROGRESS_MS);
   try {
     await succeeds(child);
-    const made = readdirSync(folder).map((name) => path.join(folder, name));
-    const program = made.find((file) => path.basename(file).startsWith('temporal') && isProgram(file));
-    if (program === undefined) throw new Error('the downloader left no program');
+    const downloaded = readdirSync(folder).map((name) => path.join(folder, name));
+    const program = downloaded.find((file) => path.basename(file).startsWith('temporal') && isProgram(file));
+    if (program === undefined) throw new Error('the downloader wrote no program');
     renameSync(program, target);
-    say(`Temporal: the downloaded version ${TEMPORAL_CLI_VERSION} ${UNSTEADY}`);
+    say(`Temporal: the downloaded version ${TEMPORAL_CLI_VERSION} ${UNSTABLE}`);
   } catch (error) {
-    throw stalled ? new Error('nothing came from https://temporal.download') : error;
+    throw stalled ? new Error('timed out downloading from https://temporal.download') : error;
   } finally {
     clearInterval(watch);
     clearInterval(progress);
@@ -226,20 +230,25 @@ async function build(target: string, { say }: { say: FindOptions['say'] }): Prom
   }
 }
 
-/** Resolves when the process ends well; throws with the last of what it said otherwise. Ends it when we end. */
+/**
+ * Resolves when the process exits with 0, otherwise throws with the tail of its stderr. Ends it when this process
+ * exits.
+ */
 function succeeds(child: ChildProcess): Promise<void> {
   const end = () => child.kill('SIGTERM');
   process.once('exit', end);
-  let said = '';
+  let stderr = '';
   child.stderr?.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString()).slice(-2_000);
+    stderr = (stderr + chunk.toString()).slice(-2_000);
   });
   return new Promise<void>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
       if (code === 0) resolve();
       else
-        reject(new Error(said.trim().split('\n').slice(-3).join('\n    ') || `ended with ${signal ?? `code ${code}`}`));
+        reject(
+          new Error(stderr.trim().split('\n').slice(-3).join('\n    ') || `ended with ${signal ?? `code ${code}`}`),
+        );
     });
   }).finally(() => process.off('exit', end));
 }

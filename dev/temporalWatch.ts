@@ -1,44 +1,45 @@
-// Watches whether the embedded Temporal server still starts flows, and starts it again when it does not though its process
-// lives. Its data and its ports stay, so API and worker go on by themselves.
+// A watchdog for the embedded Temporal server: restarts it when its process runs but flow starts stall. The data and
+// ports stay the same, so API and worker reconnect.
 import { connect } from '../src/database/pool.ts';
 import { createTemporalHealth } from '../src/temporal/health.ts';
 
-/** What one look found. */
+/** The result of one check. */
 export interface Look {
   atMs: number;
-  /** Age of the oldest flow message in the outbox; null: there is none. */
+  /** Age of the oldest flow message in the outbox; null when there is none. */
   oldestMs: number | null;
-  /** Whether a message that was there at the look before is gone: flows start, be it slowly. */
+  /** Whether a message of the previous check is gone: flows start, perhaps slowly. */
   moved: boolean;
-  /** Whether the server answers a call that needs what a flow start needs. */
+  /** Whether the server responds to a call that has the same requirements as a flow start. */
   answers: boolean;
 }
 
 export interface Watch {
-  /** Since when it has not answered, look for look, while messages waited. Null: it is well. */
+  /** Since when consecutive checks found no response while messages waited. Null when the server is healthy. */
   stalledSinceMs: number | null;
   /** Restarts since flows last started. */
   restarts: number;
-  /** Whether it was said that restarts do not help. */
+  /** Whether the message that restarts do not help was printed. */
   givenUp: boolean;
 }
 
 export const WELL: Watch = { stalledSinceMs: null, restarts: 0, givenUp: false };
 
-/** More restarts than this do not help where these did not. */
+/** After this many restarts without effect, no further one is attempted. */
 const RESTARTS_MAX = 3;
 
 /**
- * What to do after a look. Restarts only where three things are true for the whole of the limit: a message is older than it,
- * none of those that wait has gone, and the server does not answer. An overload alone is none: messages go. Nor is a message
- * that can never be handled, nor a worker that is away: the server answers. Each further restart waits twice as long.
+ * Decides what to do after a check. Restarts when all of these hold for the whole limit: a message is older than the
+ * limit, no waiting message has been handled, and the server does not respond. An overload does not count, because
+ * messages are handled; neither does a message that can never be handled or a stopped worker, because the server
+ * responds. The limit doubles with each further restart.
  */
 export function judge(watch: Watch, look: Look, limitMs: number): { watch: Watch; act: 'wait' | 'restart' | 'giveUp' } {
   if (look.oldestMs === null || look.moved) return { watch: WELL, act: 'wait' };
   if (look.answers) return { watch: { ...watch, stalledSinceMs: null }, act: 'wait' };
   const stalledSinceMs = watch.stalledSinceMs ?? look.atMs;
-  const patienceMs = limitMs * 2 ** watch.restarts;
-  if (look.oldestMs < limitMs || look.atMs - stalledSinceMs < patienceMs) {
+  const currentLimitMs = limitMs * 2 ** watch.restarts;
+  if (look.oldestMs < limitMs || look.atMs - stalledSinceMs < currentLimitMs) {
     return { watch: { ...watch, stalledSinceMs }, act: 'wait' };
   }
   if (watch.restarts < RESTARTS_MAX) {
@@ -53,59 +54,59 @@ interface WatchOptions {
   namespace: string;
   limitMs: number;
   say: (line: string) => void;
-  /** Where a person finds what the server said, and its data. */
+  /** The server's log and data, for messages. */
   logFile: string;
   dataFolder: string;
-  /** Ends the server and starts it again; resolves when it has ended. */
+  /** Restarts the server; resolves when the old process has exited. */
   restart: () => Promise<void>;
 }
 
-/** Looks are this many to a limit, and no more than one in this time. */
-const LOOKS_IN_LIMIT = 6;
-const LOOK_EVERY_MAX_MS = 5_000;
+/** Checks per limit, and the longest interval between two checks. */
+const CHECKS_PER_LIMIT = 6;
+const CHECK_INTERVAL_MAX_MS = 5_000;
 
-/** Looks again and again until `stop` is called. */
+/** Checks periodically until `stop` is called. */
 export function watchTemporal(options: WatchOptions): { stop: () => Promise<void> } {
   const { limitMs, say } = options;
-  const everyMs = Math.min(LOOK_EVERY_MAX_MS, limitMs / LOOKS_IN_LIMIT);
+  const intervalMs = Math.min(CHECK_INTERVAL_MAX_MS, limitMs / CHECKS_PER_LIMIT);
   const sql = connect(options.databaseUrl, { connectionsMax: 1, closeWhenStalled: true, statementTimeoutMs: 5_000 });
   const temporal = createTemporalHealth(options.address, options.namespace, Math.min(5_000, limitMs));
   let watch = WELL;
-  let before = { newest: 0, count: 0 };
+  let previous = { newest: 0, count: 0 };
 
-  const look = async (): Promise<Look> => {
-    // Ids grow, so those up to the newest of before are those that were there then.
+  const check = async (): Promise<Look> => {
+    // Ids increase, so the messages up to the newest id of the previous check are those it counted.
     const [row] = await sql<{ oldestMs: number | null; newest: number; count: number; left: number }[]>`
       SELECT extract(epoch FROM now() - min(created_at))::float8 * 1000 AS oldest_ms, coalesce(max(id), 0) AS newest,
-        count(*)::int AS count, count(*) FILTER (WHERE id <= ${before.newest})::int AS left
+        count(*)::int AS count, count(*) FILTER (WHERE id <= ${previous.newest})::int AS left
       FROM outbox WHERE topic = 'flow'`;
     const { oldestMs = null, newest = 0, count = 0, left = 0 } = row ?? {};
-    const moved = left < before.count;
-    before = { newest, count };
-    const waits = oldestMs !== null && oldestMs >= limitMs / LOOKS_IN_LIMIT;
-    const answers = !waits || (await answersInTime());
+    const moved = left < previous.count;
+    previous = { newest, count };
+    const isWaiting = oldestMs !== null && oldestMs >= limitMs / CHECKS_PER_LIMIT;
+    const answers = !isWaiting || (await respondsInTime());
     return { atMs: performance.now(), oldestMs, moved, answers };
   };
-  const answersInTime = () =>
+  const respondsInTime = () =>
     temporal.check().then(
       () => true,
       () => false,
     );
 
-  const act = async (): Promise<void> => {
-    const found = await look();
-    const judged = judge(watch, found, limitMs);
-    watch = judged.watch;
-    if (judged.act === 'wait') return;
-    const seconds = Math.round((found.oldestMs ?? 0) / 1000);
-    const stalled = `Temporal runs but starts no flow; the oldest has waited ${seconds} s (log: ${options.logFile}).`;
-    if (judged.act === 'restart') {
-      say(`${stalled} Starting Temporal again; its data and its ports stay.`);
+  const checkAndAct = async (): Promise<void> => {
+    const result = await check();
+    const decision = judge(watch, result, limitMs);
+    watch = decision.watch;
+    if (decision.act === 'wait') return;
+    const seconds = Math.round((result.oldestMs ?? 0) / 1000);
+    const stalled = `Temporal is running but starts no flows; the oldest has waited ${seconds} s (log: ${options.logFile}).`;
+    if (decision.act === 'restart') {
+      say(`${stalled} Restarting Temporal; its data and ports stay the same.`);
       await options.restart();
     } else {
       say(
-        `${stalled} ${RESTARTS_MAX} restarts did not help. End this with Ctrl-C, remove ${options.dataFolder} and run the ` +
-          'same command again: the books are in Postgres, and the flows that have not ended are started anew.',
+        `${stalled} ${RESTARTS_MAX} restarts did not help. Stop with Ctrl-C, delete ${options.dataFolder} and run the same ` +
+          'command again: the ledger is in Postgres, and unfinished flows are restarted from it.',
       );
     }
   };
@@ -115,14 +116,14 @@ export function watchTemporal(options: WatchOptions): { stop: () => Promise<void
   const loop = (async () => {
     while (!stopped) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, everyMs);
+        const timer = setTimeout(resolve, intervalMs);
         wake = () => {
           clearTimeout(timer);
           resolve();
         };
       });
-      // A database that is away tells nothing about Temporal.
-      if (!stopped) await act().catch(() => {});
+      // An unreachable database says nothing about Temporal: check again later.
+      if (!stopped) await checkAndAct().catch(() => {});
     }
   })();
   return {

@@ -8,7 +8,7 @@ const HISTORIES = fileURLToPath(new URL('../test/workflows/histories', import.me
 
 const FILE = new URL('../docs/performance/actions.md', import.meta.url);
 
-/** What is billed (https://docs.temporal.io/cloud/actions), by the event that shows it in a history. */
+/** Billed actions (https://docs.temporal.io/cloud/actions), by the history events that represent them. */
 const ACTIONS = {
   starts: ['WORKFLOW_EXECUTION_STARTED', 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW'],
   activities: ['ACTIVITY_TASK_STARTED'],
@@ -41,7 +41,10 @@ interface RecordedEvent {
   activityTaskStartedEventAttributes?: { attempt?: number };
 }
 
-/** What an ending cost. Failed attempts of an activity have no event of their own: the last one says which it was. */
+/**
+ * The cost of an outcome. Failed attempts of an activity have no events; the last attempt's event has the attempt
+ * number.
+ */
 export interface Cost {
   ending: string;
   actions: Record<Kind, number>;
@@ -95,5 +98,5 @@ export function writeActionsPage(): void {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   writeActionsPage();
-  console.log(`written ${fileURLToPath(FILE)}`);
+  console.log(`wrote ${fileURLToPath(FILE)}`);
 }

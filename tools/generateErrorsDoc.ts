@@ -1,5 +1,5 @@
-// Writes docs/errors.md from the catalog in src/api/errors.ts: `node tools/generateErrorsDoc.ts`. A test compares the two, so the
-// page cannot fall behind.
+// Writes docs/errors.md from the catalog in src/api/errors.ts: `node tools/generateErrorsDoc.ts`. A test checks that
+// the page is up to date.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/errors.ts';
@@ -45,7 +45,7 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   PAYMENT_NOT_PAYABLE: '`paymentId`, `status`, `expiresAt`',
   PAYMENT_METHOD_MISMATCH: '`paymentId`, `method`, `requiredMethod`',
   PAYMENT_NOT_REFUNDABLE: '`paymentId`, `status`',
-  REFUND_AMOUNT_EXCEEDED: '`paymentId`, `refundableAmount`, and `attemptedAmount` where one was given',
+  REFUND_AMOUNT_EXCEEDED: '`paymentId`, `refundableAmount`, and `attemptedAmount` when the request had an amount',
   REFUND_DESTINATION_REQUIRED:
     '`paymentId`, `destination`, `reason` and `payers`: see [the contract](contract.md#48-payments)',
   WEBHOOK_URL_FORBIDDEN: '`reason`: see [webhooks](webhooks.md)',
@@ -102,7 +102,7 @@ export function errorsPage(): string {
     return [`## ${status} \`${type}\``, '', REACTIONS[status], '', ...head, ...rows].join('\n');
   });
   return `${[
-    '<!-- Made from src/api/errors.ts by `node tools/generateErrorsDoc.ts`. Do not edit. -->',
+    '<!-- Generated from src/api/errors.ts by `node tools/generateErrorsDoc.ts`. Do not edit. -->',
     '# Errors',
     [
       'All errors have the same shape. Branch on `code`, whose meaning never changes. `message` is for people and may change.',

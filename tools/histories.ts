@@ -1,5 +1,6 @@
-// `npm run histories`: plays stories against the test stack and records the histories of their flows, which `npm test` then
-// replays for ever. A history that is there is never touched: one of a changed flow is put beside it (docs/replaying.md).
+// `npm run histories`: runs the scenarios against the test stack and records the histories of their flows, which
+// `npm test` replays from then on. Existing histories are never overwritten: the history of a changed flow gets a new
+// file next to them (docs/replaying.md).
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { startTestFlows } from '../test/support/flows.ts';
@@ -10,24 +11,24 @@ import { openScenarios } from '../test/support/scenarioContext.ts';
 import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario, SIDE_SCENARIOS } from '../test/support/scenarios.ts';
 import { writeActionsPage } from './generateActionsDoc.ts';
 
-/** Stories whose name begins with one of these are recorded anew. Without any: those of which there is no history yet. */
-const wanted = process.argv.slice(2);
+/** Prefixes of the scenarios to record again. Without any: the scenarios without a history. */
+const prefixes = process.argv.slice(2);
 
 const fileOf = (name: string): string => path.join(HISTORIES, `${name}.json`);
 
-function isWanted(story: Pick<Scenario, 'flow' | 'ending'>): boolean {
-  const name = recordingOf(story);
-  return wanted.length === 0 ? !existsSync(fileOf(name)) : wanted.some((start) => name.startsWith(start));
+function isSelected(scenario: Pick<Scenario, 'flow' | 'ending'>): boolean {
+  const name = recordingOf(scenario);
+  return prefixes.length === 0 ? !existsSync(fileOf(name)) : prefixes.some((prefix) => name.startsWith(prefix));
 }
 
-/** The first name that is free: `withdrawal-completed`, then `withdrawal-completed-2` … */
+/** Returns the first candidate name: `withdrawal-completed`, then `withdrawal-completed-2` … */
 function freeName(name: string): string {
-  let free = name;
-  for (let number = 2; existsSync(fileOf(free)); number += 1) free = `${name}-${number}`;
-  return free;
+  let candidate = name;
+  for (let number = 2; existsSync(fileOf(candidate)); number += 1) candidate = `${name}-${number}`;
+  return candidate;
 }
 
-const stories = [...SCENARIOS, ...SIDE_SCENARIOS].filter(isWanted);
+const scenarios = [...SCENARIOS, ...SIDE_SCENARIOS].filter(isSelected);
 
 async function record(): Promise<void> {
   mkdirSync(HISTORIES, { recursive: true });
@@ -35,14 +36,14 @@ async function record(): Promise<void> {
   try {
     const openStage = await openScenarios(flows);
     await Promise.all(
-      stories.map(async (story) => {
+      scenarios.map(async (scenario) => {
         const stage = await openStage();
-        const { workflowId } = await story.run(stage);
+        const { workflowId } = await scenario.run(stage);
         await stage.untilQuiet(workflowId);
         const history = await flows.temporal.workflow.getHandle(workflowId).fetchHistory();
         const found = findWords(history, await personalWords(flows.sql));
-        const name = freeName(recordingOf(story));
-        if (found.length > 0) throw new Error(`The history ${name} names a person: ${found.join(', ')}`);
+        const name = freeName(recordingOf(scenario));
+        if (found.length > 0) throw new Error(`The history ${name} contains personal data: ${found.join(', ')}`);
         writeFileSync(fileOf(name), historyText(history));
         console.log(`${name}: ${history.events?.length} events`);
       }),
@@ -52,11 +53,11 @@ async function record(): Promise<void> {
   }
 }
 
-if (stories.length === 0) {
+if (scenarios.length === 0) {
   console.log(
-    wanted.length === 0
-      ? 'Every story is recorded. Name those to record anew, for example: npm run histories -- withdrawal'
-      : `There is no story whose name begins with ${wanted.join(' or ')}.`,
+    prefixes.length === 0
+      ? 'All scenarios are recorded. To record some again, pass prefixes of their names, for example: npm run histories -- withdrawal'
+      : `No scenario has a name that begins with ${prefixes.join(' or ')}.`,
   );
 } else {
   await globalSetup();

@@ -1,6 +1,6 @@
-// `npm run screenshots`: the pictures of the Temporal UI in the docs, taken from a real withdrawal that is stuck and is freed in
-// the browser. It starts a stack of its own with throw-away data, so nobody else's flows get into one; `-- --running` takes
-// the one of `npm start` instead, which is quicker while this script is being changed.
+// `npm run screenshots`: takes the screenshots of the Temporal UI in the docs, from a withdrawal that is parked and
+// then resolved in the browser. Starts a separate stack with temporary data, so that no other flows are visible;
+// `-- --running` uses the stack of `npm start` instead, which is faster while developing this script.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -16,19 +16,19 @@ import { waitFor } from '../test/support/waitFor.ts';
 const START = fileURLToPath(new URL('../dev/start.ts', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../docs/images', import.meta.url));
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-/** Larger ones do not belong into a repository. */
+/** Size limit of an image in the repository. */
 const BYTES_MAX = 150_000;
-/** The first start builds or fetches what is missing. */
+/** Includes downloads or builds of the first start. */
 const START_LIMIT_MS = 600_000;
-/** The embedded stack parks a flow after half a minute without the rail. */
+/** The embedded stack parks a flow when the rail has been unreachable for 30 seconds. */
 const PARK_LIMIT_MS = 180_000;
-/** A key has 600 requests a minute. */
-const LOOK_EVERY_MS = 500;
-/** A list that does not have it yet is asked for again after this. */
-const LOOK_AGAIN_MS = 10_000;
-/** A page of the UI, on a machine that is busy with something else. */
+/** Within the rate limit of 600 requests a minute per key. */
+const POLL_MS = 500;
+/** Interval for reloading the list until it contains the flow. */
+const RELOAD_MS = 10_000;
+/** Timeout of UI operations, for a busy machine. */
 const PAGE_LIMIT_MS = 120_000;
-/** An account at another bank whose sends find no rail. */
+/** An account for which the sandbox rail is unreachable. */
 const UNREACHABLE = '9999999008';
 
 function findBrowser(): string {
@@ -36,7 +36,7 @@ function findBrowser(): string {
   const found = folders.flatMap((folder) => BROWSERS.map((name) => path.join(folder, name))).find(existsSync);
   if (found !== undefined) return found;
   throw new Error(
-    `No Chromium is on the PATH (${BROWSERS.join(', ')}). On Debian and Ubuntu: apt-get install chromium; on macOS: brew install --cask chromium.`,
+    `No Chromium on PATH (${BROWSERS.join(', ')}). On Debian and Ubuntu: apt-get install chromium; on macOS: brew install --cask chromium.`,
   );
 }
 
@@ -47,11 +47,11 @@ interface Stack {
 
 function runningStack(): Stack {
   const quickstart = new StateFolder(stateFolderPath()).quickstart();
-  if (quickstart === undefined) throw new Error('`npm start` does not run here.');
+  if (quickstart === undefined) throw new Error('`npm start` is not running here.');
   return { quickstart, stop: () => Promise.resolve() };
 }
 
-/** The embedded stack with data of its own, which it forgets when it is stopped. */
+/** Starts the embedded stack with temporary data, which is deleted when it stops. */
 async function startStack(): Promise<Stack> {
   const folder = mkdtempSync(path.join(tmpdir(), 'manilla-screenshots-'));
   const child = spawn(process.execPath, [START], { env: { ...process.env, MANILLA_HOME: folder }, stdio: 'pipe' });
@@ -83,8 +83,8 @@ async function startStack(): Promise<Stack> {
 }
 
 function createCaller({ sandboxBaseUrl, testApiKey }: Quickstart) {
-  return async (method: string, where: string, body?: object): Promise<Record<string, string>> => {
-    const response = await fetch(`${sandboxBaseUrl}${where}`, {
+  return async (method: string, route: string, body?: object): Promise<Record<string, string>> => {
+    const response = await fetch(`${sandboxBaseUrl}${route}`, {
       method,
       headers: {
         authorization: `Bearer ${testApiKey}`,
@@ -92,9 +92,9 @@ function createCaller({ sandboxBaseUrl, testApiKey }: Quickstart) {
       },
       ...(body && { body: JSON.stringify(body) }),
     });
-    const answer = (await response.json()) as { data?: Record<string, string>; error?: { code: string } };
-    if (answer.data === undefined) throw new Error(`${method} ${where}: ${answer.error?.code}`);
-    return answer.data;
+    const { data, error } = (await response.json()) as { data?: Record<string, string>; error?: { code: string } };
+    if (data === undefined) throw new Error(`${method} ${route}: ${error?.code}`);
+    return data;
   };
 }
 
@@ -107,14 +107,15 @@ async function take(page: Page, name: string): Promise<void> {
   console.log(`docs/images/${name}.png (${Math.ceil(size / 1000)} kB)`);
 }
 
-async function tell(page: Page, quickstart: Quickstart): Promise<void> {
+async function takeScreenshots(page: Page, quickstart: Quickstart): Promise<void> {
   const call = createCaller(quickstart);
   const wallet = `/wallets/${quickstart.settlementWalletId}`;
-  await call('PUT', `/simulations/bank-accounts/${UNREACHABLE}`, { behaviour: 'unavailable' }); // a run before may have mended it
+  // An earlier run may have changed it.
+  await call('PUT', `/simulations/bank-accounts/${UNREACHABLE}`, { behaviour: 'unavailable' });
   const { accountNumber } = await call('GET', `${wallet}/deposit-account`);
   await call('POST', '/simulations/inbound-credits', { accountNumber, amount: 10_000_000 });
   await waitFor('the wallet to be funded', async () => {
-    await setTimeout(LOOK_EVERY_MS);
+    await setTimeout(POLL_MS);
     return Number((await call('GET', `${wallet}/balance`)).balance) > 0;
   });
   const { id = '' } = await call('POST', `${wallet}/withdraw`, {
@@ -123,7 +124,7 @@ async function tell(page: Page, quickstart: Quickstart): Promise<void> {
     accountNumber: UNREACHABLE,
   });
 
-  // Found by its attention.
+  // The list of parked flows, by search attribute.
   const list = `${quickstart.temporalUiUrl}/namespaces/default/workflows`;
   const query = encodeURIComponent('Attention="rail_unreachable"');
   const row = page.getByRole('link', { name: id });
@@ -131,7 +132,7 @@ async function tell(page: Page, quickstart: Quickstart): Promise<void> {
     'the withdrawal to be parked and listed',
     async () => {
       await page.goto(`${list}?query=${query}`);
-      return await row.waitFor({ timeout: LOOK_AGAIN_MS }).then(
+      return await row.waitFor({ timeout: RELOAD_MS }).then(
         () => true,
         () => false,
       );
@@ -140,16 +141,16 @@ async function tell(page: Page, quickstart: Quickstart): Promise<void> {
   );
   await take(page, 'attention-list');
 
-  // What it says.
+  // The details of the flow.
   await row.click();
   await page.getByText('User Metadata').filter({ visible: true }).first().click();
-  await waitFor('the details, which have a frame of their own', async () => {
+  await waitFor('the details, which are in an iframe', async () => {
     const found = await Promise.all(page.frames().map((frame) => frame.getByText('Needs attention').count()));
     return found.some((count) => count > 0);
   });
   await take(page, 'attention-details');
 
-  // The bank is back, and an operator sends the update.
+  // The bank is reachable again, and an operator sends the update.
   await call('PUT', `/simulations/bank-accounts/${UNREACHABLE}`, { behaviour: 'complete' });
   await page.getByRole('button', { name: 'More Actions' }).first().click();
   await page.getByTestId('update-button').filter({ visible: true }).click();
@@ -157,7 +158,7 @@ async function tell(page: Page, quickstart: Quickstart): Promise<void> {
   await dialog.getByTestId('update-select-button').click();
   await dialog.getByRole('option', { name: 'resolve' }).click();
   await dialog.locator('[contenteditable=true]').click();
-  // Laid out as the field does it when it is left: else the buttons would move away from under the click.
+  // Formatted as the editor formats it on blur: otherwise the buttons would move during the click.
   const decision = { action: 'retry', reason: 'the bank is back', operator: 'ada' };
   await page.keyboard.insertText(JSON.stringify(decision, null, 2));
   await dialog.getByText('Send an Update').click();
@@ -165,9 +166,9 @@ async function tell(page: Page, quickstart: Quickstart): Promise<void> {
   await dialog.getByRole('button', { name: 'Submit' }).click();
   await dialog.waitFor({ state: 'hidden' });
 
-  // It went on, and ended.
+  // The withdrawal continues and completes.
   await waitFor('the withdrawal to be completed', async () => {
-    await setTimeout(LOOK_EVERY_MS);
+    await setTimeout(POLL_MS);
     return (await call('GET', `/withdrawals/${id}`)).status === 'completed';
   });
   await page.goto(`${list}/${id}`);
@@ -180,12 +181,12 @@ const executablePath = findBrowser();
 mkdirSync(IMAGES, { recursive: true });
 const stack = process.argv.includes('--running') ? runningStack() : await startStack();
 try {
-  // Root, as in a container, has no sandbox of Chromium's; the only pages it opens are our own.
+  // Chromium's sandbox does not work for root, as in a container; it opens only pages of this stack.
   const browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
   try {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, timezoneId: 'UTC', locale: 'en-GB' });
     page.setDefaultTimeout(PAGE_LIMIT_MS);
-    await tell(page, stack.quickstart);
+    await takeScreenshots(page, stack.quickstart);
   } finally {
     await browser.close();
   }

@@ -1,4 +1,5 @@
-// A worker for the baseline workflows, with the settings of the service's own, and a client that starts them.
+// A worker for the baseline workflows, with the capacity settings of the service's worker, and a client that starts
+// them.
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
@@ -12,9 +13,9 @@ const PAYOUTS_QUEUE = 'baseline-payouts';
 
 export interface BaselineWorker {
   client: Client;
-  /** Starts a workflow, signals it, and resolves when its activity was run. */
+  /** Starts a workflow, signals it, and resolves when its activity has run. */
   runSignalled: () => Promise<void>;
-  /** Starts a parent and resolves when it has ended. */
+  /** Starts a parent workflow and resolves when it has completed. */
   runParent: (children: number, activities: number) => Promise<void>;
   close: () => Promise<void>;
 }
@@ -23,7 +24,7 @@ export async function startBaselineWorker(address: string): Promise<BaselineWork
   Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
   const waiting = new Map<string, () => void>();
   const activities: BaselineActivities = {
-    // Told in this process, so that nobody has to ask the server for results.
+    // Completion is signalled within this process, which saves a call for the result.
     nothing: async (id) => waiting.get(id)?.(),
   };
   const workflowBundle = await bundleWorkflowCode({

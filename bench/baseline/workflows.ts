@@ -1,8 +1,8 @@
-// Workflows with nothing to them, as yardsticks for the service's flows.
+// Minimal workflows: the baseline for the service's flows.
 import { condition, defineSignal, executeChild, proxyActivities, setHandler } from '@temporalio/workflow';
 
 export interface BaselineActivities {
-  /** Does nothing. `id` tells whoever waits that it was done. */
+  /** Does nothing but resolve the caller that waits for `id`. */
   nothing: (id: string) => Promise<void>;
 }
 
@@ -10,13 +10,13 @@ const { nothing } = proxyActivities<BaselineActivities>({ startToCloseTimeout: '
 
 export const go = defineSignal('go');
 
-/** One signal, one activity: what a settled payment cannot do without. */
+/** One signal and one activity: the minimum for a settled payment. */
 export async function baselineSignalled(id: string): Promise<void> {
-  let gone = false;
+  let isSignalled = false;
   setHandler(go, () => {
-    gone = true;
+    isSignalled = true;
   });
-  await condition(() => gone);
+  await condition(() => isSignalled);
   await nothing(id);
 }
 
@@ -29,7 +29,7 @@ export async function baselineParent(id: string, children: number, activities: n
   );
 }
 
-/** So many activities, one after the other. */
+/** Runs this number of activities sequentially. */
 export async function baselineChild(activities: number): Promise<void> {
   for (let done = 0; done < activities; done += 1) await nothing('');
 }

@@ -1,5 +1,5 @@
-// Flows: payments settled a second through the whole path, and a payout of a thousand items, each beside bare workflows on
-// the same Temporal server with the same worker settings.
+// Flows: payments settled a second, end to end, and a payout of a thousand items. The baseline of each is minimal
+// workflows on the same Temporal server with the same worker settings.
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { request } from 'undici';
@@ -18,13 +18,13 @@ import {
 } from '../measure.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
-/** Flows under way at a time. */
+/** Concurrent flows. */
 const CALLERS = 50;
 const PAYOUT_ITEMS = 1_000;
-/** What a payout item needs: the send, and the look at its outcome (docs/performance/actions.md). */
+/** A payout item runs two activities: send, and check the outcome (docs/performance/actions.md). */
 const ACTIVITIES_AN_ITEM = 2;
-/** How often the database is asked which of the payments have settled, one query for all. */
-const LOOK_EVERY_MS = 10;
+/** Interval of the query that finds the settled payments, one query for all. */
+const POLL_MS = 10;
 
 const PAYMENTS = `payments settled, ${CALLERS} under way`;
 const BARE_FLOWS = `bare workflows of one signal and one activity, ${CALLERS} under way`;
@@ -37,13 +37,13 @@ export const flows: Stage = {
     const rounds = bench.quick ? 1 : 3;
     const seconds = bench.quick ? 5 : 20;
     const items = bench.quick ? 100 : PAYOUT_ITEMS;
-    const temporal = await startBenchTemporal(bench.parts, bench.say);
+    const temporal = await startBenchTemporal(bench.supervisor, bench.say);
     const book = await openBook(await bench.createDatabase('books'));
     const bare = await startBaselineWorker(temporal);
     const settlements = new Settlements(book);
     try {
-      const api = await startBenchApi(bench.parts, book, temporal);
-      await startBenchWorker(bench.parts, api, temporal);
+      const api = await startBenchApi(bench.supervisor, book, temporal);
+      await startBenchWorker(bench.supervisor, api, temporal);
       const payer = new Payer(api, book, settlements);
       return report(
         await measureInterleaved(
@@ -79,9 +79,9 @@ const parentName = (items: number): string =>
 
 function payoutSeries(bare: BaselineWorker, payer: Payer, items: number): Series[] {
   const timed = (run: () => Promise<void>) => async (): Promise<Sample> => {
-    const begun = performance.now();
+    const startedAt = performance.now();
     await run();
-    return { value: (performance.now() - begun) / 1000 };
+    return { value: (performance.now() - startedAt) / 1000 };
   };
   return [
     {
@@ -103,7 +103,7 @@ function payoutSeries(bare: BaselineWorker, payer: Payer, items: number): Series
   ];
 }
 
-/** Waits until no workflow runs any more, so that no series pays for what another left behind. */
+/** Waits until no workflow is running, so that the leftovers of one series do not slow down the next. */
 function untilIdle(bare: BaselineWorker, measure: () => Promise<Sample>): () => Promise<Sample> {
   return async () => {
     const sample = await measure();
@@ -112,7 +112,7 @@ function untilIdle(bare: BaselineWorker, measure: () => Promise<Sample>): () => 
   };
 }
 
-/** Uses the API as an integrator and the sandbox bank's customers do. */
+/** Calls the API as an integrator, and the sandbox bank as its payers. */
 class Payer {
   readonly #api: BenchApi;
   readonly #book: BenchBook;
@@ -124,7 +124,7 @@ class Payer {
     this.#settlements = settlements;
   }
 
-  /** A payment from its creation until it is settled. */
+  /** Creates a payment, credits it and waits until it is settled. */
   async settlePayment(): Promise<void> {
     const { wallets } = this.#book;
     const target = wallets[Math.floor(Math.random() * wallets.length)] as Uuid;
@@ -139,7 +139,7 @@ class Payer {
     await settled;
   }
 
-  /** A payout from the settlement wallet to accounts at other banks, until it has completed. */
+  /** Creates a payout from the settlement wallet to accounts at other banks and waits until it has completed. */
   async payOut(itemCount: number): Promise<void> {
     const payout = await this.#post('/payouts', {
       items: Array.from({ length: itemCount }, () => ({
@@ -157,8 +157,9 @@ class Payer {
     }
   }
 
-  async #post(path: string, body: object): Promise<Record<string, unknown>> {
-    // Not fetch: several times dearer, and the load shares its processors with what it measures.
+  async #post(path: string, payload: object): Promise<Record<string, unknown>> {
+    // undici's request instead of fetch, which needs several times the CPU time: the load generator shares the
+    // processors with the service.
     const response = await request(`${this.#api.url}${path}`, {
       method: 'POST',
       headers: {
@@ -166,17 +167,17 @@ class Payer {
         'content-type': 'application/json',
         'idempotency-key': randomUUID(),
       },
-      body: JSON.stringify(body),
+      body: JSON.stringify(payload),
     });
-    const answer = (await response.body.json()) as { data: Record<string, unknown> };
+    const body = (await response.body.json()) as { data: Record<string, unknown> };
     if (response.statusCode >= 300) {
-      throw new Error(`POST ${path} answered ${response.statusCode}: ${JSON.stringify(answer)}`);
+      throw new Error(`POST ${path} returned ${response.statusCode}: ${JSON.stringify(body)}`);
     }
-    return answer.data;
+    return body.data;
   }
 }
 
-/** Tells when payments have settled, by one query for all that are waited for. */
+/** Resolves when payments have settled. Polls with one query for all waiting payments. */
 class Settlements {
   readonly #book: BenchBook;
   readonly #waiting = new Map<Uuid, () => void>();
@@ -184,7 +185,7 @@ class Settlements {
 
   constructor(book: BenchBook) {
     this.#book = book;
-    void this.#look();
+    void this.#poll();
   }
 
   of(paymentId: Uuid): Promise<void> {
@@ -195,10 +196,10 @@ class Settlements {
     this.#stopping.abort();
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { sql, book } = this.#book;
     while (!this.#stopping.signal.aborted) {
-      await setTimeout(LOOK_EVERY_MS);
+      await setTimeout(POLL_MS);
       if (this.#waiting.size === 0) continue;
       const settled = await sql<{ id: Uuid }[]>`
         SELECT id FROM payments

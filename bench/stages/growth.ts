@@ -1,5 +1,6 @@
-// What becomes of a post, a balance, a statement and a deep page of a list when the book has grown a thousandfold: the same
-// calls in turns on a small and on a large database of one server, one caller, the service's own statements.
+// The latency of a posting, a balance, a statement and a deep page of a list on a book that is a thousand times as
+// large: the same calls, interleaved, on a small and a large database of one server, with one caller and the service's
+// statements.
 import postgres from 'postgres';
 import type { Sql } from '../../src/database/pool.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
@@ -14,16 +15,16 @@ import { type Bench, type Stage, type StageResult, superuserUrl } from '../stage
 
 const PAGE = 20;
 const UNIT = 'ms';
-/** Each wallet of the small book has statements of many pages too. */
+/** Few wallets, so that each statement of the small book also has many pages. */
 const SMALL = { postings: 10_000, payments: 10_000, wallets: 20 };
 const LARGE = { postings: 10_000_000, payments: 1_000_000, wallets: 10_000 };
 const LARGE_QUICK = { postings: 300_000, payments: 30_000, wallets: 500 };
-/** How far a large book may be behind a small one. */
+/** The highest acceptable latency of the large book relative to the small one. */
 const RATIO_MAX = 1.3;
-/** How deep a deep page lies, as a share of the whole list from its newest end. */
+/** The position of a deep page, as a fraction of the list from its newest end. */
 const DEEP = 0.9;
 
-interface Place {
+interface TestDatabase {
   label: string;
   size: typeof SMALL;
   book: BenchBook;
@@ -31,7 +32,7 @@ interface Place {
   databaseUrl: string;
 }
 
-type Call = (place: Place, sql: Sql, journal: Journal) => Promise<unknown>;
+type Call = (database: TestDatabase, sql: Sql, journal: Journal) => Promise<unknown>;
 
 export const growth: Stage = {
   name: 'growth',
@@ -40,19 +41,19 @@ export const growth: Stage = {
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 5;
     const seconds = bench.quick ? 1 : 2;
-    const small = await openPlace(bench, 'small', SMALL);
-    const large = await openPlace(bench, 'large', bench.quick ? LARGE_QUICK : LARGE);
+    const small = await openDatabase(bench, 'small', SMALL);
+    const large = await openDatabase(bench, 'large', bench.quick ? LARGE_QUICK : LARGE);
     try {
       const series = Object.entries(CALLS).flatMap(([name, call]) =>
-        [small, large].map((place) =>
-          timed(nameOf(name, place), seconds, () => call(place, place.book.sql, place.book.journal)),
+        [small, large].map((database) =>
+          timed(nameOf(name, database), seconds, () => call(database, database.book.sql, database.book.journal)),
         ),
       );
       return report(
         await measureInterleaved(series, rounds, bench.say),
         small,
         large,
-        await tellPlans(bench, [small, large]),
+        await collectPlans(bench, [small, large]),
       );
     } finally {
       await Promise.all([small.book.close(), large.book.close()]);
@@ -60,27 +61,27 @@ export const growth: Stage = {
   },
 };
 
-async function openPlace(bench: Bench, label: string, size: typeof SMALL): Promise<Place> {
+async function openDatabase(bench: Bench, label: string, size: typeof SMALL): Promise<TestDatabase> {
   const databaseUrl = await bench.createDatabase('books');
   const book = await openBook(databaseUrl);
   const started = performance.now();
   const grown = await grow(book, size);
   await settle(bench, databaseUrl);
-  const took = (performance.now() - started) / 1000;
+  const elapsedSeconds = (performance.now() - started) / 1000;
   bench.say(
-    `    ${label}: ${formatted(size.postings)} postings, ${formatted(size.payments)} payments, made in ${formatted(took)} s`,
+    `    ${label}: ${formatted(size.postings)} postings, ${formatted(size.payments)} payments, generated in ${formatted(elapsedSeconds)} s`,
   );
   return { label, size, book, grown, databaseUrl };
 }
 
-/** Has what was made written to disk now and not while it is measured, and read into the server's memory, as far as it goes. */
+/** Writes the generated data to disk before the measurement, and reads it into shared_buffers as far as it fits. */
 async function settle({ adminUrl, say }: Bench, databaseUrl: string): Promise<void> {
   const admin = postgres(superuserUrl(adminUrl, databaseUrl), { max: 1 });
   try {
     await admin`CHECKPOINT`;
     const [available] = await admin`SELECT FROM pg_available_extensions WHERE name = 'pg_prewarm'`;
     if (available === undefined) {
-      say('    The server has no pg_prewarm: what is first read may come from the disk.');
+      say('    The server has no pg_prewarm: first reads may come from disk.');
       return;
     }
     await admin`CREATE EXTENSION pg_prewarm`;
@@ -92,9 +93,9 @@ async function settle({ adminUrl, say }: Bench, databaseUrl: string): Promise<vo
   }
 }
 
-const nameOf = (name: string, { label }: Place): string => `${name}, ${label}`;
+const nameOf = (name: string, { label }: TestDatabase): string => `${name}, ${label}`;
 
-/** A call's time: its median. */
+/** Measures the median latency of a call. */
 function timed(name: string, seconds: number, call: () => Promise<unknown>): Series {
   return {
     name,
@@ -106,7 +107,7 @@ function timed(name: string, seconds: number, call: () => Promise<unknown>): Ser
   };
 }
 
-const post = async ({ book }: Place, journal: Journal, load: 'hot' | 'uniform', grown: Grown): Promise<void> => {
+const post = async ({ book }: TestDatabase, journal: Journal, load: 'hot' | 'uniform', grown: Grown): Promise<void> => {
   const { source, destination } = pickPair({ ...book, wallets: grown.active }, load);
   const movement = oneTransfer(book.book, walletAccount(source), walletAccount(destination), pickAmount());
   const { outcome } = await journal.post(movement);
@@ -115,7 +116,7 @@ const post = async ({ book }: Place, journal: Journal, load: 'hot' | 'uniform', 
 
 const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(Math.random() * items.length)] as Item;
 
-async function wallet(sql: Sql, { book }: Place, id: string): Promise<Wallet> {
+async function wallet(sql: Sql, { book }: TestDatabase, id: string): Promise<Wallet> {
   const found = await findWallet(sql, book.book, id);
   if (found === null) throw new Error(`no wallet ${id}`);
   return found;
@@ -123,57 +124,63 @@ async function wallet(sql: Sql, { book }: Place, id: string): Promise<Wallet> {
 
 async function full(rows: Promise<unknown[]>): Promise<void> {
   const { length } = await rows;
-  if (length !== PAGE + 1) throw new Error(`a page of ${length} rows is not what was to be measured`);
+  if (length !== PAGE + 1) throw new Error(`expected a page of ${PAGE + 1} rows, got ${length}`);
 }
 
-/** Where the account of each wallet stands does not change: statements are timed without looking it up. */
+/** Wallets by id. Their ledger account does not change, so statements are measured without looking the wallet up. */
 const wallets = new Map<string, Wallet>();
 
-async function known(sql: Sql, place: Place, id: string): Promise<Wallet> {
-  const found = wallets.get(id) ?? (await wallet(sql, place, id));
+async function cachedWallet(sql: Sql, database: TestDatabase, id: string): Promise<Wallet> {
+  const found = wallets.get(id) ?? (await wallet(sql, database, id));
   wallets.set(id, found);
   return found;
 }
 
 const CALLS: Record<string, Call> = {
-  'post, uniform': (place, _sql, journal) => post(place, journal, 'uniform', place.grown),
-  'post, hot': (place, _sql, journal) => post(place, journal, 'hot', place.grown),
-  'balance read': (place, sql) => wallet(sql, place, pick(place.grown.active)),
-  'statement, newest page': async (place, sql) =>
+  'post, uniform': (database, _sql, journal) => post(database, journal, 'uniform', database.grown),
+  'post, hot': (database, _sql, journal) => post(database, journal, 'hot', database.grown),
+  'balance read': (database, sql) => wallet(sql, database, pick(database.grown.active)),
+  'statement, newest page': async (database, sql) =>
     full(
       listStatement(
         sql,
-        place.book.book,
-        await known(sql, place, pick(place.grown.active)),
+        database.book.book,
+        await cachedWallet(sql, database, pick(database.grown.active)),
         {},
         { limit: PAGE, after: null },
       ),
     ),
-  'statement of the hot wallet, deep page': async (place, sql) => {
-    const id = String(place.grown.postingAt(Math.random() * 0.8 + 0.1));
+  'statement of the hot wallet, deep page': async (database, sql) => {
+    const id = String(database.grown.postingAt(Math.random() * 0.8 + 0.1));
     const after = { createdAt: new Date(), id };
     return full(
-      listStatement(sql, place.book.book, await known(sql, place, place.book.hot), {}, { limit: PAGE, after }),
+      listStatement(
+        sql,
+        database.book.book,
+        await cachedWallet(sql, database, database.book.hot),
+        {},
+        { limit: PAGE, after },
+      ),
     );
   },
-  'payments, deep page': async (place, sql) => {
-    const number = Math.floor(place.size.payments * (1 - DEEP) * (0.5 + Math.random()));
-    return full(listPayments(sql, place.book.book, {}, { limit: PAGE, after: place.grown.payment(number) }));
+  'payments, deep page': async (database, sql) => {
+    const number = Math.floor(database.size.payments * (1 - DEEP) * (0.5 + Math.random()));
+    return full(listPayments(sql, database.book.book, {}, { limit: PAGE, after: database.grown.payment(number) }));
   },
 };
 
-async function tellPlans(bench: Bench, places: Place[]): Promise<string> {
+async function collectPlans(bench: Bench, databases: TestDatabase[]): Promise<string> {
   const texts: string[] = [];
   for (const [name, call] of Object.entries(CALLS)) {
-    for (const place of places) {
-      const plans = await plansOf(bench.adminUrl, place.databaseUrl, (sql) => call(place, sql, new Journal(sql)));
-      texts.push(`==== ${nameOf(name, place)} ====\n\n${plans}`);
+    for (const database of databases) {
+      const plans = await plansOf(bench.adminUrl, database.databaseUrl, (sql) => call(database, sql, new Journal(sql)));
+      texts.push(`==== ${nameOf(name, database)} ====\n\n${plans}`);
     }
   }
   return texts.join('\n\n');
 }
 
-function report(measured: Measured[], small: Place, large: Place, plans: string): StageResult {
+function report(measured: Measured[], small: TestDatabase, large: TestDatabase, plans: string): StageResult {
   return {
     measured,
     goals: Object.keys(CALLS).map((name) => ({

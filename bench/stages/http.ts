@@ -12,7 +12,7 @@ import type { Stage, StageResult } from '../stage.ts';
 const UNIT = 'requests/s';
 const CONNECTIONS = 64;
 
-/** Hot transfers a second that are wanted on a machine whose TPC-B is `TPCB_WANTED_ON`. */
+/** The goal for hot transfers a second, on a machine whose TPC-B result is `TPCB_WANTED_ON`. */
 const HOT_WANTED = 2_300;
 const TPCB_WANTED_ON = 2_490;
 
@@ -22,10 +22,10 @@ export const http: Stage = {
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 3;
     const seconds = bench.quick ? 2 : 6;
-    const temporal = await startBenchTemporal(bench.parts, bench.say);
+    const temporal = await startBenchTemporal(bench.supervisor, bench.say);
     const book = await openBook(await bench.createDatabase('books'));
     try {
-      const api = await startBenchApi(bench.parts, book, temporal);
+      const api = await startBenchApi(bench.supervisor, book, temporal);
       const notes: string[] = [];
       const tpcb = await prepareTpcb(bench, seconds);
       if (tpcb === undefined) notes.push(NO_PGBENCH);

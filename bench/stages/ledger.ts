@@ -1,5 +1,5 @@
-// The journal in one process: callers that each await their posting, on a hot account and spread over all accounts,
-// beside pgbench and beside a bare statement a posting through the same driver.
+// The journal in one process: concurrent callers that each await their posting, on a hot account and distributed over
+// all accounts. Baselines: pgbench, and one plain statement per posting through the same driver.
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
@@ -48,7 +48,7 @@ function journalSeries(book: BenchBook, seconds: number): Series[] {
     const { outcome } = await book.journal.post(movement);
     if (outcome !== 'posted') throw new Error(`a posting was ${outcome}`);
   };
-  const postWhole = async (): Promise<void> => {
+  const postTransfer = async (): Promise<void> => {
     const { source, destination } = pickPair(book, 'hot');
     const movement = transferMovement(book.book, {
       id: newUuid(),
@@ -74,12 +74,12 @@ function journalSeries(book: BenchBook, seconds: number): Series[] {
     {
       name: 'journal, hot, 64 callers, with resource row, event and message',
       unit: UNIT,
-      measure: () => callInParallel(64, seconds, postWhole),
+      measure: () => callInParallel(64, seconds, postTransfer),
     },
   ];
 }
 
-/** One statement a posting, with nothing around it: what the driver and the database need for the least of ledgers. */
+/** One plain statement per posting: the cost of a minimal ledger in the driver and the database. */
 class BarePostings {
   readonly #book: BenchBook;
   readonly #sql: Sql;
@@ -92,7 +92,7 @@ class BarePostings {
   }
 
   static async open(book: BenchBook): Promise<BarePostings> {
-    // The application may not write postings by itself.
+    // The application role may not insert postings directly.
     const sql = connect(book.url, { connectionsMax: Math.max(...BARE_CALLERS), role: 'owner' });
     const rows = await sql<{ id: string; accountId: number }[]>`
       SELECT id, account_id FROM wallets WHERE organisation_id = ${book.book.organisationId}`;
@@ -145,7 +145,7 @@ class BarePostings {
 }
 
 function report(measured: Measured[], tpcb: string | undefined, notes: string[]): StageResult {
-  const beside = (load: 'hot' | 'uniform', callers: number, atLeast: number): Goal[] =>
+  const ratioToTpcb = (load: 'hot' | 'uniform', callers: number, atLeast: number): Goal[] =>
     tpcb === undefined
       ? []
       : [
@@ -158,10 +158,10 @@ function report(measured: Measured[], tpcb: string | undefined, notes: string[])
   return {
     measured,
     goals: [
-      ...beside('hot', 64, 5),
-      ...beside('uniform', 64, 5),
-      ...beside('hot', 512, 8),
-      ...beside('uniform', 512, 8),
+      ...ratioToTpcb('hot', 64, 5),
+      ...ratioToTpcb('uniform', 64, 5),
+      ...ratioToTpcb('hot', 512, 8),
+      ...ratioToTpcb('uniform', 512, 8),
       {
         text: 'hot ÷ uniform, 64 callers',
         atLeast: 0.9,

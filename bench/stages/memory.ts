@@ -1,5 +1,5 @@
-// Whether API and worker keep their size: ten minutes of transfers and reads over HTTP, their events relayed by the worker,
-// and both processes' memory looked at all along. Runs only when it is named: it takes its time.
+// Memory growth of API and worker: ten minutes of transfers and reads over HTTP, whose events the worker relays, with
+// the memory of both processes sampled throughout. Runs only when it is named, because it takes ten minutes.
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../../dev/freePort.ts';
 import { type BenchApi, startBenchApi, startBenchTemporal, startBenchWorker } from '../api.ts';
@@ -10,10 +10,10 @@ import { balanceRequest, transferRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
 const CONNECTIONS = 32;
-/** Of each kind. Steady and below what the machine can do, so that nothing piles up for other reasons. */
+/** For each kind of request. Constant and below the machine's capacity, so that no backlog builds up. */
 const REQUESTS_PER_SECOND = 100;
-const LOOKS = 60;
-/** The last third of the run against the third before it; the first is for warming up. */
+const SAMPLES = 60;
+/** The last third of the run relative to the second third; the first third is the warm-up. */
 const GROWTH_MAX = 1.1;
 
 const METRICS = {
@@ -27,16 +27,16 @@ export const memory: Stage = {
   onRequest: true,
   run: async (bench) => {
     const seconds = bench.quick ? 60 : 600;
-    const temporal = await startBenchTemporal(bench.parts, bench.say);
+    const temporal = await startBenchTemporal(bench.supervisor, bench.say);
     const book = await openBook(await bench.createDatabase('books'));
     try {
       const apiPort = await freePort();
       const workerPort = await freePort(undefined, [apiPort]);
       const settings = { METRICS_PORT: String(apiPort), WORKER_METRICS_PORT: String(workerPort) };
-      const api = await startBenchApi(bench.parts, book, temporal, 'api', settings);
-      await startBenchWorker(bench.parts, api, temporal);
+      const api = await startBenchApi(bench.supervisor, book, temporal, 'api', settings);
+      await startBenchWorker(bench.supervisor, api, temporal);
       const [measured] = await Promise.all([
-        lookAt({ api: apiPort, worker: workerPort }, seconds),
+        sampleMemory({ api: apiPort, worker: workerPort }, seconds),
         load(api, seconds, () => transferRequest(api, book, 'hot')),
         load(api, seconds, () => balanceRequest(api, book)),
       ]);
@@ -50,27 +50,27 @@ export const memory: Stage = {
 const load = ({ url }: BenchApi, seconds: number, request: () => LoadRequest): Promise<Sample> =>
   runLoad({ url, connections: CONNECTIONS, seconds, perSecond: REQUESTS_PER_SECOND, request });
 
-/** Reads the processes' own metrics at even times, in megabytes by process and kind. */
-async function lookAt(ports: Record<string, number>, seconds: number): Promise<Measured[]> {
-  const seen = new Map<string, Sample[]>();
+/** Reads the metrics of the processes at equal intervals, in megabytes by process and kind. */
+async function sampleMemory(ports: Record<string, number>, seconds: number): Promise<Measured[]> {
+  const samplesByName = new Map<string, Sample[]>();
   const started = performance.now();
-  for (let look = 1; look <= LOOKS; look += 1) {
-    await setTimeout(Math.max(0, started + (look * seconds * 1000) / LOOKS - performance.now()));
+  for (let index = 1; index <= SAMPLES; index += 1) {
+    await setTimeout(Math.max(0, started + (index * seconds * 1000) / SAMPLES - performance.now()));
     for (const [process, port] of Object.entries(ports)) {
       const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
       for (const [kind, metric] of Object.entries(METRICS)) {
         const bytes = Number(new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1]);
-        if (Number.isNaN(bytes)) throw new Error(`${process} shows no ${metric}`);
+        if (Number.isNaN(bytes)) throw new Error(`the metrics of ${process} have no ${metric}`);
         const name = `${process}, ${kind}`;
-        seen.set(name, [...(seen.get(name) ?? []), { value: bytes / 2 ** 20 }]);
+        samplesByName.set(name, [...(samplesByName.get(name) ?? []), { value: bytes / 2 ** 20 }]);
       }
     }
   }
-  return [...seen].map(([name, samples]) => summarise(name, 'MB', samples));
+  return [...samplesByName].map(([name, samples]) => summarise(name, 'MB', samples));
 }
 
 function report(measured: Measured[]): StageResult {
-  const third = LOOKS / 3;
+  const third = SAMPLES / 3;
   return {
     measured,
     goals: measured.map(({ name, rounds }) => ({

@@ -1,4 +1,4 @@
-// Reads through one API process and through two on the same database: what another process adds on this machine.
+// Read throughput of one and of two API processes on the same database: what a second process adds on this machine.
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook } from '../book.ts';
 import { runLoad } from '../load.ts';
@@ -7,7 +7,7 @@ import { balanceRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
 const UNIT = 'requests/s';
-/** Over all processes. */
+/** In total, over all processes. */
 const CONNECTIONS = 64;
 
 export const processes: Stage = {
@@ -16,12 +16,12 @@ export const processes: Stage = {
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 5;
     const seconds = bench.quick ? 2 : 6;
-    const temporal = await startBenchTemporal(bench.parts, bench.say);
+    const temporal = await startBenchTemporal(bench.supervisor, bench.say);
     const book = await openBook(await bench.createDatabase('books'));
     try {
       const apis = [
-        await startBenchApi(bench.parts, book, temporal, 'api'),
-        await startBenchApi(bench.parts, book, temporal, 'api-2'),
+        await startBenchApi(bench.supervisor, book, temporal, 'api'),
+        await startBenchApi(bench.supervisor, book, temporal, 'api-2'),
       ];
       return report(
         await measureInterleaved(

@@ -1,5 +1,5 @@
-// `npm run replay -- WORKFLOW_ID | FILE.json`: replays a flow's history, from a Temporal server or a file, with the code
-// that is checked out here. Says ok, or where the two part: the event, and the line of code (docs/replaying.md).
+// `npm run replay -- WORKFLOW_ID | FILE.json`: replays a flow's history, from a Temporal server or a file, with the
+// code of this checkout. Prints ok, or where they diverge: the event and the line of code (docs/replaying.md).
 import { existsSync, readFileSync } from 'node:fs';
 import inspector from 'node:inspector';
 import { fileURLToPath } from 'node:url';
@@ -23,26 +23,26 @@ const PROBE = fileURLToPath(new URL('probe.ts', import.meta.url));
 
 const GRPC_NOT_FOUND = 5;
 
-/** Enough to reach our own code through the SDK's. */
+/** Enough to include the project's frames below the SDK's. */
 const STACK_FRAMES_MAX = 50;
 
 interface Options {
   address?: string;
   namespace?: string;
   runId?: string;
-  /** `true`: where history and code part, or at the start. */
+  /** `true`: at the divergence, or at the start when there is none. */
   debug?: true | number;
 }
 
 const program = new Command('npm run replay --')
-  .description('Replays the history of a flow with the code that is checked out here.')
-  .argument('<history...>', 'workflow ids, or files with histories as the Temporal UI and command line download them')
-  .option('--address <host:port>', 'the Temporal server (default: TEMPORAL_ADDRESS, or what `npm start` wrote)')
+  .description('Replays the history of a flow with the code of this checkout.')
+  .argument('<history...>', 'workflow ids, or history files as the Temporal UI and CLI download them')
+  .option('--address <host:port>', 'the Temporal server (default: TEMPORAL_ADDRESS, or the server of `npm start`)')
   .option('--namespace <name>', 'its namespace (default: TEMPORAL_NAMESPACE, or `default`)')
-  .option('--run-id <id>', 'that run of the workflow, and not its last one')
+  .option('--run-id <id>', 'the run of the workflow (default: the latest)')
   .option(
     '--debug [event]',
-    'wait for a debugger and stop in the workflow task of this event (default: where history and code part)',
+    'wait for a debugger and stop in the workflow task of this event (default: at the divergence)',
     eventNumber,
   )
   .addHelpText('after', '\nExample:\n  $ npm run --silent replay -- svc_01k9…_wth --debug 12')
@@ -50,7 +50,7 @@ const program = new Command('npm run replay --')
   .configureOutput({ outputError: () => {} });
 
 function eventNumber(text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('It takes the number of an event.');
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('Expected an event id.');
   return Number(text);
 }
 
@@ -59,30 +59,30 @@ async function main(): Promise<void> {
   const options = program.opts<Options>();
   const names = program.args;
   if (options.debug !== undefined && names.length > 1) {
-    throw new CommandError('--debug takes one history.', EXIT.usage);
+    throw new CommandError('--debug accepts a single history.', EXIT.usage);
   }
   const histories = new Map<string, History>();
   for (const name of names) {
     histories.set(name, name.endsWith('.json') ? readHistory(name) : await fetchHistory(name, options));
   }
-  const logger = new DefaultLogger('ERROR', () => {}); // what the SDK says about a misfit is said better below
+  const logger = new DefaultLogger('ERROR', () => {}); // `report` prints the SDK's message
   const workflowBundle = await bundleWorkflows({ interceptors: [PROBE], logger });
   Runtime.install({ logger, telemetryOptions: { logging: { filter: 'ERROR', forward: {} } } });
   v8.setFlagsFromString(`--stack-trace-limit=${STACK_FRAMES_MAX}`);
   for (const [name, history] of histories) {
-    const misfit = await replay(workflowBundle, history);
-    report(name, new Recording(history), misfit);
-    if (misfit !== null) process.exitCode = EXIT.failed;
-    if (options.debug !== undefined) await debug(workflowBundle, history, options.debug, misfit);
+    const failure = await replay(workflowBundle, history);
+    report(name, new Recording(history), failure);
+    if (failure !== null) process.exitCode = EXIT.failed;
+    if (options.debug !== undefined) await debug(workflowBundle, history, options.debug, failure);
   }
 }
 
 function readHistory(file: string): History {
-  if (!existsSync(file)) throw new CommandError(`There is no file ${file}.`);
+  if (!existsSync(file)) throw new CommandError(`The file ${file} does not exist.`);
   try {
     return historyFromJSON(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {
-    throw new CommandError(`${file} does not hold a history: ${(error as Error).message}`);
+    throw new CommandError(`${file} is not a workflow history: ${(error as Error).message}`);
   }
 }
 
@@ -91,11 +91,11 @@ async function fetchHistory(workflowId: string, options: Options): Promise<Histo
   const address =
     options.address ?? (TEMPORAL_ADDRESS || new StateFolder(stateFolderPath()).quickstart()?.temporalAddress);
   if (address === undefined) {
-    throw new CommandError('Name the Temporal server: --address, or TEMPORAL_ADDRESS. `npm start` does not run here.');
+    throw new CommandError('No Temporal server: set --address or TEMPORAL_ADDRESS, or run `npm start`.');
   }
   const namespace = options.namespace ?? (TEMPORAL_NAMESPACE || DEFAULT_NAMESPACE);
   const connection = await Connection.connect({ address }).catch((error: Error) => {
-    throw new CommandError(`No Temporal server answers at ${address}: ${error.message}`);
+    throw new CommandError(`No Temporal server responds at ${address}: ${error.message}`);
   });
   try {
     return await new Client({ connection, namespace }).workflow.getHandle(workflowId, options.runId).fetchHistory();
@@ -107,97 +107,97 @@ async function fetchHistory(workflowId: string, options: Options): Promise<Histo
   }
 }
 
-interface Misfit {
+interface ReplayFailure {
   error: Error;
-  /** Up to which event the code had heard of the history. */
-  heard: number;
-  noted: NotedCommand[];
+  /** The last event that was delivered to the code. */
+  lastEventId: number;
+  commands: NotedCommand[];
 }
 
-/** Null: the code goes the way that the history went. */
-async function replay(workflowBundle: WorkflowBundle, history: History): Promise<Misfit | null> {
-  const noted: NotedCommand[] = [];
-  let heard = 0;
+/** Returns null when the code replays the history. */
+async function replay(workflowBundle: WorkflowBundle, history: History): Promise<ReplayFailure | null> {
+  const commands: NotedCommand[] = [];
+  let lastEventId = 0;
   const sinks: InjectedSinks<ProbeSinks> = {
     probe: {
-      hear: {
+      activated: {
         fn: (_workflow, event) => {
-          heard = event;
+          lastEventId = event;
         },
         callDuringReplay: true,
       },
-      note: { fn: (_workflow, command) => void noted.push(command), callDuringReplay: true },
+      issued: { fn: (_workflow, command) => void commands.push(command), callDuringReplay: true },
     },
   };
   try {
     await Worker.runReplayHistory({ workflowBundle, sinks }, history, startOf(history).workflowId ?? undefined);
     return null;
   } catch (error) {
-    return { error: error as Error, heard, noted };
+    return { error: error as Error, lastEventId, commands };
   }
 }
 
 const startOf = (history: History) => history.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
 
-function report(name: string, recording: Recording, misfit: Misfit | null): void {
-  if (misfit === null) {
-    console.log(`ok  ${name}: this code goes the same way through all ${recording.length} events`);
+function report(name: string, recording: Recording, failure: ReplayFailure | null): void {
+  if (failure === null) {
+    console.log(`ok  ${name}: all ${recording.length} events replayed`);
     return;
   }
-  const { error, heard, noted } = misfit;
+  const { error, lastEventId, commands } = failure;
   const thrown = thrownBy(error);
-  const divergence = thrown === null ? recording.compare(heard, noted) : null;
-  console.log(`${name} does not fit this code.`);
+  const divergence = thrown === null ? recording.compare(lastEventId, commands) : null;
+  console.log(`${name} cannot be replayed with this code.`);
   if (divergence !== null) for (const line of describe(divergence)) console.log(`  ${line}`);
-  console.log(thrown === null ? `  ${saidBy(error)}` : `  after event ${heard} this code throws${thrown}`);
+  console.log(thrown === null ? `  ${sdkMessage(error)}` : `  after event ${lastEventId} the code throws${thrown}`);
 }
 
-/** What the SDK says is wrong, without the Rust that it is wrapped in. */
-const saidBy = (error: Error): string => rustField(error, 'message') ?? error.message;
+/** The SDK's error message, without the Rust debug format around it. */
+const sdkMessage = (error: Error): string => rustField(error, 'message') ?? error.message;
 
-/** What the code threw, with its stack; null when it threw nothing. */
+/** The error that the code threw, with its stack; null when it threw none. */
 function thrownBy(error: Error): string | null {
   if (error instanceof DeterminismViolationError) return null;
   const stack = rustField(error, 'stack_trace')?.replaceAll(PROJECT, '');
   return stack?.slice(stack.indexOf('\n\n') + 1).replaceAll('\n', '\n    ') || null; // without the SDK's own line
 }
 
-/** A field of a failure as Rust's debug format has it. */
+/** A field of a failure that is printed in Rust's debug format. */
 function rustField({ message }: Error, field: 'message' | 'stack_trace'): string | null {
   const text = new RegExp(`\\b${field}: ("(?:[^"\\\\]|\\\\.)*")`).exec(message)?.[1];
   return text === undefined ? null : (JSON.parse(text.replaceAll("\\'", "'")) as string);
 }
 
-function describe({ eventId, recorded, given, lines }: Divergence): string[] {
+function describe({ eventId, recorded, produced, lines }: Divergence): string[] {
   return [
     `event ${eventId ?? '-'}`,
-    `  the history has  ${recorded}`,
-    `  this code gives  ${given}`,
+    `  recorded  ${recorded}`,
+    `  produced  ${produced}`,
     ...lines.map((line) => `    ${quote(line)}`),
   ];
 }
 
 /** `src/a.ts:12   the text of that line`, for `/…/src/a.ts:12:5`. */
-function quote(place: string): string {
-  const [, file = '', line = ''] = /^(.*):(\d+):\d+$/.exec(place) ?? [];
+function quote(position: string): string {
+  const [, file = '', line = ''] = /^(.*):(\d+):\d+$/.exec(position) ?? [];
   const text = existsSync(file) ? readFileSync(file, 'utf8').split('\n')[Number(line) - 1] : undefined;
   return `${file.replace(PROJECT, '')}:${line}   ${text?.trim() ?? ''}`;
 }
 
-/** Replays it once more, with a debugger attached that stops in the workflow task of the event. */
+/** Replays the history again with a debugger attached, and stops in the workflow task of the event. */
 async function debug(
   workflowBundle: WorkflowBundle,
   history: History,
   event: true | number,
-  misfit: Misfit | null,
+  failure: ReplayFailure | null,
 ): Promise<void> {
-  const stopAt = event === true ? (misfit?.heard ?? 1) : new Recording(history).heardAt(event);
+  const stopAt = event === true ? (failure?.lastEventId ?? 1) : new Recording(history).taskStartOf(event);
   const start = startOf(history);
   start.memo = {
     fields: { ...start.memo?.fields, [STOP_MEMO]: defaultPayloadConverter.toPayload(stopAt) },
   };
   console.log(
-    `Attach a debugger, for example chrome://inspect. It stops when the code has heard up to event ${stopAt}.`,
+    `Attach a debugger, for example chrome://inspect. It stops when the code has received the events up to ${stopAt}.`,
   );
   inspector.open(0, '127.0.0.1', true);
   await replay(workflowBundle, history);
@@ -206,6 +206,6 @@ async function debug(
 
 try {
   await main();
-} catch (fault) {
-  process.exitCode = reportFailure(fault);
+} catch (error) {
+  process.exitCode = reportFailure(error);
 }

@@ -1,9 +1,9 @@
-// Where a recorded history and today's code part: of the workflow task that did not fit, the first event for which the
-// code gave another command, or none.
+// Finds where the code diverges from a recorded history: within the workflow task that failed to replay, the first
+// event for which the code issued another command, or none.
 import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { NotedCommand } from './probe.ts';
 
-/** An event as `historyToJSON` has it. */
+/** An event in the format of `historyToJSON`. */
 interface RecordedEvent {
   eventId: string;
   eventType: string;
@@ -19,17 +19,17 @@ interface Attributes {
 }
 
 export interface Divergence {
-  /** The number of the event; null when the code gives a command that the history has nothing for. */
+  /** The id of the event; null when the code issues a command for which the history has no event. */
   eventId: number | null;
   /** For example `ActivityTaskScheduled sendWithdrawal`. */
   recorded: string;
   /** For example `startTimer`. */
-  given: string;
-  /** The places in our code that gave the command, innermost first: `/…/src/a.ts:12:5`. */
+  produced: string;
+  /** The stack frames of the command in the project's code, innermost first: `/…/src/a.ts:12:5`. */
   lines: string[];
 }
 
-/** The event that each command leaves in a history. Commands that are not here leave none, or none that is compared. */
+/** The event that each command adds to a history. Other commands add none, or none that is compared. */
 const EVENT_OF_COMMAND: Record<string, string> = {
   scheduleActivity: 'ActivityTaskScheduled',
   requestCancelActivity: 'ActivityTaskCancelRequested',
@@ -47,10 +47,10 @@ const EVENT_OF_COMMAND: Record<string, string> = {
 };
 const COMPARED_EVENTS = new Set(Object.values(EVENT_OF_COMMAND));
 
-/** What `patched` writes beside its marker, so that flows can be found by it. */
+/** The search attribute that `patched` upserts besides its marker. */
 const PATCH_ATTRIBUTE = 'TemporalChangeVersion';
 
-/** The events of a history, in short. */
+/** The events of a history. */
 export class Recording {
   readonly #events: RecordedEvent[];
 
@@ -62,17 +62,17 @@ export class Recording {
     return this.#events.length;
   }
 
-  /** `ActivityTaskScheduled sendWithdrawal`, for the event with this number. */
+  /** Describes the event with this id, for example `ActivityTaskScheduled sendWithdrawal`. */
   describe(eventId: number): string {
     const event = this.#events[eventId - 1];
     return event === undefined ? 'nothing' : describe(event);
   }
 
   /**
-   * The event up to which the code has heard when it gives the command that left this event, or hears of it: the start
-   * of a workflow task.
+   * Returns the id of the WorkflowTaskStarted event of the workflow task in which the code issues the command of this
+   * event, or in which the event is delivered to the code.
    */
-  heardAt(eventId: number): number {
+  taskStartOf(eventId: number): number {
     const completed = this.#attributes(eventId).workflowTaskCompletedEventId;
     if (completed !== undefined) return Number(this.#attributes(Number(completed)).startedEventId);
     const start = this.#events.find(
@@ -81,21 +81,26 @@ export class Recording {
     return Number(start?.eventId ?? this.length);
   }
 
-  /** Compares what the code gave after it had heard of this event with what is recorded. Null: no difference there. */
-  compare(heard: number, noted: readonly NotedCommand[]): Divergence | null {
-    const given = withoutUndone(noted.filter((command) => command.heard === heard && command.kind in EVENT_OF_COMMAND));
+  /**
+   * Compares the commands of the workflow task that starts with this event with the recorded events. Returns null when
+   * there is no difference.
+   */
+  compare(taskStart: number, commands: readonly NotedCommand[]): Divergence | null {
+    const produced = withoutCancelledTimers(
+      commands.filter(({ lastEventId, kind }) => lastEventId === taskStart && kind in EVENT_OF_COMMAND),
+    );
     const recorded = this.#events.filter((event) => {
       const completed = attributesOf(event).workflowTaskCompletedEventId;
-      return completed !== undefined && this.heardAt(Number(event.eventId)) === heard && isCompared(event);
+      return completed !== undefined && this.taskStartOf(Number(event.eventId)) === taskStart && isCompared(event);
     });
-    for (let place = 0; place < Math.max(given.length, recorded.length); place += 1) {
-      const [event, command] = [recorded[place], given[place]];
-      if (event !== undefined && command !== undefined && fits(event, command)) continue;
+    for (let position = 0; position < Math.max(produced.length, recorded.length); position += 1) {
+      const [event, command] = [recorded[position], produced[position]];
+      if (event !== undefined && command !== undefined && matches(event, command)) continue;
       return {
         eventId: event === undefined ? null : Number(event.eventId),
         recorded: event === undefined ? 'nothing more' : describe(event),
-        given: command === undefined ? 'nothing more' : `${command.kind} ${subjectOf(command.content)}`.trimEnd(),
-        lines: command === undefined ? [] : ourLines(command.stack),
+        produced: command === undefined ? 'nothing more' : `${command.kind} ${subjectOf(command.content)}`.trimEnd(),
+        lines: command === undefined ? [] : projectFrames(command.stack),
       };
     }
     return null;
@@ -124,7 +129,7 @@ function describe(event: RecordedEvent): string {
   return `${nameOf(event)} ${subjectOf({ ...attributesOf(event) })}`.trimEnd();
 }
 
-/** What an event or a command is about: an activity or child by its type. */
+/** The type of the activity or child, or the name of the signal, of an event or a command. */
 function subjectOf(content: Record<string, unknown>): string {
   const type = content.activityType ?? content.workflowType ?? content.signalName ?? '';
   return typeof type === 'string' ? type : ((type as { name?: string }).name ?? '');
@@ -134,23 +139,26 @@ function isCompared(event: RecordedEvent): boolean {
   return COMPARED_EVENTS.has(nameOf(event)) && !JSON.stringify(event).includes(PATCH_ATTRIBUTE);
 }
 
-function fits(event: RecordedEvent, command: NotedCommand): boolean {
+function matches(event: RecordedEvent, command: NotedCommand): boolean {
   if (EVENT_OF_COMMAND[command.kind] !== nameOf(event)) return false;
   const subject = subjectOf(command.content);
   return subject === '' || subject === subjectOf({ ...attributesOf(event) });
 }
 
-/** A timer that is started and cancelled at once leaves nothing. */
-function withoutUndone(commands: readonly NotedCommand[]): NotedCommand[] {
-  const has = (kind: string, seq: unknown) => commands.some((one) => one.kind === kind && one.content.seq === seq);
+/** Drops timers that are started and cancelled in the same workflow task: they add no events. */
+function withoutCancelledTimers(commands: readonly NotedCommand[]): NotedCommand[] {
+  const has = (kind: string, seq: unknown) =>
+    commands.some((command) => command.kind === kind && command.content.seq === seq);
   return commands.filter(
     ({ kind, content: { seq } }) =>
       !(kind === 'startTimer' && has('cancelTimer', seq)) && !(kind === 'cancelTimer' && has('startTimer', seq)),
   );
 }
 
-/** The places of a stack that lie in our own code. The names in it are of the bundle and mislead, so they are left out. */
-function ourLines(stack: string): string[] {
-  const places = [...stack.matchAll(/^\s*at .*?\(?(\/[^()\s]+:\d+:\d+)\)?$/gm)].map(([, place = '']) => place);
-  return places.filter((place) => place.includes('/src/') && !/node_modules|replayProbe/.test(place));
+/**
+ * The stack frames in the project's code, as positions. Function names are omitted: they are the bundle's and mislead.
+ */
+function projectFrames(stack: string): string[] {
+  const positions = [...stack.matchAll(/^\s*at .*?\(?(\/[^()\s]+:\d+:\d+)\)?$/gm)].map(([, position = '']) => position);
+  return positions.filter((position) => position.includes('/src/') && !/node_modules|replay\/probe/.test(position));
 }

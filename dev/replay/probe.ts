@@ -1,43 +1,43 @@
-// Runs inside the workflow's sandbox while `npm run replay` replays a history: notes every command that the code gives,
-// with the line that gave it, and stops a debugger where it was asked to.
+// A workflow interceptor that runs in the workflow sandbox while `npm run replay` replays a history: it reports every
+// command that the code issues, with its stack, and stops an attached debugger at the requested event.
 import { proxySinks, type Sinks, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { assertInWorkflowContext } from '@temporalio/workflow/lib/global-attributes.js';
 
-/** One command that the code gave. */
+/** A command that the code issued. */
 export interface NotedCommand {
-  /** The number of the last event that the code had heard of. */
-  heard: number;
+  /** The id of the last event that had been delivered to the code. */
+  lastEventId: number;
   /** As the SDK names it, for example `startTimer`. */
   kind: string;
-  /** Its content: the type of an activity or child, the number of a timer. */
+  /** Its attributes: the type of an activity or child, the sequence number of a timer. */
   content: Record<string, unknown>;
   stack: string;
 }
 
 export interface ProbeSinks extends Sinks {
   probe: {
-    /** The code is told of the history up to this event. */
-    hear(event: number): void;
-    note(command: NotedCommand): void;
+    /** The history up to this event is delivered to the code. */
+    activated(lastEventId: number): void;
+    issued(command: NotedCommand): void;
   };
 }
 
-/** Memo field of the replayed copy of a history: stop a debugger when the code has heard of this event. */
+/** Memo field of the replayed copy of a history: stop a debugger when this event is delivered to the code. */
 export const STOP_MEMO = 'replayStopsAt';
 
 const { probe } = proxySinks<ProbeSinks>();
 
 export const interceptors: WorkflowInterceptorsFactory = () => {
-  let heard = 0;
-  let isNoting = false;
+  let lastEventId = 0;
+  let isReporting = false;
   let hasStopped = false;
 
-  function noteCommands(): void {
+  function reportCommands(): void {
     const activator = assertInWorkflowContext('a history is replayed outside of a workflow');
     const push = activator.pushCommand.bind(activator);
     activator.pushCommand = (command, complete) => {
       const [[kind, content] = ['', {}]] = Object.entries(command);
-      probe.note({ heard, kind, content: { ...content }, stack: new Error('here').stack ?? '' });
+      probe.issued({ lastEventId, kind, content: { ...content }, stack: new Error('here').stack ?? '' });
       push(command, complete);
     };
   }
@@ -46,14 +46,14 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     internals: [
       {
         activate(input, next) {
-          if (!isNoting) noteCommands();
-          isNoting = true;
-          heard = input.activation.historyLength ?? heard;
-          probe.hear(heard);
+          if (!isReporting) reportCommands();
+          isReporting = true;
+          lastEventId = input.activation.historyLength ?? lastEventId;
+          probe.activated(lastEventId);
           const stopAt = assertInWorkflowContext('').info.memo?.[STOP_MEMO];
-          if (typeof stopAt === 'number' && heard >= stopAt && !hasStopped) {
+          if (typeof stopAt === 'number' && lastEventId >= stopAt && !hasStopped) {
             hasStopped = true;
-            // biome-ignore lint/suspicious/noDebugger: this is where `--debug` stops; step into `next` from here
+            // biome-ignore lint/suspicious/noDebugger: `--debug` stops here; step into `next`
             debugger; // oxlint-disable-line no-debugger
           }
           next(input);

@@ -100,7 +100,7 @@ test('a failed install fails the command and reports what to check', async () =>
   const { code, output } = await bootstrapWith('echo "npm error network" >&2; exit 7').run();
   expect(code).toBe(1);
   expect(output).toContain('npm error network');
-  expect(output).toContain('Cannot install the dependencies: npm ci ended with code 7');
+  expect(output).toContain('Cannot install the dependencies: npm ci exited with code 7');
   expect(output).toContain('npm ping');
 });
 

@@ -63,7 +63,7 @@ async function start(): Promise<Command> {
 }
 
 const readJson = <Content>(name: string): Content => JSON.parse(readFileSync(path.join(home, name), 'utf8'));
-const runningParts = () => readJson<LockHolder>('running.json').parts;
+const runningParts = () => readJson<LockHolder>('running.json').processes;
 
 async function call(method: string, route: string, body?: object) {
   const { sandboxBaseUrl, testApiKey } = readJson<Quickstart>('quickstart.json');
@@ -158,8 +158,8 @@ test('reset refuses to run while the service is running', async () => {
 test('a killed process is reported and restarted', async () => {
   const api = runningParts().find(({ name }) => name === 'api');
   process.kill(api?.pid ?? 0, 'SIGKILL');
-  await waitFor('the API to be restarted', () => stack.output().includes('api is back'), START_MS);
-  expect(stack.output()).toContain('api ended by SIGKILL; starting it again in 1 s');
+  await waitFor('the API to be restarted', () => stack.output().includes('api is running again'), START_MS);
+  expect(stack.output()).toContain('api was killed by SIGKILL; restarting it in 1 s');
   expect((await call('GET', `/wallets/${walletId}`)).statusCode).toBe(200);
 });
 
@@ -170,9 +170,9 @@ test('a Temporal that does not respond is reported and restarted, and the flow t
   const order = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: first.settlementWalletId };
   const accepted = await call('POST', '/payments', order);
   expect(accepted.statusCode).toBe(201);
-  await waitFor('Temporal to be restarted', () => stack.output().includes('temporal is back'), START_MS);
+  await waitFor('Temporal to be restarted', () => stack.output().includes('temporal is running again'), START_MS);
   expect(stack.output()).toMatch(
-    /Temporal runs but starts no flow; .* Starting Temporal again; its data and its ports stay\./,
+    /Temporal is running but starts no flows; .* Restarting Temporal; its data and ports stay the same\./,
   );
   expect(temporal()?.pid).not.toBe(stuck?.pid);
   const sql = postgres(first.databaseUrl, { max: 1 });

@@ -78,8 +78,8 @@ test('a killed process is reported and restarted', async () => {
   await setup.parts.start(part(setup, 'worker', STAYS));
   const first = setup.pidOf('worker');
   process.kill(first, 'SIGKILL');
-  await waitFor('the worker to be restarted', () => setup.lines.includes('worker is back.'));
-  expect(setup.lines[0]).toMatch(/^worker ended by SIGKILL; starting it again in /);
+  await waitFor('the worker to be restarted', () => setup.lines.includes('worker is running again.'));
+  expect(setup.lines[0]).toMatch(/^worker was killed by SIGKILL; restarting it in /);
   expect(setup.pidOf('worker')).not.toBe(first);
   expect(setup.failures).toEqual([]);
 });
@@ -97,15 +97,15 @@ test('a process that crashes five times within a minute is abandoned, with the e
   await setup.parts.start(part(setup, 'api', crashes));
   writeFileSync(fate, '');
   await waitFor('the process to be abandoned', () => setup.failures.length > 0);
-  expect(setup.failures[0]).toContain('api ended with code 9, 5 times within a minute');
+  expect(setup.failures[0]).toContain('api exited with code 9, 5 times within a minute');
   expect(setup.failures[0]).toContain('out of luck');
-  expect(setup.lines.filter((line) => line.includes('starting it again'))).toHaveLength(4);
+  expect(setup.lines.filter((line) => line.includes('restarting it'))).toHaveLength(4);
 });
 
 test('a process that exits before it is ready fails the start, with the end of its log', async () => {
   const setup = createSetup();
   const start = setup.parts.start(part(setup, 'api', 'console.error("DATABASE_URL is missing"); process.exit(1)'));
-  await expect(start).rejects.toThrow(/api ended with code 1[\s\S]*DATABASE_URL is missing/);
+  await expect(start).rejects.toThrow(/api exited with code 1[\s\S]*DATABASE_URL is missing/);
 });
 
 test('a process that is not ready in time fails the start and is killed', async () => {

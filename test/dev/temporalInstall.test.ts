@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import { cacheFolderName, findTemporal, TEMPORAL_CLI_VERSION } from '../../dev/temporalInstall.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
-type Way = NonNullable<Parameters<typeof findTemporal>[0]['ways']>[number];
+type Way = NonNullable<Parameters<typeof findTemporal>[0]['sources']>[number];
 
 const NEW_ENOUGH = 'temporal version 1.7.2 (Server 1.31.1, UI 2.49.1)';
 /** The embedded database of this version can lock up. */
@@ -47,7 +47,7 @@ function finder(options: { onPath?: string; ways?: Way[]; cacheFolder?: string }
       cacheFolder,
       say: (line) => lines.push(line),
       environment: { PATH: `${bin}:relative/folder` },
-      ways: options.ways ?? [],
+      sources: options.ways ?? [],
     });
   return { find, lines, bin, cacheFolder };
 }

@@ -1,14 +1,14 @@
-// What must hold of the money of one organisation when nothing is on its way: its books, its resources and the bank's own
-// books, each read for itself and held against the others.
+// Invariants of the money of one organisation when no flow is in progress: its ledger, its resources and the bank's
+// records are read independently and compared.
 import type { Sql } from '../../src/database/pool.ts';
 import type { Uuid } from '../../src/ids.ts';
 
-/** Each query answers the rows for which something does not hold. `$1` is the organisation. */
+/** Each query returns the rows that violate the invariant. `$1` is the organisation. */
 const VIOLATIONS: Record<string, string> = {
-  'the book adds up to zero': `
+  'the balances of the book add up to zero': `
     SELECT sum(balance) FROM balances HAVING sum(balance) <> 0`,
 
-  'clearing is what the bank holds: credits less what was sent, plus what came back': `
+  'the clearing balance equals the money at the bank: credits minus sent transfers plus returned transfers': `
     SELECT b.balance AS clearing, bank.holds
     FROM (SELECT coalesce((SELECT balance FROM balances WHERE code = 'clearing:sandbox'), 0) AS balance) b,
          (SELECT (SELECT coalesce(sum(amount), 0) FROM sandbox_bank.credits WHERE organisation_id = $1)
@@ -16,16 +16,16 @@ const VIOLATIONS: Record<string, string> = {
                   FROM sandbox_bank.statement_lines WHERE organisation_id = $1) AS holds) bank
     WHERE -b.balance <> bank.holds`,
 
-  'nothing is left in transit or in a reserve': `
+  'all in-transit and reserve accounts are zero': `
     SELECT * FROM balances WHERE (code LIKE 'in_transit:%' OR code LIKE 'reserve:%') AND balance <> 0`,
 
-  'no wallet was ever below zero': `
+  'no running balance of a wallet is negative': `
     SELECT a.code, p.* FROM ledger.postings p JOIN ledger.accounts a
       ON a.organisation_id = p.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
     WHERE p.organisation_id = $1 AND a.code LIKE 'wallet:%'
       AND CASE a.id WHEN p.debit_account_id THEN p.debit_balance_after ELSE p.credit_balance_after END < 0`,
 
-  'each wallet holds what its resources say': `
+  'the balance of each wallet equals the sum of its resources': `
     SELECT w.id, a.balance, coalesce(sum(m.amount), 0) AS by_resources
     FROM wallets w
     JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.id = w.account_id
@@ -50,7 +50,7 @@ const VIOLATIONS: Record<string, string> = {
     ) m ON m.wallet_id = w.id
     WHERE w.organisation_id = $1 GROUP BY w.id, a.balance HAVING a.balance <> coalesce(sum(m.amount), 0)`,
 
-  'income is the fees of what was done': `
+  'income equals the fees of completed resources': `
     SELECT income.balance, fees.sum
     FROM (SELECT coalesce((SELECT balance FROM balances WHERE code = 'income:fees'), 0) AS balance) income,
          (SELECT coalesce(sum(fee), 0) AS sum FROM (
@@ -59,14 +59,14 @@ const VIOLATIONS: Record<string, string> = {
             UNION ALL SELECT fee FROM payout_items WHERE organisation_id = $1 AND status = 'completed') f) fees
     WHERE income.balance <> fees.sum`,
 
-  'each suspense account is the sum of its open review cases': `
+  'the balance of each suspense account equals the sum of its open review cases': `
     SELECT coalesce(b.code, c.account_code), b.balance, c.sum
     FROM (SELECT * FROM balances WHERE code LIKE 'suspense:%' AND balance <> 0) b
     FULL JOIN (SELECT account_code, sum(amount) AS sum FROM review_cases
                WHERE organisation_id = $1 AND status = 'open' AND account_code IS NOT NULL GROUP BY account_code) c ON c.account_code = b.code
     WHERE b.balance IS DISTINCT FROM c.sum`,
 
-  'each credit at the bank is one credit here, posted once': `
+  'each credit at the bank has one inbound credit, posted once': `
     SELECT c.session_id, count(DISTINCT i.id) AS credits, count(DISTINCT t.id) AS transactions
     FROM sandbox_bank.credits c
     LEFT JOIN inbound_credits i ON i.organisation_id = c.organisation_id AND i.session_id = c.session_id
@@ -75,26 +75,26 @@ const VIOLATIONS: Record<string, string> = {
     WHERE c.organisation_id = $1 GROUP BY c.session_id
     HAVING count(DISTINCT i.id) <> 1 OR count(DISTINCT t.id) <> 1`,
 
-  'a credit that was set aside moved no money, and its case holds none': `
+  'a credit that was set aside has no posting, and its review case no account': `
     SELECT i.session_id, t.key, c.account_code FROM inbound_credits i
     LEFT JOIN ledger.transactions t ON t.organisation_id = i.organisation_id AND t.key = 'credit/' || i.rail || '/' || i.session_id
     LEFT JOIN review_cases c ON c.organisation_id = i.organisation_id AND c.inbound_credit_id = i.id AND c.reason = 'credit_unconfirmed'
     WHERE i.organisation_id = $1 AND i.status = 'set_aside'
       AND (t.id IS NOT NULL OR c.id IS NULL OR c.account_code IS NOT NULL)`,
 
-  'no credit is here that the bank has not': `
+  'each inbound credit exists at the bank': `
     SELECT i.session_id FROM inbound_credits i
     WHERE i.organisation_id = $1 AND i.status <> 'set_aside' AND NOT EXISTS (
       SELECT FROM sandbox_bank.credits c WHERE c.organisation_id = i.organisation_id AND c.session_id = i.session_id)`,
 
-  'a payment has received the credits that were posted to it': `
+  'the amount received of a payment equals its posted credits': `
     SELECT p.id, p.status, p.amount_received, coalesce(sum(i.amount), 0) AS posted
     FROM payments p LEFT JOIN inbound_credits i
       ON i.organisation_id = p.organisation_id AND i.owner_id = p.id AND i.status = 'posted'
     WHERE p.organisation_id = $1 AND p.method = 'bank_transfer' GROUP BY p.organisation_id, p.id
     HAVING p.amount_received <> coalesce(sum(i.amount), 0)`,
 
-  'a payment is refunded as its refunds say, and never past what was credited': `
+  'the refunded amount of a payment equals its refunds and does not exceed its credited amount': `
     SELECT p.id, p.status, p.amount_credited, p.amount_refunded, p.amount_refunding, coalesce(sum(r.amount), 0) AS refunds
     FROM payments p LEFT JOIN refunds r
       ON r.organisation_id = p.organisation_id AND r.payment_id = p.id AND r.status = 'completed'
@@ -102,8 +102,8 @@ const VIOLATIONS: Record<string, string> = {
     HAVING p.amount_refunded <> coalesce(sum(r.amount), 0) OR p.amount_refunding <> 0
         OR p.amount_refunded > p.amount_credited`,
 
-  'the bank made at most one transfer for each reference, and only for ours': `
-    SELECT t.reference, t.status, o.reference AS ours,
+  'the bank made at most one transfer per reference, and only for references of this organisation': `
+    SELECT t.reference, t.status, o.reference AS own_reference,
            count(l.id) FILTER (WHERE l.kind = 'sent') AS paid, count(l.id) FILTER (WHERE l.kind = 'returned') AS returned
     FROM sandbox_bank.transfers t
     LEFT JOIN outgoing o USING (reference)
@@ -112,21 +112,21 @@ const VIOLATIONS: Record<string, string> = {
     HAVING o.reference IS NULL OR o.amount <> t.amount
         OR count(l.id) FILTER (WHERE l.kind = 'sent') > 1 OR count(l.id) FILTER (WHERE l.kind = 'returned') > 1`,
 
-  'each transfer stands here as it stands at the bank': `
-    SELECT o.*, t.status AS at_the_bank
+  'the status of each transfer equals its status at the bank': `
+    SELECT o.*, t.status AS bank_status
     FROM outgoing o LEFT JOIN sandbox_bank.transfers t ON t.organisation_id = $1 AND t.reference = o.reference
-    WHERE o.stands <> CASE coalesce(t.status, 'failed')
+    WHERE o.own_status <> CASE coalesce(t.status, 'failed')
                         WHEN 'returned' THEN CASE o.kind WHEN 'withdrawal' THEN 'returned' ELSE 'failed' END
                         ELSE coalesce(t.status, 'failed') END`,
 
-  'each end is told once': `
-    SELECT r.*, told.types
+  'each final status has one event': `
+    SELECT r.*, reported.types
     FROM (
       SELECT reference AS resource, CASE
-               WHEN kind = 'withdrawal' AND completed AND stands = 'returned' THEN 'withdrawal.completed, withdrawal.returned'
-               WHEN kind = 'withdrawal' THEN 'withdrawal.' || stands
-               WHEN completed AND stands = 'failed' THEN 'refund.completed, refund.failed'
-               ELSE 'refund.' || stands END AS expected
+               WHEN kind = 'withdrawal' AND completed AND own_status = 'returned' THEN 'withdrawal.completed, withdrawal.returned'
+               WHEN kind = 'withdrawal' THEN 'withdrawal.' || own_status
+               WHEN completed AND own_status = 'failed' THEN 'refund.completed, refund.failed'
+               ELSE 'refund.' || own_status END AS expected
       FROM outgoing WHERE kind <> 'payout item'
       UNION ALL
       SELECT public_id(id, 'rfd'), 'refund.completed' FROM refunds WHERE organisation_id = $1 AND destination = 'wallet'
@@ -136,34 +136,34 @@ const VIOLATIONS: Record<string, string> = {
     LEFT JOIN LATERAL (
       SELECT string_agg(type, ', ' ORDER BY created_at, id) AS types FROM events
       WHERE organisation_id = $1 AND resource = r.resource
-    ) told ON true
-    WHERE told.types IS DISTINCT FROM r.expected`,
+    ) reported ON true
+    WHERE reported.types IS DISTINCT FROM r.expected`,
 
-  'each payment ends once, and each credit to it is told once': `
-    SELECT p.id, p.status, p.settled_at, told.*, posted.count
+  'each payment ends once, and each credit to it has one event': `
+    SELECT p.id, p.status, p.settled_at, reported.*, posted.count
     FROM payments p
     CROSS JOIN LATERAL (
       SELECT count(*) FILTER (WHERE type = 'payment.expired') AS expired,
              count(*) FILTER (WHERE type = 'payment.settled' AND data ->> 'status' = 'settled') AS settled,
              count(*) FILTER (WHERE type = 'payment.settled') AS credits
       FROM events WHERE organisation_id = $1 AND resource = public_id(p.id, 'pay')
-    ) told
+    ) reported
     CROSS JOIN LATERAL (
       SELECT count(*) FROM inbound_credits i WHERE i.organisation_id = $1 AND i.owner_id = p.id AND i.status = 'posted'
     ) posted
     WHERE p.organisation_id = $1 AND (
-      told.settled <> (p.settled_at IS NOT NULL)::int OR told.expired <> (p.status = 'expired')::int
-      OR told.credits <> CASE p.method WHEN 'bank_transfer' THEN posted.count ELSE (p.settled_at IS NOT NULL)::int END)`,
+      reported.settled <> (p.settled_at IS NOT NULL)::int OR reported.expired <> (p.status = 'expired')::int
+      OR reported.credits <> CASE p.method WHEN 'bank_transfer' THEN posted.count ELSE (p.settled_at IS NOT NULL)::int END)`,
 
-  'each deposit is told once': `
-    SELECT d.credits, told.events
+  'each deposit has one event': `
+    SELECT d.credits, reported.events
     FROM (SELECT count(*) AS credits FROM inbound_credits
           WHERE organisation_id = $1 AND owner_kind = 'wallet' AND status = 'posted') d,
          (SELECT count(DISTINCT data ->> 'inboundCreditId') AS events, count(*) AS all_events FROM events
-          WHERE organisation_id = $1 AND type = 'wallet.credited') told
-    WHERE d.credits <> told.events OR told.events <> told.all_events`,
+          WHERE organisation_id = $1 AND type = 'wallet.credited') reported
+    WHERE d.credits <> reported.events OR reported.events <> reported.all_events`,
 
-  'each payout says what its items have become': `
+  'the status of each payout matches the statuses of its items': `
     SELECT p.id, p.status, items.*
     FROM payouts p CROSS JOIN LATERAL (
       SELECT count(*) FILTER (WHERE i.status = 'completed') AS completed, count(*) FILTER (WHERE i.status = 'failed') AS failed
@@ -173,7 +173,7 @@ const VIOLATIONS: Record<string, string> = {
       AND p.status <> CASE WHEN items.failed = 0 THEN 'completed' WHEN items.completed = 0 THEN 'failed' ELSE 'partially_completed' END`,
 };
 
-/** What the queries read besides the tables: balances, and everything that was to leave through the rail. */
+/** Common table expressions of the queries: account balances, and all outgoing transfers. */
 const COMMON = `
   WITH balances AS (
     SELECT a.code, sum(CASE a.id WHEN p.credit_account_id THEN p.amount ELSE -p.amount END)::bigint AS balance
@@ -184,7 +184,7 @@ const COMMON = `
     SELECT o.*, EXISTS (SELECT FROM ledger.transactions
                         WHERE organisation_id = $1 AND key = o.reference || '/completion') AS completed
     FROM (
-      SELECT 'withdrawal' AS kind, public_id(id, 'wth') AS reference, amount, status AS stands FROM withdrawals
+      SELECT 'withdrawal' AS kind, public_id(id, 'wth') AS reference, amount, status AS own_status FROM withdrawals
       WHERE organisation_id = $1
       UNION ALL
       SELECT 'refund', public_id(id, 'rfd'), amount, status FROM refunds WHERE organisation_id = $1 AND destination = 'bank'
@@ -193,7 +193,7 @@ const COMMON = `
     ) o
   )`;
 
-/** The public form of an id in SQL, as src/ids.ts makes it: 26 digits of five bits, after two bits of nothing. */
+/** The public form of an id in SQL, as in src/ids.ts: 26 digits of five bits, after two zero bits. */
 const PUBLIC_ID = `
   CREATE FUNCTION public_id(id uuid, suffix text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT 'svc_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', digit::int + 1, 1), '' ORDER BY place) || '_' || suffix
@@ -203,20 +203,20 @@ const PUBLIC_ID = `
     ) digits
   $$`;
 
-/** Call it once for a database. */
+/** Call once per database. */
 export async function prepareInvariants(sql: Sql): Promise<void> {
   await sql.unsafe(PUBLIC_ID);
 }
 
-/** What does not hold, in words and rows. */
+/** Returns the violated invariants, each with some rows. */
 export async function violations(sql: Sql, organisationId: Uuid): Promise<string[]> {
-  const found: string[] = [];
+  const violated: string[] = [];
   for (const [rule, query] of Object.entries(VIOLATIONS)) {
     const rows = await sql.unsafe(`${COMMON} ${query}`, [organisationId]);
-    if (rows.length > 0) found.push(`${rule}: ${JSON.stringify(rows.slice(0, ROWS_SHOWN))}`);
+    if (rows.length > 0) violated.push(`${rule}: ${JSON.stringify(rows.slice(0, ROWS_SHOWN))}`);
   }
-  return found;
+  return violated;
 }
 
-/** A few are enough to understand. */
+/** Rows per violation. */
 const ROWS_SHOWN = 3;

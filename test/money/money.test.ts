@@ -1,5 +1,6 @@
-// Days of busy customers, payers and operators over the real API, worker and sandbox bank, with callbacks lost, repeated and
-// out of order: whatever they do, every kobo is in exactly one place and the books agree with the bank's.
+// Property-based test: random workloads of customers, payers and operators against the real API, worker and sandbox
+// bank, with callbacks lost, repeated and out of order. Afterwards all money invariants hold and the ledger agrees with
+// the bank.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { verifyLedger } from '../../src/ledger/verify.ts';
@@ -13,48 +14,48 @@ import { Simulation } from './simulation.ts';
 import { startUnreliableCallbacks, type UnreliableCallbacks } from './unreliableCallbacks.ts';
 import { workload } from './workload.ts';
 
-/** Days to live; more of them for a long night: `MONEY_DAYS=200 npm test -- test/money`. */
+/** The number of random workloads ("days"). For a long run: `MONEY_DAYS=200 npm test -- test/money`. */
 const DAYS = Number(process.env.MONEY_DAYS ?? 3);
-/** A day takes some twenty seconds; most of it is waiting for windows to close and for a lost transfer to be given up. */
+/** A day takes about twenty seconds, mostly waiting for payments to expire and for lost transfers to fail. */
 const DAY_LIMIT_MS = 900_000;
 
 let flows: TestFlows;
-let postman: UnreliableCallbacks;
+let callbacks: UnreliableCallbacks;
 let openStage: () => Promise<ScenarioContext>;
 
 beforeAll(async () => {
-  postman = await startUnreliableCallbacks();
-  flows = await startTestFlows({ settings: { ...SCENARIO_SETTINGS, SANDBOX_RAIL_CALLBACK_URL: postman.url } });
-  postman.serve(`${flows.urls.test}/rails/sandbox/callbacks`);
+  callbacks = await startUnreliableCallbacks();
+  flows = await startTestFlows({ settings: { ...SCENARIO_SETTINGS, SANDBOX_RAIL_CALLBACK_URL: callbacks.url } });
+  callbacks.serve(`${flows.urls.test}/rails/sandbox/callbacks`);
   openStage = await openScenarios(flows);
   await prepareInvariants(flows.sql);
 });
 
 afterAll(async () => {
   await flows.close();
-  await postman.close();
+  await callbacks.close();
 });
 
-// The days go by at the same time, each in an organisation of its own: all of them wait much and work little.
-test.concurrent.each(fc.sample(workload, DAYS).map((one, number) => ({ number: number + 1, one })))(
-  'every kobo is in exactly one place after day $number',
-  async ({ one }) => {
+// The days run concurrently, each in its own organisation, because they mostly wait.
+test.concurrent.each(fc.sample(workload, DAYS).map((day, index) => ({ number: index + 1, day })))(
+  'all money invariants hold after day $number',
+  async ({ day }) => {
     const stage = await openStage();
-    const world = new Simulation(stage, postman);
+    const simulation = new Simulation(stage, callbacks);
     try {
-      await world.run(one, stage);
-      expect(world.faults).toEqual([]);
-      expect(postman.refused).toEqual([]);
+      await simulation.run(day, stage);
+      expect(simulation.faults).toEqual([]);
+      expect(callbacks.refused).toEqual([]);
       expect(await violations(flows.sql, stage.organisationId)).toEqual([]);
     } catch (cause) {
-      throw new Error(`It went wrong on this day: ${fc.stringify(one)}`, { cause });
+      throw new Error(`The workload that failed: ${fc.stringify(day)}`, { cause });
     }
   },
   DAY_LIMIT_MS,
 );
 
 test(
-  'the books of all days are whole, and every flow replays',
+  'the ledger has no violations after all days, and every workflow replays',
   async () => {
     expect((await verifyLedger(flows.sql)).findings).toEqual([]);
     await replayEverything(flows);

@@ -1,5 +1,5 @@
-// One organisation on which a day's commands are done, through the API and the sandbox bank as everybody does them, until
-// nothing is on its way any more.
+// Executes the workload of a day for one organisation, through the API and the sandbox bank, and waits until no flow is
+// in progress.
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
@@ -13,7 +13,7 @@ import { waitFor } from '../support/waitFor.ts';
 import type { UnreliableCallbacks } from './unreliableCallbacks.ts';
 import { type Command, DESTINATIONS, type Workload } from './workload.ts';
 
-/** What a customer may hear instead of a yes. Everything else is a fault, and so is every 5xx. */
+/** The errors that a client may receive. Every other error is a fault, including every 5xx. */
 const REFUSALS = new Set([
   'WALLET_INSUFFICIENT_FUNDS',
   'WALLET_FROZEN',
@@ -29,7 +29,7 @@ const REFUSALS = new Set([
 
 const WALLETS = 3;
 const FIRST_DEPOSIT = 1_000_000;
-/** Payments close while the day goes on, some before their money comes. */
+/** Payments expire during the day, some before their credits arrive. */
 const WINDOW_MS = 2_500;
 const WAKE_EVERY_MS = 400;
 const SETTLED_LIMIT_MS = 180_000;
@@ -42,24 +42,24 @@ interface TestWallet {
 export class Simulation {
   readonly flows: TestFlows;
   readonly organisation: TestOrganisation;
-  /** Answers that nobody should get. */
+  /** Error responses that are not in REFUSALS. */
   readonly faults: string[] = [];
-  readonly #postman: UnreliableCallbacks;
+  readonly #callbacks: UnreliableCallbacks;
   readonly #wallets: TestWallet[] = [];
-  /** References that the bank was or will be given. */
+  /** References of outgoing transfers. */
   readonly #references: string[] = [];
-  /** Money that payers send after the window has closed. */
+  /** Sends credits that payers make after the expiry of the payment. */
   readonly #late: (() => Promise<void>)[] = [];
-  #wakeAgainAt = 0;
+  #nextWakeAt = 0;
 
-  constructor(stage: ScenarioContext, postman: UnreliableCallbacks) {
+  constructor(stage: ScenarioContext, callbacks: UnreliableCallbacks) {
     this.flows = stage.flows;
     this.organisation = stage.organisation;
-    this.#postman = postman;
+    this.#callbacks = callbacks;
   }
 
-  async run({ moods, batches }: Workload, stage: ScenarioContext): Promise<void> {
-    this.#postman.setFaultSeed(this.organisation.organisationId, moods);
+  async run({ faultSeed, batches }: Workload, stage: ScenarioContext): Promise<void> {
+    this.#callbacks.setFaultSeed(this.organisation.organisationId, faultSeed);
     await stage.shortenWindows(WINDOW_MS);
     for (let count = 0; count < WALLETS; count += 1) {
       const id = await this.flows.createWallet(this.#api);
@@ -79,15 +79,15 @@ export class Simulation {
     return this.organisation.test;
   }
 
-  #wallet(place: number): TestWallet {
-    return this.#wallets[place % this.#wallets.length] as TestWallet;
+  #wallet(position: number): TestWallet {
+    return this.#wallets[position % this.#wallets.length] as TestWallet;
   }
 
   async #do(command: Command): Promise<void> {
     switch (command.do) {
       case 'deposit':
         return await this.#credit(this.#wallet(command.to).accountNumber, command.amount);
-      case 'depositToNobody':
+      case 'depositToUnknownAccount':
         return await this.#credit('1234567890', command.amount);
       case 'payment':
         return await this.#requestPayment(command);
@@ -109,8 +109,8 @@ export class Simulation {
       }
       case 'withdraw': {
         const body = { amount: command.amount, ...this.#bankAccount(command.destination, command.from) };
-        const made = await this.#money(`/wallets/${this.#wallet(command.from).id}/withdraw`, body);
-        if (made !== null) this.#references.push(made.id);
+        const withdrawal = await this.#money(`/wallets/${this.#wallet(command.from).id}/withdraw`, body);
+        if (withdrawal !== null) this.#references.push(withdrawal.id);
         return;
       }
       case 'refund':
@@ -121,8 +121,8 @@ export class Simulation {
           amount,
           bankAccount: this.#bankAccount(destination, command.from),
         }));
-        const made = await this.#money('/payouts', { sourceWalletId, items });
-        for (const { id } of (made?.items ?? []) as Resource[]) this.#references.push(id);
+        const payout = await this.#money('/payouts', { sourceWalletId, items });
+        for (const { id } of (payout?.items ?? []) as Resource[]) this.#references.push(id);
         return;
       }
       case 'endTransfer': {
@@ -133,7 +133,7 @@ export class Simulation {
         return;
       }
       case 'repeatCallback':
-        return await this.#postman.repeat(this.organisation.organisationId, command.callback);
+        return await this.#callbacks.repeat(this.organisation.organisationId, command.callback);
       case 'freeze': {
         const wallet = requireUuid('wallet', this.#wallet(command.wallet).id);
         const status = command.frozen ? 'frozen' : 'active';
@@ -153,9 +153,9 @@ export class Simulation {
     const { accountNumber } = payment.virtualAccount;
     const sender = DESTINATIONS[command.payer];
     const send = async (): Promise<void> => {
-      for (const [place, share] of command.shares.entries()) {
+      for (const [position, share] of command.shares.entries()) {
         const amount = Math.max(1, Math.round((payment.payableAmount * share) / 100));
-        const sessionId = `${payment.id}-${place}`;
+        const sessionId = `${payment.id}-${position}`;
         await this.#credit(accountNumber, amount, sender, sessionId);
         if (command.repeated) await this.#credit(accountNumber, amount, sender, sessionId);
       }
@@ -166,21 +166,21 @@ export class Simulation {
 
   async #refund({ payment, percent, destination }: Extract<Command, { do: 'refund' }>): Promise<void> {
     const { items: settled } = await this.#api.get('/payments?status=settled&limit=100');
-    const chosen = settled[payment % settled.length];
-    if (chosen === undefined) return;
+    const target = settled[payment % settled.length];
+    if (target === undefined) return;
     const body = {
-      ...(percent !== 100 && { amount: Math.max(1, Math.round((Number(chosen.baseAmount) * percent) / 100)) }),
-      // A payment from a wallet goes back there; one by bank to the payer, or to an account that is named.
-      ...(chosen.method === 'bank_transfer' &&
+      ...(percent !== 100 && { amount: Math.max(1, Math.round((Number(target.baseAmount) * percent) / 100)) }),
+      // A payment from a wallet is refunded to the wallet, a bank transfer to the payer or to the named account.
+      ...(target.method === 'bank_transfer' &&
         percent !== 50 && { bankAccount: { accountNumber: DESTINATIONS[destination], bankCode: '058' } }),
     };
-    const made = await this.#money(`/payments/${chosen.id}/refund`, body);
-    if (made !== null && made.destination === 'bank') this.#references.push(made.id);
+    const refund = await this.#money(`/payments/${target.id}/refund`, body);
+    if (refund !== null && refund.destination === 'bank') this.#references.push(refund.id);
   }
 
-  #bankAccount(destination: keyof typeof DESTINATIONS | 'ownWallet', place: number): object {
+  #bankAccount(destination: keyof typeof DESTINATIONS | 'ownWallet', position: number): object {
     if (destination !== 'ownWallet') return { accountNumber: DESTINATIONS[destination], bankCode: '058' };
-    return { accountNumber: this.#wallet(place + 1).accountNumber, bankCode: '999' };
+    return { accountNumber: this.#wallet(position + 1).accountNumber, bankCode: '999' };
   }
 
   async #credit(
@@ -194,49 +194,49 @@ export class Simulation {
     this.#expect(await this.#api.post('/simulations/inbound-credits', body));
   }
 
-  /** A POST that moves money; null when it was refused for a good reason. */
+  /** A POST that moves money; null when it was refused. */
   async #money(path: string, body: object): Promise<Resource | null> {
-    const answer = await this.#api.money(path, body);
-    this.#expect(answer);
-    return answer.status < 300 ? answer.data : null;
+    const response = await this.#api.money(path, body);
+    this.#expect(response);
+    return response.status < 300 ? response.data : null;
   }
 
-  #expect(answer: Answer): void {
-    if (answer.status >= 300 && !REFUSALS.has(answer.error.code)) this.faults.push(answer.text);
+  #expect(response: Answer): void {
+    if (response.status >= 300 && !REFUSALS.has(response.error.code)) this.faults.push(response.text);
   }
 
-  /** The day ends: what is held is let go, what was to come late comes, and everything runs to its end. */
+  /** Ends the day: the bank completes held transfers, late credits are sent, and all flows run to their end. */
   async #settle(): Promise<void> {
-    for (const accountNumber of [DESTINATIONS.isAway, DESTINATIONS.holds]) {
+    for (const accountNumber of [DESTINATIONS.unavailable, DESTINATIONS.holds]) {
       await this.#api.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour: 'complete' } });
     }
     await waitFor(
       'all payments to end',
-      () => this.#count('payments', "status IN ('pending', 'partial')"),
+      () => this.#hasNone('payments', "status IN ('pending', 'partial')"),
       SETTLED_LIMIT_MS,
     );
     await Promise.all(this.#late.map((send) => send()));
     await waitFor(
-      'everything to come to its end',
+      'all flows to end',
       async () => {
         await this.#wake();
         const left = await Promise.all([
-          this.#count('withdrawals', "status = 'processing'"),
-          this.#count('refunds', "status = 'processing'"),
-          this.#count('payouts', "status = 'processing'"),
-          this.#count('payout_items', "status IN ('pending', 'processing')"),
-          this.#count('inbound_credits', "status = 'received'"),
-          this.#count('sandbox_bank.callbacks'),
-          this.#count('outbox'),
+          this.#hasNone('withdrawals', "status = 'processing'"),
+          this.#hasNone('refunds', "status = 'processing'"),
+          this.#hasNone('payouts', "status = 'processing'"),
+          this.#hasNone('payout_items', "status IN ('pending', 'processing')"),
+          this.#hasNone('inbound_credits', "status = 'received'"),
+          this.#hasNone('sandbox_bank.callbacks'),
+          this.#hasNone('outbox'),
         ]);
-        return left.every(Boolean) && this.#postman.underway(this.organisation.organisationId) === 0;
+        return left.every(Boolean) && this.#callbacks.underway(this.organisation.organisationId) === 0;
       },
       SETTLED_LIMIT_MS,
     );
   }
 
-  /** True when there are no such rows of this organisation. */
-  async #count(table: string, where = 'true'): Promise<boolean> {
+  /** Whether this organisation has no such rows. */
+  async #hasNone(table: string, where = 'true'): Promise<boolean> {
     const rows = await this.flows.sql.unsafe(`SELECT FROM ${table} WHERE organisation_id = $1 AND ${where} LIMIT 1`, [
       this.organisation.organisationId,
     ]);
@@ -244,12 +244,12 @@ export class Simulation {
   }
 
   /**
-   * Callbacks about whatever is under way, now and then: true ones, that say nothing new. Flows ask the bank when they
-   * hear them, sooner than they would by themselves.
+   * Sends valid callbacks without a status change for all transfers in progress, at intervals. Flows then query the
+   * bank, earlier than their timers would.
    */
   async #wake(): Promise<void> {
-    if (Date.now() < this.#wakeAgainAt) return;
-    this.#wakeAgainAt = Date.now() + WAKE_EVERY_MS;
+    if (Date.now() < this.#nextWakeAt) return;
+    this.#nextWakeAt = Date.now() + WAKE_EVERY_MS;
     const { sql, services } = this.flows;
     const { organisationId } = this.organisation;
     const underWay = await sql<{ reference: string }[]>`
@@ -259,14 +259,14 @@ export class Simulation {
     await Promise.all(
       underWay.map(async ({ reference }) => {
         const body = JSON.stringify({ type: 'transfer_update', contract: organisationId, reference });
-        await this.#postman.carry({ body, signature: signCallback(services.keyring, body, new Date()) });
+        await this.#callbacks.carry({ body, signature: signCallback(services.keyring, body, new Date()) });
       }),
     );
-    await this.#free();
+    await this.#retryFlows();
   }
 
-  /** The bank is back: operators have what waits for them go on. A flow that is not parked does not mind. */
-  async #free(): Promise<void> {
+  /** The bank is available again: operators retry all flows. The signal has no effect on a flow that is not parked. */
+  async #retryFlows(): Promise<void> {
     const waiting = await this.flows.sql<{ kind: 'withdrawal' | 'refund' | 'payoutItem'; id: Uuid }[]>`
       SELECT kind, id FROM (
         SELECT 'withdrawal' AS kind, organisation_id, id, status FROM withdrawals

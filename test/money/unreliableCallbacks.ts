@@ -1,5 +1,6 @@
-// Carries the sandbox bank's callbacks to the API as badly as networks do: some twice, some late and so out of order, some
-// lost until the bank repeats them, some with their answer lost. Keeps them all, to carry them again.
+// A proxy for the sandbox bank's callbacks that simulates an unreliable network: it duplicates some, delays some and so
+// reorders them, drops some until the bank retries, and loses the response of some. Keeps all callbacks, to send them
+// again.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SIGNATURE_HEADER } from '../../src/rail/sandbox/callbacks.ts';
@@ -10,97 +11,98 @@ interface Callback {
   signature: string;
 }
 
-/** What is on its way to one organisation. */
-interface Round {
+/** The state of one organisation. */
+interface OrganisationState {
   random: () => number;
-  underway: number;
+  inFlight: number;
 }
 
 export interface UnreliableCallbacks {
-  /** Where the bank sends its callbacks. */
+  /** The callback URL for the bank. */
   url: string;
-  /** From now on it delivers to this address. */
+  /** Sets the address to which callbacks are forwarded. */
   serve: (to: string) => void;
-  /** From now on its moods about the callbacks of this organisation come from this seed. */
+  /** Sets the random seed of the faults of this organisation's callbacks. */
   setFaultSeed: (organisationId: string, seed: number) => void;
-  /** Carries one of this organisation's callbacks again, by its number; nothing when there are none. */
+  /** Sends a previous callback of this organisation again, by its number; does nothing when there is none. */
   repeat: (organisationId: string, number: number) => Promise<void>;
-  /** Carries a callback of the caller's own. */
+  /** Sends a callback of the caller. */
   carry: (callback: Callback) => Promise<void>;
-  /** Callbacks of this organisation that it took and has not delivered yet. */
+  /** The number of callbacks of this organisation that are not delivered yet. */
   underway: (organisationId: string) => number;
-  /** Answers of the API that were not 200. */
+  /** Responses of the API other than 200. */
   refused: string[];
   close: () => Promise<void>;
 }
 
-/** How each callback is carried, with the share of each mood in a hundred. */
-const FAULT_MIX = { straight: 40, twice: 20, late: 20, lost: 10, answerLost: 10 } as const;
-const LATE_MAX_MS = 300;
+/** The probability of each fault, in percent. */
+const FAULT_MIX = { none: 40, duplicate: 20, delay: 20, drop: 10, loseResponse: 10 } as const;
+const DELAY_MAX_MS = 300;
 
 export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
   let address = '';
-  const rounds = new Map<string, Round>();
-  const taken: Callback[] = [];
+  const states = new Map<string, OrganisationState>();
+  const received: Callback[] = [];
   const refused: string[] = [];
 
-  function roundOf({ body }: Callback): Round {
+  function stateOf({ body }: Callback): OrganisationState {
     const { contract } = JSON.parse(body) as { contract: string };
-    const round = rounds.get(contract);
-    if (round === undefined) throw new Error(`a callback about somebody unknown: ${contract}`);
-    return round;
+    const state = states.get(contract);
+    if (state === undefined) throw new Error(`a callback of an unknown organisation: ${contract}`);
+    return state;
   }
 
   async function carry(callback: Callback): Promise<void> {
     const { body, signature } = callback;
-    const round = roundOf(callback);
-    round.underway += 1;
+    const state = stateOf(callback);
+    state.inFlight += 1;
     try {
       const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
-      const { status, answer } = await waitFor('the callback to be answered', async () => {
+      const { status, text } = await waitFor('the response to the callback', async () => {
         const response = await fetch(address, { method: 'POST', headers, body });
-        const told = { status: response.status, answer: await response.text() };
-        return told.status === 503 ? null : told; // past its deadline, on a busy machine: a bank sends it again
+        const result = { status: response.status, text: await response.text() };
+        // 503: the request exceeded its deadline on a busy machine; a bank sends the callback again.
+        return result.status === 503 ? null : result;
       });
-      if (status !== 200) refused.push(answer);
+      if (status !== 200) refused.push(text);
     } finally {
-      round.underway -= 1;
+      state.inFlight -= 1;
     }
   }
 
-  /** Delivers in the mood of the moment; answers the status that the bank gets. */
+  /** Delivers with a random fault; returns the response status for the bank. */
   async function deliver(callback: Callback): Promise<number> {
-    const round = roundOf(callback);
-    switch (faultOf(round.random())) {
-      case 'straight':
+    const state = stateOf(callback);
+    switch (faultOf(state.random())) {
+      case 'none':
         await carry(callback);
         return 200;
-      case 'twice':
+      case 'duplicate':
         await Promise.all([carry(callback), carry(callback)]);
         return 200;
-      case 'late':
-        round.underway += 1;
+      case 'delay':
+        state.inFlight += 1;
         setTimeout(() => {
-          round.underway -= 1;
+          state.inFlight -= 1;
           void carry(callback);
-        }, round.random() * LATE_MAX_MS);
+        }, state.random() * DELAY_MAX_MS);
         return 200;
-      case 'lost':
+      case 'drop':
         return 503;
-      case 'answerLost':
+      case 'loseResponse':
         await carry(callback);
         return 503;
     }
   }
 
-  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const callback = { body: Buffer.concat(chunks).toString(), signature: signatureOf(request.headers) };
-    taken.push(callback);
+    received.push(callback);
     response.writeHead(await deliver(callback)).end();
   };
-  const server = createServer((request, response) => void take(request, response));
+  const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
@@ -111,15 +113,15 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
       address = to;
     },
     setFaultSeed: (organisationId, seed) => {
-      rounds.set(organisationId, { random: createRandom(seed), underway: 0 });
+      states.set(organisationId, { random: createRandom(seed), inFlight: 0 });
     },
     repeat: async (organisationId, number) => {
-      const theirs = taken.filter(({ body }) => body.includes(organisationId));
-      const callback = theirs[number % theirs.length];
+      const candidates = received.filter(({ body }) => body.includes(organisationId));
+      const callback = candidates[number % candidates.length];
       if (callback !== undefined) await carry(callback);
     },
     carry,
-    underway: (organisationId) => rounds.get(organisationId)?.underway ?? 0,
+    underway: (organisationId) => states.get(organisationId)?.inFlight ?? 0,
     refused,
     close: () =>
       new Promise<void>((resolve) => {
@@ -131,16 +133,16 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
 
 const signatureOf = (headers: IncomingHttpHeaders): string => String(headers[SIGNATURE_HEADER]);
 
-function faultOf(luck: number): keyof typeof FAULT_MIX {
-  let left = luck * 100;
-  for (const [mood, share] of Object.entries(FAULT_MIX)) {
-    left -= share;
-    if (left < 0) return mood as keyof typeof FAULT_MIX;
+function faultOf(random: number): keyof typeof FAULT_MIX {
+  let remaining = random * 100;
+  for (const [fault, share] of Object.entries(FAULT_MIX)) {
+    remaining -= share;
+    if (remaining < 0) return fault as keyof typeof FAULT_MIX;
   }
-  return 'straight';
+  return 'none';
 }
 
-/** The same numbers from 0 to 1 for the same seed (mulberry32). */
+/** A seeded random number generator from 0 to 1 (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,5 +1,5 @@
-// A worker that runs the real activities in a way of the test's own: failing them, losing their answers, running them more
-// than once. All the rest of it is as the service runs it.
+// A worker with fault injection: it runs the real activities, but a test can make them fail, lose their result, or run
+// more than once. Everything else is configured as in the service's worker.
 import { activityInfo } from '@temporalio/activity';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -22,35 +22,35 @@ import { type FlowScope, taskQueueOf } from '../../src/workflows/flows.ts';
 import { deliveryChanged } from '../../src/workflows/webhookDelivery/messages.ts';
 import { testStack } from './stack.ts';
 
-/** How one call of an activity is run. `run` is the real activity, `attempt` counts from 1. */
+/** How an activity call is executed. `run` is the real activity, `attempt` counts from 1. */
 export type FaultMode = (run: () => Promise<unknown>, attempt: number) => Promise<unknown>;
 
-/** Fails, to be tried again at once. */
-function fault(what: string): ApplicationFailure {
-  return ApplicationFailure.create({ message: what, type: 'TEST_FAULT', nextRetryDelay: '1 millisecond' });
+/** A failure that Temporal retries immediately. */
+function fault(message: string): ApplicationFailure {
+  return ApplicationFailure.create({ message, type: 'TEST_FAULT', nextRetryDelay: '1 millisecond' });
 }
 
-/** As many at once as there are connections, and then some more in the queue. */
-const AT_ONCE = 20;
+/** More than there are database connections, so that some calls queue. */
+const CONCURRENT_RUNS = 20;
 
-/** By what it does to every step of a flow. */
+/** The key describes what happens to every activity of a flow. */
 export const FAULT_MODES = {
-  'fails before its effect, then loses its answer, then runs twice': async (run, attempt) => {
-    if (attempt === 1) throw fault('failed before it began');
+  'fails before its effect, then loses its result, then runs twice': async (run, attempt) => {
+    if (attempt === 1) throw fault('failed before the activity ran');
     await run();
-    if (attempt === 2) throw fault('the answer was lost');
+    if (attempt === 2) throw fault('the result was lost');
     return await run();
   },
-  'runs twenty times at once': async (run) => {
-    const answers = await Promise.all(Array.from({ length: AT_ONCE }, run));
-    return answers[0];
+  'runs twenty times concurrently': async (run) => {
+    const results = await Promise.all(Array.from({ length: CONCURRENT_RUNS }, run));
+    return results[0];
   },
 } satisfies Record<string, FaultMode>;
 
-/** An activity as a worker sees it: the first argument of every one is the input of its flow. */
+/** An activity. The first argument of every activity is the input of its flow. */
 type Activity = (input: FlowScope, ...rest: unknown[]) => Promise<unknown>;
 
-/** All activities on money, by name. */
+/** The activities of the money flows, by name. */
 export function moneyActivities(services: ApiDependencies): Record<string, Activity> {
   return {
     ...createPaymentActivities(services),
@@ -63,20 +63,25 @@ export function moneyActivities(services: ApiDependencies): Record<string, Activ
   } as object as Record<string, Activity>;
 }
 
-/** All activities that a flow of an organisation takes, by name. */
+/** The activities of all flows of an organisation, by name. */
 export function flowActivities(services: ApiDependencies): Record<string, Activity> {
-  return { ...moneyActivities(services), ...(createWebhookActivities(courierOf(services)) as object) };
+  return { ...moneyActivities(services), ...(createWebhookActivities(deliveryDependenciesOf(services)) as object) };
 }
 
-const courierOf = ({ sql, log, config }: ApiDependencies) => ({ sql, log, config, keyring: config.keyring });
+const deliveryDependenciesOf = ({ sql, log, config }: ApiDependencies) => ({
+  sql,
+  log,
+  config,
+  keyring: config.keyring,
+});
 
 /**
- * Runs the flows of these services. `conductOf` chooses how an activity is run, by its name and the organisation whose
- * flow it belongs to.
+ * Starts a worker for these services. `faultModeOf` selects how an activity is executed, by its name and the
+ * organisation of its flow.
  */
 export async function startFaultInjectingWorker(
   services: ApiDependencies,
-  conductOf: (organisationId: Uuid, name: string) => FaultMode,
+  faultModeOf: (organisationId: Uuid, name: string) => FaultMode,
 ): Promise<{ stop: () => Promise<void> }> {
   const { config, log, asyncCommitSql, sandboxBank } = services;
   const { taskQueue } = config.temporal;
@@ -84,7 +89,7 @@ export async function startFaultInjectingWorker(
     Object.entries(flowActivities(services)).map(([name, activity]) => [
       name,
       (input: FlowScope, ...rest: unknown[]) =>
-        conductOf(input.organisationId, name)(() => activity(input, ...rest), activityInfo().attempt),
+        faultModeOf(input.organisationId, name)(() => activity(input, ...rest), activityInfo().attempt),
     ]),
   );
   const connection = await NativeConnection.connect({ address: testStack().temporalAddress });
@@ -94,8 +99,8 @@ export async function startFaultInjectingWorker(
   );
   const client = new Client({ connection });
   const dispatcher = createDispatcher({
-    ...courierOf(services),
-    startDelivery: (input, news) => startFlow(client, taskQueue, webhookDeliveryFlow(input, news)),
+    ...deliveryDependenciesOf(services),
+    startDelivery: (input, redelivered) => startFlow(client, taskQueue, webhookDeliveryFlow(input, redelivered)),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
   const loops = [createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log }), sandboxBank.clock()];

@@ -1,5 +1,5 @@
-// A running API for a test file: real HTTP on free ports, over a database of its own, with an organisation, its
-// settlement wallets and keys. Every answer that its callers get is checked against the envelope of contract section 2.2.
+// A running API for a test file: HTTP on free ports, its own database, and an organisation with settlement wallets and
+// API keys. The clients check every response against the envelope of contract section 2.2.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
 import { hashApiKey, newApiKey } from '../../src/api/admission/apiKeys.ts';
@@ -20,7 +20,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { createDatabase, testStack } from './stack.ts';
 import { waitFor } from './waitFor.ts';
 
-/** Whatever a view holds; tests compare the fields they are about. */
+/** A resource of the API; tests read the fields they need. */
 export interface Resource {
   id: string;
   status: string;
@@ -34,40 +34,40 @@ export interface ErrorBody {
   details: Record<string, unknown>;
 }
 
-/** An answer of the API. Only the part that fits the status is there; reading the other one fails the test. */
+/** A response of the API. Either the success fields or `error` are set, according to the status. */
 export interface Answer {
   status: number;
   headers: Headers;
   requestId: string;
   /** The resource of a success. */
   data: Resource;
-  /** The resources of a page, and where the next one starts. */
+  /** The resources of a page, and the cursor of the next. */
   items: Resource[];
   pagination: { limit: number; hasMore: boolean; nextCursor: string | null };
   error: ErrorBody;
-  /** The body as it was sent. */
+  /** The raw body. */
   text: string;
 }
 
 export interface CallOptions {
-  /** Sent as JSON; a string or bytes go out as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   idempotencyKey?: string;
 }
 
-/** Calls the API with one key on one host. */
+/** Calls the API of one environment with one key. */
 export interface Client {
   readonly key: string | null;
   readonly environment: Environment;
   call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
   get: (path: string) => Promise<Answer>;
   post: (path: string, body?: unknown) => Promise<Answer>;
-  /** A POST that moves money, under a fresh Idempotency-Key unless one is given. */
+  /** A POST that moves money, with a new Idempotency-Key unless one is given. */
   money: (path: string, body: unknown, idempotencyKey?: string) => Promise<Answer>;
 }
 
-/** An organisation with a key for each environment that holds every scope. */
+/** An organisation with a key for each environment; the keys have all scopes. */
 export interface TestOrganisation {
   organisationId: Uuid;
   settlementWalletId: string;
@@ -81,45 +81,45 @@ export interface TestApi {
   /** Base addresses, ending in `/v1`. */
   urls: Record<Environment, string>;
   services: ApiDependencies & Pick<ServiceRuntime, 'maintenanceSql'>;
-  /** The database owner's connection, for looking at rows and preparing them. */
+  /** A connection as the database owner, to read and prepare rows. */
   sql: Sql;
-  /** Every line that the process logged, as JSON text. */
+  /** Every log line of the process, as JSON text. */
   logged: string[];
   organisation: TestOrganisation;
-  /** The default organisation's callers. */
+  /** The clients of the default organisation. */
   test: Client;
   live: Client;
   createOrganisation: () => Promise<TestOrganisation>;
   createKey: (
     organisationId: Uuid,
-    wanted?: { environment?: Environment; scopes?: readonly Scope[]; expiresAt?: Date },
+    options?: { environment?: Environment; scopes?: readonly Scope[]; expiresAt?: Date },
   ) => Promise<{ id: Uuid; key: string }>;
   client: (key: string | null, environment?: Environment) => Client;
-  /** An end-user wallet, tier1 unless said otherwise, holding this balance. Its public id. */
-  createWallet: (client?: Client, wanted?: { tier1?: boolean; balance?: Kobo }) => Promise<string>;
-  /** Puts money into a wallet, whatever its limits say, as an inbound credit of the rail would. */
+  /** Creates an end-user wallet with this balance, tier1 by default. Returns its public id. */
+  createWallet: (client?: Client, options?: { tier1?: boolean; balance?: Kobo }) => Promise<string>;
+  /** Credits a wallet regardless of its limits, as an inbound credit of the rail does. */
   fund: (organisationId: Uuid, walletId: string, amount: Kobo) => Promise<void>;
   balanceOf: (walletId: string) => Promise<Kobo>;
   close: () => Promise<void>;
 }
 
 export interface TestApiOptions {
-  /** A database that another instance made; this one leaves it in place. */
+  /** The database of another instance; not dropped by this one. */
   databaseUrl?: string;
-  /** Where the API connects instead, for example a proxy in front of the database. */
+  /** The database URL for the API, for example of a proxy in front of the database. */
   databaseUrlOfApi?: string;
-  /** Settings of src/config.ts that differ. */
+  /** Overrides of the settings of src/config.ts. */
   settings?: Record<string, string | undefined>;
   rails?: (rails: Rails) => Rails;
   temporalIsUp?: () => Promise<boolean>;
-  /** Whether its callers send a request again when the answer tells them to, as integrators do. */
+  /** Whether the clients retry a request whose error is retryable, as integrators do. */
   callersRetry?: boolean;
 }
 
-/** Enough connections for concurrency, few enough for many test files beside each other. */
+/** Enough connections for concurrency, few enough for several test files in parallel. */
 const CONNECTIONS_MAX = 4;
 
-/** Details that the KYC route takes. */
+/** A valid body of the KYC route. */
 export const KYC = {
   bvn: '22212345678',
   dateOfBirth: '1990-02-28',
@@ -151,7 +151,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       SANDBOX_RAIL_DELAY_MS: '0',
       WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
       RATE_LIMIT_PER_MINUTE: '1000000',
-      // A test that is about them says so.
+      // Enabled by the tests of schedules.
       SCHEDULES: 'off',
       ...options.settings,
     });
@@ -173,8 +173,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const client = (key: string | null, environment: Environment = 'test'): Client =>
     createClient(urls[environment], key, environment, options.callersRetry);
 
-  const createKey: TestApi['createKey'] = async (organisationId, wanted = {}) => {
-    const { environment = 'test', scopes = SCOPES, expiresAt = null } = wanted;
+  const createKey: TestApi['createKey'] = async (organisationId, options = {}) => {
+    const { environment = 'test', scopes = SCOPES, expiresAt = null } = options;
     const key = newApiKey(environment);
     const id = newUuid();
     await insertApiKey(
@@ -195,16 +195,16 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   };
 
   const addOrganisation = async (): Promise<TestOrganisation> => {
-    const made = await createOrganisation(sql, { name: 'Test Ltd', email: 'money@test.example', operator: 'test' });
-    const { organisationId } = made;
+    const created = await createOrganisation(sql, { name: 'Test Ltd', email: 'money@test.example', operator: 'test' });
+    const { organisationId } = created;
     const [test, live] = await Promise.all([
       createKey(organisationId),
       createKey(organisationId, { environment: 'live' }),
     ]);
     return {
       organisationId,
-      settlementWalletId: publicId('wallet', made.settlementWalletId),
-      liveSettlementWalletId: publicId('wallet', made.liveSettlementWalletId),
+      settlementWalletId: publicId('wallet', created.settlementWalletId),
+      liveSettlementWalletId: publicId('wallet', created.liveSettlementWalletId),
       test: client(test.key),
       live: client(live.key, 'live'),
     };
@@ -232,15 +232,15 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
 
   const organisation = await addOrganisation();
 
-  const createWallet: TestApi['createWallet'] = async (caller = organisation.test, wanted = {}) => {
-    const { data } = await caller.post('/wallets', { email: 'ada@test.example', fullName: 'Ada Obi' });
-    // Repeated where a machine that is busy with something else answers 503 or 504: the details are the same each time.
-    const isTier1 = async () => (await caller.post(`/wallets/${data.id}/kyc`, KYC)).status === 200;
-    if (wanted.tier1 !== false) await waitFor(`${data.id} to be tier1`, isTier1);
-    if (wanted.balance !== undefined) {
+  const createWallet: TestApi['createWallet'] = async (client = organisation.test, options = {}) => {
+    const { data } = await client.post('/wallets', { email: 'ada@test.example', fullName: 'Ada Obi' });
+    // Retried, because the API can return 503 or 504 on a busy machine; the details are the same each time.
+    const isTier1 = async () => (await client.post(`/wallets/${data.id}/kyc`, KYC)).status === 200;
+    if (options.tier1 !== false) await waitFor(`${data.id} to be tier1`, isTier1);
+    if (options.balance !== undefined) {
       const uuid = requireUuid('wallet', data.id);
       const [row] = await sql<{ organisationId: Uuid }[]>`SELECT organisation_id FROM wallets WHERE id = ${uuid}`;
-      await fund(row?.organisationId ?? '', data.id, wanted.balance);
+      await fund(row?.organisationId ?? '', data.id, options.balance);
     }
     return data.id;
   };
@@ -274,8 +274,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
 }
 
 /**
- * Calls an API at a base address that ends in `/v1`. On a machine that is busy with much else a request may pass its
- * deadline; a caller that retries then sends it again with the same Idempotency-Key.
+ * Creates a client for a base URL that ends in `/v1`. On a busy machine a request may exceed its deadline; with
+ * `retries` the client then sends it again with the same Idempotency-Key.
  */
 export function createClient(base: string, key: string | null, environment: Environment, retries = false): Client {
   const send: Client['call'] = async (method, path, { body, headers = {}, idempotencyKey } = {}) => {
@@ -293,9 +293,9 @@ export function createClient(base: string, key: string | null, environment: Envi
     return readAnswer(response.status, response.headers, await response.text());
   };
   const call: Client['call'] = (method, path, options) =>
-    waitFor(`an answer to ${method} ${path}`, async () => {
-      const answer = await send(method, path, options);
-      return retries && isPastDeadline(answer) ? null : answer;
+    waitFor(`a response to ${method} ${path}`, async () => {
+      const response = await send(method, path, options);
+      return retries && isPastDeadline(response) ? null : response;
     });
   return {
     key,
@@ -312,30 +312,35 @@ const isPastDeadline = ({ status, error }: Answer): boolean =>
 
 const STATUSES = [200, 201, 202, 204, 400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504];
 
-/** Reads an answer and holds it to the contract: one of three shapes, an allowed status, the same request id twice. */
+/**
+ * Reads a response and checks it against the contract: one of three structures, a known status, the same request id in
+ * body and header.
+ */
 export function readAnswer(status: number, headers: Headers, text: string): Answer {
-  const say = (problem: string): Error => new Error(`${problem} in the answer ${status} ${text}`);
-  if (!STATUSES.includes(status)) throw say('a status outside the contract');
-  if (!headers.get('content-type')?.startsWith('application/json')) throw say('no JSON');
+  const violation = (problem: string): Error => new Error(`${problem} in the response ${status} ${text}`);
+  if (!STATUSES.includes(status)) throw violation('status not in the contract');
+  if (!headers.get('content-type')?.startsWith('application/json')) throw violation('content type is not JSON');
   const body = JSON.parse(text) as Record<string, unknown>;
   const success = status < 400;
   const paginated = success && Array.isArray(body.data);
-  const parts = success ? ['data', ...(paginated ? ['pagination'] : [])] : ['error'];
-  if (Object.keys(body).toSorted().join() !== ['success', 'statusCode', 'meta', ...parts].toSorted().join()) {
-    throw say('not the parts of an envelope');
+  const fields = success ? ['data', ...(paginated ? ['pagination'] : [])] : ['error'];
+  if (Object.keys(body).toSorted().join() !== ['success', 'statusCode', 'meta', ...fields].toSorted().join()) {
+    throw violation('wrong fields of the envelope');
   }
-  if (body.success !== success || body.statusCode !== status) throw say('another outcome than the status');
+  if (body.success !== success || body.statusCode !== status)
+    throw violation('success or statusCode differs from the status');
   const { requestId } = body.meta as { requestId: string };
-  if (!/^req_[0-9a-f]{24}$/.test(requestId)) throw say('no request id');
-  if (headers.get('x-request-id') !== requestId) throw say('another X-Request-Id');
-  if (headers.has('retry-after') !== (status === 429)) throw say('Retry-After belongs to 429 alone');
+  if (!/^req_[0-9a-f]{24}$/.test(requestId)) throw violation('no request id');
+  if (headers.get('x-request-id') !== requestId) throw violation('X-Request-Id differs from the request id');
+  if (headers.has('retry-after') !== (status === 429)) throw violation('Retry-After must be present with 429 only');
   if (!success) {
     const error = body.error as ErrorBody;
-    if (Object.keys(error).toSorted().join() !== 'code,details,message,type') throw say('not the parts of an error');
-    // The text is the catalog's own, so nothing from inside the service can leak through it.
+    if (Object.keys(error).toSorted().join() !== 'code,details,message,type')
+      throw violation('wrong fields of the error');
+    // The message must be the catalog's, so that no internal detail can leak through it.
     const entry = Object.entries(CATALOG).find(([code]) => code === error.code)?.[1];
-    if (entry?.[0] !== status || entry[1] !== error.message) throw say('an error outside the catalog');
-    if (error.type !== typeOf(error.code as ErrorCode)) throw say('another type than the status has');
+    if (entry?.[0] !== status || entry[1] !== error.message) throw violation('error not in the catalog');
+    if (error.type !== typeOf(error.code as ErrorCode)) throw violation('error type does not match the code');
   }
   return { status, headers, requestId, text, ...body, items: body.data } as unknown as Answer;
 }

@@ -1,8 +1,9 @@
-// Inbound credits as rows, for tests of how they are listed. Credits whose money moves come through the sandbox bank.
+// Inserts inbound credits as rows, for tests of lists. Credits that move money are simulated with the sandbox bank
+// instead.
 import { requireUuid } from '../../src/ids.ts';
 import type { TestApi } from './api.ts';
 
-/** Credits to the account number of a payment or wallet, every other one of them with a review case. */
+/** Inserts credits to the account number of a payment or wallet. Every second credit has a review case. */
 export async function addCredits(
   api: TestApi,
   ownerKind: 'payment' | 'wallet',

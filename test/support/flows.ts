@@ -1,5 +1,5 @@
-// The API together with a worker in the same process: real workflows on the real Temporal server, over a database of the
-// test file's own.
+// The API and a worker in one process: real workflows on the Temporal server of the test stack, with a database per
+// test file.
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
@@ -11,25 +11,25 @@ import { waitFor } from './waitFor.ts';
 Runtime.install({
   shutdownSignals: [],
   logger: new DefaultLogger('ERROR'),
-  // Flows that tests terminate make the core warn of tasks that are gone.
+  // Workflows that tests terminate cause warnings of the core about missing tasks.
   telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: 'ERROR' }) } },
 });
 
 export interface TestFlows extends TestApi {
   temporal: Client;
-  /** Stops the worker, as a deployment would; `startWorkerAgain` brings it back. */
+  /** Stops the worker, as a deployment does; `startWorkerAgain` starts another. */
   stopWorker: () => Promise<void>;
   startWorkerAgain: () => Promise<void>;
-  /** A bank-transfer payment into this wallet, as the API answered it. */
+  /** Creates a bank-transfer payment to this wallet. Returns the resource. */
   createPayment: (walletId: string, baseAmount: number, more?: object) => Promise<PaymentResource>;
-  /** The sandbox bank receives money. */
+  /** Simulates an inbound credit at the sandbox bank. */
   credit: (accountNumber: string, amount: number, more?: object) => Promise<Answer>;
-  /** The resource at this path once its status is one of these. */
+  /** Waits until the resource at this path has one of these statuses. */
   untilStatus: (path: string, ...statuses: string[]) => Promise<Resource>;
-  /** The events of one type about one resource, oldest first. */
+  /** The events of a resource, oldest first. */
   eventsOf: (resourceId: string) => Promise<{ type: string; data: Record<string, unknown> }[]>;
   reviewCases: () => Promise<{ reason: string; amount: number; status: string; accountCode: string }[]>;
-  /** Balance of any account of the default organisation's test book, as the sum of its postings. */
+  /** The balance of an account in the default organisation's test book, as the sum of its postings. */
   accountBalance: (code: string) => Promise<number>;
 }
 
@@ -39,16 +39,19 @@ export interface PaymentResource extends Resource {
 }
 
 interface TestFlowsOptions extends TestApiOptions {
-  /** False where the test starts a worker of its own. */
+  /** False when the test starts its own worker. */
   worker?: boolean;
 }
 
-export async function startTestFlows({ worker: works = true, ...options }: TestFlowsOptions = {}): Promise<TestFlows> {
+export async function startTestFlows({
+  worker: startsWorker = true,
+  ...options
+}: TestFlowsOptions = {}): Promise<TestFlows> {
   const api = await startTestApi({ callersRetry: true, ...options });
   const connection = await Connection.connect({ address: testStack().temporalAddress });
   const startOne = (): Promise<RunningWorker> =>
     startWorker(api.services, { codePath: testStack().workflowBundlePath });
-  let worker: RunningWorker | null = works ? await startOne() : null;
+  let worker: RunningWorker | null = startsWorker ? await startOne() : null;
 
   const stopWorker = async (): Promise<void> => {
     await worker?.stop();
@@ -64,9 +67,9 @@ export async function startTestFlows({ worker: works = true, ...options }: TestF
     },
     createPayment: async (walletId, baseAmount, more = {}) => {
       const body = { method: 'bank_transfer', baseAmount, targetWalletId: walletId, ...more };
-      const answer = await api.test.money('/payments', body);
-      if (answer.status !== 201) throw new Error(`no payment: ${answer.text}`);
-      return answer.data as PaymentResource;
+      const response = await api.test.money('/payments', body);
+      if (response.status !== 201) throw new Error(`the payment was not created: ${response.text}`);
+      return response.data as PaymentResource;
     },
     credit: (accountNumber, amount, more = {}) =>
       api.test.post('/simulations/inbound-credits', { accountNumber, amount, sessionId: randomUUID(), ...more }),

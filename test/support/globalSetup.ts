@@ -1,5 +1,5 @@
-// Runs once before all test files: starts a throw-away Postgres and Temporal server on free ports, migrates the template
-// database and bundles the workflows. Nothing of it touches `.manilla`, so it works beside `npm start`.
+// Runs once before all test files: starts a temporary Postgres and Temporal server on free ports, migrates the template
+// database and bundles the workflows. Does not use `.manilla`, so tests can run while `npm start` does.
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,34 +18,37 @@ const say = (line: string) => console.log(line);
 
 export default async function globalSetup(): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'manilla-test-'));
-  // Postgres may run as another account, which must get to its files below.
+  // Postgres may run as another account, which must be able to enter the folder.
   await chmod(folder, 0o711);
-  // Without onGiveUp nothing is started again: a server that dies in the middle must fail the tests, not be papered over.
-  const parts = new Supervisor({ logFolder: path.join(folder, 'logs'), say });
-  parts.removeAtEnd(folder);
-  keepForTeardown(parts);
+  // Without onGiveUp nothing is restarted: a server that crashes during the run must fail the tests.
+  const supervisor = new Supervisor({ logFolder: path.join(folder, 'logs'), say });
+  supervisor.removeAtEnd(folder);
+  keepForTeardown(supervisor);
   tuneRuntimes(folder);
 
   const [adminDatabaseUrl, temporalAddress, workflowBundlePath] = await Promise.all([
-    startDatabase(parts, folder),
-    startTemporalServer(parts),
+    startDatabase(supervisor, folder),
+    startTemporalServer(supervisor),
     writeBundle(folder),
   ]);
   const stack: TestStack = { adminDatabaseUrl, temporalAddress, workflowBundlePath };
   process.env[STACK_VARIABLE] = JSON.stringify(stack);
 }
 
-/** Settings of the programs below us that save a fifth of the Temporal server's work and half a second of each command's. */
+/**
+ * Environment variables of child processes that save a fifth of the Temporal server's CPU and half a second per
+ * command.
+ */
 function tuneRuntimes(folder: string): void {
-  // Go's: collects garbage seldom, for which there is room.
+  // Go: less frequent garbage collection, at the cost of memory.
   process.env.GOGC ??= '800';
   process.env.GOMEMLIMIT ??= '2GiB';
-  // Node's: modules that one process has compiled are not compiled by the next.
+  // Node: a compile cache shared by all processes.
   process.env.NODE_COMPILE_CACHE ??= path.join(folder, 'compiled');
 }
 
-async function startDatabase(parts: Supervisor, folder: string): Promise<string> {
-  const { adminUrl } = await startPostgres(parts, {
+async function startDatabase(supervisor: Supervisor, folder: string): Promise<string> {
+  const { adminUrl } = await startPostgres(supervisor, {
     folder: path.join(folder, 'postgres'),
     password: randomBytes(12).toString('hex'),
     durability: 'throwAway',
@@ -55,9 +58,9 @@ async function startDatabase(parts: Supervisor, folder: string): Promise<string>
   return adminUrl;
 }
 
-async function startTemporalServer(parts: Supervisor): Promise<string> {
+async function startTemporalServer(supervisor: Supervisor): Promise<string> {
   const program = await findTemporal({ say });
-  const { address } = await startTemporal(parts, { program });
+  const { address } = await startTemporal(supervisor, { program });
   return address;
 }
 

@@ -1,13 +1,13 @@
-// Runs once after all test files: ends what globalSetup started, with its files. Jest skips this on Ctrl-C and kill; then
-// the caretaker of the parts does the same.
+// Runs once after all test files: stops the processes of globalSetup and deletes their files. Jest skips this on Ctrl-C
+// and kill; then the supervisor's reaper process does the same.
 import type { Supervisor } from '../../dev/supervisor.ts';
 
-let started: Supervisor | undefined;
+let running: Supervisor | undefined;
 
-export function keepForTeardown(parts: Supervisor): void {
-  started = parts;
+export function keepForTeardown(supervisor: Supervisor): void {
+  running = supervisor;
 }
 
 export default async function globalTeardown(): Promise<void> {
-  await started?.stop();
+  await running?.stop();
 }

@@ -1,5 +1,5 @@
-// Workflow histories as tests use them: replayed with today's code, kept as files without what names a machine, and
-// searched for what must never be in one.
+// Workflow histories in tests: replayed with the current code, written to files without machine names, and searched for
+// personal data, which must never be in a history.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ import { testStack } from './stack.ts';
 export const HISTORIES = fileURLToPath(new URL('../workflows/histories', import.meta.url));
 
 export interface RecordedHistory {
-  /** `<flow>-<ending>`, the file's name. */
+  /** The file name without extension: `<flow>-<ending>`. */
   name: string;
   workflowId: string;
   history: History;
@@ -29,7 +29,7 @@ export function recordedHistories(): RecordedHistory[] {
   });
 }
 
-/** Replays histories, by default with the code of src/workflows. Answers those that it does not fit, and how. */
+/** Replays histories, by default with the code of src/workflows. Returns those that fail to replay, with the error. */
 export async function replay(
   histories: ReplayHistoriesIterable,
   workflows: ReplayWorkerOptions | null = null,
@@ -45,35 +45,36 @@ export async function replay(
 }
 
 /**
- * Replays every flow that these tests have run, and looks into its history for what names a person. Call it when the
- * tests of a file are done, before the flows are closed. Throws for the first that does not pass.
+ * Replays every workflow that these tests have run, and searches its history for personal data. Call it after all tests
+ * of a file, before the flows are closed. Throws on the first failure.
  */
 export async function replayEverything(flows: TestFlows): Promise<void> {
   const { taskQueue } = flows.services.config.temporal;
   const query = `TaskQueue IN ('${taskQueue}', '${taskQueueOf(taskQueue, 'payouts')}')`;
   const secrets = await personalWords(flows.sql);
   const histories = flows.temporal.workflow.list({ query }).intoHistories({ concurrency: 5 });
-  const { misfits } = await replay(searched(histories, secrets));
+  const { misfits } = await replay(withoutWords(histories, secrets));
   const [misfit] = misfits;
   if (misfit !== undefined) throw new Error(`${misfit.workflowId} does not replay: ${misfit.error}`);
 }
 
-async function* searched(histories: ReplayHistoriesIterable, words: readonly string[]): ReplayHistoriesIterable {
-  for await (const one of histories) {
-    const found = findWords(one.history as History, words);
-    if (found.length > 0) throw new Error(`the history of ${one.workflowId} names a person: ${found.join(', ')}`);
-    yield one;
+async function* withoutWords(histories: ReplayHistoriesIterable, words: readonly string[]): ReplayHistoriesIterable {
+  for await (const entry of histories) {
+    const found = findWords(entry.history as History, words);
+    if (found.length > 0)
+      throw new Error(`the history of ${entry.workflowId} contains personal data: ${found.join(', ')}`);
+    yield entry;
   }
 }
 
-/** What replaces the name and process id of the machine that ran a flow. */
+/** Replaces the host name and process id of the worker. */
 const MACHINE = 'worker';
 
-/** The text of a history's file, without the names of machines. */
+/** Returns the content of a history file, without machine names. */
 export function historyText(history: History): string {
   const scrub = (key: string, value: unknown): unknown => {
     if (key === 'identity') return MACHINE;
-    // Its first line says what happened; the others say where, by the folders of one machine.
+    // Keep the first line, the error; the stack frames have paths of the machine.
     if (key === 'stackTrace' && typeof value === 'string') return value.split('\n')[0];
     const queue = value as { kind?: unknown } | null;
     return queue?.kind === 'TASK_QUEUE_KIND_STICKY' ? { ...queue, name: MACHINE } : value;
@@ -81,7 +82,7 @@ export function historyText(history: History): string {
   return `${JSON.stringify(JSON.parse(historyToJSON(history)), scrub, 2)}\n`;
 }
 
-/** All text of a history, what is in payloads too. */
+/** Returns all text of a history, including the payloads. */
 export function textOf(history: History): string {
   const texts: string[] = [];
   JSON.parse(historyToJSON(history), (key, value: unknown) => {
@@ -91,16 +92,16 @@ export function textOf(history: History): string {
   return texts.join('\n');
 }
 
-/** Shorter words are in many others. */
+/** Shorter words are substrings of many others. */
 const WORD_LENGTH_MIN = 5;
 
-/** The words that stand in a history. */
+/** Returns the words that occur in a history. */
 export function findWords(history: History, words: readonly string[]): string[] {
   const text = textOf(history).toLowerCase();
   return words.filter((word) => text.includes(word.toLowerCase()));
 }
 
-/** Every name, address and number of a person or an account, and every webhook address, in a test's database. */
+/** Returns all names, addresses and numbers of persons and accounts, and all webhook URLs, in a test's database. */
 export async function personalWords(sql: Sql): Promise<string[]> {
   const rows = await sql<{ word: string }[]>`
     SELECT DISTINCT word FROM (
@@ -112,6 +113,7 @@ export async function personalWords(sql: Sql): Promise<string[]> {
       SELECT unnest(ARRAY[account_number, account_name]) FROM payout_items UNION ALL
       SELECT url FROM webhook_endpoints
     ) w WHERE length(word) >= ${WORD_LENGTH_MIN}`;
-  const { gender: _tooCommon, city: _aWordToo, state: _andThis, ...kyc } = KYC;
+  // Without the values that are common words.
+  const { gender: _gender, city: _city, state: _state, ...kyc } = KYC;
   return [...rows.map(({ word }) => word), ...Object.values(kyc)];
 }

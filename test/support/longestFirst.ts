@@ -1,13 +1,13 @@
-// The order in which test files are started: those that take longest go first, on a machine that has never run them too, so
-// that the run does not end with one long file beside idle workers. Jest goes by the size of files and by earlier runs.
+// A test sequencer that starts the longest test files first, also on a machine without earlier runs, so that the run
+// does not end with one long file while other workers are idle. Jest's default uses file sizes and earlier runs.
 import sequencer from '@jest/test-sequencer';
 
-// Its types are those of a CommonJS module, whose default export Node hands out by itself.
+// The types describe a CommonJS module; Node imports its default export directly.
 const Sequencer = sequencer as unknown as typeof sequencer.default;
 
 type Tests = Parameters<InstanceType<typeof Sequencer>['sort']>[0];
 
-/** What waits for many stories, longest first. An order is all that this is: a file that is not here comes later. */
+/** Test files in descending order of duration. Only the order is defined here: other files follow. */
 const LONGEST = [
   'e2e/terminatedFlows',
   'workflows/steps',
@@ -33,10 +33,10 @@ const LONGEST = [
 
 export default class LongestFirst extends Sequencer {
   override async sort(tests: Tests): Promise<Tests> {
-    const place = ({ path }: Tests[number]): number => {
-      const found = LONGEST.findIndex((name) => path.endsWith(`/test/${name}.test.ts`));
-      return found === -1 ? LONGEST.length : found;
+    const rank = ({ path }: Tests[number]): number => {
+      const index = LONGEST.findIndex((name) => path.endsWith(`/test/${name}.test.ts`));
+      return index === -1 ? LONGEST.length : index;
     };
-    return (await super.sort(tests)).toSorted((one, other) => place(one) - place(other));
+    return (await super.sort(tests)).toSorted((one, other) => rank(one) - rank(other));
   }
 }

@@ -1,4 +1,5 @@
-// One good and one refused request for each of the money POSTs, so that what holds for all of them is tested on each.
+// A valid and a refused request for each POST route that moves money, so that their common properties are tested on
+// each.
 import type { Client, TestApi, TestOrganisation } from './api.ts';
 
 export interface MoneyRequest {
@@ -7,21 +8,21 @@ export interface MoneyRequest {
 }
 
 export interface MoneyRoute {
-  /** Its status when all is well. */
+  /** The status on success. */
   status: number;
-  /** A request that passes once; each call prepares another. */
+  /** Prepares a new request that succeeds. */
   good: () => Promise<MoneyRequest>;
-  /** A request that is refused with 422, and what must happen for it to pass. */
+  /** Prepares a request that is refused with 422. `repair` changes the state so that it succeeds. */
   refused: () => Promise<MoneyRequest & { repair: () => Promise<unknown> }>;
   /** A body that fails validation. */
   invalid: Record<string, unknown>;
-  /** What makes another body of a good one, just as well formed. */
+  /** Changes to a valid body that result in another valid body. */
   change: Record<string, unknown>;
 }
 
 const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 
-/** By the name of the route. No worker runs beside an API test, so what they start stays under way. */
+/** The routes by name. API tests run without a worker, so flows that these requests start do not progress. */
 export function moneyRoutes(
   api: TestApi,
   organisation: TestOrganisation = api.organisation,
@@ -97,8 +98,8 @@ export function moneyRoutes(
       good: async () => payment(await wallet()),
       refused: async () => {
         const target = await wallet();
-        const status = (wanted: string) => api.sql`
-          UPDATE ledger.accounts SET status = ${wanted} WHERE code = ${`wallet:${target}`}`;
+        const status = (value: string) => api.sql`
+          UPDATE ledger.accounts SET status = ${value} WHERE code = ${`wallet:${target}`}`;
         await status('frozen');
         return { ...payment(target), repair: () => status('active') };
       },
@@ -132,7 +133,7 @@ export function moneyRoutes(
   };
 }
 
-/** How much an organisation has written: what one effect adds to it, many repeats of the request must not add again. */
+/** Row counts of an organisation by table. Repeats of a request must not increase them. */
 export async function written(api: TestApi, organisation: TestOrganisation): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of [
@@ -157,7 +158,7 @@ export async function written(api: TestApi, organisation: TestOrganisation): Pro
   return counts;
 }
 
-/** Of two counts, what came in between. */
+/** The difference of two row counts. */
 export function added(before: Record<string, number>, after: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(after).map(([table, number]) => [table, number - (before[table] ?? 0)]));
 }

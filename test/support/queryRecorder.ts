@@ -1,5 +1,5 @@
-// A tap on the line to Postgres: every statement as the driver really sent it, and, where the database tells them, the
-// plans of all that it ran for them, the statements inside functions too. Read from the messages of the wire protocol
+// A recording proxy in front of Postgres: captures every statement that the driver sends and, with `tellPlans`, the
+// plans of all statements, including those inside functions. Parses the messages of the wire protocol
 // (https://www.postgresql.org/docs/current/protocol-message-formats.html).
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -7,15 +7,15 @@ import { connect as connectTo } from '../../src/database/pool.ts';
 import { administer, testStack } from './stack.ts';
 
 export interface SentStatement {
-  /** In one line. */
+  /** On one line. */
   text: string;
   /** As text; null for NULL. */
   parameters: (string | null)[];
-  /** Whether its commit waits for the disk: the connection's own setting. */
+  /** The connection's synchronous_commit: whether a commit waits for the disk. */
   synchronousCommit: 'on' | 'off';
 }
 
-/** A node of a plan, as `EXPLAIN (FORMAT JSON, VERBOSE)` tells it. */
+/** A plan node in the format of `EXPLAIN (FORMAT JSON, VERBOSE)`. */
 export interface PlanNode {
   'Node Type': string;
   Schema?: string;
@@ -25,51 +25,51 @@ export interface PlanNode {
 }
 
 export interface RunPlan {
-  /** The statement, in one line. */
+  /** The statement, on one line. */
   text: string;
   plan: PlanNode;
 }
 
 export interface QueryRecorder {
-  /** The URL to connect to instead. */
+  /** The URL of the proxy. */
   url: string;
-  /** What was sent since the last call, oldest first; connections' own look at the types is left out. */
+  /** Returns the statements since the last call, oldest first, without the driver's queries for types. */
   take: () => SentStatement[];
-  /** The plans that were told since the last call (see `tellPlans`). */
+  /** Returns the plans since the last call (see `tellPlans`). */
   takePlans: () => RunPlan[];
   close: () => Promise<void>;
 }
 
-/** What the driver asks once for each connection. */
-const OF_THE_CONNECTION = /FROM pg_catalog\.pg_type/i;
+/** The driver's query for types, once per connection. */
+const TYPE_QUERY = /FROM pg_catalog\.pg_type/i;
 
 export async function startQueryRecorder(databaseUrl: string): Promise<QueryRecorder> {
   const target = new URL(databaseUrl);
   let sent: SentStatement[] = [];
-  let told: string[] = []; // read when they are asked for: a test has other things to do meanwhile
+  let plans: string[] = []; // parsed in `takePlans`, to keep the proxy fast
   const open = new Set<Socket>();
   const server = createServer((inner) => {
     const outer = connect(Number(target.port || 5432), target.hostname);
     for (const socket of [inner, outer]) {
       open.add(socket);
-      socket.on('error', () => {}); // the other end sees it as a lost connection
+      socket.on('error', () => {}); // the other end sees a lost connection
       socket.on('close', () => {
         open.delete(socket);
         inner.destroy();
         outer.destroy();
       });
     }
-    // What is read is read before it is passed on, so that it can be taken when its answer is there.
+    // Record before forwarding, so that a statement is recorded by the time its response arrives.
     const readRequest = frontendReader((statement) => {
-      if (!OF_THE_CONNECTION.test(statement.text)) sent.push(statement);
+      if (!TYPE_QUERY.test(statement.text)) sent.push(statement);
     });
-    const readAnswer = backendReader((plan) => told.push(plan));
+    const readResponse = backendReader((plan) => plans.push(plan));
     inner.on('data', (chunk) => {
       readRequest(chunk);
       outer.write(chunk);
     });
     outer.on('data', (chunk) => {
-      readAnswer(chunk);
+      readResponse(chunk);
       inner.write(chunk);
     });
   });
@@ -82,14 +82,14 @@ export async function startQueryRecorder(databaseUrl: string): Promise<QueryReco
   return {
     url: url.href,
     take: () => {
-      const taken = sent;
+      const statements = sent;
       sent = [];
-      return taken;
+      return statements;
     },
     takePlans: () => {
-      const taken = told.map(readPlan);
-      told = [];
-      return taken.filter(({ text }) => !OF_THE_CONNECTION.test(text));
+      const parsed = plans.map(readPlan);
+      plans = [];
+      return parsed.filter(({ text }) => !TYPE_QUERY.test(text));
     },
     close: async () => {
       for (const socket of open) socket.destroy();
@@ -100,7 +100,7 @@ export async function startQueryRecorder(databaseUrl: string): Promise<QueryReco
   };
 }
 
-/** Has a database tell the plan of every statement, with the values that it was planned for, on connections from now on. */
+/** Makes a database send the plan of every statement, with its parameter values, as a notice on new connections. */
 export async function tellPlans(databaseUrl: string): Promise<void> {
   const name = new URL(databaseUrl).pathname.slice(1);
   const settings = {
@@ -115,13 +115,16 @@ export async function tellPlans(databaseUrl: string): Promise<void> {
   for (const [setting, value] of Object.entries(settings)) {
     await administer(testStack().adminDatabaseUrl, `ALTER DATABASE ${name} SET ${setting} = '${value}'`);
   }
-  // It has plans that hold for any values, in which no value can be read.
+  // The function is set to generic plans, which do not contain the parameter values.
   const owner = connectTo(databaseUrl, { connectionsMax: 1, role: 'owner' });
   await owner`ALTER FUNCTION ledger.post RESET plan_cache_mode`;
   await owner.end();
 }
 
-/** Cuts a stream of messages at their ends, however it comes in chunks. The first may have no type. */
+/**
+ * Splits a byte stream into protocol messages, independent of chunk boundaries. The first message may have no type
+ * byte.
+ */
 function messageReader(typedFromStart: boolean, onMessage: (type: string | null, body: Buffer) => void) {
   let rest: Buffer = Buffer.alloc(0);
   let typed = typedFromStart;
@@ -157,9 +160,9 @@ function frontendReader(onStatement: (statement: SentStatement) => void): (chunk
       case 'B': {
         at.string(); // the portal
         const text = prepared.get(at.string());
-        if (text === undefined) throw new Error('a statement was bound that was never parsed');
+        if (text === undefined) throw new Error('a Bind message for an unknown prepared statement');
         for (let formats = at.int16(); formats > 0; formats -= 1) {
-          if (at.int16() !== 0) throw new Error('a binary parameter: this tap reads text only');
+          if (at.int16() !== 0) throw new Error('binary parameters are not supported');
         }
         const parameters = Array.from({ length: at.int16() }, () => at.value());
         onStatement({ text, parameters, synchronousCommit });
@@ -182,8 +185,8 @@ function backendReader(onPlan: (plan: string) => void): (chunk: Buffer) => void 
   });
 }
 
-function readPlan(told: string): RunPlan {
-  const { 'Query Text': text, Plan: plan } = JSON.parse(told) as { 'Query Text': string; Plan: PlanNode };
+function readPlan(json: string): RunPlan {
+  const { 'Query Text': text, Plan: plan } = JSON.parse(json) as { 'Query Text': string; Plan: PlanNode };
   return { text: oneLine(text), plan };
 }
 

@@ -1,4 +1,4 @@
-// HTTP by hand, for what no client would send: the bytes go out as they are, and the answer is read as it comes.
+// Raw HTTP over a socket, for requests that no client library sends: writes the given bytes and parses the response.
 import { connect } from 'node:net';
 
 export interface RawAnswer {
@@ -7,7 +7,7 @@ export interface RawAnswer {
   text: string;
 }
 
-/** Sends these bytes and reads the first answer. The connection is ended when the answer is whole, or by the server. */
+/** Sends these bytes and reads the first response. Closes the connection when the response is complete. */
 export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
@@ -15,10 +15,10 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawAns
     const hasBody = !bytes.toString().startsWith('HEAD ');
     let received = '';
     const finish = (): void => {
-      const answer = parse(received, hasBody);
-      if (answer === null) return;
+      const response = parse(received, hasBody);
+      if (response === null) return;
       socket.destroy();
-      resolve(answer);
+      resolve(response);
     };
     socket.on('connect', () => socket.write(bytes));
     socket.on('data', (chunk) => {
@@ -32,7 +32,7 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawAns
   });
 }
 
-/** The answer, once all of it is there. One to HEAD tells the length of a body that does not come. */
+/** Returns the response once it is complete, else null. A response to HEAD has a content-length but no body. */
 function parse(received: string, hasBody: boolean): RawAnswer | null {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return null;

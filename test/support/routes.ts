@@ -1,10 +1,10 @@
-// Every route of the service as a table for tests: what holds for all routes is tested on all of them, the ones that
-// come later included.
+// All routes of the service as a table for tests, so that common properties are tested on every route, including new
+// ones.
 import type { Route } from '../../src/api/route.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import { type IdKind, newUuid, publicId } from '../../src/ids.ts';
 
-/** What `:id` names, by the first segment of the path. */
+/** The kind of `:id`, by the first segment of the path. */
 export const KIND_OF_SEGMENT: Readonly<Record<string, IdKind>> = {
   wallets: 'wallet',
   payments: 'payment',
@@ -23,32 +23,32 @@ const OTHER_PARAMETERS: Readonly<Record<string, string>> = {
   reference: 'nothing',
 };
 
-/** The kind of the path's `:id`; null when it has none. */
+/** The kind of the path's `:id`; null when the path has none. */
 export function kindOf(route: Route): IdKind | null {
   if (!route.path.includes(':id')) return null;
   const segment = route.path.split('/')[1] ?? '';
   const kind = KIND_OF_SEGMENT[segment];
-  if (kind === undefined) throw new Error(`name what an id of /${segment} is in test/support/routes.ts`);
+  if (kind === undefined) throw new Error(`add the id kind of /${segment} to test/support/routes.ts`);
   return kind;
 }
 
-/** A path of this route whose ids are well formed; `id` defaults to one that nobody has. */
+/** A path of this route with well-formed ids; `id` defaults to a new, unknown one. */
 export function pathOf(route: Route, id?: string): string {
   const kind = kindOf(route);
   return route.path.replaceAll(/:([A-Za-z]+)/g, (_match, name: string) => {
     if (name === 'id' && kind !== null) return id ?? publicId(kind, newUuid());
     const value = OTHER_PARAMETERS[name];
-    if (value === undefined) throw new Error(`give a value of :${name} in test/support/routes.ts`);
+    if (value === undefined) throw new Error(`add a value of :${name} to test/support/routes.ts`);
     return value;
   });
 }
 
-/** Whether it answers a list by pages. */
+/** Whether the route returns a paginated list. */
 export const isList = ({ query }: Route): boolean =>
   query !== undefined && 'limit' in ((query as unknown as { shape?: object }).shape ?? {});
 
 export interface RouteCase {
-  /** For the name of a test. */
+  /** For test titles. */
   name: string;
   method: string;
   route: Route;

@@ -1,5 +1,5 @@
-// Where a story of a money flow plays: an organisation of its own, so that its book, its events and its bank hold nothing
-// else, and everything that a flow left behind can be read as a whole.
+// The environment of one scenario of a money flow: a separate organisation, so that its book, events and bank contain
+// nothing else, and the complete outcome of the flow can be read.
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
@@ -13,24 +13,24 @@ import type { Answer, Resource, TestOrganisation } from './api.ts';
 import type { PaymentResource, TestFlows } from './flows.ts';
 import { waitFor } from './waitFor.ts';
 
-/** What a flow leaves behind. */
+/** The outcome of a flow. */
 export interface Outcome {
-  /** What the flow ended with, which is also what the API says of the resource. */
+  /** The result of the workflow, which equals the resource's status in the API. */
   status: string;
-  /** Every account of the book that is not empty, wallets by the name that the story gave them. */
+  /** Every account of the book with a balance; wallets by the name that the scenario gave them. */
   money: Record<string, Kobo>;
   /** Every event of the book, oldest first. */
   events: string[];
-  /** Every review case, with its amount, the account that held it, and what was decided. */
+  /** Every review case, with its amount, the account that holds it, and its status. */
   reviews: string[];
-  /** Every transfer in the bank's own books, by how it ended, and how often money left and came back. */
+  /** Every transfer at the bank, by status, and how often it was paid and returned. */
   bank: string[];
 }
 
-/** A step may be tried three times, and a lost transfer takes three sends with two seconds between them. */
+/** Each step may take three attempts, and a lost transfer takes three sends with two seconds between them. */
 const SCENARIO_LIMIT_MS = 600_000;
 
-/** Many stories play at the same time, so each looks seldom. */
+/** Many scenarios run concurrently, so each polls at a long interval. */
 export const LOOK_PAUSE_MIN_MS = 100;
 
 export class ScenarioContext {
@@ -47,14 +47,14 @@ export class ScenarioContext {
     return this.organisation.organisationId;
   }
 
-  /** A tier1 wallet; outcomes know it by this name. */
+  /** Creates a tier1 wallet, which has this name in outcomes. */
   async wallet(name: string, balance?: Kobo): Promise<string> {
     const id = await this.flows.createWallet(this.organisation.test, balance === undefined ? {} : { balance });
     this.#wallets.set(`wallet:${id}`, `wallet:${name}`);
     return id;
   }
 
-  /** A POST that moves money and is accepted. */
+  /** A POST that moves money; throws when it is refused. */
   async money(path: string, body: object): Promise<Resource> {
     return accepted(await this.organisation.test.money(path, body));
   }
@@ -64,15 +64,15 @@ export class ScenarioContext {
     return (await this.money('/payments', body)) as PaymentResource;
   }
 
-  /** The bank receives money on an account number. */
+  /** The bank receives a credit to an account number. */
   async credit(accountNumber: string, amount: Kobo, senderAccountNumber = '0123456789'): Promise<void> {
     const sender = { senderName: 'Chidi Eze', senderAccountNumber, senderBankCode: '058', sessionId: randomUUID() };
     accepted(await this.organisation.test.post('/simulations/inbound-credits', { accountNumber, amount, ...sender }));
   }
 
   /**
-   * The bank reports money that it does not have in its books: the same callback as ever, signed by the bank. Answers the session id,
-   * by which `bankHas` puts it there.
+   * The bank sends a valid, signed callback for a credit that it does not have. Returns the session id, with which
+   * `bankHas` adds the credit at the bank.
    */
   async unconfirmedCredit(accountNumber: string, amount: Kobo): Promise<string> {
     const sessionId = `unconfirmed-${accountNumber}`;
@@ -88,7 +88,7 @@ export class ScenarioContext {
     await this.flows.sql`
       INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
       VALUES (${this.organisationId}, ${JSON.stringify(body)}, now())`;
-    await this.#until('the credit to be told', async () => (await this.#creditIs(sessionId)) !== undefined);
+    await this.#until('the credit to be reported', async () => (await this.#creditStatus(sessionId)) !== undefined);
     return sessionId;
   }
 
@@ -99,7 +99,7 @@ export class ScenarioContext {
     return rows.map(({ id }) => publicId('inboundCredit', id));
   }
 
-  /** The bank has the money in its books after all. */
+  /** Adds the reported credit at the bank. */
   async bankHas(sessionId: string): Promise<void> {
     await this.flows.sql`
       INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount)
@@ -107,36 +107,39 @@ export class ScenarioContext {
       WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
   }
 
-  async #creditIs(sessionId: string): Promise<string | undefined> {
+  async #creditStatus(sessionId: string): Promise<string | undefined> {
     const [row] = await this.flows.sql<{ status: string }[]>`
       SELECT status FROM inbound_credits WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
     return row?.status;
   }
 
-  async untilCreditIs(sessionId: string, ...wanted: string[]): Promise<void> {
-    await this.#until(`the credit to be ${wanted.join(' or ')}`, async () =>
-      wanted.includes((await this.#creditIs(sessionId)) ?? ''),
+  async untilCreditIs(sessionId: string, ...expected: string[]): Promise<void> {
+    await this.#until(`the credit to be ${expected.join(' or ')}`, async () =>
+      expected.includes((await this.#creditStatus(sessionId)) ?? ''),
     );
   }
 
-  /** An operator has the unconfirmed credit of this flow set aside, as often as it takes: a flow that is ended forgets it. */
+  /**
+   * An operator sets aside the unconfirmed credit of this flow. Repeated until it takes effect, because a terminated
+   * and restarted flow loses the update.
+   */
   async setAside(workflowId: string, sessionId: string): Promise<void> {
     const flow = await this.#untilAttention(workflowId, 'credit_unconfirmed');
-    const args: [Resolution] = [{ action: 'set_aside', operator: 'ada', reason: 'the bank knows nothing of it' }];
+    const args: [Resolution] = [{ action: 'set_aside', operator: 'ada', reason: 'the bank has no such credit' }];
     await this.#until('the credit to be set aside', async () => {
       await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
-      return (await this.#creditIs(sessionId)) === 'set_aside';
+      return (await this.#creditStatus(sessionId)) === 'set_aside';
     });
   }
 
-  /** Whether the bank can be reached to close the accounts of this organisation. */
+  /** Sets whether the bank is reachable for closing accounts of this organisation. */
   async bankClosesAccounts(closes: boolean): Promise<void> {
     await (closes
       ? this.flows.sql`DELETE FROM unclosable WHERE organisation_id = ${this.organisationId}`
       : this.flows.sql`INSERT INTO unclosable VALUES (${this.organisationId})`);
   }
 
-  /** An operator leaves the account of a payment open, as often as it takes. */
+  /** An operator leaves the account of a payment open. Repeated until the flow ends. */
   async leaveAccountOpen(workflowId: string): Promise<void> {
     const flow = await this.#untilAttention(workflowId, 'rail_unreachable');
     const args: [Resolution] = [{ action: 'dismiss', operator: 'ada', reason: 'the bank has closed for good' }];
@@ -155,13 +158,13 @@ export class ScenarioContext {
     return (await this.organisation.test.get(path)).data.status;
   }
 
-  async untilStatus(path: string, wanted: string): Promise<void> {
-    await this.#until(`${path} to be ${wanted}`, async () => (await this.status(path)) === wanted);
+  async untilStatus(path: string, expected: string): Promise<void> {
+    await this.#until(`${path} to be ${expected}`, async () => (await this.status(path)) === expected);
   }
 
-  /** So many credits have come and are in the books. Answers their public ids, oldest first. */
+  /** Waits until this number of credits is received and processed. Returns their public ids, oldest first. */
   async untilPlaced(count: number): Promise<string[]> {
-    const credits = await this.#until('all credits to be placed', async () => {
+    const credits = await this.#until('all credits to be processed', async () => {
       const rows = await this.flows.sql<{ id: Uuid; status: string }[]>`
           SELECT id, status FROM inbound_credits WHERE organisation_id = ${this.organisationId} ORDER BY created_at, id`;
       return rows.length === count && rows.every(({ status }) => status !== 'received') && rows;
@@ -170,8 +173,9 @@ export class ScenarioContext {
   }
 
   /**
-   * Has the windows of payments made from now on close soon. The API allows none that a test would wait for. A flow that its
-   * first credit starts has that credit before its window closes, however short it is and however busy the machine.
+   * Shortens the expiry of payments that are created from now on, because the minimum of the API is too long for a
+   * test. With `startsWithCredit` the flow is started by its first credit, which it therefore receives before the
+   * expiry, also on a busy machine.
    */
   async shortenWindows(toMs: number, { startsWithCredit } = { startsWithCredit: false }): Promise<void> {
     await this.flows.sql`
@@ -183,7 +187,7 @@ export class ScenarioContext {
     await this.untilCount(type, 1);
   }
 
-  /** So many events of this type were written. */
+  /** Waits until this number of events of the type is written. */
   async untilCount(type: string, count: number): Promise<void> {
     await this.#until(`${count} events ${type}`, async () => {
       const found = await this.flows.sql`
@@ -192,23 +196,26 @@ export class ScenarioContext {
     });
   }
 
-  /** Two operators decide about a bank transfer whose flow is parked, as often as it takes: one that is ended forgets them. */
+  /**
+   * Two operators decide the outcome of a parked bank transfer. Repeated until it takes effect, because a terminated
+   * and restarted flow loses the updates.
+   */
   async decideParked(workflowId: string, action: 'complete' | 'fail'): Promise<void> {
     const flow = await this.#untilAttention(workflowId, 'rail_unreachable');
     await this.#until(`${workflowId} to be decided`, async () => {
       for (const operator of ['ada', 'ngozi']) {
-        const args: [Resolution] = [{ action, operator, reason: 'the bank said so in writing' }];
+        const args: [Resolution] = [{ action, operator, reason: 'confirmed by the bank in writing' }];
         await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
       }
       return !(await this.#isUnderWay(workflowId));
     });
   }
 
-  /** Whether the books still hold the money of this bank transfer for it. */
+  /** Whether this bank transfer is still in progress in the database. */
   async #isUnderWay(transferId: string): Promise<boolean> {
     const uuid = (['withdrawal', 'refund', 'payoutItem', 'reviewCase'] as const)
       .map((kind) => parseId(kind, transferId))
-      .find((found) => found !== null);
+      .find((id) => id !== null);
     const rows = await this.flows.sql`
       SELECT FROM (SELECT organisation_id, id, status FROM withdrawals
                    UNION ALL SELECT organisation_id, id, status FROM refunds
@@ -218,7 +225,7 @@ export class ScenarioContext {
     return rows.length > 0;
   }
 
-  /** An operator gives up a delivery that no attempt could make, once its flow is parked. */
+  /** An operator dismisses a delivery whose retries are exhausted, once its flow is parked. */
   async giveUp(workflowId: string): Promise<void> {
     const flow = await this.#untilAttention(workflowId, 'webhook_retries_exhausted');
     await flow.executeUpdate(resolve, {
@@ -226,16 +233,16 @@ export class ScenarioContext {
     });
   }
 
-  /** What the bank makes of transfers to this account from now on. */
+  /** Sets how the bank handles transfers to this account. */
   async bankAnswers(accountNumber: string, behaviour: string): Promise<void> {
     const path = `/simulations/bank-accounts/${accountNumber}`;
     accepted(await this.organisation.test.call('PUT', path, { body: { behaviour } }));
   }
 
-  /** Reconciliation finds a transfer on the statement that nobody knows of. */
+  /** Opens a reconciliation break: a transfer on the bank's statement that the ledger does not have. */
   async findBreak(reference: string, amount: Kobo): Promise<void> {
     const book = { organisationId: this.organisationId, environment: 'test' as const };
-    const found = {
+    const statementBreak = {
       kind: 'unmatched_statement',
       line: 'sent',
       reference,
@@ -244,10 +251,10 @@ export class ScenarioContext {
       at: new Date(),
       occurrence: 1,
     } as const;
-    await this.flows.services.journal.post(openBreak(book, 'sandbox', found));
+    await this.flows.services.journal.post(openBreak(book, 'sandbox', statementBreak));
   }
 
-  /** An operator decides about the only review case, once it is open. Answers its public id. */
+  /** An operator resolves the only review case, once it is open. Returns its public id. */
   async decideReview(decision: Pick<ReviewDecision, 'action' | 'walletId' | 'evidence'>): Promise<string> {
     const { caseId, reason } = await this.#until('a review case', async () => {
       const [row] = await this.flows.sql<{ id: Uuid; reason: string }[]>`
@@ -261,45 +268,47 @@ export class ScenarioContext {
       return row?.version;
     };
     const before = await versionOf();
-    // A flow that is ended under the operator's hands gives no answer: then the books tell whether it was done.
-    await this.#until(`${caseId} to be decided`, async () => {
+    // A flow that is terminated during the update returns no result: the version of the row then shows whether it was
+    // applied.
+    await this.#until(`${caseId} to be resolved`, async () => {
       const args: [ReviewDecision] = [{ ...decision, operator: 'ada', reason: 'the payer called' }];
-      const answer = await flow.executeUpdate(resolveCase, { args }).catch(() => null);
-      if (answer?.outcome === 'refused') throw new Error(answer.message);
-      return answer !== null || (await versionOf()) !== before;
+      const result = await flow.executeUpdate(resolveCase, { args }).catch(() => null);
+      if (result?.outcome === 'refused') throw new Error(result.message);
+      return result !== null || (await versionOf()) !== before;
     });
     return caseId;
   }
 
-  /** A flow asks for a person, for this reason. */
+  /** Waits until a flow needs attention for this reason. */
   async #untilAttention(workflowId: string, reason: string): Promise<WorkflowHandle> {
     const flow = this.flows.temporal.workflow.getHandle(workflowId);
-    await this.#until(`${workflowId} to ask for a person`, async () => {
+    await this.#until(`${workflowId} to need attention`, async () => {
       const described = await flow.describe().catch(() => null); // not started yet
       return described?.typedSearchAttributes.get(ATTENTION) === reason;
     });
     return flow;
   }
 
-  /** Nothing is on its way: the bank has told everything, everything told has reached its flow, and the flow has ended. */
+  /** Waits until the bank has sent all callbacks, the outbox is empty, and the flow has ended. Returns its result. */
   async untilQuiet(workflowId: string): Promise<{ status: string }> {
-    await this.#until('nothing to be on its way', async () => {
+    await this.#until('callbacks and outbox to be empty', async () => {
       const [row] = await this.flows.sql<{ waiting: number }[]>`
           SELECT (SELECT count(*) FROM sandbox_bank.callbacks WHERE organisation_id = ${this.organisationId})
                + (SELECT count(*) FROM outbox WHERE organisation_id = ${this.organisationId}) AS waiting`;
       return Number(row?.waiting) === 0;
     });
-    return (await this.flows.temporal.workflow.result(workflowId)) ?? { status: 'ended' }; // a page tells nothing
+    // A payout page has no result.
+    return (await this.flows.temporal.workflow.result(workflowId)) ?? { status: 'ended' };
   }
 
-  /** What is left once nothing is on its way. `path`: where the API shows the resource, if it does. */
+  /** Waits as `untilQuiet` does and returns the outcome. `path`: the resource in the API, if the flow has one. */
   async outcome(workflowId: string, path: string | null): Promise<Outcome> {
     const { status } = await this.untilQuiet(workflowId);
     const statuses = [...new Set([status, path === null ? status : await this.status(path)])];
     return { status: statuses.join(' and '), ...(await this.traces()) };
   }
 
-  /** What is there now. */
+  /** The current outcome without the status. */
   async traces(): Promise<Omit<Outcome, 'status'>> {
     const { organisationId } = this;
     const { sql } = this.flows;
@@ -323,31 +332,31 @@ export class ScenarioContext {
       ),
       events: events.map(({ type }) => type),
       reviews: reviews.map(
-        (one) =>
-          `${one.reason}: ${one.amount} of ${one.accountCode === null ? 'nothing' : this.#nameOf(one.accountCode)}, ${one.status}`,
+        ({ reason, amount, accountCode, status }) =>
+          `${reason}: ${amount} of ${accountCode === null ? 'nothing' : this.#nameOf(accountCode)}, ${status}`,
       ),
       bank: transfers.map((one) => `${one.status}, paid ${one.paid} times, returned ${one.returned} times`),
     };
   }
 
-  #until<Found>(what: string, look: () => Promise<Found | undefined | null | false>): Promise<Found> {
-    return waitFor(what, look, SCENARIO_LIMIT_MS, LOOK_PAUSE_MIN_MS);
+  #until<Found>(what: string, check: () => Promise<Found | undefined | null | false>): Promise<Found> {
+    return waitFor(what, check, SCENARIO_LIMIT_MS, LOOK_PAUSE_MIN_MS);
   }
 
-  /** An account without the ids of this run. */
+  /** An account code without the ids of this run. */
   #nameOf(code: string): string {
     return this.#wallets.get(code) ?? code.replace(/:svc_\w+$/, '');
   }
 }
 
-function accepted(answer: Answer): Resource {
-  if (answer.status >= 300) throw new Error(`refused: ${answer.text}`);
-  return answer.data;
+function accepted(response: Answer): Resource {
+  if (response.status >= 300) throw new Error(`refused: ${response.text}`);
+  return response.data;
 }
 
-/** Opens empty stages in the database of these flows. */
+/** Prepares the database of these flows. Returns a function that opens a new scenario context. */
 export async function openScenarios(flows: TestFlows): Promise<() => Promise<ScenarioContext>> {
-  // The window is an input of the flow, so that is where it is shortened: on its way out of the statement that starts it.
+  // The expiry is an input of the flow, so a trigger on the outbox shortens it in the message that starts the flow.
   await flows.sql.unsafe(`
     CREATE TABLE short_windows (
       organisation_id uuid PRIMARY KEY, window_length interval NOT NULL, starts_with_credit boolean NOT NULL);
@@ -363,7 +372,7 @@ export async function openScenarios(flows: TestFlows): Promise<() => Promise<Sce
     END $$;
     CREATE TRIGGER shorten_window BEFORE INSERT ON outbox FOR EACH ROW
     WHEN (NEW.message ->> 'workflow' = 'payment') EXECUTE FUNCTION shorten_window();`);
-  // The sandbox bank lives in the database, so a bank that cannot be reached is a statement that fails as by an outage.
+  // The sandbox bank is in the database, so a trigger that fails with a connection error simulates an unreachable bank.
   await flows.sql.unsafe(`
     CREATE TABLE unclosable (organisation_id uuid PRIMARY KEY);
     GRANT SELECT ON unclosable TO manilla_app;

@@ -1,5 +1,5 @@
-// The stories of the money flows: each flow played to each of its endings through the API, with what it leaves behind.
-// Tests play them under faults; `npm run histories` records them.
+// The scenarios of the money flows: each flow run through the API to each of its outcomes, with the expected state.
+// Tests run them with fault injection; `npm run histories` records their histories.
 
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
@@ -7,26 +7,26 @@ import type { Resource } from './api.ts';
 import type { Outcome, ScenarioContext } from './scenarioContext.ts';
 import { waitFor } from './waitFor.ts';
 
-/** Where a played story can be looked at. */
+/** The workflow and resource of a completed scenario. */
 export interface ScenarioRun {
   workflowId: string;
-  /** Where the API shows the resource; null for a flow that has none. */
+  /** The resource in the API; null for a flow that has none. */
   path: string | null;
 }
 
 export interface Scenario {
-  /** The type of the workflow. */
+  /** The workflow type. */
   flow: string;
   ending: string;
-  /** Plays it on an empty stage, to the end that the API shows. */
+  /** Runs the scenario in an empty context until the API shows its outcome. */
   run: (stage: ScenarioContext) => Promise<ScenarioRun>;
   outcome: Outcome;
 }
 
-/** The name of the file that the story's history is recorded in. */
+/** The file name of the scenario's recorded history. */
 export const recordingOf = ({ flow, ending }: Pick<Scenario, 'flow' | 'ending'>): string => `${flow}-${ending}`;
 
-/** Settings under which every story ends within seconds. */
+/** Settings with which every scenario ends within seconds. */
 export const SCENARIO_SETTINGS = {
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
   ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
@@ -34,14 +34,14 @@ export const SCENARIO_SETTINGS = {
   WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05',
 };
 
-/** Accounts at other banks, by what the sandbox bank makes of a transfer to them. */
-const TAKES = '0123456789';
+/** Accounts at other banks, by how the sandbox bank handles a transfer to them. */
+const COMPLETES = '0123456789';
 const REJECTS = '9999999001';
 const DOES_NOT_EXIST = '9999999006';
-const BOUNCES = '9999999002';
-const LOSES_THE_ANSWER = '9999999004';
-const LOSES_THE_TRANSFER = '9999999005';
-const IS_AWAY = '9999999008';
+const RETURNS = '9999999002';
+const LOSES_RESPONSE = '9999999004';
+const LOSES_TRANSFER = '9999999005';
+const UNAVAILABLE = '9999999008';
 
 const WINDOW_MS = 2_000;
 
@@ -55,7 +55,7 @@ async function paidByBank(stage: ScenarioContext, credits: number[]): Promise<Sc
 }
 
 async function expired(stage: ScenarioContext, credits: number[], late: number[]): Promise<ScenarioRun> {
-  // Long enough for the flow to wait for its end, as flows do, unless a credit is to be there before it.
+  // Long enough that the flow waits for the expiry, except when a credit must arrive before it.
   await stage.shortenWindows(credits.length > 0 ? 0 : WINDOW_MS, { startsWithCredit: credits.length > 0 });
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${payment.id}`;
@@ -105,7 +105,7 @@ async function refunded(
   return { workflowId: id, path };
 }
 
-/** A payout of ₦1,000 to each of these accounts. Answers the flow of the payout, or that of its first item. */
+/** A payout of ₦1,000 to each of these accounts. Returns the flow of the payout, or of its first item. */
 async function paidOut(
   stage: ScenarioContext,
   accountNumbers: string[],
@@ -126,21 +126,21 @@ async function paidOut(
   return flow === 'payout' ? { workflowId: payout.id, path } : { workflowId: item.id, path: null };
 }
 
-/** Money of nobody that an operator decides about, maybe after it could not be sent back. */
+/** A credit to an unknown account that an operator resolves, in some scenarios after a failed return to the sender. */
 async function reviewed(stage: ScenarioContext, sender: string, ...decisions: ReviewAction[]): Promise<ScenarioRun> {
   const walletId = await stage.wallet('owner');
   await stage.credit('1234567890', 5_000, sender);
   let workflowId = '';
   for (const action of decisions) {
     workflowId = await stage.decideReview(action === 'credit' ? { action, walletId } : { action });
-    if (action === 'return_to_sender' && sender === IS_AWAY) await stage.decideParked(workflowId, 'fail');
+    if (action === 'return_to_sender' && sender === UNAVAILABLE) await stage.decideParked(workflowId, 'fail');
   }
   await stage.untilEvent('review_case.resolved');
   return { workflowId, path: null };
 }
 
-/** Money that the bank refuses to take back at first. */
-async function sentBackAtLast(stage: ScenarioContext): Promise<ScenarioRun> {
+/** A return to the sender that the bank rejects at first. */
+async function returnedAfterRejection(stage: ScenarioContext): Promise<ScenarioRun> {
   const account = '0123456780';
   await stage.bankAnswers(account, 'reject');
   await stage.credit('1234567890', 5_000, account);
@@ -152,7 +152,7 @@ async function sentBackAtLast(stage: ScenarioContext): Promise<ScenarioRun> {
   return { workflowId, path: null };
 }
 
-/** A payment that another credit settles while the bank does not confirm the first; the bank has that one after all. */
+/** A payment that is settled by a second credit while the first is unconfirmed; the bank confirms the first later. */
 async function settledByAnother(stage: ScenarioContext): Promise<ScenarioRun> {
   const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${id}`;
@@ -164,7 +164,7 @@ async function settledByAnother(stage: ScenarioContext): Promise<ScenarioRun> {
   return { workflowId: id, path };
 }
 
-/** A payment of which an operator sets a credit aside, and which another one settles. */
+/** A payment with a credit that an operator sets aside, and a second credit that settles it. */
 async function setAside(stage: ScenarioContext): Promise<ScenarioRun & { sessionId: string }> {
   const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${id}`;
@@ -175,7 +175,7 @@ async function setAside(stage: ScenarioContext): Promise<ScenarioRun & { session
   return { workflowId: id, path, sessionId };
 }
 
-/** A payment that is settled while the bank cannot be reached to close its account. */
+/** A payment that is settled while the bank is unreachable for closing its account. */
 async function settledWithOpenAccount(
   stage: ScenarioContext,
   then: 'left open' | 'closed later',
@@ -200,7 +200,7 @@ async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { 
   return { workflowId, path: null, sessionId };
 }
 
-/** Money that came in stands against the clearing account, so every outcome adds up to zero. */
+/** Incoming money is a negative balance of the clearing account, so the balances of every outcome add up to zero. */
 export const SCENARIOS: Scenario[] = [
   {
     flow: 'payment',
@@ -221,7 +221,8 @@ export const SCENARIOS: Scenario[] = [
     outcome: {
       status: 'settled',
       money: { 'clearing:sandbox': -202_500, 'income:fees': 2_000, 'wallet:seller': 200_500 },
-      events: ['payment.settled', 'payment.settled', 'payment.settled'], // a part is told as one, with the status `partial`
+      // A partial payment is reported with the same event type and the status `partial`.
+      events: ['payment.settled', 'payment.settled', 'payment.settled'],
       reviews: [],
       bank: [],
     },
@@ -375,7 +376,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'completed',
-    run: (stage) => withdrawn(stage, TAKES, 'completed'),
+    run: (stage) => withdrawn(stage, COMPLETES, 'completed'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
@@ -387,7 +388,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'completedAfterLostAnswer',
-    run: (stage) => withdrawn(stage, LOSES_THE_ANSWER, 'completed'),
+    run: (stage) => withdrawn(stage, LOSES_RESPONSE, 'completed'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
@@ -411,7 +412,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'returned',
-    run: (stage) => withdrawn(stage, BOUNCES, 'returned'),
+    run: (stage) => withdrawn(stage, RETURNS, 'returned'),
     outcome: {
       status: 'returned',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -423,7 +424,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'returnedLate',
-    run: (stage) => withdrawn(stage, TAKES, 'completed', 'return'),
+    run: (stage) => withdrawn(stage, COMPLETES, 'completed', 'return'),
     outcome: {
       status: 'returned',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -435,7 +436,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'neverReceived',
-    run: (stage) => withdrawn(stage, LOSES_THE_TRANSFER, 'failed'),
+    run: (stage) => withdrawn(stage, LOSES_TRANSFER, 'failed'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -447,7 +448,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'failedByOperators',
-    run: (stage) => withdrawn(stage, IS_AWAY, 'failed', 'fail'),
+    run: (stage) => withdrawn(stage, UNAVAILABLE, 'failed', 'fail'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -459,7 +460,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'refund',
     ending: 'completed',
-    run: (stage) => refunded(stage, TAKES, 'completed'),
+    run: (stage) => refunded(stage, COMPLETES, 'completed'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -2_000, 'income:fees': 2_000 },
@@ -483,7 +484,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'refund',
     ending: 'returnedLate',
-    run: (stage) => refunded(stage, TAKES, 'completed', 'return'),
+    run: (stage) => refunded(stage, COMPLETES, 'completed', 'return'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
@@ -495,7 +496,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'refund',
     ending: 'neverReceived',
-    run: (stage) => refunded(stage, LOSES_THE_TRANSFER, 'failed'),
+    run: (stage) => refunded(stage, LOSES_TRANSFER, 'failed'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
@@ -506,8 +507,8 @@ export const SCENARIOS: Scenario[] = [
   },
   {
     flow: 'refund',
-    ending: 'completedByOperators', // who have it in writing that the bank has paid
-    run: (stage) => refunded(stage, IS_AWAY, 'completed', 'complete'),
+    ending: 'completedByOperators', // with the bank's written confirmation of the payment
+    run: (stage) => refunded(stage, UNAVAILABLE, 'completed', 'complete'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -2_000, 'income:fees': 2_000 },
@@ -519,7 +520,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'credited',
-    run: (stage) => reviewed(stage, TAKES, 'credit'),
+    run: (stage) => reviewed(stage, COMPLETES, 'credit'),
     outcome: {
       status: 'credited',
       money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
@@ -531,7 +532,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'unclaimed',
-    run: (stage) => reviewed(stage, TAKES, 'move_to_unclaimed'),
+    run: (stage) => reviewed(stage, COMPLETES, 'move_to_unclaimed'),
     outcome: {
       status: 'unclaimed',
       money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
@@ -543,7 +544,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'returnedToSender',
-    run: (stage) => reviewed(stage, TAKES, 'return_to_sender'),
+    run: (stage) => reviewed(stage, COMPLETES, 'return_to_sender'),
     outcome: {
       status: 'returned_to_sender',
       money: {},
@@ -555,7 +556,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'neverReceivedThenUnclaimed',
-    run: (stage) => reviewed(stage, LOSES_THE_TRANSFER, 'return_to_sender', 'move_to_unclaimed'),
+    run: (stage) => reviewed(stage, LOSES_TRANSFER, 'return_to_sender', 'move_to_unclaimed'),
     outcome: {
       status: 'unclaimed',
       money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
@@ -567,7 +568,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'failedByOperatorsThenCredited',
-    run: (stage) => reviewed(stage, IS_AWAY, 'return_to_sender', 'credit'),
+    run: (stage) => reviewed(stage, UNAVAILABLE, 'return_to_sender', 'credit'),
     outcome: {
       status: 'credited',
       money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
@@ -578,8 +579,8 @@ export const SCENARIOS: Scenario[] = [
   },
   {
     flow: 'reviewCase',
-    ending: 'refusedThenReturnedToSender', // by a second reference
-    run: sentBackAtLast,
+    ending: 'refusedThenReturnedToSender', // with a second reference
+    run: returnedAfterRejection,
     outcome: {
       status: 'returned_to_sender',
       money: {},
@@ -593,7 +594,7 @@ export const SCENARIOS: Scenario[] = [
     ending: 'breakClosed',
     run: async (stage) => {
       await stage.findBreak('nobodys_reference', 5_000);
-      const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank booked it back' });
+      const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank reversed the transfer' });
       return { workflowId, path: null };
     },
     outcome: {
@@ -609,7 +610,7 @@ export const SCENARIOS: Scenario[] = [
     ending: 'unconfirmedClosed',
     run: async (stage) => {
       await depositSetAside(stage);
-      const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank says that it never came' });
+      const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank never received the credit' });
       return { workflowId, path: null };
     },
     outcome: {
@@ -641,7 +642,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payout',
     ending: 'completed',
-    run: (stage) => paidOut(stage, [TAKES, TAKES], 'completed'),
+    run: (stage) => paidOut(stage, [COMPLETES, COMPLETES], 'completed'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -6_000, 'income:fees': 6_000 },
@@ -653,7 +654,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payout',
     ending: 'partiallyCompleted',
-    run: (stage) => paidOut(stage, [TAKES, REJECTS, DOES_NOT_EXIST], 'partially_completed'),
+    run: (stage) => paidOut(stage, [COMPLETES, REJECTS, DOES_NOT_EXIST], 'partially_completed'),
     outcome: {
       status: 'partially_completed',
       money: { 'clearing:sandbox': -209_000, 'income:fees': 3_000, 'wallet:owner': 206_000 },
@@ -665,7 +666,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payout',
     ending: 'failed',
-    run: (stage) => paidOut(stage, [REJECTS, BOUNCES], 'failed'),
+    run: (stage) => paidOut(stage, [REJECTS, RETURNS], 'failed'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -206_000, 'wallet:owner': 206_000 },
@@ -677,7 +678,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payoutItem',
     ending: 'completed',
-    run: (stage) => paidOut(stage, [LOSES_THE_ANSWER], 'completed', 'item'),
+    run: (stage) => paidOut(stage, [LOSES_RESPONSE], 'completed', 'item'),
     outcome: {
       status: 'completed',
       money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
@@ -689,7 +690,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payoutItem',
     ending: 'neverReceived',
-    run: (stage) => paidOut(stage, [LOSES_THE_TRANSFER], 'failed', 'item'),
+    run: (stage) => paidOut(stage, [LOSES_TRANSFER], 'failed', 'item'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -701,7 +702,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payoutItem',
     ending: 'failedByOperators',
-    run: (stage) => paidOut(stage, [IS_AWAY], 'failed', 'item', 'fail'),
+    run: (stage) => paidOut(stage, [UNAVAILABLE], 'failed', 'item', 'fail'),
     outcome: {
       status: 'failed',
       money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -714,10 +715,10 @@ export const SCENARIOS: Scenario[] = [
     flow: 'payoutItem',
     ending: 'returnedLate',
     run: async (stage) => {
-      const played = await paidOut(stage, [TAKES], 'completed', 'item');
-      await stage.endTransfer(played.workflowId, 'return');
+      const run = await paidOut(stage, [COMPLETES], 'completed', 'item');
+      await stage.endTransfer(run.workflowId, 'return');
       await stage.untilEvent('payout.failed');
-      return played;
+      return run;
     },
     outcome: {
       status: 'failed',
@@ -729,7 +730,7 @@ export const SCENARIOS: Scenario[] = [
   },
 ];
 
-/** Has an event delivered to an endpoint that refuses the first attempts. */
+/** Delivers an event to an endpoint that fails the first attempts. */
 async function delivered(stage: ScenarioContext, refusals: number, status: string): Promise<ScenarioRun> {
   const receiver = await startReceiver((response, _received, count) => {
     response.writeHead(count <= refusals ? 500 : 200).end();
@@ -747,7 +748,7 @@ async function delivered(stage: ScenarioContext, refusals: number, status: strin
   return { workflowId, path: null };
 }
 
-/** Flows that move no money of their own. They are recorded like the others. */
+/** Flows that move no money themselves. They are recorded like the others. */
 export const SIDE_SCENARIOS: Omit<Scenario, 'outcome'>[] = [
   { flow: 'webhookDelivery', ending: 'deliveredAfterRetries', run: (stage) => delivered(stage, 2, 'delivered') },
   { flow: 'webhookDelivery', ending: 'failed', run: (stage) => delivered(stage, 3, 'failed') },
@@ -755,7 +756,7 @@ export const SIDE_SCENARIOS: Omit<Scenario, 'outcome'>[] = [
     flow: 'payoutPage',
     ending: 'completed',
     run: async (stage) => {
-      const { workflowId } = await paidOut(stage, [TAKES, REJECTS], 'partially_completed');
+      const { workflowId } = await paidOut(stage, [COMPLETES, REJECTS], 'partially_completed');
       return { workflowId: `${workflowId}/1-2`, path: null };
     },
   },

@@ -1,30 +1,30 @@
-// A rail that says of each transfer what a test tells it to say, and counts how often it was told to send one. For all
-// else it is the sandbox bank.
+// A rail whose transfer statuses are set by the test, and which counts the sends of each transfer. All other operations
+// are the sandbox bank's.
 import type { BankRail, TransferReport } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 
-/** What the rail answers when it is asked. `unknown`: it has no such transfer. */
+/** The status that the rail reports. `unknown`: the rail has no such transfer. */
 export type Word = TransferReport['status'] | 'unknown';
 
 export class ScriptedRail {
-  readonly #words = new Map<string, Word>();
+  readonly #statuses = new Map<string, Word>();
   readonly #sends = new Map<string, number>();
 
-  /** From now on, of this transfer. Until then it is unknown. */
-  say(reference: string, word: Word): void {
-    this.#words.set(reference, word);
+  /** Sets the status of a transfer, which is `unknown` before the first call. */
+  say(reference: string, status: Word): void {
+    this.#statuses.set(reference, status);
   }
 
   sendsOf(reference: string): number {
     return this.#sends.get(reference) ?? 0;
   }
 
-  /** In the place of the sandbox bank: for the option `rails` of `startTestApi`. */
+  /** Replaces the sandbox bank: for the option `rails` of `startTestApi`. */
   within(rails: Rails): Rails {
     const sandbox = rails.of('test') as BankRail;
     const report = (reference: string): TransferReport | null => {
-      const word = this.#words.get(reference) ?? 'unknown';
-      return word === 'unknown' ? null : { reference, status: word, sessionId: `session-${reference}`, reason: null };
+      const status = this.#statuses.get(reference) ?? 'unknown';
+      return status === 'unknown' ? null : { reference, status, sessionId: `session-${reference}`, reason: null };
     };
     return new Rails({
       test: {

@@ -1,39 +1,39 @@
-// What globalSetup started for all test files: one Postgres, one Temporal server and the bundled workflows. A test file
-// takes a database of its own from here.
+// Access to the test stack that globalSetup starts for all test files: one Postgres, one Temporal server and the
+// workflow bundle. Each test file creates its own database.
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 
 export interface TestStack {
-  /** The superuser's, on the database `postgres`. */
+  /** The superuser's URL of the database `postgres`. */
   adminDatabaseUrl: string;
   temporalAddress: string;
-  /** The code of src/workflows, bundled once for the whole run: `{ workflowBundle: { codePath: workflowBundlePath } }`. */
+  /** The bundle of src/workflows, built once per run: `{ workflowBundle: { codePath: workflowBundlePath } }`. */
   workflowBundlePath: string;
 }
 
-/** Where globalSetup leaves the stack for the processes that run the test files. */
+/** The environment variable through which globalSetup passes the stack to Jest's worker processes. */
 export const STACK_VARIABLE = 'MANILLA_TEST_STACK';
 
-/** The migrated database that every test database is a copy of. */
+/** The migrated template database of all test databases. */
 export const TEMPLATE = 'manilla_template';
 
-/** The role that owns it: as in production, it may create roles and databases and is no superuser. */
+/** The role that owns it: as in production, it may create roles and databases but is not a superuser. */
 export const OWNER = 'manilla';
 
 export function testStack(): TestStack {
   const stack = process.env[STACK_VARIABLE];
-  if (stack === undefined) throw new Error('The test stack is not up: run the tests with `npm test`.');
+  if (stack === undefined) throw new Error('The test stack is not running: run the tests with `npm test`.');
   return JSON.parse(stack) as TestStack;
 }
 
 export interface TestDatabase {
-  /** For the service, as its owner. */
+  /** URL for the service, as the owner. */
   url: string;
-  /** Removes the database, whoever is still connected to it. */
+  /** Drops the database, also with open connections. */
   drop: () => Promise<void>;
 }
 
-/** A migrated, empty database that nobody else uses; made in about 50 ms by copying the template. */
+/** Creates a migrated, empty database for the caller, in about 50 ms, by copying the template. */
 export async function createDatabase(): Promise<TestDatabase> {
   const { adminDatabaseUrl } = testStack();
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -44,7 +44,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** The URL of another database on the same server; both roles of the test server have one password. */
+/** The URL of another role and database on the same server; both roles of the test server have the same password. */
 export function databaseUrl(adminDatabaseUrl: string, role: string, database: string): string {
   const url = new URL(adminDatabaseUrl);
   url.username = role;

@@ -1,5 +1,5 @@
-// How Jest gets JavaScript from TypeScript: as Node does it when the service runs, by putting blanks in the place of types.
-// So what is tested is what runs, and lines and columns stay what they were without a source map.
+// Jest transform: strips types as Node does at run time, by replacing them with blanks. The tests run the same code as
+// the service, with the same lines and columns and without source maps.
 import { stripTypeScriptTypes } from 'node:module';
 
 export default { process: (/** @type {string} */ text) => ({ code: stripTypeScriptTypes(text) }) };

@@ -1,59 +1,67 @@
-// A TCP proxy in front of Postgres that a test can break: as a server that died, as a network that swallows everything,
-// or exactly between a statement and its answer.
+// A TCP proxy in front of Postgres with fault injection: a crashed server, a network that drops all packets, or a
+// connection that is lost between a statement and its response.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** `pass`: as if it were not there. `refuse`: takes a connection and ends it. `swallow`: connects and never answers. */
+/**
+ * `pass`: forwards. `refuse`: accepts a connection and closes it. `swallow`: accepts a connection and forwards nothing.
+ */
 type Mode = 'pass' | 'refuse' | 'swallow';
 
 export interface TcpProxy {
-  /** The URL to connect to instead. */
+  /** The URL of the proxy. */
   url: string;
-  /** Ends every connection and takes no new one. */
+  /** Closes all connections and new ones. */
   refuse: () => void;
-  /** Forwards nothing any more, in either direction, and keeps every connection open. */
+  /** Stops forwarding in both directions, with connections kept open. */
   swallow: () => void;
-  /** Lets everything through again. What was swallowed stays lost, so those connections end. */
+  /** Forwards again. Closes the connections whose data was dropped. */
   heal: () => void;
-  /** Lets new connections through. Those that there are stay silent for ever, as after a network that lost its state. */
+  /**
+   * Forwards new connections. Existing connections stay open without forwarding, as after a network device lost its
+   * state.
+   */
   healForNew: () => void;
-  /** How many connections were made to it so far. */
+  /** The number of connections so far. */
   connections: () => number;
   /**
-   * Forwards the next message that contains `text`, waits until the server has answered, and ends the connection instead
-   * of passing the answer on. Resolves when that happened.
+   * Forwards the next message that contains `text`, waits for the server's response, and closes the connection instead
+   * of forwarding the response. Resolves when that has happened.
    */
   loseReplyTo: (text: string) => Promise<void>;
-  /** Ends the connection of the next message that contains `text` before the server gets it. Resolves then. */
+  /**
+   * Closes the connection of the next message that contains `text` without forwarding it. Resolves when that has
+   * happened.
+   */
   loseRequest: (text: string) => Promise<void>;
   close: () => Promise<void>;
 }
 
-interface Trap {
+interface Fault {
   text: string;
   kind: 'reply' | 'request';
-  sprung: () => void;
+  onTriggered: () => void;
 }
 
 export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
   const target = new URL(databaseUrl);
   let mode: Mode = 'pass';
-  let traps: Trap[] = [];
+  let faults: Fault[] = [];
   let connections = 0;
   const open = new Set<Socket>();
-  const silent = new WeakSet<Socket>();
+  const dropped = new WeakSet<Socket>();
 
   const server = createServer((inner) => {
     connections += 1;
-    const isSwallowed = (): boolean => mode === 'swallow' || silent.has(inner);
+    const isDropped = (): boolean => mode === 'swallow' || dropped.has(inner);
     if (mode === 'refuse') {
       inner.destroy();
       return;
     }
     const outer = connect(Number(target.port || 5432), target.hostname);
-    let waiting: Trap | null = null;
+    let waiting: Fault | null = null;
     for (const socket of [inner, outer]) {
       open.add(socket);
-      socket.on('error', () => {}); // the other end sees it as a lost connection, which is the point
+      socket.on('error', () => {}); // the other end sees a lost connection, as intended
       socket.on('close', () => {
         open.delete(socket);
         inner.destroy();
@@ -61,24 +69,24 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
       });
     }
     inner.on('data', (chunk) => {
-      if (isSwallowed()) return;
-      const trap = traps.find(({ text }) => chunk.includes(text));
-      if (trap !== undefined) {
-        traps = traps.filter((other) => other !== trap);
-        if (trap.kind === 'request') {
+      if (isDropped()) return;
+      const fault = faults.find(({ text }) => chunk.includes(text));
+      if (fault !== undefined) {
+        faults = faults.filter((other) => other !== fault);
+        if (fault.kind === 'request') {
           inner.destroy();
-          trap.sprung();
+          fault.onTriggered();
           return;
         }
-        waiting = trap;
+        waiting = fault;
       }
       outer.write(chunk);
     });
     outer.on('data', (chunk) => {
-      if (isSwallowed()) return;
+      if (isDropped()) return;
       if (waiting !== null) {
         inner.destroy();
-        waiting.sprung();
+        waiting.onTriggered();
         return;
       }
       inner.write(chunk);
@@ -91,9 +99,9 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
   const endAll = (): void => {
     for (const socket of open) socket.destroy();
   };
-  const set = (kind: Trap['kind'], text: string): Promise<void> =>
-    new Promise((sprung) => {
-      traps.push({ text, kind, sprung });
+  const set = (kind: Fault['kind'], text: string): Promise<void> =>
+    new Promise((onTriggered) => {
+      faults.push({ text, kind, onTriggered });
     });
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';
@@ -112,7 +120,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
       mode = 'pass';
     },
     healForNew: () => {
-      for (const socket of open) silent.add(socket);
+      for (const socket of open) dropped.add(socket);
       mode = 'pass';
     },
     connections: () => connections,

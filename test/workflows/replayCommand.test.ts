@@ -66,24 +66,22 @@ describe('replayed histories', () => {
   afterAll(() => flows.close());
 
   test('a history of a server is replayed by its workflow id', () => {
-    expect(result.output).toMatch(
-      new RegExp(`^ok {2}${workflowId}: this code goes the same way through all \\d+ events`),
-    );
+    expect(result.output).toMatch(new RegExp(`^ok {2}${workflowId}: all \\d+ events replayed`));
   });
 
   test('a history in a file is replayed, also after one that does not fit', () => {
-    expect(result.output).toMatch(/^ok {2}.*withdrawal-returned\.json: .* all \d+ events$/m);
-    expect(result.output).toMatch(/^ok {2}.*refund-completed\.json: .* all \d+ events$/m);
+    expect(result.output).toMatch(/^ok {2}.*withdrawal-returned\.json: all \d+ events replayed$/m);
+    expect(result.output).toMatch(/^ok {2}.*refund-completed\.json: all \d+ events replayed$/m);
   });
 
   test("a history with another activity is reported with its event, the code's command and its location", () => {
     expect(result.output).toMatch(
-      /withdrawal-completed\.json does not fit this code\.\n {2}event \d+\n {4}the history has {2}ActivityTaskScheduled sendMoney\n {4}this code gives {2}scheduleActivity sendWithdrawal\n {6}src\/workflows\/bankTransfer\/drive\.ts:\d+ .*\n(?: {6}src\/.*\n)* {6}src\/workflows\/withdrawal\/workflow\.ts:\d+ .*\n {2}\[TMPRL1100\] /,
+      /withdrawal-completed\.json cannot be replayed with this code\.\n {2}event \d+\n {4}recorded {2}ActivityTaskScheduled sendMoney\n {4}produced {2}scheduleActivity sendWithdrawal\n {6}src\/workflows\/bankTransfer\/drive\.ts:\d+ .*\n(?: {6}src\/.*\n)* {6}src\/workflows\/withdrawal\/workflow\.ts:\d+ .*\n {2}\[TMPRL1100\] /,
     );
   });
 
   test('a history of an unknown workflow is reported with the error thrown', () => {
-    expect(result.output).toMatch(/payment-settled\.json does not fit this code\.\n.* throws\n.*cheque/);
+    expect(result.output).toMatch(/payment-settled\.json cannot be replayed with this code\.\n.* throws\n.*cheque/);
   });
 
   test('replay exits with 1 if a history does not fit', () => {
@@ -126,7 +124,7 @@ test(
       }
     });
     expect(await exited).toBe(0);
-    expect(output).toMatch(/It stops when the code has heard up to event \d+\./);
+    expect(output).toMatch(/It stops when the code has received the events up to \d+\./);
     expect(stoppedIn).toEqual([expect.stringMatching(/workflow-bundle/)]);
   },
   LIMIT_MS,
@@ -135,11 +133,11 @@ test(
 describe('usage errors of replay', () => {
   test.each([
     [[], 2, "missing required argument 'history'"],
-    [['x.json', 'y.json', '--debug'], 2, '--debug takes one history'],
-    [['x.json', '--debug', 'soon'], 2, 'It takes the number of an event'],
-    [['nowhere.json'], 1, 'There is no file nowhere.json'],
-    [[fileURLToPath(new URL('../../package.json', import.meta.url))], 1, 'does not hold a history'],
-    [['svc_x'], 1, 'Name the Temporal server'],
+    [['x.json', 'y.json', '--debug'], 2, '--debug accepts a single history'],
+    [['x.json', '--debug', 'soon'], 2, 'Expected an event id'],
+    [['nowhere.json'], 1, 'The file nowhere.json does not exist'],
+    [[fileURLToPath(new URL('../../package.json', import.meta.url))], 1, 'is not a workflow history'],
+    [['svc_x'], 1, 'No Temporal server'],
   ])('replay with the arguments %j reports the usage error', async (args, exitCode, message) => {
     const result = await run(...args);
     expect(result.output).toContain(message);

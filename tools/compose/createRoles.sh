@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs once, when the Postgres of docker-compose.yml makes its files: a role and a database for the service, and a role
-# for Temporal, which makes its own databases. Neither is a superuser.
+# Runs once, when the Postgres of docker-compose.yml initialises its data directory. Creates a role and a database for
+# the service, and a role for Temporal, which creates its own databases. Neither role is a superuser.
 set -eu
 psql --set=ON_ERROR_STOP=1 --username="$POSTGRES_USER" \
   --set=manilla_password="$MANILLA_DATABASE_PASSWORD" \
