@@ -18,7 +18,7 @@ const source = code.filter((file) => file.startsWith('src/'));
  */
 const MAY_IMPORT: Record<string, string[]> = {
   concurrency: [],
-  telemetry: [],
+  telemetry: ['concurrency'],
   temporal: ['telemetry'],
   database: ['telemetry'],
   ledger: ['concurrency', 'database', 'telemetry'],

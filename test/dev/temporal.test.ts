@@ -11,7 +11,8 @@ import { waitFor } from '../support/waitFor.ts';
 
 test('the list of search attributes has every one that is defined, and each is registered with its type', () => {
   const { SEARCH_ATTRIBUTES: listed, flowAttributes: _flowAttributes, ...defined } = used;
-  expect(listed).toEqual(Object.values(defined));
+  const byName = (one: { name: string }, other: { name: string }) => one.name.localeCompare(other.name);
+  expect(listed.toSorted(byName)).toEqual(Object.values(defined).toSorted(byName));
   expect(listed.map(({ name, type }) => [name, type])).toEqual(
     Object.entries(SEARCH_ATTRIBUTES).map(([name, type]) => [name, type.toUpperCase()]),
   );
