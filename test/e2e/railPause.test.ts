@@ -135,7 +135,7 @@ describe('flows while the rail is paused', () => {
       const flow = await flows.temporal.workflow.getHandle(withdrawal.id).describe();
       return flow.typedSearchAttributes.get(ATTENTION) === undefined;
     });
-  }, 120_000);
+  }, 600_000);
 
   test('inbound credits are placed as usual during a pause', async () => {
     await pause();

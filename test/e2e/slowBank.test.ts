@@ -20,7 +20,7 @@ const ITEMS = 2 * PAYOUT_SLOTS;
 /** Status polls after which an attempt that waited for the send would have been repeated. */
 const POLLS = 2;
 /** On failure a test ends before Jest's own limit. */
-const LIMIT_MS = 100_000;
+const LIMIT_MS = 400_000;
 
 let flows: TestFlows;
 

@@ -78,7 +78,7 @@ const untilSettled = (paymentId: string) =>
   waitFor(
     `${paymentId} to be settled`,
     async () => (await api.test.get(`/payments/${paymentId}`)).data.status === 'settled',
-    120_000,
+    540_000,
   );
 
 const creditsPosted = async (): Promise<number> => {

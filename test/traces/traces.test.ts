@@ -17,7 +17,7 @@ import { type CollectedSpan, type Collector, startCollector } from './collector.
 const source = (file: string) => fileURLToPath(new URL(`../../src/${file}`, import.meta.url));
 
 /** Time to bundle the workflows with their interceptors while other tests run. */
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 400_000;
 
 const settings = (more: Record<string, string>) =>
   readConfig({ DATABASE_URL: 'postgres://nowhere', MANILLA_KEYS: `k:${'A'.repeat(43)}`, ...more });
