@@ -7,8 +7,8 @@ let api: TestApi;
 let second: TestApi;
 
 beforeAll(async () => {
-  api = await startTestApi();
-  second = await startTestApi({ databaseUrl: api.databaseUrl });
+  api = await startTestApi({ callersRetry: true });
+  second = await startTestApi({ databaseUrl: api.databaseUrl, callersRetry: true });
 });
 
 afterAll(async () => {

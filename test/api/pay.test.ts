@@ -10,7 +10,7 @@ import { type Answer, type Client, startTestApi, type TestApi } from '../support
 let api: TestApi;
 
 beforeAll(async () => {
-  api = await startTestApi();
+  api = await startTestApi({ callersRetry: true });
 });
 
 afterAll(() => api.close());

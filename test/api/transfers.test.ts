@@ -8,7 +8,7 @@ let api: TestApi;
 let settlement: string;
 
 beforeAll(async () => {
-  api = await startTestApi();
+  api = await startTestApi({ callersRetry: true });
   settlement = api.organisation.settlementWalletId;
 });
 

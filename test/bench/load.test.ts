@@ -50,7 +50,7 @@ test('throws when the server stops in the middle', async () => {
   const server = await serve((_, response) => {
     response.writeHead(201).end();
     responses += 1;
-    if (responses === 50) server.stop();
+    if (responses === 1) server.stop();
   });
   await expect(load(server.url)).rejects.toThrow(/failed: .*no response \([\d,]+\)/);
 });
