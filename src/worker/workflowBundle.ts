@@ -44,14 +44,15 @@ export async function bundleWorkflows({
 }
 
 /**
- * The cache key: a hash over every source file, the installed packages and the interceptors. Rejects when npm left no
+ * The cache key: a hash over every source file, the installed packages and the interceptors, with their content. Rejects when npm left no
  * list of the installed packages.
  */
 export async function fingerprint(interceptors: readonly string[], project = PROJECT): Promise<string> {
   const sources = globSync('src/**/*.ts', { cwd: project }).toSorted();
-  const files = ['node_modules/.package-lock.json', ...sources];
+  // Interceptors may lie outside of src, as that of the replay command does.
+  const files = ['node_modules/.package-lock.json', ...sources, ...interceptors];
   const hash = createHash('sha256').update(JSON.stringify([interceptors, files]));
-  for (const text of await Promise.all(files.map((file) => readFile(path.join(project, file))))) {
+  for (const text of await Promise.all(files.map((file) => readFile(path.resolve(project, file))))) {
     hash.update(`${text.length}:`).update(text);
   }
   return hash.digest('hex').slice(0, 32);

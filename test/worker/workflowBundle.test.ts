@@ -71,7 +71,11 @@ test('the fingerprint changes with any source, package or interceptor', async ()
     expect([what, fingerprints.get(one)]).toEqual([what, undefined]);
     fingerprints.set(one, what);
   }
-  expect(fingerprints.has(await fingerprint(['an interceptor'], project))).toBe(false);
+  write('dev/interceptor.ts', 'before');
+  const intercepted = await fingerprint([path.join(project, 'dev/interceptor.ts')], project);
+  expect(fingerprints.has(intercepted)).toBe(false);
+  write('dev/interceptor.ts', 'after');
+  expect(await fingerprint([path.join(project, 'dev/interceptor.ts')], project)).not.toBe(intercepted);
 
   write('src/one.ts', 'one');
   write('src/deep/two.ts', 'two');
