@@ -1,0 +1,232 @@
+// A table of ledger movements: each row calls one movement function and states what the movement commits, with account
+// codes, keys and ids in readable form. Rows form paths: a row that comes `after` another continues with its rows.
+import { ID_SUFFIXES, type IdKind, newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import type { Movement, Transaction } from '../../src/ledger/movement.ts';
+import type { Book, Kobo } from '../../src/money.ts';
+import type { TransferReport } from '../../src/rail/port.ts';
+import type { StoredBreak } from '../../src/reconciliation/queries.ts';
+import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
+import type { Payment } from '../../src/resources/payments/queries.ts';
+import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
+import type { Refund } from '../../src/resources/refunds/queries.ts';
+import type { ReviewCase } from '../../src/resources/reviewCases/queries.ts';
+import type { Transfer } from '../../src/resources/transfers/queries.ts';
+import type { Withdrawal } from '../../src/resources/withdrawals/queries.ts';
+import type { FlowMessage } from '../../src/workflows/flows.ts';
+
+/** The tables that movements write. A transfer has no version, because it never changes. */
+interface RowTypes {
+  payments: Payment;
+  transfers: Transfer & { version?: undefined };
+  withdrawals: Withdrawal;
+  refunds: Refund;
+  payouts: Payout;
+  payout_items: PayoutItem;
+  inbound_credits: InboundCredit;
+  review_cases: ReviewCase;
+  reconciliation_breaks: StoredBreak & { status?: undefined };
+}
+export type Table = keyof RowTypes;
+type Rows = { [T in Table]?: readonly RowTypes[T][] };
+
+interface Call {
+  /** The function, for comparison only. */
+  of: unknown;
+  made: Movement | Transaction;
+}
+
+/** Calls a movement function and keeps which one it is, so that a function without a row can be found. */
+export const call = <Args extends unknown[]>(of: (...args: Args) => Movement | Transaction, ...args: Args): Call => ({
+  of,
+  made: of(...args),
+});
+
+/** What a movement commits, in readable form. Amounts are kobo; credits are positive, debits negative. */
+interface Committed {
+  /** The net change of each account whose balance changes. */
+  net: Record<string, Kobo>;
+  /** `reverses`: the key of the transaction that it reverses. Null: nothing is posted. */
+  transaction: { key: string; kind: string; rules: Transaction['rules']; reverses?: string } | null;
+  rows: string[];
+  events?: string[];
+  /** The workflow of each message, and whether it starts or signals it. */
+  outbox?: string[];
+}
+
+interface TableRow extends Committed {
+  /** A whole sentence, the title of the row's test. */
+  title: string;
+  call: Call;
+  after?: Step;
+  /** Rows that are in the database before. */
+  given?: Rows;
+  /** Rows that the API commits with a transaction, where the function makes only the transaction. */
+  alsoWritten?: Rows;
+}
+
+export interface Step extends TableRow {
+  movement: Movement;
+}
+
+export function step(row: TableRow): Step {
+  const { made } = row.call;
+  const movement = 'postings' in made ? { book: BOOK, transaction: made, rows: row.alsoWritten ?? {} } : made;
+  return { ...row, movement };
+}
+
+/** The movements from the first of a path to this one. */
+export const pathOf = (last: Step): Step[] => [...(last.after === undefined ? [] : pathOf(last.after)), last];
+
+export const writtenRows = <T extends Table>({ movement }: Step, table: T): readonly RowTypes[T][] =>
+  (movement.rows?.[table] ?? []) as readonly RowTypes[T][];
+
+const givenRows = <T extends Table>({ given }: Step, table: T): readonly RowTypes[T][] => given?.[table] ?? [];
+
+/** The row that a movement writes to a table; with a position, one of several. */
+export function rowAfter<T extends Table>(made: Step, table: T, position = 0): RowTypes[T] {
+  const row = writtenRows(made, table)[position];
+  if (row === undefined) throw new Error(`${made.title}: no row ${position} of ${table}`);
+  return row;
+}
+
+/** The rows of a table after a path, in their latest version. */
+export function latestRows<T extends Table>(path: readonly Step[], table: T): RowTypes[T][] {
+  const rows = path.flatMap((made): readonly RowTypes[T][] => [...givenRows(made, table), ...writtenRows(made, table)]);
+  return [...new Map(rows.map((row) => [row.id, row])).values()];
+}
+
+export const TABLES: readonly Table[] = [
+  'payments',
+  'transfers',
+  'withdrawals',
+  'refunds',
+  'payouts',
+  'payout_items',
+  'inbound_credits',
+  'review_cases',
+  'reconciliation_breaks',
+];
+
+const names = new Map<string, string>();
+
+/** A new id, with the name that replaces it in the table. */
+export function newId(kind: IdKind, name: string): Uuid {
+  const id = newUuid();
+  names.set(publicId(kind, id), name);
+  return id;
+}
+
+const KIND_BY_SUFFIX = new Map<string, string>(Object.entries(ID_SUFFIXES).map(([kind, suffix]) => [suffix, kind]));
+
+/** The text with the name of each public id; an id without a name is replaced by its kind. */
+export const readable = (text: string): string =>
+  text.replace(
+    /svc_[0-9a-z]{26}_([a-z]{3})/g,
+    (id, suffix: string) => names.get(id) ?? KIND_BY_SUFFIX.get(suffix) ?? id,
+  );
+
+/** The net change of each account, zero omitted. A debit decreases an account, a credit increases it. */
+export function netOf(steps: readonly Step[]): Record<string, Kobo> {
+  const net = new Map<string, Kobo>();
+  for (const { debit, credit, amount } of steps.flatMap(({ movement }) => movement.transaction?.postings ?? [])) {
+    net.set(debit, (net.get(debit) ?? 0) - amount);
+    net.set(credit, (net.get(credit) ?? 0) + amount);
+  }
+  return Object.fromEntries([...net].filter(([, amount]) => amount !== 0).map(([code, sum]) => [readable(code), sum]));
+}
+
+/** What a movement commits, in the form of the table. */
+export function committedBy(made: Step): Required<Committed> {
+  const { transaction, events = [], outbox = [] } = made.movement;
+  return {
+    net: netOf([made]),
+    transaction: transaction === undefined ? null : describeTransaction(transaction, pathOf(made)),
+    rows: TABLES.flatMap((table) => writtenRows(made, table).map((row) => `${table}: ${describeRow(table, row)}`)),
+    events: events.map(({ type }) => type),
+    outbox: outbox.map(({ message }) => describeMessage(message as FlowMessage)),
+  };
+}
+
+function describeTransaction(transaction: Transaction, path: readonly Step[]): Committed['transaction'] {
+  const { key, kind, rules, reverses } = transaction;
+  const reversed = path.find(({ movement }) => movement.transaction?.id === reverses)?.movement.transaction?.key;
+  return {
+    key: readable(key),
+    kind,
+    rules,
+    ...(reverses !== undefined && { reverses: readable(reversed ?? 'a transaction that was never posted') }),
+  };
+}
+
+function describeRow(table: Table, row: RowTypes[Table]): string {
+  const { status, version } = row;
+  return [
+    ...(status === undefined ? [] : [status]),
+    ...(version === undefined ? [] : [`version ${version}`]),
+    ...detailsOf(table, row),
+  ].join(', ');
+}
+
+/** The columns of a row that say where its money is, without those that are empty. */
+function detailsOf(table: Table, row: RowTypes[Table]): string[] {
+  if (table === 'review_cases') {
+    const { reason, amount, accountCode, attempts, failure } = row as ReviewCase;
+    return [
+      `${reason} of ${amount} in ${accountCode === null ? 'no account' : readable(accountCode)}`,
+      ...(attempts === 0 ? [] : [`attempts ${attempts}`]),
+      ...(failure === null ? [] : [`last one ${failure}`]),
+    ];
+  }
+  if (table === 'payments') {
+    const { amountReceived, amountCredited, amountRefunding, amountRefunded } = row as Payment;
+    const amounts = {
+      received: amountReceived,
+      credited: amountCredited,
+      refunding: amountRefunding,
+      refunded: amountRefunded,
+    };
+    return Object.entries(amounts).flatMap(([name, amount]) => (amount === 0 ? [] : [`${name} ${amount}`]));
+  }
+  if (table === 'payouts') return [`${(row as Payout).failuresReported} failures reported`];
+  if (table === 'reconciliation_breaks') return [(row as StoredBreak).clearedAt === null ? 'found' : 'cleared'];
+  return [];
+}
+
+function describeMessage({ workflow, signal, allowRestart }: FlowMessage): string {
+  const what = signal === undefined ? 'start' : `start or signal ${signal.name}`;
+  return `${workflow}: ${what}${allowRestart === true ? ', again' : ''}`;
+}
+
+export const BOOK: Book = { organisationId: newUuid(), environment: 'test' };
+export const OWNER = newId('wallet', 'owner');
+export const OTHER = newId('wallet', 'other');
+
+export const PAID: TransferReport = { reference: 'reference', status: 'completed', sessionId: 'session', reason: null };
+export const REFUSED: TransferReport = { ...PAID, status: 'failed', reason: 'The bank knows no such account' };
+export const RETURNED: TransferReport = { ...PAID, status: 'returned', reason: 'The account is dormant' };
+
+/** The wallet of a row is open, or was closed before its money came back. */
+export const OPEN = false;
+export const CLOSED = true;
+
+/** A credit that the rail has reported. */
+export function receivedCredit(amount: Kobo, owner: Pick<InboundCredit, 'ownerKind' | 'ownerId'>): InboundCredit {
+  const id = newUuid();
+  return {
+    id,
+    version: 1,
+    rail: 'sandbox',
+    sessionId: `session of ${publicId('inboundCredit', id)}`,
+    accountNumber: '9000000001',
+    amount,
+    senderName: 'Chidi Eze',
+    senderAccountNumber: '0123456789',
+    senderBankCode: '058',
+    ...owner,
+    status: 'received',
+    receivedAt: new Date(),
+    createdAt: new Date(),
+  };
+}
+
+export const NO_OWNER = { ownerKind: null, ownerId: null } as const;

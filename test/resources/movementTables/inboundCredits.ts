@@ -1,0 +1,99 @@
+// Movements of a credit of NGN 700.00 that belongs to no payment, or that the rail does not confirm.
+import { newUuid } from '../../../src/ids.ts';
+import { walletAccount } from '../../../src/ledger/chart.ts';
+import type { RefusalCode } from '../../../src/ledger/movement.ts';
+import {
+  creditToSuspense,
+  depositMovement,
+  reviewReasonOf,
+  setAsideMovement,
+} from '../../../src/resources/inboundCredits/movements.ts';
+import { BOOK, call, NO_OWNER, OWNER, receivedCredit, step } from '../movementTable.ts';
+
+const toWallet = { ownerKind: 'wallet', ownerId: OWNER } as const;
+const deposit = receivedCredit(70_000, toWallet);
+const stray = receivedCredit(70_000, NO_OWNER);
+const CREDIT_KEY = 'credit/sandbox/session of inboundCredit';
+const SUSPENSE = { key: CREDIT_KEY, kind: 'credit_to_suspense', rules: 'enforced' } as const;
+
+/** The refusals of a deposit by its wallet, each with the reason of its review case. */
+const REFUSALS: [RefusalCode, string][] = [
+  ['WALLET_FROZEN', 'wallet_frozen'],
+  ['WALLET_CLOSED', 'wallet_closed'],
+  ['WALLET_KYC_REQUIRED', 'wallet_unverified'],
+  ['WALLET_TIER1_LIMIT_EXCEEDED', 'over_limit'],
+];
+
+const refused = REFUSALS.map(([code, reason]) => {
+  const decided = reviewReasonOf({ code, account: walletAccount(OWNER) }, OWNER);
+  if (decided === null) throw new Error(`${code} has no review reason`);
+  return step({
+    title: `a deposit that its wallet refuses with ${code} is placed in suspense as ${reason}`,
+    given: { inbound_credits: [deposit] },
+    call: call(creditToSuspense, BOOK, deposit, decided, OWNER),
+    net: { 'clearing:sandbox': -70_000, 'suspense:unmatched': 70_000 },
+    transaction: SUSPENSE,
+    rows: [
+      'inbound_credits: suspense, version 2',
+      `review_cases: open, version 1, ${reason} of 70000 in suspense:unmatched`,
+    ],
+    events: ['review_case.opened'],
+    outbox: ['reviewCase: start'],
+  });
+});
+
+/** A credit to an unknown account number, in suspense; the review cases start from it. */
+export const STRAY_IN_SUSPENSE = step({
+  title: 'a credit to an unknown account number is placed in suspense',
+  given: { inbound_credits: [stray] },
+  call: call(creditToSuspense, BOOK, stray, 'unknown_account', null),
+  net: { 'clearing:sandbox': -70_000, 'suspense:unmatched': 70_000 },
+  transaction: SUSPENSE,
+  rows: [
+    'inbound_credits: suspense, version 2',
+    'review_cases: open, version 1, unknown_account of 70000 in suspense:unmatched',
+  ],
+  events: ['review_case.opened'],
+  outbox: ['reviewCase: start'],
+});
+
+/** Unconfirmed credits by owner; their review cases are closed by the table of the review cases. */
+export const [DEPOSIT_SET_ASIDE, STRAY_SET_ASIDE, PAYMENT_SET_ASIDE] = (
+  [
+    ['to a wallet', toWallet, OWNER],
+    ['to an unknown account number', NO_OWNER, null],
+    ['to a payment', { ownerKind: 'payment', ownerId: newUuid() }, OWNER],
+  ] as const
+).map(([what, owner, walletId]) => {
+  const credit = receivedCredit(70_000, owner);
+  return step({
+    title: `an unconfirmed credit ${what} is set aside without a posting, with a review case that holds no money`,
+    given: { inbound_credits: [credit] },
+    call: call(setAsideMovement, BOOK, credit, walletId),
+    net: {},
+    transaction: null,
+    rows: [
+      'inbound_credits: set_aside, version 2',
+      'review_cases: open, version 1, credit_unconfirmed of 70000 in no account',
+    ],
+    events: ['review_case.opened'],
+    outbox: ['reviewCase: start'],
+  });
+}) as [ReturnType<typeof step>, ReturnType<typeof step>, ReturnType<typeof step>];
+
+export const INBOUND_CREDITS = [
+  step({
+    title: 'a deposit is credited to the wallet, without a fee',
+    given: { inbound_credits: [deposit] },
+    call: call(depositMovement, BOOK, deposit, OWNER),
+    net: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
+    transaction: { key: CREDIT_KEY, kind: 'deposit', rules: 'enforced' },
+    rows: ['inbound_credits: posted, version 2'],
+    events: ['wallet.credited'],
+  }),
+  ...refused,
+  STRAY_IN_SUSPENSE,
+  DEPOSIT_SET_ASIDE,
+  STRAY_SET_ASIDE,
+  PAYMENT_SET_ASIDE,
+];

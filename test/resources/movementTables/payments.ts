@@ -1,0 +1,252 @@
+// Movements of a payment of NGN 2,000.00 with a fee of NGN 20.00, so that NGN 2,020.00 is payable.
+import { paymentFee } from '../../../src/ledger/fees.ts';
+import type { Kobo } from '../../../src/money.ts';
+import { creditToSuspense } from '../../../src/resources/inboundCredits/movements.ts';
+import type { InboundCredit } from '../../../src/resources/inboundCredits/queries.ts';
+import {
+  creditMovement,
+  expiryMovement,
+  paymentAfter,
+  walletPaymentMovement,
+} from '../../../src/resources/payments/movements.ts';
+import type { Payment } from '../../../src/resources/payments/queries.ts';
+import { decideCredit, decideExpiry, decidePay, type WalletCapacity } from '../../../src/workflows/payment/decide.ts';
+import { BOOK, call, newId, OTHER, OWNER, receivedCredit, rowAfter, type Step, step } from '../movementTable.ts';
+
+const id = newId('payment', 'payment');
+const pending: Payment = {
+  id,
+  version: 1,
+  method: 'bank_transfer',
+  status: 'pending',
+  baseAmount: 200_000,
+  fee: paymentFee('bank_transfer', 200_000),
+  amountReceived: 0,
+  amountCredited: 0,
+  amountRefunding: 0,
+  amountRefunded: 0,
+  targetWalletId: OWNER,
+  payerWalletId: null,
+  description: null,
+  expiresAt: new Date(Date.now() + 3_600_000),
+  settledAt: null,
+  createdAt: new Date(),
+};
+
+const toPayment = { ownerKind: 'payment', ownerId: id } as const;
+
+/** The credit movement that the rules decide on for this payment. */
+function credited(payment: Payment, amount: Kobo, capacity: WalletCapacity = 'all') {
+  const credit: InboundCredit = receivedCredit(amount, toPayment);
+  const decision = decideCredit(payment, amount, capacity);
+  if (decision.kind === 'to_suspense') throw new Error(`the payment takes no credit: ${decision.reason}`);
+  const made = call(creditMovement, BOOK, payment, paymentAfter(payment, decision), credit, decision);
+  return { call: made, given: { payments: payment === pending ? [pending] : [], inbound_credits: [credit] } };
+}
+
+/** The expiry that the rules decide on for this payment. */
+function expired(payment: Payment) {
+  const decision = decideExpiry(payment);
+  if (decision.kind === 'no_change') throw new Error('the payment has ended');
+  const next: Payment = { ...payment, version: payment.version + 1, status: 'expired' };
+  return call(expiryMovement, BOOK, next, decision.toReview);
+}
+
+const paymentOf = (made: Step) => rowAfter(made, 'payments');
+const POSTED = 'inbound_credits: posted, version 2';
+const SUSPENDED = 'inbound_credits: suspense, version 2';
+const CREDIT_KEY = 'credit/sandbox/session of inboundCredit';
+const PARTIAL = { key: CREDIT_KEY, kind: 'payment_partial', rules: 'enforced' } as const;
+const SETTLEMENT = { key: CREDIT_KEY, kind: 'payment_settlement', rules: 'enforced' } as const;
+
+const firstPart = step({
+  title: 'a first part of a payment is held in the suspense account of the payment',
+  ...credited(pending, 50_000),
+  net: { 'clearing:sandbox': -50_000, 'suspense:payment:payment': 50_000 },
+  transaction: PARTIAL,
+  rows: ['payments: partial, version 2, received 50000', POSTED],
+  events: ['payment.settled'],
+});
+
+const secondPart = step({
+  title: 'a second part of a payment is held with the first',
+  after: firstPart,
+  ...credited(paymentOf(firstPart), 52_000),
+  net: { 'clearing:sandbox': -52_000, 'suspense:payment:payment': 52_000 },
+  transaction: PARTIAL,
+  rows: ['payments: partial, version 3, received 102000', POSTED],
+  events: ['payment.settled'],
+});
+
+const settled = step({
+  title: 'the exact amount settles a payment: the wallet gets the base amount, the service its fee',
+  ...credited(pending, 202_000),
+  net: { 'clearing:sandbox': -202_000, 'wallet:owner': 200_000, 'income:fees': 2_000 },
+  transaction: SETTLEMENT,
+  rows: ['payments: settled, version 2, received 202000, credited 200000', POSTED],
+  events: ['payment.settled'],
+});
+
+const expiredUnpaid = step({
+  title: 'a payment without money expires without a posting',
+  given: { payments: [pending] },
+  call: expired(pending),
+  net: {},
+  transaction: null,
+  rows: ['payments: expired, version 2'],
+  events: ['payment.expired'],
+});
+
+/** A credit that the payment does not accept, in suspense. */
+function suspended(
+  title: string,
+  reason: Parameters<typeof creditToSuspense>[2],
+  before: { after: Step } | { given: { payments: Payment[] } },
+) {
+  const credit = receivedCredit(202_000, toPayment);
+  return step({
+    title,
+    ...before,
+    given: { ...('given' in before && before.given), inbound_credits: [credit] },
+    call: call(creditToSuspense, BOOK, credit, reason, OWNER),
+    net: { 'clearing:sandbox': -202_000, 'suspense:unmatched': 202_000 },
+    transaction: { key: CREDIT_KEY, kind: 'credit_to_suspense', rules: 'enforced' },
+    rows: [SUSPENDED, `review_cases: open, version 1, ${reason} of 202000 in suspense:unmatched`],
+    events: ['review_case.opened'],
+    outbox: ['reviewCase: start'],
+  });
+}
+
+/** Opened by the settlement, so its money is in suspense although the payment is settled. */
+const SURPLUS_CASE = 'review_cases: open, version 1, surplus_over_limit of 700 in suspense:unmatched';
+
+/** The end of a payment's window with a part of the money held; the review cases start from it. */
+export const EXPIRED_WITH_PART = step({
+  title: 'a payment that expires with a part keeps it in the suspense account of the payment, with a review case',
+  after: firstPart,
+  call: expired(paymentOf(firstPart)),
+  net: {},
+  transaction: null,
+  rows: [
+    'payments: expired, version 3, received 50000',
+    'review_cases: open, version 1, partial_expired of 50000 in suspense:payment:payment',
+  ],
+  events: ['payment.expired', 'review_case.opened'],
+  outbox: ['reviewCase: start'],
+});
+
+const billId = newId('payment', 'bill');
+const bill: Payment = { ...pending, id: billId, method: 'virtual_wallet', fee: paymentFee('virtual_wallet', 200_000) };
+
+/** The bill after the other wallet has paid it, as the rules decide. */
+function paidBill(): Payment & { payerWalletId: string } {
+  const decision = decidePay(bill, OTHER, new Date());
+  if (decision.kind === 'refuse') throw new Error(decision.code);
+  const { amountReceived, toWallet } = decision;
+  return {
+    ...bill,
+    version: bill.version + 1,
+    status: 'settled',
+    amountReceived,
+    amountCredited: toWallet,
+    payerWalletId: OTHER,
+    settledAt: new Date(),
+  };
+}
+
+export const PAYMENTS = [
+  firstPart,
+  secondPart,
+  settled,
+  step({
+    title: 'a surplus is credited to the wallet with the base amount',
+    ...credited(pending, 202_700),
+    net: { 'clearing:sandbox': -202_700, 'wallet:owner': 200_700, 'income:fees': 2_000 },
+    transaction: SETTLEMENT,
+    rows: ['payments: settled, version 2, received 202700, credited 200700', POSTED],
+    events: ['payment.settled'],
+  }),
+  step({
+    title: 'a surplus beyond the limit of the wallet is placed in suspense, and the payment is settled without it',
+    ...credited(pending, 202_700, 'base_only'),
+    net: {
+      'clearing:sandbox': -202_700,
+      'wallet:owner': 200_000,
+      'income:fees': 2_000,
+      'suspense:unmatched': 700,
+    },
+    transaction: SETTLEMENT,
+    rows: ['payments: settled, version 2, received 202700, credited 200000', POSTED, SURPLUS_CASE],
+    events: ['payment.settled', 'review_case.opened'],
+    outbox: ['reviewCase: start'],
+  }),
+  step({
+    title: 'the last part settles a payment with all parts that were held',
+    after: secondPart,
+    ...credited(paymentOf(secondPart), 100_000),
+    net: {
+      'clearing:sandbox': -100_000,
+      'suspense:payment:payment': -102_000,
+      'wallet:owner': 200_000,
+      'income:fees': 2_000,
+    },
+    transaction: SETTLEMENT,
+    rows: ['payments: settled, version 4, received 202000, credited 200000', POSTED],
+    events: ['payment.settled'],
+  }),
+  step({
+    title: 'a surplus with the last part is credited to the wallet with the base amount',
+    after: secondPart,
+    ...credited(paymentOf(secondPart), 100_700),
+    net: {
+      'clearing:sandbox': -100_700,
+      'suspense:payment:payment': -102_000,
+      'wallet:owner': 200_700,
+      'income:fees': 2_000,
+    },
+    transaction: SETTLEMENT,
+    rows: ['payments: settled, version 4, received 202700, credited 200700', POSTED],
+    events: ['payment.settled'],
+  }),
+  step({
+    title: 'a surplus with the last part that is beyond the limit of the wallet is placed in suspense',
+    after: secondPart,
+    ...credited(paymentOf(secondPart), 100_700, 'base_only'),
+    net: {
+      'clearing:sandbox': -100_700,
+      'suspense:payment:payment': -102_000,
+      'wallet:owner': 200_000,
+      'income:fees': 2_000,
+      'suspense:unmatched': 700,
+    },
+    transaction: SETTLEMENT,
+    rows: ['payments: settled, version 4, received 202700, credited 200000', POSTED, SURPLUS_CASE],
+    events: ['payment.settled', 'review_case.opened'],
+    outbox: ['reviewCase: start'],
+  }),
+  expiredUnpaid,
+  EXPIRED_WITH_PART,
+  suspended('a credit after the expiry is placed in suspense', 'late_credit', { after: expiredUnpaid }),
+  suspended('a credit after the settlement is placed in suspense', 'credit_after_settlement', { after: settled }),
+  ...(['wallet_frozen', 'wallet_closed', 'wallet_unverified', 'over_limit'] as const).flatMap((reason) => [
+    suspended(`a credit that the wallet of a payment refuses as ${reason} is placed in suspense`, reason, {
+      given: { payments: [pending] },
+    }),
+    suspended(
+      `a last part that the wallet refuses as ${reason} is placed in suspense apart from the held part`,
+      reason,
+      {
+        after: firstPart,
+      },
+    ),
+  ]),
+  step({
+    title: 'a payment from a wallet moves the base amount from wallet to wallet, without a fee',
+    given: { payments: [bill] },
+    call: call(walletPaymentMovement, BOOK, paidBill()),
+    net: { 'wallet:other': -200_000, 'wallet:owner': 200_000 },
+    transaction: { key: 'bill/payment', kind: 'payment_from_wallet', rules: 'enforced' },
+    rows: ['payments: settled, version 2, received 200000, credited 200000'],
+    events: ['payment.settled'],
+  }),
+];

@@ -1,0 +1,256 @@
+// Movements of a payout with two items: NGN 1,000.00 with a fee of NGN 30.00, and NGN 500.00 with a fee of NGN 25.00.
+import { bankTransferFee } from '../../../src/ledger/fees.ts';
+import type { Kobo } from '../../../src/money.ts';
+import {
+  completeItem,
+  holdItem,
+  type ItemFailure,
+  reservePayout,
+  returnItemFunds,
+  rollUpMovement,
+} from '../../../src/resources/payouts/movements.ts';
+import type { Payout, PayoutItem } from '../../../src/resources/payouts/queries.ts';
+import type { ItemCounts } from '../../../src/workflows/payout/decide.ts';
+import { BOOK, CLOSED, call, newId, OPEN, OWNER, PAID, rowAfter, type Step, step } from '../movementTable.ts';
+
+const payoutId = newId('payout', 'payout');
+
+const itemOf = (position: number, name: string, amount: number): PayoutItem => ({
+  id: newId('payoutItem', name),
+  version: 1,
+  payoutId,
+  position,
+  amount,
+  fee: bankTransferFee(amount),
+  status: 'pending',
+  destinationWalletId: null,
+  accountNumber: '0123456789',
+  accountName: null,
+  bankCode: '058',
+  reference: null,
+  failureReason: null,
+  rail: 'sandbox',
+  sessionId: null,
+  returnedAt: null,
+});
+const items = [itemOf(0, 'first item', 100_000), itemOf(1, 'second item', 50_000)];
+
+const payout: Payout = {
+  id: payoutId,
+  version: 1,
+  sourceWalletId: OWNER,
+  totalAmount: 150_000,
+  totalFee: 5_500,
+  itemCount: 2,
+  status: 'processing',
+  failuresReported: 0,
+  createdAt: new Date(),
+};
+
+const itemAfter = (made: Step) => rowAfter(made, 'payout_items');
+const withWallet = (item: PayoutItem) => ({ item, sourceWalletId: OWNER });
+const failureOf = (kind: ItemFailure['kind']): ItemFailure => ({ kind, reason: 'The reason', sessionId: null });
+const REFUSAL = failureOf('payout_item_refusal');
+const FAILURE = failureOf('payout_item_failure');
+const RETURN = failureOf('payout_item_return');
+
+const reserved = step({
+  title: 'an accepted payout moves all amounts and fees from the wallet into its reserve',
+  call: call(reservePayout, payout, items),
+  alsoWritten: { payouts: [payout], payout_items: items },
+  net: { 'wallet:owner': -155_500, 'reserve:payout:payout': 155_500 },
+  transaction: { key: 'payout/reserve', kind: 'payout_reserve', rules: 'enforced' },
+  rows: [
+    'payouts: processing, version 1, 0 failures reported',
+    'payout_items: pending, version 1',
+    'payout_items: pending, version 1',
+  ],
+});
+const pending = rowAfter(reserved, 'payout_items', 0);
+const secondPending = rowAfter(reserved, 'payout_items', 1);
+
+const held = step({
+  title: 'an item that is sent moves from the reserve into transit',
+  after: reserved,
+  call: call(holdItem, BOOK, pending, 'ADA OBI'),
+  net: { 'reserve:payout:payout': -103_000, 'in_transit:payouts': 103_000 },
+  transaction: { key: 'first item/hold', kind: 'payout_item_hold', rules: 'enforced' },
+  rows: ['payout_items: processing, version 2'],
+});
+
+const completed = step({
+  title: 'an item that the bank has paid leaves through clearing, and its fee is income',
+  after: held,
+  call: call(completeItem, BOOK, itemAfter(held), PAID),
+  net: { 'in_transit:payouts': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
+  transaction: { key: 'first item/completion', kind: 'payout_item_completion', rules: 'enforced' },
+  rows: ['payout_items: completed, version 3'],
+});
+
+/** The item at each state with the accounts that its money leaves, and the failures that may end it there. */
+const RETURNS: {
+  state: string;
+  after: Step;
+  item: PayoutItem;
+  leaves: Record<string, Kobo>;
+  failures: ItemFailure[];
+}[] = [
+  {
+    state: 'was never sent',
+    after: reserved,
+    item: pending,
+    leaves: { 'reserve:payout:payout': -103_000 },
+    failures: [REFUSAL, FAILURE],
+  },
+  {
+    state: 'is in transit',
+    after: held,
+    item: itemAfter(held),
+    leaves: { 'in_transit:payouts': -103_000 },
+    failures: [FAILURE, RETURN],
+  },
+  {
+    state: 'was completed',
+    after: completed,
+    item: itemAfter(completed),
+    leaves: { 'clearing:sandbox': -100_000, 'income:fees': -3_000 },
+    failures: [RETURN],
+  },
+];
+
+const returns = RETURNS.flatMap(({ state, after, item, leaves, failures }) =>
+  failures.flatMap((failure) => {
+    const transaction = {
+      key: 'first item/return',
+      kind: failure.kind,
+      rules: 'credit_exempt' as const,
+      // An item that was never sent has no hold to reverse.
+      ...(after !== reserved && { reverses: 'first item/hold' }),
+    };
+    const row = `payout_items: failed, version ${item.version + 1}`;
+    return [
+      step({
+        title: `an item that ${state} returns amount and fee to the wallet on ${failure.kind}`,
+        after,
+        call: call(returnItemFunds, BOOK, withWallet(item), failure, OPEN),
+        net: { ...leaves, 'wallet:owner': 103_000 },
+        transaction,
+        rows: [row],
+      }),
+      step({
+        title: `an item that ${state} is placed in suspense on ${failure.kind} if the wallet was closed`,
+        after,
+        call: call(returnItemFunds, BOOK, withWallet(item), failure, CLOSED),
+        net: { ...leaves, 'suspense:unmatched': 103_000 },
+        transaction,
+        rows: [row, 'review_cases: open, version 1, wallet_closed of 103000 in suspense:unmatched'],
+        events: ['review_case.opened'],
+        outbox: ['reviewCase: start'],
+      }),
+    ];
+  }),
+);
+
+const secondHeld = step({
+  title: 'a second item is sent after the first was completed',
+  after: completed,
+  call: call(holdItem, BOOK, secondPending, null),
+  net: { 'reserve:payout:payout': -52_500, 'in_transit:payouts': 52_500 },
+  transaction: { key: 'second item/hold', kind: 'payout_item_hold', rules: 'enforced' },
+  rows: ['payout_items: processing, version 2'],
+});
+
+const bothCompleted = step({
+  title: 'the last item that the bank has paid leaves the reserve of its payout empty',
+  after: secondHeld,
+  call: call(completeItem, BOOK, itemAfter(secondHeld), PAID),
+  net: { 'in_transit:payouts': -52_500, 'clearing:sandbox': 50_000, 'income:fees': 2_500 },
+  transaction: { key: 'second item/completion', kind: 'payout_item_completion', rules: 'enforced' },
+  rows: ['payout_items: completed, version 3'],
+});
+
+const rolledUp = (title: string, after: Step, from: Payout, counts: ItemCounts, row: string, event: string) =>
+  step({
+    title,
+    after,
+    call: call(rollUpMovement, BOOK, from, counts),
+    net: {},
+    transaction: null,
+    rows: [`payouts: ${row}`],
+    events: [event],
+  });
+
+const allPaid = rolledUp(
+  'a payout whose items are all completed is completed',
+  bothCompleted,
+  payout,
+  { open: 0, completed: 2, failed: 0 },
+  'completed, version 2, 0 failures reported',
+  'payout.completed',
+);
+
+const secondReturned = step({
+  title: 'the second of two completed items is returned by the bank after the payout has ended',
+  after: allPaid,
+  call: call(returnItemFunds, BOOK, withWallet(itemAfter(bothCompleted)), RETURN, OPEN),
+  net: { 'clearing:sandbox': -50_000, 'income:fees': -2_500, 'wallet:owner': 52_500 },
+  transaction: {
+    key: 'second item/return',
+    kind: 'payout_item_return',
+    rules: 'credit_exempt',
+    reverses: 'second item/hold',
+  },
+  rows: ['payout_items: failed, version 4'],
+});
+
+const onePaid = rolledUp(
+  'a payout whose items ended differently is partially completed',
+  secondReturned,
+  rowAfter(allPaid, 'payouts'),
+  { open: 0, completed: 1, failed: 1 },
+  'partially_completed, version 3, 1 failures reported',
+  'payout.partially_completed',
+);
+
+const firstReturned = step({
+  title: 'the last completed item of a payout is returned by the bank',
+  after: onePaid,
+  call: call(returnItemFunds, BOOK, withWallet(itemAfter(completed)), RETURN, OPEN),
+  net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
+  transaction: {
+    key: 'first item/return',
+    kind: 'payout_item_return',
+    rules: 'credit_exempt',
+    reverses: 'first item/hold',
+  },
+  rows: ['payout_items: failed, version 4'],
+});
+
+export const PAYOUTS = [
+  reserved,
+  held,
+  completed,
+  step({
+    title: 'an item that operators complete before it was sent leaves the reserve through clearing',
+    after: reserved,
+    call: call(completeItem, BOOK, pending, { ...PAID, sessionId: null }),
+    net: { 'reserve:payout:payout': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
+    transaction: { key: 'first item/completion', kind: 'payout_item_completion', rules: 'enforced' },
+    rows: ['payout_items: completed, version 2'],
+  }),
+  ...returns,
+  secondHeld,
+  bothCompleted,
+  allPaid,
+  secondReturned,
+  onePaid,
+  firstReturned,
+  rolledUp(
+    'a payout whose items all failed is failed',
+    firstReturned,
+    rowAfter(onePaid, 'payouts'),
+    { open: 0, completed: 0, failed: 2 },
+    'failed, version 4, 2 failures reported',
+    'payout.failed',
+  ),
+];

@@ -1,0 +1,79 @@
+// Movements of a reconciliation break. A break posts nothing.
+import { openBreak, updateBreak } from '../../../src/reconciliation/movements.ts';
+import { BOOK, call, rowAfter, step } from '../movementTable.ts';
+
+const found = {
+  kind: 'amount',
+  line: 'sent',
+  reference: 'reference',
+  ledgerAmount: 5_000,
+  statementAmount: 7_000,
+  at: new Date(),
+  occurrence: 1,
+} as const;
+
+/** The break of an amount; the table of the review cases closes its case. */
+export const BREAK_OPENED = step({
+  title: 'a break with two amounts opens a review case of the larger one, which holds no money',
+  call: call(openBreak, BOOK, 'sandbox', found),
+  net: {},
+  transaction: null,
+  rows: [
+    'review_cases: open, version 1, reconciliation_break of 7000 in no account',
+    'reconciliation_breaks: version 1, found',
+  ],
+  outbox: ['reviewCase: start'],
+});
+const stored = rowAfter(BREAK_OPENED, 'reconciliation_breaks');
+
+const cleared = step({
+  title: 'a break that a later run no longer finds is cleared, and its open case is signalled',
+  after: BREAK_OPENED,
+  call: call(updateBreak, BOOK, { ...stored, status: 'open' }, new Date()),
+  net: {},
+  transaction: null,
+  rows: ['reconciliation_breaks: version 2, cleared'],
+  outbox: ['reviewCase: start or signal transferUpdated'],
+});
+
+const oneSided = (
+  [
+    ['the ledger', { ...found, kind: 'unmatched_ledger', statementAmount: null }, 5_000],
+    ['the statement', { ...found, kind: 'unmatched_statement', ledgerAmount: null }, 7_000],
+  ] as const
+).map(([side, one, amount]) =>
+  step({
+    title: `a break that is only on ${side} opens a review case of that amount`,
+    call: call(openBreak, BOOK, 'sandbox', one),
+    net: {},
+    transaction: null,
+    rows: [
+      `review_cases: open, version 1, reconciliation_break of ${amount} in no account`,
+      'reconciliation_breaks: version 1, found',
+    ],
+    outbox: ['reviewCase: start'],
+  }),
+);
+
+export const RECONCILIATION = [
+  BREAK_OPENED,
+  ...oneSided,
+  cleared,
+  step({
+    title: 'a cleared break that is found again is recorded, and its open case is signalled',
+    after: cleared,
+    call: call(updateBreak, BOOK, { ...rowAfter(cleared, 'reconciliation_breaks'), status: 'open' }, null),
+    net: {},
+    transaction: null,
+    rows: ['reconciliation_breaks: version 3, found'],
+    outbox: ['reviewCase: start or signal transferUpdated'],
+  }),
+  step({
+    title: 'a break whose case is closed is cleared without a message',
+    after: BREAK_OPENED,
+    call: call(updateBreak, BOOK, { ...stored, status: 'closed' }, new Date()),
+    net: {},
+    transaction: null,
+    rows: ['reconciliation_breaks: version 2, cleared'],
+  }),
+];

@@ -1,0 +1,24 @@
+// Movements of a transfer of NGN 500.00 between two wallets.
+import { transferFee } from '../../../src/ledger/fees.ts';
+import { transferMovement } from '../../../src/resources/transfers/movements.ts';
+import { BOOK, call, newId, OTHER, OWNER, step } from '../movementTable.ts';
+
+export const TRANSFERS = [
+  step({
+    title: 'a transfer moves the amount from wallet to wallet, without a fee',
+    call: call(transferMovement, BOOK, {
+      id: newId('transfer', 'transfer'),
+      sourceWalletId: OWNER,
+      destinationWalletId: OTHER,
+      amount: 50_000,
+      fee: transferFee(50_000),
+      status: 'completed',
+      description: null,
+      createdAt: new Date(),
+    }),
+    net: { 'wallet:owner': -50_000, 'wallet:other': 50_000 },
+    transaction: { key: 'transfer/transfer', kind: 'transfer', rules: 'enforced' },
+    rows: ['transfers: completed'],
+    events: ['transfer.completed'],
+  }),
+];

@@ -1,0 +1,121 @@
+// Movements of a withdrawal of NGN 1,000.00 with a fee of NGN 30.00.
+import { bankTransferFee } from '../../../src/ledger/fees.ts';
+import {
+  completeWithdrawal,
+  holdWithdrawal,
+  returnWithdrawalFunds,
+} from '../../../src/resources/withdrawals/movements.ts';
+import type { Withdrawal } from '../../../src/resources/withdrawals/queries.ts';
+import { BOOK, CLOSED, call, newId, OPEN, OWNER, PAID, REFUSED, RETURNED, rowAfter, step } from '../movementTable.ts';
+
+const accepted: Withdrawal = {
+  id: newId('withdrawal', 'withdrawal'),
+  version: 1,
+  sourceWalletId: OWNER,
+  amount: 100_000,
+  fee: bankTransferFee(100_000),
+  status: 'processing',
+  accountNumber: '0123456789',
+  accountName: 'ADA OBI',
+  bankCode: '058',
+  bankName: 'GTBank',
+  narration: null,
+  failureReason: null,
+  rail: 'sandbox',
+  sessionId: null,
+  createdAt: new Date(),
+  completedAt: null,
+};
+
+const held = step({
+  title: 'an accepted withdrawal moves amount and fee from the wallet into transit',
+  call: call(holdWithdrawal, accepted),
+  alsoWritten: { withdrawals: [accepted] },
+  net: { 'wallet:owner': -103_000, 'in_transit:withdrawals': 103_000 },
+  transaction: { key: 'withdrawal/hold', kind: 'withdrawal_hold', rules: 'enforced' },
+  rows: ['withdrawals: processing, version 1'],
+});
+const inTransit = rowAfter(held, 'withdrawals');
+
+const completed = step({
+  title: 'a withdrawal that the bank has paid leaves through clearing, and its fee is income',
+  after: held,
+  call: call(completeWithdrawal, BOOK, inTransit, PAID),
+  net: { 'in_transit:withdrawals': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
+  transaction: { key: 'withdrawal/completion', kind: 'withdrawal_completion', rules: 'enforced' },
+  rows: ['withdrawals: completed, version 2'],
+  events: ['withdrawal.completed'],
+});
+const paid = rowAfter(completed, 'withdrawals');
+
+const FAILURE = {
+  key: 'withdrawal/return',
+  kind: 'withdrawal_failure',
+  rules: 'credit_exempt',
+  reverses: 'withdrawal/hold',
+} as const;
+const RETURN = { ...FAILURE, kind: 'withdrawal_return' } as const;
+const CASE = 'review_cases: open, version 1, wallet_closed of 103000 in suspense:unmatched';
+
+export const WITHDRAWALS = [
+  held,
+  completed,
+  step({
+    title: 'a withdrawal that the bank refuses returns amount and fee from transit to the wallet',
+    after: held,
+    call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, OPEN),
+    net: { 'in_transit:withdrawals': -103_000, 'wallet:owner': 103_000 },
+    transaction: FAILURE,
+    rows: ['withdrawals: failed, version 2'],
+    events: ['withdrawal.failed'],
+  }),
+  step({
+    title: 'a withdrawal that the bank refuses is placed in suspense if the wallet was closed',
+    after: held,
+    call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, CLOSED),
+    net: { 'in_transit:withdrawals': -103_000, 'suspense:unmatched': 103_000 },
+    transaction: FAILURE,
+    rows: ['withdrawals: failed, version 2', CASE],
+    events: ['withdrawal.failed', 'review_case.opened'],
+    outbox: ['reviewCase: start'],
+  }),
+  step({
+    title: 'a withdrawal that is returned before its completion returns amount and fee from transit to the wallet',
+    after: held,
+    call: call(returnWithdrawalFunds, BOOK, inTransit, 'return', RETURNED, OPEN),
+    net: { 'in_transit:withdrawals': -103_000, 'wallet:owner': 103_000 },
+    transaction: RETURN,
+    rows: ['withdrawals: returned, version 2'],
+    events: ['withdrawal.returned'],
+  }),
+  step({
+    title: 'a withdrawal that is returned before its completion is placed in suspense if the wallet was closed',
+    after: held,
+    call: call(returnWithdrawalFunds, BOOK, inTransit, 'return', RETURNED, CLOSED),
+    net: { 'in_transit:withdrawals': -103_000, 'suspense:unmatched': 103_000 },
+    transaction: RETURN,
+    rows: ['withdrawals: returned, version 2', CASE],
+    events: ['withdrawal.returned', 'review_case.opened'],
+    outbox: ['reviewCase: start'],
+  }),
+  step({
+    title:
+      'a withdrawal that is returned after its completion returns the amount from clearing and the fee from income',
+    after: completed,
+    call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, OPEN),
+    net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
+    transaction: RETURN,
+    rows: ['withdrawals: returned, version 3'],
+    events: ['withdrawal.returned'],
+  }),
+  step({
+    title: 'a withdrawal that is returned after its completion is placed in suspense if the wallet was closed',
+    after: completed,
+    call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, CLOSED),
+    net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'suspense:unmatched': 103_000 },
+    transaction: RETURN,
+    rows: ['withdrawals: returned, version 3', CASE],
+    events: ['withdrawal.returned', 'review_case.opened'],
+    outbox: ['reviewCase: start'],
+  }),
+];

@@ -1,0 +1,264 @@
+// Every movement in every state in which it may be made: what it posts and writes, and what holds for all of them. The
+// tables are in movementTables/, one per resource.
+import { readdirSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { publicId, type Uuid } from '../../src/ids.ts';
+import { UNMATCHED } from '../../src/ledger/chart.ts';
+import type { Kobo } from '../../src/money.ts';
+import * as creditParts from '../../src/resources/inboundCredits/movements.ts';
+import * as paymentParts from '../../src/resources/payments/movements.ts';
+import * as caseParts from '../../src/resources/reviewCases/movements.ts';
+import type { FlowMessage } from '../../src/workflows/flows.ts';
+import {
+  committedBy,
+  latestRows,
+  netOf,
+  OWNER,
+  pathOf,
+  readable,
+  type Step,
+  TABLES,
+  writtenRows,
+} from './movementTable.ts';
+import { INBOUND_CREDITS } from './movementTables/inboundCredits.ts';
+import { PAYMENTS } from './movementTables/payments.ts';
+import { PAYOUTS } from './movementTables/payouts.ts';
+import { RECONCILIATION } from './movementTables/reconciliation.ts';
+import { REFUNDS } from './movementTables/refunds.ts';
+import { REVIEW_CASES } from './movementTables/reviewCases.ts';
+import { TRANSFERS } from './movementTables/transfers.ts';
+import { WITHDRAWALS } from './movementTables/withdrawals.ts';
+
+const BY_RESOURCE: Record<string, readonly Step[]> = {
+  withdrawals: WITHDRAWALS,
+  refunds: REFUNDS,
+  payouts: PAYOUTS,
+  payments: PAYMENTS,
+  transfers: TRANSFERS,
+  'inbound credits': INBOUND_CREDITS,
+  'review cases': REVIEW_CASES,
+  reconciliation: RECONCILIATION,
+};
+const STEPS = Object.values(BY_RESOURCE).flat();
+
+/** Exports that make no movement of their own: movements are built with them. */
+const PARTS: readonly unknown[] = [
+  creditParts.creditTransaction,
+  creditParts.reviewReasonOf,
+  paymentParts.paymentAfter,
+  paymentParts.paymentRow,
+  caseParts.openReviewCase,
+  caseParts.withCaseFlows,
+];
+
+describe.each(Object.entries(BY_RESOURCE))('movements of %s', (_resource, steps) => {
+  test.each(steps)('$title', (made) => {
+    const { net, transaction, rows, events = [], outbox = [] } = made;
+    expect(committedBy(made)).toEqual({ net, transaction, rows, events, outbox });
+  });
+});
+
+/** The titles of the rows for which this does not hold. */
+const exceptions = (holds: (made: Step) => boolean): string[] =>
+  STEPS.filter((made) => !holds(made)).map(({ title }) => title);
+
+const transactionsOf = (steps: readonly Step[]) => steps.flatMap(({ movement }) => movement.transaction ?? []);
+
+/** The part of a public id that is the UUID, for ids of any kind. */
+const idText = (id: Uuid): string => publicId('wallet', id).slice('svc'.length, -'wlt'.length);
+
+const sumOf = (amounts: readonly Kobo[]): Kobo => amounts.reduce((sum, amount) => sum + amount, 0);
+
+test('every exported movement function has a row', async () => {
+  const source = new URL('../../src/', import.meta.url);
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('/movements.ts'),
+  );
+  const modules = await Promise.all(
+    files.map(async (file): Promise<Record<string, unknown>> => await import(new URL(file, source).href)),
+  );
+  const exported = modules.flatMap((module) => Object.entries(module)).filter(([, one]) => typeof one === 'function');
+  const covered = new Set<unknown>(STEPS.map((made) => made.call.of));
+  expect(exported.filter(([, one]) => !covered.has(one) && !PARTS.includes(one)).map(([name]) => name)).toEqual([]);
+  expect(exported.filter(([, one]) => covered.has(one) && PARTS.includes(one)).map(([name]) => name)).toEqual([]);
+  expect(exported.length).toBe(covered.size + PARTS.length);
+});
+
+test('the titles are distinct', () => {
+  expect(new Set(STEPS.map(({ title }) => title)).size).toBe(STEPS.length);
+});
+
+test('the net changes of every movement sum to zero', () => {
+  expect(exceptions(({ net }) => sumOf(Object.values(net)) === 0)).toEqual([]);
+});
+
+test('every posting moves a positive whole amount between two accounts', () => {
+  const isPosting = ({ debit, credit, amount }: { debit: string; credit: string; amount: Kobo }) =>
+    Number.isSafeInteger(amount) && amount > 0 && debit !== credit;
+  expect(exceptions((made) => transactionsOf([made]).every(({ postings }) => postings.every(isPosting)))).toEqual([]);
+});
+
+test('a movement has a transaction if and only if it moves money', () => {
+  expect(
+    exceptions(({ movement, net }) => (movement.transaction === undefined) === (Object.keys(net).length === 0)),
+  ).toEqual([]);
+});
+
+test('no movement repeats the key or id of an earlier one', () => {
+  expect(
+    exceptions((made) => {
+      const transactions = transactionsOf(pathOf(made));
+      return (
+        new Set(transactions.map(({ key }) => key)).size === transactions.length &&
+        new Set(transactions.map(({ id }) => id)).size === transactions.length
+      );
+    }),
+  ).toEqual([]);
+});
+
+test('movements with the same key are alternatives for the same resource', () => {
+  const byKey = Map.groupBy(transactionsOf(STEPS), ({ key }) => key);
+  const resourcesOf = (key: string) => new Set(byKey.get(key)?.map(({ resource }) => resource));
+  expect([...byKey.keys()].filter((key) => resourcesOf(key).size !== 1).map(readable)).toEqual([]);
+  // Except for credits, whose key is the session id at the bank, a key begins with the id of the resource.
+  const isOwnKey = (key: string) =>
+    key.startsWith('credit/') || [...resourcesOf(key)].every((resource) => key.startsWith(resource));
+  expect([...byKey.keys()].filter((key) => !isOwnKey(key)).map(readable)).toEqual([]);
+});
+
+test('every transaction names a resource whose row is written with it', () => {
+  const isWritten = (made: Step, resource: string) =>
+    TABLES.some((table) => writtenRows(made, table).some(({ id }) => resource.includes(idText(id))));
+  expect(exceptions((made) => transactionsOf([made]).every(({ resource }) => isWritten(made, resource)))).toEqual([]);
+});
+
+test('each row that is written has the version after the one before, or is new', () => {
+  expect(
+    exceptions((made) =>
+      TABLES.filter((table) => table !== 'transfers').every((table) => {
+        const unmade: Step = { ...made, movement: { book: made.movement.book } };
+        const before = latestRows([...pathOf(made).slice(0, -1), unmade], table);
+        const versionBefore = (id: Uuid) => before.find((row) => row.id === id)?.version ?? 0;
+        return writtenRows(made, table).every(({ id, version }) => version === versionBefore(id) + 1);
+      }),
+    ),
+  ).toEqual([]);
+});
+
+/** What the rows say that each account holds for them: money in transit, in a reserve, in suspense or unclaimed. */
+function heldByRows(path: readonly Step[]): Record<string, Kobo> {
+  const held: [account: string, amount: Kobo][] = [
+    ...latestRows(path, 'withdrawals')
+      .filter(({ status }) => status === 'processing')
+      .map(({ amount, fee }): [string, Kobo] => ['in_transit:withdrawals', amount + fee]),
+    ...latestRows(path, 'refunds')
+      .filter(({ status }) => status === 'processing')
+      .map(({ amount }): [string, Kobo] => ['in_transit:refunds', amount]),
+    ...latestRows(path, 'payout_items').flatMap(({ status, amount, fee, payoutId }): [string, Kobo][] => {
+      if (status === 'pending') return [[`reserve:payout:${publicId('payout', payoutId)}`, amount + fee]];
+      return status === 'processing' ? [['in_transit:payouts', amount + fee]] : [];
+    }),
+    ...latestRows(path, 'payments')
+      .filter(({ status }) => status === 'partial')
+      .map(({ id, amountReceived }): [string, Kobo] => [`suspense:payment:${publicId('payment', id)}`, amountReceived]),
+    ...latestRows(path, 'review_cases').flatMap(({ status, amount, accountCode }): [string, Kobo][] => {
+      if (accountCode === null) return [];
+      if (status === 'open') return [[accountCode, amount]];
+      if (status === 'returning') return [['in_transit:returns', amount]];
+      return status === 'unclaimed' ? [['unclaimed:credits', amount]] : [];
+    }),
+  ];
+  const accounts = Map.groupBy(held, ([account]) => readable(account));
+  return Object.fromEntries([...accounts].map(([account, rows]) => [account, sumOf(rows.map(([, amount]) => amount))]));
+}
+
+const HOLDING_ACCOUNT = /^(?:in_transit|reserve|suspense|unclaimed):/;
+
+test.each(STEPS)('accounts in transit, in reserve and in suspense hold what their rows say, after $title', (made) => {
+  const path = pathOf(made);
+  const holding = Object.entries(netOf(path)).filter(([account]) => HOLDING_ACCOUNT.test(account));
+  expect(Object.fromEntries(holding)).toEqual(heldByRows(path));
+});
+
+test('a reversal undoes all that was posted since the transaction that it reverses', () => {
+  const reversals = STEPS.filter(({ movement }) => movement.transaction?.reverses !== undefined);
+  expect(reversals.length).toBeGreaterThan(0);
+  const wrong = reversals.filter((made) => {
+    const { resource = '', reverses } = made.movement.transaction ?? {};
+    const path = pathOf(made);
+    const own = path.filter(({ movement }) => movement.transaction?.resource === resource);
+    const start = own.findIndex(({ movement }) => movement.transaction?.id === reverses);
+    if (start < 0) return true;
+    const left = Object.entries(netOf(own.slice(start)));
+    // The account that was debited has the money again; if it is a closed wallet, the money is in suspense. The money of
+    // a payout item came from the wallet by way of the reserve.
+    return !left.every(([account]) => /^(?:wallet|reserve):/.test(account) || account === UNMATCHED) || left.length > 2;
+  });
+  expect(wrong.map(({ title }) => title)).toEqual([]);
+});
+
+test('only money that returns to a wallet or leaves it for a refund is exempt from the rules of the wallet', () => {
+  const exempt = transactionsOf(STEPS).filter(({ rules }) => rules === 'credit_exempt');
+  expect([...new Set(exempt.map(({ kind }) => kind))].toSorted()).toEqual([
+    'payout_item_failure',
+    'payout_item_refusal',
+    'payout_item_return',
+    'refund_completion',
+    'refund_hold',
+    'refund_return',
+    'withdrawal_failure',
+    'withdrawal_return',
+  ]);
+});
+
+test('events carry the status of the row that is written with them', () => {
+  expect(
+    exceptions((made) =>
+      (made.movement.events ?? []).every(({ resource, data }) => {
+        const row = TABLES.flatMap((table): { id: string; status?: string | undefined }[] => [
+          ...writtenRows(made, table),
+        ]).find(({ id }) => resource.includes(idText(id)));
+        return data.status === undefined || data.status === row?.status;
+      }),
+    ),
+  ).toEqual([]);
+});
+
+test('every review case that a movement opens has its event, except that of a break, and its message', () => {
+  expect(
+    exceptions((made) => {
+      const opened = writtenRows(made, 'review_cases').filter(({ version }) => version === 1);
+      const ids = (messages: readonly string[]) => messages.filter((id) => id.endsWith('_rev'));
+      const events = (made.movement.events ?? []).map(({ resource }) => resource);
+      const started = (made.movement.outbox ?? []).map(({ message }) => (message as FlowMessage).id);
+      return opened.every((row) => {
+        const id = publicId('reviewCase', row.id);
+        return ids(started).includes(id) && ids(events).includes(id) === (row.reason !== 'reconciliation_break');
+      });
+    }),
+  ).toEqual([]);
+});
+
+test('every review case that a movement opens names the credit, payment and wallet that it is about', () => {
+  expect(
+    exceptions((made) => {
+      const [credit] = writtenRows(made, 'inbound_credits');
+      const [payment] = writtenRows(made, 'payments');
+      const creditedPayment = credit?.ownerKind === 'payment' ? credit.ownerId : null;
+      const hasNoOwner = (reason: string) => reason === 'reconciliation_break' || credit?.ownerKind === null;
+      return writtenRows(made, 'review_cases')
+        .filter(({ version }) => version === 1)
+        .every(
+          ({ reason, inboundCreditId, paymentId, walletId }) =>
+            inboundCreditId === (credit?.id ?? null) &&
+            paymentId === (payment?.id ?? creditedPayment) &&
+            walletId === (hasNoOwner(reason) ? null : OWNER),
+        );
+    }),
+  ).toEqual([]);
+});
+
+test('outbox messages contain no names and no account numbers', () => {
+  const text = JSON.stringify(STEPS.map(({ movement }) => movement.outbox ?? []));
+  for (const personal of ['ADA OBI', 'Chidi Eze', 'CHIDI EZE', '0123456789']) expect(text).not.toContain(personal);
+});
