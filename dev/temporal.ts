@@ -40,6 +40,8 @@ interface TemporalOptions {
   uiPortPreferred?: number;
   /** Without one the state is lost when the server ends. */
   databaseFile?: string;
+  /** In addition to DYNAMIC_CONFIG. */
+  dynamicConfig?: Record<string, number>;
 }
 
 /** The namespace that the development server always has. */
@@ -50,7 +52,7 @@ export async function startTemporal(
   parts: Supervisor,
   options: TemporalOptions,
 ): Promise<{ address: string; uiUrl: string }> {
-  const { program, portPreferred, uiPortPreferred, databaseFile } = options;
+  const { program, portPreferred, uiPortPreferred, databaseFile, dynamicConfig } = options;
   return await retryWhenTaken(async () => {
     const port = await freePort(portPreferred);
     const uiPort = uiPortPreferred === undefined ? undefined : await freePort(uiPortPreferred, [port]);
@@ -71,7 +73,9 @@ export async function startTemporal(
         '--sqlite-pragma=journal_mode=wal',
         '--sqlite-pragma=synchronous=normal',
         ...Object.entries(SEARCH_ATTRIBUTES).map(([name, type]) => `--search-attribute=${name}=${type}`),
-        ...Object.entries(DYNAMIC_CONFIG).map(([name, value]) => `--dynamic-config-value=${name}=${value}`),
+        ...Object.entries({ ...DYNAMIC_CONFIG, ...dynamicConfig }).map(
+          ([name, value]) => `--dynamic-config-value=${name}=${value}`,
+        ),
       ],
       stopSignal: 'SIGTERM',
       stopWithinMs: 10_000,
