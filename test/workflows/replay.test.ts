@@ -7,6 +7,7 @@ import { DefaultLogger, type ReplayWorkerOptions, Runtime } from '@temporalio/wo
 import { KYC } from '../support/api.ts';
 import { recordedHistories, replay, textOf } from '../support/histories.ts';
 import { ISOLATED_SCENARIOS, recordingOf, SCENARIOS, SIDE_SCENARIOS, WITHOUT_SCENARIO } from '../support/scenarios.ts';
+import { bundleCarelessChanges, CARELESS_CHANGES } from './carelessChanges.ts';
 
 // Each nondeterminism error below would fill the screen.
 Runtime.install({
@@ -54,6 +55,20 @@ describe('histories with incompatible code', () => {
 
   test.each(names)('%s is rejected with incompatible code', (name) => {
     expect(misfits.get(name)).toMatch(/nondeterminism/i);
+  });
+});
+
+describe('histories with a careless change', () => {
+  let bundleOf: (name: string) => { code: string };
+
+  beforeAll(async () => {
+    bundleOf = await bundleCarelessChanges();
+  }, LIMIT_MS);
+
+  test.each(CARELESS_CHANGES)('a history is rejected if $name', async ({ name, rejectedBy }) => {
+    const misfits = await misfitsOf({ workflowBundle: bundleOf(name) });
+    for (const error of misfits.values()) expect(error).toMatch(/nondeterminism/i);
+    expect([...new Set([...misfits.keys()].map(scenarioOf))]).toEqual(rejectedBy);
   });
 });
 
