@@ -67,7 +67,7 @@ async function recordTogether(together: Recorded[], settings: Record<string, str
   }
 }
 
-/** Runs `work` with a Temporal server that suggests to continue as new after so many events. */
+/** Runs `work` with a Temporal server that suggests continuing as new after this many events. */
 async function withSuggestions(eventsMax: number, work: () => Promise<void>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'manilla-histories-'));
   const parts = new Supervisor({ logFolder: path.join(folder, 'logs'), say: console.log });

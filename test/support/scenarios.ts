@@ -1,5 +1,5 @@
 // The stories of the money flows: each flow played to each of its endings through the API, with what it leaves behind.
-// Tests play them under faults; `npm run histories` records them.
+// Tests play them under faults; `npm run histories` records them, and the isolated ones at the end of this file.
 
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
@@ -773,7 +773,7 @@ export const SIDE_SCENARIOS: Omit<Scenario, 'outcome'>[] = [
 export interface IsolatedScenario extends Omit<Scenario, 'outcome'> {
   /** In addition to SCENARIO_SETTINGS. */
   settings?: Record<string, string>;
-  /** The server suggests to continue as new after this many events. */
+  /** The server suggests continuing as new after this many events. */
   eventsMax?: number;
 }
 
@@ -876,7 +876,7 @@ async function rollUpRefused(stage: ScenarioContext): Promise<ScenarioRun> {
   return { workflowId: id, path: `/payouts/${id}` };
 }
 
-/** A payout of which an operator ends the flow of an item: the next round runs it again. */
+/** A payout of which an operator ends the flow of an item: it looks again for open items after a pause. */
 async function inTwoRounds(stage: ScenarioContext): Promise<ScenarioRun> {
   const { id, items } = await heldPayout(stage, 1);
   const runId = await stage.runOf(id);
