@@ -42,6 +42,8 @@ interface TemporalOptions {
   uiPortPreferred?: number;
   /** Without it the state is in memory and lost when the server stops. */
   databaseFile?: string;
+  /** In addition to DYNAMIC_CONFIG. */
+  dynamicConfig?: Record<string, number>;
 }
 
 /** The namespace that the development server always has. */
@@ -52,7 +54,7 @@ export async function startTemporal(
   supervisor: Supervisor,
   options: TemporalOptions,
 ): Promise<{ address: string; uiUrl: string }> {
-  const { program, portPreferred, uiPortPreferred, databaseFile } = options;
+  const { program, portPreferred, uiPortPreferred, databaseFile, dynamicConfig } = options;
   return await retryWhenTaken(async () => {
     const port = await freePort(portPreferred);
     const uiPort = uiPortPreferred === undefined ? undefined : await freePort(uiPortPreferred, [port]);
@@ -73,7 +75,9 @@ export async function startTemporal(
         '--sqlite-pragma=journal_mode=wal',
         '--sqlite-pragma=synchronous=normal',
         ...Object.entries(SEARCH_ATTRIBUTES).map(([name, type]) => `--search-attribute=${name}=${type}`),
-        ...Object.entries(DYNAMIC_CONFIG).map(([name, value]) => `--dynamic-config-value=${name}=${value}`),
+        ...Object.entries({ ...DYNAMIC_CONFIG, ...dynamicConfig }).map(
+          ([name, value]) => `--dynamic-config-value=${name}=${value}`,
+        ),
       ],
       stopSignal: 'SIGTERM',
       stopWithinMs: 10_000,

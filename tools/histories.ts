@@ -1,14 +1,27 @@
 // `npm run histories`: runs the scenarios against the test stack and records the histories of their flows, which
 // `npm test` replays from then on. Existing histories are never overwritten: the history of a changed flow gets a new
 // file next to them (docs/replaying.md).
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startTestFlows } from '../test/support/flows.ts';
+import { Supervisor } from '../dev/supervisor.ts';
+import { startTemporal } from '../dev/temporal.ts';
+import { findTemporal } from '../dev/temporalInstall.ts';
+import { startTestFlows, type TestFlows } from '../test/support/flows.ts';
 import globalSetup from '../test/support/globalSetup.ts';
 import globalTeardown from '../test/support/globalTeardown.ts';
 import { findWords, HISTORIES, historyText, personalWords } from '../test/support/histories.ts';
-import { openScenarios } from '../test/support/scenarioContext.ts';
-import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario, SIDE_SCENARIOS } from '../test/support/scenarios.ts';
+import { openScenarios, type ScenarioContext } from '../test/support/scenarioContext.ts';
+import {
+  ISOLATED_SCENARIOS,
+  type IsolatedScenario,
+  recordingOf,
+  SCENARIO_SETTINGS,
+  SCENARIOS,
+  type Scenario,
+  SIDE_SCENARIOS,
+} from '../test/support/scenarios.ts';
+import { STACK_VARIABLE, testStack } from '../test/support/stack.ts';
 import { writeActionsPage } from './generateActionsDoc.ts';
 
 /** Prefixes of the scenarios to record again. Without any: the scenarios without a history. */
@@ -29,31 +42,62 @@ function freeName(name: string): string {
 }
 
 const scenarios = [...SCENARIOS, ...SIDE_SCENARIOS].filter(isSelected);
+const isolated = ISOLATED_SCENARIOS.filter(isSelected);
 
-async function record(): Promise<void> {
-  mkdirSync(HISTORIES, { recursive: true });
-  const flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
+type Recorded = Pick<Scenario, 'flow' | 'ending' | 'run'>;
+
+async function record(flows: TestFlows, context: ScenarioContext, scenario: Recorded): Promise<void> {
+  const { workflowId, runId } = await scenario.run(context);
+  await context.untilQuiet(workflowId);
+  const history = await flows.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
+  const found = findWords(history, await personalWords(flows.sql));
+  const name = freeName(recordingOf(scenario));
+  if (found.length > 0) throw new Error(`The history ${name} contains personal data: ${found.join(', ')}`);
+  writeFileSync(fileOf(name), historyText(history));
+  console.log(`${name}: ${history.events?.length} events`);
+}
+
+/** Runs scenarios concurrently, in one database. */
+async function recordTogether(together: Recorded[], settings: Record<string, string> = {}): Promise<void> {
+  const flows = await startTestFlows({ settings: { ...SCENARIO_SETTINGS, ...settings } });
   try {
-    const openStage = await openScenarios(flows);
-    await Promise.all(
-      scenarios.map(async (scenario) => {
-        const stage = await openStage();
-        const { workflowId } = await scenario.run(stage);
-        await stage.untilQuiet(workflowId);
-        const history = await flows.temporal.workflow.getHandle(workflowId).fetchHistory();
-        const found = findWords(history, await personalWords(flows.sql));
-        const name = freeName(recordingOf(scenario));
-        if (found.length > 0) throw new Error(`The history ${name} contains personal data: ${found.join(', ')}`);
-        writeFileSync(fileOf(name), historyText(history));
-        console.log(`${name}: ${history.events?.length} events`);
-      }),
-    );
+    const openContext = await openScenarios(flows);
+    await Promise.all(together.map(async (scenario) => await record(flows, await openContext(), scenario)));
   } finally {
     await flows.close();
   }
 }
 
-if (scenarios.length === 0) {
+/** Runs `work` with a Temporal server that suggests continuing as new after this many events. */
+async function withSuggestions(eventsMax: number, work: () => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'manilla-histories-'));
+  const parts = new Supervisor({ logFolder: path.join(folder, 'logs'), say: console.log });
+  parts.removeAtEnd(folder);
+  const usual = testStack();
+  try {
+    const program = await findTemporal({ say: console.log });
+    const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': eventsMax };
+    const { address: temporalAddress } = await startTemporal(parts, { program, dynamicConfig });
+    process.env[STACK_VARIABLE] = JSON.stringify({ ...usual, temporalAddress });
+    await work();
+  } finally {
+    process.env[STACK_VARIABLE] = JSON.stringify(usual);
+    await parts.stop();
+  }
+}
+
+async function recordAlone(scenario: IsolatedScenario): Promise<void> {
+  const run = (): Promise<void> => recordTogether([scenario], scenario.settings);
+  await (scenario.eventsMax === undefined ? run() : withSuggestions(scenario.eventsMax, run));
+}
+
+async function recordAll(): Promise<void> {
+  mkdirSync(HISTORIES, { recursive: true });
+  if (scenarios.length > 0) await recordTogether(scenarios);
+  for (const scenario of isolated) await recordAlone(scenario);
+}
+
+if (scenarios.length + isolated.length === 0) {
   console.log(
     prefixes.length === 0
       ? 'All scenarios are recorded. To record some again, pass prefixes of their names, for example: npm run histories -- withdrawal'
@@ -62,7 +106,7 @@ if (scenarios.length === 0) {
 } else {
   await globalSetup();
   try {
-    await record();
+    await recordAll();
     writeActionsPage();
   } finally {
     await globalTeardown();

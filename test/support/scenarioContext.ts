@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
+import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
-import { type Resolution, resolve } from '../../src/workflows/attention/messages.ts';
+import { type Resolution, resolve, retry } from '../../src/workflows/attention/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
@@ -124,8 +125,8 @@ export class ScenarioContext {
    * and restarted flow loses the update.
    */
   async setAside(workflowId: string, sessionId: string): Promise<void> {
-    const flow = await this.#untilAttention(workflowId, 'credit_unconfirmed');
-    const args: [Resolution] = [{ action: 'set_aside', operator: 'ada', reason: 'the bank has no such credit' }];
+    const flow = await this.untilAttention(workflowId, 'credit_unconfirmed');
+    const args: [Resolution] = [{ action: 'set_aside', operator: 'ada', reason: 'the bank knows nothing of it' }];
     await this.#until('the credit to be set aside', async () => {
       await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
       return (await this.#creditStatus(sessionId)) === 'set_aside';
@@ -141,7 +142,7 @@ export class ScenarioContext {
 
   /** An operator leaves the account of a payment open. Repeated until the flow ends. */
   async leaveAccountOpen(workflowId: string): Promise<void> {
-    const flow = await this.#untilAttention(workflowId, 'rail_unreachable');
+    const flow = await this.untilAttention(workflowId, 'rail_unreachable');
     const args: [Resolution] = [{ action: 'dismiss', operator: 'ada', reason: 'the bank has closed for good' }];
     await this.#until('the flow to end', async () => {
       await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
@@ -201,7 +202,7 @@ export class ScenarioContext {
    * and restarted flow loses the updates.
    */
   async decideParked(workflowId: string, action: 'complete' | 'fail'): Promise<void> {
-    const flow = await this.#untilAttention(workflowId, 'rail_unreachable');
+    const flow = await this.untilAttention(workflowId, 'rail_unreachable');
     await this.#until(`${workflowId} to be decided`, async () => {
       for (const operator of ['ada', 'ngozi']) {
         const args: [Resolution] = [{ action, operator, reason: 'confirmed by the bank in writing' }];
@@ -227,7 +228,7 @@ export class ScenarioContext {
 
   /** An operator dismisses a delivery whose retries are exhausted, once its flow is parked. */
   async giveUp(workflowId: string): Promise<void> {
-    const flow = await this.#untilAttention(workflowId, 'webhook_retries_exhausted');
+    const flow = await this.untilAttention(workflowId, 'webhook_retries_exhausted');
     await flow.executeUpdate(resolve, {
       args: [{ action: 'dismiss', operator: 'ada', reason: 'the receiver is gone' }],
     });
@@ -261,7 +262,7 @@ export class ScenarioContext {
           SELECT id, reason FROM review_cases WHERE organisation_id = ${this.organisationId} AND status = 'open'`;
       return row && { caseId: publicId('reviewCase', row.id), reason: row.reason };
     });
-    const flow = await this.#untilAttention(caseId, attentionOf(reason));
+    const flow = await this.untilAttention(caseId, attentionOf(reason));
     const versionOf = async (): Promise<number | undefined> => {
       const [row] = await this.flows.sql<{ version: number }[]>`
         SELECT version FROM review_cases WHERE organisation_id = ${this.organisationId} AND id = ${requireUuid('reviewCase', caseId)}`;
@@ -279,8 +280,77 @@ export class ScenarioContext {
     return caseId;
   }
 
-  /** Waits until a flow needs attention for this reason. */
-  async #untilAttention(workflowId: string, reason: string): Promise<WorkflowHandle> {
+  /** An operator pauses the rail, for every organisation, or resumes it. */
+  async pauseRail(paused: boolean): Promise<void> {
+    const note = { operator: 'ada', reason: 'maintenance at the bank' };
+    await (paused ? pauseRail : resumeRail)(this.flows.sql, 'test', note);
+  }
+
+  /** Freezes an account of the book in the database, which no operator command can do, or makes it active again. */
+  async freezeAccount(code: string, frozen: boolean): Promise<void> {
+    await this.flows.sql`
+      UPDATE ledger.accounts SET status = ${frozen ? 'frozen' : 'active'}
+      WHERE organisation_id = ${this.organisationId} AND code = ${code}`;
+  }
+
+  /** The database refuses to complete payouts, of every organisation, or accepts it again. */
+  async refusePayouts(refuses: boolean): Promise<void> {
+    await (refuses
+      ? this.flows.sql`ALTER TABLE payouts ADD CONSTRAINT never_completed CHECK (status <> 'completed')`
+      : this.flows.sql`ALTER TABLE payouts DROP CONSTRAINT never_completed`);
+  }
+
+  /** The bank has accepted this transfer. */
+  async untilSent(reference: string): Promise<void> {
+    await this.#until(`the bank to have ${reference}`, async () => {
+      const found = await this.flows.sql`
+        SELECT FROM sandbox_bank.transfers WHERE organisation_id = ${this.organisationId} AND reference = ${reference}`;
+      return found.length > 0;
+    });
+  }
+
+  /** The bank reports a transfer that it has reported as completed as failed. */
+  async contradict(reference: string): Promise<void> {
+    await this.flows.sql`
+      UPDATE sandbox_bank.transfers SET status = 'failed'
+      WHERE organisation_id = ${this.organisationId} AND reference = ${reference}`;
+    await this.endTransfer(reference, 'reject');
+  }
+
+  /** One operator decides about a flow that is parked for this reason. */
+  async decideAttention(workflowId: string, reason: string, action: 'retry' | 'dismiss'): Promise<void> {
+    const flow = await this.untilAttention(workflowId, reason);
+    await flow.executeUpdate(resolve, { args: [{ action, operator: 'ada', reason: 'settled with the bank' }] });
+  }
+
+  /** An operator has a parked flow continue, by the signal that a batch of flows is sent. */
+  async retryParked(workflowId: string, reason: string): Promise<void> {
+    const flow = await this.untilAttention(workflowId, reason);
+    await flow.signal(retry, { operator: 'ada', reason: 'the bank is back' });
+  }
+
+  /** The id of the current run of a flow, once it has started. */
+  async runOf(workflowId: string): Promise<string> {
+    const flow = this.flows.temporal.workflow.getHandle(workflowId);
+    return await this.#until(`${workflowId} to start`, async () => (await flow.describe().catch(() => null))?.runId);
+  }
+
+  /** An activity of the flow waits for its next attempt. */
+  async untilRepeated(workflowId: string): Promise<void> {
+    const flow = this.flows.temporal.workflow.getHandle(workflowId);
+    await this.#until(`a step of ${workflowId} to be repeated`, async () => {
+      const { raw } = await flow.describe();
+      return raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1);
+    });
+  }
+
+  /** An operator ends a flow, whatever it is doing. */
+  async endFlow(workflowId: string): Promise<void> {
+    await this.flows.temporal.workflow.getHandle(workflowId).terminate('test');
+  }
+
+  /** A flow asks for a person, for this reason. */
+  async untilAttention(workflowId: string, reason: string): Promise<WorkflowHandle> {
     const flow = this.flows.temporal.workflow.getHandle(workflowId);
     await this.#until(`${workflowId} to need attention`, async () => {
       const described = await flow.describe().catch(() => null); // not started yet

@@ -1,9 +1,11 @@
 // The scenarios of the money flows: each flow run through the API to each of its outcomes, with the expected state.
-// Tests run them with fault injection; `npm run histories` records their histories.
+// Tests run them with fault injection; `npm run histories` records their histories, and the isolated ones at the end.
 
+import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 import type { Resource } from './api.ts';
+import type { PaymentResource } from './flows.ts';
 import type { Outcome, ScenarioContext } from './scenarioContext.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -12,6 +14,8 @@ export interface ScenarioRun {
   workflowId: string;
   /** The resource in the API; null for a flow that has none. */
   path: string | null;
+  /** The run to record, if it is not the last one. */
+  runId?: string;
 }
 
 export interface Scenario {
@@ -39,6 +43,7 @@ const COMPLETES = '0123456789';
 const REJECTS = '9999999001';
 const DOES_NOT_EXIST = '9999999006';
 const RETURNS = '9999999002';
+const HOLDS = '9999999003';
 const LOSES_RESPONSE = '9999999004';
 const LOSES_TRANSFER = '9999999005';
 const UNAVAILABLE = '9999999008';
@@ -199,6 +204,9 @@ async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { 
   await stage.setAside(workflowId, sessionId);
   return { workflowId, path: null, sessionId };
 }
+
+/** Flows of Schedules without a scenario: each runs one activity, and none is running during a deployment. */
+export const WITHOUT_SCENARIO = ['housekeeping', 'ledgerVerification', 'reconciliation', 'sweep'];
 
 /** Incoming money is a negative balance of the clearing account, so the balances of every outcome add up to zero. */
 export const SCENARIOS: Scenario[] = [
@@ -759,5 +767,222 @@ export const SIDE_SCENARIOS: Omit<Scenario, 'outcome'>[] = [
       const { workflowId } = await paidOut(stage, [COMPLETES, REJECTS], 'partially_completed');
       return { workflowId: `${workflowId}/1-2`, path: null };
     },
+  },
+];
+
+/** A scenario with settings, a pause or a server that would change the other ones. */
+export interface IsolatedScenario extends Omit<Scenario, 'outcome'> {
+  /** In addition to SCENARIO_SETTINGS. */
+  settings?: Record<string, string>;
+  /** The server suggests continuing as new after this many events. */
+  eventsMax?: number;
+}
+
+/** More than a flow has after its first step, and fewer than after its second. */
+const EVENTS_MAX = 10;
+
+/** No scheduled attempt is made while the scenario runs. */
+const LONG_RETRY_GAPS = { WEBHOOK_RETRY_GAPS_SECONDS: '600,600' };
+
+/** A withdrawal of ₦1,000. */
+async function withdrawing(stage: ScenarioContext, accountNumber: string): Promise<ScenarioRun & { path: string }> {
+  const wallet = await stage.wallet('owner', 103_000);
+  const { id } = await stage.money(`/wallets/${wallet}/withdraw`, { amount: 100_000, accountNumber, bankCode: '058' });
+  return { workflowId: id, path: `/withdrawals/${id}` };
+}
+
+/** A withdrawal that is accepted while the rail is paused. */
+async function paused(stage: ScenarioContext): Promise<ScenarioRun> {
+  await stage.pauseRail(true);
+  const run = await withdrawing(stage, COMPLETES);
+  await stage.untilAttention(run.workflowId, 'rail_paused');
+  await stage.pauseRail(false);
+  await stage.untilStatus(run.path, 'completed');
+  return run;
+}
+
+/** A completed withdrawal that the bank reports as failed later. */
+async function contradicted(stage: ScenarioContext): Promise<ScenarioRun> {
+  const run = await withdrawing(stage, COMPLETES);
+  await stage.untilStatus(run.path, 'completed');
+  await stage.untilQuiet(run.workflowId);
+  await stage.contradict(run.workflowId);
+  await stage.decideAttention(run.workflowId, 'rail_contradiction', 'dismiss');
+  return run;
+}
+
+/** A withdrawal that the bank ends only after the limit for an outcome. */
+async function endedLate(stage: ScenarioContext): Promise<ScenarioRun> {
+  const run = await withdrawing(stage, HOLDS);
+  const runId = await stage.runOf(run.workflowId); // the bank's callback may start another
+  await stage.untilAttention(run.workflowId, 'outcome_unknown');
+  await stage.endTransfer(run.workflowId, 'complete');
+  await stage.retryParked(run.workflowId, 'outcome_unknown');
+  await stage.untilStatus(run.path, 'completed');
+  return { ...run, runId };
+}
+
+/** A withdrawal whose completion the ledger refuses until an account is active again. */
+async function refused(stage: ScenarioContext): Promise<ScenarioRun> {
+  const run = await withdrawing(stage, HOLDS);
+  await stage.freezeAccount('in_transit:withdrawals', true);
+  await stage.untilSent(run.workflowId);
+  await stage.endTransfer(run.workflowId, 'complete');
+  await stage.untilAttention(run.workflowId, 'posting_refused');
+  await stage.freezeAccount('in_transit:withdrawals', false);
+  await stage.decideAttention(run.workflowId, 'posting_refused', 'retry');
+  await stage.untilStatus(run.path, 'completed');
+  return run;
+}
+
+/** A payment that is refunded, in part or in full, and then paid again. */
+async function paidAfterRefund(stage: ScenarioContext, amount: number, status: string): Promise<ScenarioRun> {
+  const run = await paidByBank(stage, [202_000]);
+  const path = `/payments/${run.workflowId}`;
+  await stage.money(`${path}/refund`, { amount });
+  await stage.untilStatus(path, status);
+  const { virtualAccount } = (await stage.organisation.test.get(path)).data as PaymentResource;
+  await stage.credit(virtualAccount.accountNumber, 5_000);
+  await stage.untilPlaced(2);
+  return run;
+}
+
+/** A payout to accounts that hold the transfers. */
+async function heldPayout(stage: ScenarioContext, count: number): Promise<{ id: string; items: string[] }> {
+  const sourceWalletId = await stage.wallet('owner', 103_000 * count);
+  const item = { amount: 100_000, bankAccount: { accountNumber: HOLDS, bankCode: '058' } };
+  const payout = await stage.money('/payouts', { sourceWalletId, items: Array.from({ length: count }, () => item) });
+  return { id: payout.id, items: (payout.items as Resource[]).map(({ id }) => id) };
+}
+
+/** A page with one item more than its window: the last one runs when the window grows. */
+async function grown(stage: ScenarioContext): Promise<ScenarioRun> {
+  const { id, items } = await heldPayout(stage, WINDOW + 1);
+  for (const item of items) await stage.untilSent(item);
+  await stage.bankAnswers(HOLDS, 'complete');
+  await stage.untilStatus(`/payouts/${id}`, 'completed');
+  return { workflowId: `${id}/1-${items.length}`, path: null };
+}
+
+/** A payout that the ledger does not let roll up at first. */
+async function rollUpRefused(stage: ScenarioContext): Promise<ScenarioRun> {
+  await stage.refusePayouts(true);
+  const { id, items } = await heldPayout(stage, 1);
+  for (const item of items) await stage.untilSent(item);
+  await stage.bankAnswers(HOLDS, 'complete');
+  await stage.untilAttention(id, 'posting_refused');
+  await stage.refusePayouts(false);
+  await stage.decideAttention(id, 'posting_refused', 'retry');
+  await stage.untilStatus(`/payouts/${id}`, 'completed');
+  return { workflowId: id, path: `/payouts/${id}` };
+}
+
+/** A payout of which an operator ends the flow of an item: it looks again for open items after a pause. */
+async function inTwoRounds(stage: ScenarioContext): Promise<ScenarioRun> {
+  const { id, items } = await heldPayout(stage, 1);
+  const runId = await stage.runOf(id);
+  for (const item of items) {
+    await stage.untilSent(item);
+    await stage.endFlow(item);
+  }
+  await stage.bankAnswers(HOLDS, 'complete');
+  await stage.untilStatus(`/payouts/${id}`, 'completed');
+  return { workflowId: id, path: `/payouts/${id}`, runId };
+}
+
+/** A delivery that a requested redelivery makes, while its flow waits for the next attempt or for an operator. */
+async function redelivered(
+  stage: ScenarioContext,
+  refusals: number,
+  wake: (delivery: { workflowId: string; event: string }) => Promise<unknown>,
+): Promise<ScenarioRun> {
+  const receiver = await startReceiver((response, _received, count) => {
+    response.writeHead(count <= refusals ? 500 : 200).end();
+  });
+  const { test } = stage.organisation;
+  const { data: endpoint } = await test.post('/webhook-endpoints', { url: receiver.url });
+  const { data: event } = await test.post(`/webhook-endpoints/${endpoint.id}/test`);
+  const workflowId = `${event.id}/${endpoint.id}`;
+  const runId = await stage.runOf(workflowId);
+  await wake({ workflowId, event: event.id });
+  await waitFor('the event to be delivered', async () => {
+    const { items } = await test.get(`/events/${event.id}/deliveries`);
+    return items[0]?.status === 'delivered';
+  });
+  await stage.untilQuiet(workflowId);
+  await receiver.close();
+  return { workflowId, path: null, runId };
+}
+
+/** The first scheduled attempt of the flow has been put off, and the integrator requests another. */
+const wokenBetweenAttempts = (stage: ScenarioContext): Promise<ScenarioRun> =>
+  redelivered(stage, 1, async ({ workflowId, event }) => {
+    await stage.untilRepeated(workflowId);
+    await stage.organisation.test.post(`/events/${event}/redeliver`);
+  });
+
+/** Only recorded, each in a database of its own. */
+export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
+  {
+    flow: 'payment',
+    ending: 'creditAfterRefund',
+    run: (stage) => paidAfterRefund(stage, 200_000, 'refunded'),
+  },
+  {
+    flow: 'payment',
+    ending: 'creditAfterPartialRefund',
+    run: (stage) => paidAfterRefund(stage, 50_000, 'partially_refunded'),
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'bouncedThenCredited',
+    run: (stage) => reviewed(stage, RETURNS, 'return_to_sender', 'credit'),
+  },
+  { flow: 'withdrawal', ending: 'paused', run: paused },
+  { flow: 'withdrawal', ending: 'contradictionDismissed', run: contradicted },
+  {
+    flow: 'withdrawal',
+    ending: 'outcomeUnknown',
+    run: endedLate,
+    settings: { ATTENTION_OUTCOME_UNKNOWN_SECONDS: '1' },
+  },
+  { flow: 'withdrawal', ending: 'postingRefused', run: refused },
+  { flow: 'payout', ending: 'postingRefused', run: rollUpRefused },
+  { flow: 'payout', ending: 'twoRounds', run: inTwoRounds },
+  { flow: 'payout', ending: 'continuedAsNew', run: inTwoRounds, eventsMax: EVENTS_MAX },
+  { flow: 'payoutPage', ending: 'windowGrown', run: grown },
+  {
+    flow: 'payoutPage',
+    ending: 'windowSlid', // the last item runs when another has ended
+    run: async (stage) => {
+      const accountNumbers = Array.from({ length: WINDOW + 1 }, () => COMPLETES);
+      const { workflowId } = await paidOut(stage, accountNumbers, 'completed');
+      return { workflowId: `${workflowId}/1-${accountNumbers.length}`, path: null };
+    },
+  },
+  { flow: 'webhookDelivery', ending: 'redelivered', run: wokenBetweenAttempts, settings: LONG_RETRY_GAPS },
+  {
+    flow: 'webhookDelivery',
+    ending: 'continuedAsNew',
+    run: wokenBetweenAttempts,
+    settings: LONG_RETRY_GAPS,
+    eventsMax: EVENTS_MAX,
+  },
+  {
+    flow: 'webhookDelivery',
+    ending: 'redeliveredAfterFailure',
+    run: (stage) =>
+      redelivered(stage, 3, async ({ workflowId, event }) => {
+        await stage.untilAttention(workflowId, 'webhook_retries_exhausted');
+        await stage.organisation.test.post(`/events/${event}/redeliver`);
+      }),
+  },
+  {
+    flow: 'webhookDelivery',
+    ending: 'restartedByOperator',
+    run: (stage) =>
+      redelivered(stage, 3, ({ workflowId }) =>
+        stage.decideAttention(workflowId, 'webhook_retries_exhausted', 'retry'),
+      ),
   },
 ];

@@ -48,8 +48,13 @@ export async function reviewCase(_input: InputOf<typeof flows.reviewCase>) {
   return { status: 'unclaimed' };
 }
 
-/** Runs the workflow twice. */
+/** Runs the workflow twice; or adds a command before it continues as new. */
 export async function webhookDelivery(input: InputOf<typeof flows.webhookDelivery>) {
-  await flows.webhookDelivery(input);
+  try {
+    await flows.webhookDelivery(input);
+  } catch (error) {
+    showState('done');
+    throw error;
+  }
   return await flows.webhookDelivery(input);
 }

@@ -3,10 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, type ReplayWorkerOptions, Runtime } from '@temporalio/worker';
 import { KYC } from '../support/api.ts';
 import { recordedHistories, replay, textOf } from '../support/histories.ts';
-import { recordingOf, SCENARIOS, SIDE_SCENARIOS } from '../support/scenarios.ts';
+import { ISOLATED_SCENARIOS, recordingOf, SCENARIOS, SIDE_SCENARIOS, WITHOUT_SCENARIO } from '../support/scenarios.ts';
+import { bundleCarelessChanges, CARELESS_CHANGES } from './carelessChanges.ts';
 
 // Each nondeterminism error below would fill the screen.
 Runtime.install({
@@ -19,15 +20,14 @@ afterAll(() => Runtime.instance().shutdown());
 
 const recorded = recordedHistories();
 const names = recorded.map(({ name }) => name);
+/** A scenario recorded several times has numbered histories. */
+const scenarioOf = (name: string) => name.replace(/-\d+$/, '');
 const flowOf = (name: string) => name.slice(0, name.indexOf('-'));
-
-/** Scheduled workflows run one activity each, and none is running during a deployment. */
-const WITHOUT_SCENARIO = ['housekeeping', 'ledgerVerification', 'reconciliation', 'sweep'];
 
 /** Time to build a bundle and replay all histories. */
 const LIMIT_MS = 240_000;
 
-async function misfitsOf(workflows?: { workflowsPath: string }): Promise<Map<string, string>> {
+async function misfitsOf(workflows?: ReplayWorkerOptions): Promise<Map<string, string>> {
   const { misfits, replayed } = await replay(recorded, workflows);
   expect(replayed).toBe(recorded.length);
   const nameOf = new Map(recorded.map(({ workflowId, name }) => [workflowId, name]));
@@ -58,9 +58,24 @@ describe('histories with incompatible code', () => {
   });
 });
 
+describe('histories with a careless change', () => {
+  let bundleOf: (name: string) => { code: string };
+
+  beforeAll(async () => {
+    bundleOf = await bundleCarelessChanges();
+  }, LIMIT_MS);
+
+  test.each(CARELESS_CHANGES)('a history is rejected if $name', async ({ name, rejectedBy }) => {
+    const misfits = await misfitsOf({ workflowBundle: bundleOf(name) });
+    for (const error of misfits.values()) expect(error).toMatch(/nondeterminism/i);
+    expect([...new Set([...misfits.keys()].map(scenarioOf))]).toEqual(rejectedBy);
+  });
+});
+
 test('exactly the scenarios are recorded, some of them several times', () => {
-  const recordedScenarios = new Set(names.map((name) => name.replace(/-\d+$/, '')));
-  expect([...recordedScenarios].toSorted()).toEqual([...SCENARIOS, ...SIDE_SCENARIOS].map(recordingOf).toSorted());
+  const recordedScenarios = new Set(names.map(scenarioOf));
+  const scenarios = [...SCENARIOS, ...SIDE_SCENARIOS, ...ISOLATED_SCENARIOS];
+  expect([...recordedScenarios].toSorted()).toEqual(scenarios.map(recordingOf).toSorted());
 });
 
 test('every workflow of a money flow has a scenario', () => {
