@@ -190,7 +190,7 @@ test('a reversal undoes all that was posted since the transaction that it revers
     const start = own.findIndex(({ movement }) => movement.transaction?.id === reverses);
     if (start < 0) return true;
     const left = Object.entries(netOf(own.slice(start)));
-    // The account that was debited has the money again; if it is a closed wallet, the money is in suspense. The money of
+    // The account that was debited has the money again; if it is a closed wallet, the money is in suspense. Money of
     // a payout item came from the wallet by way of the reserve.
     return !left.every(([account]) => /^(?:wallet|reserve):/.test(account) || account === UNMATCHED) || left.length > 2;
   });
