@@ -190,7 +190,7 @@ test('a reversal undoes all that was posted since the transaction that it revers
     const start = own.findIndex(({ movement }) => movement.transaction?.id === reverses);
     if (start < 0) return true;
     const left = Object.entries(netOf(own.slice(start)));
-    // The account that was debited has the money again; if it is a closed wallet, the money is in suspense. The money of
+    // The account that was debited has the money again; if it is a closed wallet, the money is in suspense. Money of
     // a payout item came from the wallet by way of the reserve.
     return !left.every(([account]) => /^(?:wallet|reserve):/.test(account) || account === UNMATCHED) || left.length > 2;
   });
@@ -211,17 +211,54 @@ test('only money that returns to a wallet or leaves it for a refund is exempt fr
   ]);
 });
 
-test('events carry the status of the row that is written with them', () => {
+/** The fields of an event that the row which is written with it has under the same name. */
+const EVENT_FIELDS = [
+  'status',
+  'reason',
+  'amount',
+  'fee',
+  'baseAmount',
+  'amountReceived',
+  'totalAmount',
+  'totalFee',
+  'itemCount',
+  'destination',
+  'failureReason',
+  'sessionId',
+];
+
+test('events carry the status, amounts and reasons of the row that is written with them', () => {
   expect(
     exceptions((made) =>
-      (made.movement.events ?? []).every(({ resource, data }) => {
-        const row = TABLES.flatMap((table): { id: string; status?: string | undefined }[] => [
-          ...writtenRows(made, table),
-        ]).find(({ id }) => resource.includes(idText(id)));
-        return data.status === undefined || data.status === row?.status;
+      (made.movement.events ?? []).every(({ data }) => {
+        const id = String(data.inboundCreditId ?? data.id);
+        const rows = TABLES.flatMap((table): { id: Uuid }[] => [...writtenRows(made, table)]);
+        const row = new Map(Object.entries(rows.find((one) => id.includes(idText(one.id))) ?? {}));
+        return (
+          row.size > 0 &&
+          EVENT_FIELDS.every((field) => !(field in data && row.has(field)) || data[field] === row.get(field))
+        );
       }),
     ),
   ).toEqual([]);
+});
+
+test('transfers to a bank that failed or were returned have a reason, and completed ones have a session id', () => {
+  expect(
+    exceptions((made) =>
+      (['withdrawals', 'refunds', 'payout_items'] as const).every((table) =>
+        writtenRows(made, table).every(
+          ({ status, failureReason }) => (failureReason !== null) === (status === 'failed' || status === 'returned'),
+        ),
+      ),
+    ),
+  ).toEqual([]);
+  const completed = STEPS.flatMap((made) => [
+    ...writtenRows(made, 'withdrawals'),
+    ...writtenRows(made, 'refunds').filter(({ destination }) => destination === 'bank'),
+  ]);
+  const sessions = completed.filter(({ status }) => status === 'completed').map(({ sessionId }) => sessionId);
+  expect(new Set(sessions)).toEqual(new Set(['session']));
 });
 
 test('every review case that a movement opens has its event, except that of a break, and its message', () => {

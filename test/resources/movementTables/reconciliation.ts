@@ -69,6 +69,14 @@ export const RECONCILIATION = [
     outbox: ['reviewCase: start or signal transferUpdated'],
   }),
   step({
+    title: 'a cleared break that is found again after its case was closed is recorded without a message',
+    after: cleared,
+    call: call(updateBreak, BOOK, { ...rowAfter(cleared, 'reconciliation_breaks'), status: 'closed' }, null),
+    net: {},
+    transaction: null,
+    rows: ['reconciliation_breaks: version 3, found'],
+  }),
+  step({
     title: 'a break whose case is closed is cleared without a message',
     after: BREAK_OPENED,
     call: call(updateBreak, BOOK, { ...stored, status: 'closed' }, new Date()),
