@@ -80,10 +80,14 @@ export function completeItem(book: Book, item: PayoutItem, report: TransferRepor
   const next: PayoutItem = { ...item, version: item.version + 1, status: 'completed', sessionId: report.sessionId };
   return {
     book,
-    transaction: itemTransaction(item, 'completion', currentLegs(item), [
-      { account: clearingAccount(item.rail), amount: item.amount },
-      { account: FEE_INCOME, amount: item.fee },
-    ]),
+    transaction: {
+      ...itemTransaction(item, 'completion', currentLegs(item), [
+        { account: clearingAccount(item.rail), amount: item.amount },
+        { account: FEE_INCOME, amount: item.fee },
+      ]),
+      // An item that was never held has no other transaction: this is the one that a late return reverses.
+      ...(item.status === 'pending' && { id: item.id }),
+    },
     rows: { payout_items: [next] },
   };
 }

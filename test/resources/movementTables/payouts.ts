@@ -226,17 +226,32 @@ const firstReturned = step({
   rows: ['payout_items: failed, version 4'],
 });
 
+const completedUnsent = step({
+  title: 'an item that operators complete before it was sent leaves the reserve through clearing',
+  after: reserved,
+  call: call(completeItem, BOOK, pending, { ...PAID, sessionId: null }),
+  net: { 'reserve:payout:payout': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
+  transaction: { key: 'first item/completion', kind: 'payout_item_completion', rules: 'enforced' },
+  rows: ['payout_items: completed, version 2'],
+});
+
 export const PAYOUTS = [
   reserved,
   held,
   completed,
+  completedUnsent,
   step({
-    title: 'an item that operators complete before it was sent leaves the reserve through clearing',
-    after: reserved,
-    call: call(completeItem, BOOK, pending, { ...PAID, sessionId: null }),
-    net: { 'reserve:payout:payout': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
-    transaction: { key: 'first item/completion', kind: 'payout_item_completion', rules: 'enforced' },
-    rows: ['payout_items: completed, version 2'],
+    title: 'an item that operators completed before it was sent can be returned by the bank',
+    after: completedUnsent,
+    call: call(returnItemFunds, BOOK, withWallet(itemAfter(completedUnsent)), RETURN, OPEN),
+    net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
+    transaction: {
+      key: 'first item/return',
+      kind: 'payout_item_return',
+      rules: 'credit_exempt',
+      reverses: 'first item/completion',
+    },
+    rows: ['payout_items: failed, version 3'],
   }),
   ...returns,
   secondHeld,
