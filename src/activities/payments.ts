@@ -125,7 +125,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
         const decision = decideExpiry(payment);
         if (decision.kind === 'no_change') return await finish(book, payment, payment);
         const next: Payment = { ...payment, version: payment.version + 1, status: 'expired' };
-        const posted = await postOrPark(expiryMovement(book, next, decision.toReview));
+        const posted = await postOrPark(expiryMovement(book, next, decision.toSuspense));
         return posted ? await finish(book, payment, next) : null;
       });
     },

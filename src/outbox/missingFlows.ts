@@ -51,7 +51,7 @@ const KINDS: readonly OpenKind[] = [
   'withdrawal',
   'refund',
   'payout',
-  'payoutReturn',
+  'unreportedPayoutReturn',
   'reviewCase',
   'webhookDelivery',
 ];
@@ -160,7 +160,7 @@ async function lookUp(client: Client, flowId: string): Promise<'closed' | 'busy'
 
 function flowIdOf(kind: OpenKind, { id, endpointId }: OpenResource): string {
   if (kind === 'webhookDelivery') return `${publicId('event', id)}/${publicId('webhookEndpoint', endpointId ?? '')}`;
-  return publicId(kind === 'payoutReturn' ? 'payout' : kind, id);
+  return publicId(kind === 'unreportedPayoutReturn' ? 'payout' : kind, id);
 }
 
 /** Rebuilds the message that started the flow from the resource's row; null when the resource is no longer open. */
@@ -192,7 +192,7 @@ async function startOf(sql: Sql, kind: OpenKind, resource: OpenResource): Promis
       const row = await findPayout(sql, book, id);
       return row?.status === 'processing' ? startPayout(book, row) : null;
     }
-    case 'payoutReturn': {
+    case 'unreportedPayoutReturn': {
       const counted = await countPayout(sql, book, id);
       return counted !== null && hasUnreportedChange(counted.payout, counted)
         ? startPayout(book, counted.payout)

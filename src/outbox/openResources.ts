@@ -11,7 +11,7 @@ export type OpenKind =
   | 'refund'
   | 'payout'
   /** An ended payout with items that the bank returned later, which no event of the payout has reported yet. */
-  | 'payoutReturn'
+  | 'unreportedPayoutReturn'
   | 'reviewCase'
   | 'webhookDelivery';
 
@@ -56,7 +56,7 @@ export async function listOpenResources(
       return await sql<OpenResource[]>`SELECT ${columns} FROM refunds WHERE status = 'processing' ${rest}`;
     case 'payout':
       return await sql<OpenResource[]>`SELECT ${columns} FROM payouts WHERE status = 'processing' ${rest}`;
-    case 'payoutReturn':
+    case 'unreportedPayoutReturn':
       return await sql<OpenResource[]>`
         SELECT ${columns} FROM (
           SELECT p.* FROM payouts p

@@ -48,24 +48,6 @@ const untilPlaced = (sessionId: string): Promise<string> =>
     return row !== undefined && row.status !== 'received' && row.status;
   });
 
-/**
- * A payment that expires immediately: expiresAt is an input of the flow, so no time skipping is needed. A partial
- * credit arrives before the expiry: its message is delivered first and starts the flow.
- */
-async function createExpiring(wallet: string, part?: number): Promise<PaymentResource> {
-  await flows.stopWorker();
-  const payment = await flows.createPayment(wallet, 100_000);
-  const expiresAt = new Date();
-  await flows.sql`UPDATE payments SET expires_at = ${expiresAt} WHERE id = ${requireUuid('payment', payment.id)}`;
-  await flows.sql`
-    UPDATE outbox SET message = jsonb_set(message, '{input,expiresAt}', to_jsonb(${expiresAt.toISOString()}::text)),
-                      available_at = CASE WHEN ${part === undefined} THEN available_at ELSE now() + interval '1 hour' END
-    WHERE topic = 'flow' AND message ->> 'id' = ${payment.id}`;
-  if (part !== undefined) await pay(payment, part);
-  await flows.startWorkerAgain();
-  return payment;
-}
-
 /** Activities in which `interfere` runs between the reads of the payment and of the credit. */
 function withInterference(interfere: () => Promise<unknown>) {
   const { services } = flows;
@@ -149,49 +131,6 @@ describe('bank-transfer payments', () => {
     ];
     expect(credits).toBe(1);
     expect((await flows.test.get(`/payments/${payment.id}`)).data.amountReceived).toBe(101_000);
-  });
-
-  test('a credit after settlement is placed in suspense with a review case', async () => {
-    const payment = await flows.createPayment(walletId, 100_000);
-    await pay(payment, 101_000);
-    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    const before = await flows.balanceOf(walletId);
-    await pay(payment, 101_000, { sessionId: 'after-settlement' });
-    expect(await untilPlaced('after-settlement')).toBe('suspense');
-    expect(await flows.balanceOf(walletId)).toBe(before);
-    expect(await flows.reviewCases()).toContainEqual({
-      reason: 'credit_after_settlement',
-      amount: 101_000,
-      status: 'open',
-      accountCode: 'suspense:unmatched',
-    });
-  });
-
-  test('an unpaid payment expires, and a late credit is placed in suspense with a review case', async () => {
-    const payment = await createExpiring(walletId);
-    await flows.untilStatus(`/payments/${payment.id}`, 'expired');
-    expect((await flows.eventsOf(payment.id)).map(({ type }) => type)).toEqual(['payment.expired']);
-    await pay(payment, 101_000, { sessionId: 'late-credit' });
-    expect(await untilPlaced('late-credit')).toBe('suspense');
-    expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('late_credit');
-    expect((await flows.test.get(`/payments/${payment.id}`)).data.status).toBe('expired');
-  });
-
-  test('an expiring payment keeps its partial credits in suspense with a review case', async () => {
-    const payment = await createExpiring(walletId, 40_000);
-    await flows.untilStatus(`/payments/${payment.id}`, 'expired');
-    expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(40_000);
-    expect(await flows.reviewCases()).toContainEqual({
-      reason: 'partial_expired',
-      amount: 40_000,
-      status: 'open',
-      accountCode: `suspense:payment:${payment.id}`,
-    });
-    const events = await flows.eventsOf(payment.id);
-    expect(events.at(-1)).toEqual({
-      type: 'payment.expired',
-      data: { id: payment.id, status: 'expired', baseAmount: 100_000, amountReceived: 40_000, currency: 'NGN' },
-    });
   });
 
   test('a credit for a wallet frozen meanwhile is placed in suspense, and the payment stays pending', async () => {
@@ -294,23 +233,6 @@ async function inputOf(paymentId: string): Promise<Record<string, unknown> & { p
 }
 
 describe('inbound credits to an account number', () => {
-  test('a credit to an unknown account number is placed in suspense with a review case', async () => {
-    await flows.credit('1234567890', 5_000, { sessionId: 'to-nobody' });
-    expect(await untilPlaced('to-nobody')).toBe('suspense');
-    expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('unknown_account');
-  });
-
-  test("a credit to a wallet's account is posted and emits wallet.credited", async () => {
-    const wallet = await flows.createWallet();
-    const { data } = await flows.test.get(`/wallets/${wallet}/deposit-account`);
-    await flows.credit(String(data.accountNumber), 70_000, { sessionId: 'deposit' });
-    expect(await untilPlaced('deposit')).toBe('posted');
-    expect(await flows.balanceOf(wallet)).toBe(70_000);
-    expect((await flows.eventsOf(wallet)).map(({ type, data: { amount } }) => [type, amount])).toEqual([
-      ['wallet.credited', 70_000],
-    ]);
-  });
-
   test("a credit to the settlement wallet's account is posted without a limit", async () => {
     const { settlementWalletId } = flows.organisation;
     const { data } = await flows.test.get(`/wallets/${settlementWalletId}/deposit-account`);

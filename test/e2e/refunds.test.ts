@@ -96,16 +96,6 @@ describe('refunds to a bank account', () => {
       expect(await flows.balanceOf(walletId)).toBe(0);
     },
   );
-
-  test.concurrent('a completed refund that the bank returns puts the money back once', async () => {
-    const { walletId, path } = await settledPayment();
-    const { data } = await refund(path);
-    await flows.untilStatus(`/refunds/${data.id}`, 'completed');
-    await flows.test.post(`/simulations/bank-transfers/${data.id}/resolve`, { outcome: 'return' });
-    await flows.untilStatus(`/refunds/${data.id}`, 'failed');
-    expect(await flows.balanceOf(walletId)).toBe(BASE);
-    expect((await flows.test.get(path)).data.status).toBe('settled');
-  });
 });
 
 /** A payment of `BASE` paid by these accounts, one after the other; its payable amount is `BASE` plus the fee. */

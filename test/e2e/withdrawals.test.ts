@@ -89,13 +89,6 @@ describe('outcomes of withdrawals', () => {
     expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.failed']);
   });
 
-  test.concurrent('a withdrawal that the bank returns is returned, and amount and fee are returned', async () => {
-    const { walletId, answer, path } = await withdraw('9999999002');
-    await flows.untilStatus(path, 'returned');
-    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
-    expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.returned']);
-  });
-
   test.concurrent.each(['complete', 'reject', 'return'] as const)(
     'a withdrawal held by the bank ends as the bank decides: %s',
     async (outcome) => {
@@ -106,14 +99,6 @@ describe('outcomes of withdrawals', () => {
       expect(await flows.balanceOf(walletId)).toBe(outcome === 'complete' ? FUNDS - AMOUNT - FEE : FUNDS);
     },
   );
-
-  test.concurrent('a withdrawal whose send response was lost completes and is sent once: unknown is never treated as failed', async () => {
-    const { walletId, answer, path } = await withdraw('9999999004');
-    await flows.untilStatus(path, 'completed');
-    expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
-    expect(await transfersOf(answer.data.id)).toBe(1);
-    expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.completed']);
-  });
 
   test.concurrent("a withdrawal that the bank never received is failed after the bank's own waiting time", async () => {
     const { walletId, answer, path } = await withdraw('9999999005');

@@ -30,28 +30,35 @@ describe('credits', () => {
       payment('pending'),
       202_000,
       'all',
-      { kind: 'settle', amountReceived: 202_000, toWallet: 200_000, toFees: 2_000, toReview: 0, heldBefore: 0 },
+      { kind: 'settle', amountReceived: 202_000, toWallet: 200_000, toFees: 2_000, toSuspense: 0, alreadyHeld: 0 },
     ],
     [
       'a surplus is credited to the wallet',
       payment('pending'),
       203_500,
       'all',
-      { kind: 'settle', amountReceived: 203_500, toWallet: 201_500, toFees: 2_000, toReview: 0, heldBefore: 0 },
+      { kind: 'settle', amountReceived: 203_500, toWallet: 201_500, toFees: 2_000, toSuspense: 0, alreadyHeld: 0 },
     ],
     [
       'a surplus over a limit goes to review',
       payment('pending'),
       203_500,
       'base_only',
-      { kind: 'settle', amountReceived: 203_500, toWallet: 200_000, toFees: 2_000, toReview: 1_500, heldBefore: 0 },
+      { kind: 'settle', amountReceived: 203_500, toWallet: 200_000, toFees: 2_000, toSuspense: 1_500, alreadyHeld: 0 },
     ],
     [
       'the rest of a partial payment settles it',
       payment('partial', 150_000),
       52_000,
       'all',
-      { kind: 'settle', amountReceived: 202_000, toWallet: 200_000, toFees: 2_000, toReview: 0, heldBefore: 150_000 },
+      {
+        kind: 'settle',
+        amountReceived: 202_000,
+        toWallet: 200_000,
+        toFees: 2_000,
+        toSuspense: 0,
+        alreadyHeld: 150_000,
+      },
     ],
     [
       'one kobo below the payable amount is held',
@@ -116,8 +123,8 @@ describe('credits', () => {
               state = { ...state, status: 'partial', amountReceived: decision.amountReceived };
             } else {
               state = { ...state, status: 'settled', amountReceived: decision.amountReceived };
-              settled = decision.toWallet + decision.toFees + decision.toReview;
-              usedForSettlement = decision.heldBefore + amount;
+              settled = decision.toWallet + decision.toFees + decision.toSuspense;
+              usedForSettlement = decision.alreadyHeld + amount;
             }
           }
           expect(settled).toBe(usedForSettlement);
@@ -143,8 +150,8 @@ describe('wallet capacity after a refusal', () => {
 });
 
 test.each([
-  ['pending', 0, { kind: 'expire', toReview: 0 }],
-  ['partial', 150_000, { kind: 'expire', toReview: 150_000 }],
+  ['pending', 0, { kind: 'expire', toSuspense: 0 }],
+  ['partial', 150_000, { kind: 'expire', toSuspense: 150_000 }],
   ['settled', 202_000, { kind: 'no_change' }],
   ['expired', 0, { kind: 'no_change' }],
   ['failed', 0, { kind: 'no_change' }],

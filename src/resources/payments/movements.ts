@@ -43,24 +43,24 @@ export function creditMovement(
   const hold = allocate([{ account: clearing, amount: credit.amount }], [{ account: suspense, amount: credit.amount }]);
   // With earlier credits, all money is gathered in suspense first, so that the wallet gets one credit and its limit is
   // checked on the whole amount.
-  const gathers = settles && decision.heldBefore > 0;
+  const gathers = settles && decision.alreadyHeld > 0;
   const settlement = settles
     ? allocate(
-        [{ account: gathers ? suspense : clearing, amount: decision.heldBefore + credit.amount }],
+        [{ account: gathers ? suspense : clearing, amount: decision.alreadyHeld + credit.amount }],
         [
           { account: walletAccount(payment.targetWalletId), amount: decision.toWallet },
           { account: FEE_INCOME, amount: decision.toFees },
-          { account: UNMATCHED, amount: decision.toReview },
+          { account: UNMATCHED, amount: decision.toSuspense },
         ],
       )
     : [];
   const postings = [...(gathers || !settles ? hold : []), ...settlement];
   const surplusCase =
-    settles && decision.toReview > 0
+    settles && decision.toSuspense > 0
       ? [
           openReviewCase({
             reason: 'surplus_over_limit',
-            amount: decision.toReview,
+            amount: decision.toSuspense,
             accountCode: UNMATCHED,
             inboundCreditId: credit.id,
             paymentId: payment.id,
@@ -86,17 +86,17 @@ export function creditMovement(
 }
 
 /** Expires a payment. The money received so far stays in suspense, with a review case for an operator. */
-export function expiryMovement(book: Book, next: Payment, toReview: Kobo): Movement {
+export function expiryMovement(book: Book, next: Payment, toSuspense: Kobo): Movement {
   return withCaseFlows({
     book,
     rows: {
       payments: [paymentRow(next)],
       review_cases:
-        toReview > 0
+        toSuspense > 0
           ? [
               openReviewCase({
                 reason: 'partial_expired',
-                amount: toReview,
+                amount: toSuspense,
                 accountCode: paymentSuspenseAccount(next.id),
                 inboundCreditId: null,
                 paymentId: next.id,

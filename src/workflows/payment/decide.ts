@@ -23,9 +23,9 @@ export type CreditDecision =
       amountReceived: Kobo;
       toWallet: Kobo;
       toFees: Kobo;
-      toReview: Kobo;
+      toSuspense: Kobo;
       /** The part of the sum of these three that earlier credits brought. */
-      heldBefore: Kobo;
+      alreadyHeld: Kobo;
     }
   /** The payment takes no more money: all of it goes to review. */
   | { kind: 'to_suspense'; reason: 'late_credit' | 'credit_after_settlement' | 'wallet_refused' };
@@ -46,8 +46,8 @@ export function decideCredit(payment: PaymentState, amount: Kobo, capacity: Wall
     amountReceived,
     toWallet: payment.baseAmount + (capacity === 'all' ? surplus : 0),
     toFees: payment.fee,
-    toReview: capacity === 'all' ? 0 : surplus,
-    heldBefore: payment.amountReceived,
+    toSuspense: capacity === 'all' ? 0 : surplus,
+    alreadyHeld: payment.amountReceived,
   };
 }
 
@@ -66,13 +66,13 @@ export function capacityAfterRefusal(
 
 export type ExpiryDecision =
   /** The window closed. What was received so far goes to review. */
-  | { kind: 'expire'; toReview: Kobo }
+  | { kind: 'expire'; toSuspense: Kobo }
   /** The payment has ended in another way. */
   | { kind: 'no_change' };
 
 export function decideExpiry(payment: PaymentState): ExpiryDecision {
   return payment.status === 'pending' || payment.status === 'partial'
-    ? { kind: 'expire', toReview: payment.amountReceived }
+    ? { kind: 'expire', toSuspense: payment.amountReceived }
     : { kind: 'no_change' };
 }
 

@@ -49,7 +49,7 @@ function expired(payment: Payment) {
   const decision = decideExpiry(payment);
   if (decision.kind === 'no_change') throw new Error('the payment has ended');
   const next: Payment = { ...payment, version: payment.version + 1, status: 'expired' };
-  return call(expiryMovement, BOOK, next, decision.toReview);
+  return call(expiryMovement, BOOK, next, decision.toSuspense);
 }
 
 const paymentOf = (made: Step) => rowAfter(made, 'payments');
