@@ -30,7 +30,10 @@ export interface Measured {
   details: Record<string, number>;
 }
 
-/** Measures all series, one round of each after the other. Reports each finished measurement; the first failure ends the run. */
+/**
+ * Measures all series, one round of each after the other. Reports each finished measurement; the first failure ends
+ * the run.
+ */
 export async function measureInterleaved(
   series: readonly Series[],
   rounds: number,

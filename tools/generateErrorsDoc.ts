@@ -13,11 +13,11 @@ const REACTIONS: Record<ErrorStatus, string> = {
   403: 'The key lacks a scope. Use a key with the scope in `details.requiredScopes`.',
   404: 'No such resource. An id of another organisation or environment returns the same.',
   409: 'A conflict with existing data, which `details` name.',
-  422: 'The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`.',
+  422: 'The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed\nlater, under a new `Idempotency-Key`.',
   429: 'The rate limit. Wait `Retry-After` seconds, then send the same request again.',
   500: 'An internal error. Retry with the same `Idempotency-Key`: it takes effect once.',
   502: 'The bank rail failed. Retry with the same `Idempotency-Key`: it takes effect once.',
-  503: 'A dependency is unavailable or not configured. Where `details.retryable` is true, retry with the same `Idempotency-Key`: it takes effect once.',
+  503: 'A dependency is unavailable or not configured. Where `details.retryable` is true, retry with the same\n`Idempotency-Key`: it takes effect once.',
   504: 'The bank rail timed out. Retry with the same `Idempotency-Key`: it takes effect once.',
 };
 

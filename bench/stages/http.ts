@@ -1,6 +1,6 @@
 // Transfers over HTTP through the API as it runs in production: key, rate count, validation and idempotency on, each
-// answered when its money is on disk. Beside it the health check of the same Koa stack, and pgbench's TPC-B, which has no HTTP
-// around it and shows how fast the machine is during this run.
+// answered when its money is on disk. Beside it the health check of the same Koa stack, and pgbench's TPC-B, which
+// has no HTTP around it and shows how fast the machine is during this run.
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook, WALLETS } from '../book.ts';
 import { runLoad } from '../load.ts';

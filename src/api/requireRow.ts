@@ -17,7 +17,7 @@ const ID_KINDS = {
   webhook_endpoint: 'webhookEndpoint',
 } as const satisfies Partial<Record<FoundResource, IdKind>>;
 
-/** Returns the row with this public id in the caller's book. Throws the 404 of the resource, also for a malformed id. */
+/** Returns the row with this public id in the caller's book. Throws the 404 of the resource, also for a bad id. */
 export async function requireRow<Row>(
   { services, caller }: Pick<Call<unknown, unknown>, 'services' | 'caller'>,
   resource: keyof typeof ID_KINDS,

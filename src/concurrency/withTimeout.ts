@@ -1,8 +1,8 @@
 // A limit on how long a caller waits.
 
 /**
- * Resolves or rejects as the work does, and rejects with what `timedOut` returns when it takes longer. The work itself is not
- * cancelled: its later result, or error, is ignored.
+ * Resolves or rejects as the work does, and rejects with what `timedOut` returns when it takes longer. The work
+ * itself is not cancelled: its later result, or error, is ignored.
  */
 export async function withTimeout<Result>(
   work: Promise<Result>,

@@ -1,5 +1,6 @@
-// Finds open resources that have no flow, because it was terminated, cancelled or deleted, or because Temporal lost it,
-// and restarts their flows through the outbox (docs/decisions/0011-sweeper.md). Safe to run at any time and concurrently.
+// Finds open resources that have no flow, because it was terminated, cancelled or deleted, or because Temporal lost
+// it, and restarts their flows through the outbox (docs/decisions/0011-sweeper.md). Safe to run at any time and
+// concurrently.
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Sql } from '../database/pool.ts';

@@ -44,8 +44,8 @@ export async function bundleWorkflows({
 }
 
 /**
- * The cache key: a hash over every source file, the installed packages and the interceptors, with their content. Rejects when npm left no
- * list of the installed packages.
+ * The cache key: a hash over every source file, the installed packages and the interceptors, with their content.
+ * Rejects when npm left no list of the installed packages.
  */
 export async function fingerprint(interceptors: readonly string[], project = PROJECT): Promise<string> {
   const sources = globSync('src/**/*.ts', { cwd: project }).toSorted();
