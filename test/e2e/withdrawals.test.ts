@@ -151,45 +151,6 @@ describe('outcomes of withdrawals', () => {
   });
 });
 
-describe('refused withdrawals', () => {
-  test.each([
-    ['9999999006', {}, 422, 'BANK_ACCOUNT_NOT_RESOLVED'],
-    ['0123456789', { bankCode: '998' }, 422, 'BANK_CODE_UNKNOWN'],
-    ['0123456789', { accountName: 'Somebody Else' }, 422, 'WITHDRAWAL_NAME_VERIFICATION_FAILED'],
-    ['0123456789', { amount: FUNDS }, 422, 'WALLET_INSUFFICIENT_FUNDS'],
-    ['0123456789', { amount: 5_000_001 }, 422, 'WALLET_TIER1_LIMIT_EXCEEDED'],
-    ['012345678', {}, 400, 'VALIDATION_FAILED'],
-    ['0123456789', { amount: 0 }, 400, 'VALIDATION_FAILED'],
-    ['0123456789', { fee: 0 }, 400, 'VALIDATION_FAILED'],
-  ])('a withdrawal to %s with %o is %d %s, and nothing is held', async (accountNumber, more, status, code) => {
-    const { walletId, answer } = await withdraw(accountNumber, more);
-    expect({ status: answer.status, code: answer.error.code }).toEqual({ status, code });
-    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
-  });
-
-  test('a name mismatch returns both names, and the resolved name is accepted', async () => {
-    const { walletId, answer } = await withdraw('9999999007', { accountName: 'Ada Obi' });
-    expect(answer.error.details).toMatchObject({ providedName: 'Ada Obi', resolvedName: expect.any(String) });
-    const { resolvedName } = answer.error.details as { resolvedName: string };
-    const body = { amount: AMOUNT, accountNumber: '9999999007', bankCode: '058', accountName: `Mr ${resolvedName}` };
-    expect((await flows.test.money(`/wallets/${walletId}/withdraw`, body)).status).toBe(201);
-  });
-
-  test('a withdrawal from a wallet below tier1 is WALLET_KYC_REQUIRED', async () => {
-    const walletId = await flows.createWallet(undefined, { tier1: false });
-    const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
-    const { status, error } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
-    expect([status, error.code]).toEqual([422, 'WALLET_KYC_REQUIRED']);
-  });
-
-  test('a withdrawal in live without a rail is SERVICE_UNAVAILABLE', async () => {
-    const walletId = flows.organisation.liveSettlementWalletId;
-    const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
-    const { status, error } = await flows.live.money(`/wallets/${walletId}/withdraw`, body);
-    expect([status, error.code, error.details.service]).toEqual([503, 'SERVICE_UNAVAILABLE', 'bank_rail']);
-  });
-});
-
 test('fifty identical concurrent requests make one withdrawal, one hold and one transfer', async () => {
   const walletId = await flows.createWallet(undefined, { balance: FUNDS });
   const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };

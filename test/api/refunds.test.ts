@@ -1,0 +1,92 @@
+// POST /payments/:id/refund and GET /refunds/:id, by status. No worker runs here, so the payments are paid from a wallet:
+// test/e2e/refunds.test.ts has refunds to a bank account.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newUuid, publicId } from '../../src/ids.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+
+const BASE = 200_000;
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi({ callersRetry: true });
+});
+
+afterAll(() => api.close());
+
+const createPayment = async (targetWalletId: string) =>
+  (await api.test.money('/payments', { method: 'virtual_wallet', baseAmount: BASE, targetWalletId })).data;
+
+/** A payment that a wallet has paid. */
+async function createSettledPayment() {
+  const [payer, walletId] = await Promise.all([api.createWallet(undefined, { balance: BASE }), api.createWallet()]);
+  const { id: paymentId } = await createPayment(walletId);
+  expect((await api.test.money(`/wallets/${payer}/pay`, { paymentId })).status).toBe(200);
+  return { payer, walletId, paymentId, path: `/payments/${paymentId}` };
+}
+
+const refund = (path: string, body: object = {}) => api.test.money(`${path}/refund`, body);
+
+describe('200 and 201', () => {
+  test('a refund to the paying wallet is completed at once, and both wallets have their balances back', async () => {
+    const { payer, walletId, path } = await createSettledPayment();
+    const { status, data } = await refund(path);
+    expect([status, data.status, data.destination, data.amount]).toEqual([201, 'completed', 'wallet', BASE]);
+    expect([await api.balanceOf(payer), await api.balanceOf(walletId)]).toEqual([BASE, 0]);
+    expect((await api.test.get(`/refunds/${data.id}`)).data).toEqual(data);
+  });
+});
+
+describe('400', () => {
+  test.each([
+    [{ amount: 0 }, 'amount'],
+    [{ amount: '5' }, 'amount'],
+    [{ destination: 'cash' }, 'destination'],
+    [{ bankAccount: { accountNumber: '1', bankCode: '058' } }, 'bankAccount.accountNumber'],
+    [{ note: 'x' }, 'note'],
+  ])('a refund with %o is VALIDATION_FAILED with the field %s', async (body, field) => {
+    const { path } = await createSettledPayment();
+    const { status, error } = await refund(path, body);
+    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
+  });
+});
+
+describe('404', () => {
+  test("a refund of another organisation's payment is PAYMENT_NOT_FOUND", async () => {
+    const { path } = await createSettledPayment();
+    const other = await api.createOrganisation();
+    const { status, error } = await other.test.money(`${path}/refund`, {});
+    expect([status, error.code]).toEqual([404, 'PAYMENT_NOT_FOUND']);
+  });
+
+  test.each([publicId('refund', newUuid()), 'nonsense'])('the refund %s is REFUND_NOT_FOUND', async (id) => {
+    const { status, error } = await api.test.get(`/refunds/${id}`);
+    expect([status, error.code, error.details]).toEqual([404, 'REFUND_NOT_FOUND', { resource: 'refund', id }]);
+  });
+});
+
+describe('422', () => {
+  test('a refund of an unsettled payment is PAYMENT_NOT_REFUNDABLE', async () => {
+    const { id } = await createPayment(await api.createWallet());
+    const { status, error } = await refund(`/payments/${id}`);
+    expect([status, error.code, error.details.status]).toEqual([422, 'PAYMENT_NOT_REFUNDABLE', 'pending']);
+  });
+
+  test('a refund above the wallet balance is WALLET_INSUFFICIENT_FUNDS, and there is no refund', async () => {
+    const { walletId, path } = await createSettledPayment();
+    const destinationWalletId = await api.createWallet();
+    await api.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId, amount: 1 });
+    const { status, error } = await refund(path);
+    expect([status, error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
+    expect((await api.test.get(`${path}/refunds`)).items).toEqual([]);
+  });
+
+  test('a refund above what is left to refund is REFUND_AMOUNT_EXCEEDED with both amounts', async () => {
+    const { path } = await createSettledPayment();
+    expect((await refund(path, { amount: 150_000 })).status).toBe(201);
+    const { status, error } = await refund(path, { amount: 50_001 });
+    expect([status, error.code]).toEqual([422, 'REFUND_AMOUNT_EXCEEDED']);
+    expect(error.details).toMatchObject({ refundableAmount: 50_000, attemptedAmount: 50_001 });
+  });
+});
