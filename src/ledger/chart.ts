@@ -39,11 +39,26 @@ export const FEE_INCOME: AccountCode = 'income:fees';
  */
 export type AccountKind = 'wallet' | 'stored_balance' | 'derived_balance';
 
-export function accountKind(code: AccountCode): AccountKind {
-  if (code.startsWith('wallet:')) return 'wallet';
-  if (code.startsWith('suspense:payment:') || code.startsWith('reserve:')) return 'stored_balance';
-  return 'derived_balance';
-}
+/** What the code of an account says about it, by its first segments; the first entry that fits counts. */
+const KINDS: readonly { prefix: string; kind: AccountKind; mayBeNegative: boolean }[] = [
+  { prefix: 'wallet:', kind: 'wallet', mayBeNegative: false },
+  { prefix: 'clearing:', kind: 'derived_balance', mayBeNegative: true },
+  { prefix: 'in_transit:', kind: 'derived_balance', mayBeNegative: false },
+  { prefix: 'reserve:', kind: 'stored_balance', mayBeNegative: false },
+  { prefix: 'suspense:payment:', kind: 'stored_balance', mayBeNegative: false },
+  { prefix: 'suspense:', kind: 'derived_balance', mayBeNegative: false },
+  { prefix: 'unclaimed:', kind: 'derived_balance', mayBeNegative: false },
+  { prefix: 'income:', kind: 'derived_balance', mayBeNegative: false },
+];
+/** Any other account, such as an expense. */
+const OTHER = { kind: 'derived_balance', mayBeNegative: true } as const;
+
+const entryOf = (code: AccountCode) => KINDS.find(({ prefix }) => code.startsWith(prefix)) ?? OTHER;
+
+export const accountKind = (code: AccountCode): AccountKind => entryOf(code).kind;
+
+/** Whether a negative balance is no violation: the rail owes a clearing account, an expense was paid. */
+export const mayBeNegative = (code: AccountCode): boolean => entryOf(code).mayBeNegative;
 
 /** The public id of the wallet of an account code; null for any other account. */
 export function walletOf(code: AccountCode): string | null {

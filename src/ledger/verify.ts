@@ -5,6 +5,7 @@ import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
+import { mayBeNegative } from './chart.ts';
 
 export type FindingKind =
   | 'BOOK_UNBALANCED'
@@ -52,9 +53,6 @@ const PAGE_SIZE = 10_000;
 
 /** A corrupt ledger is repaired from the first findings; a list of millions would not help. */
 const FINDINGS_MAX = 1_000;
-
-/** First segments of the codes whose balance is never negative. That of a clearing or expense account may be. */
-const NEVER_NEGATIVE = new Set(['wallet', 'reserve', 'suspense', 'unclaimed', 'in_transit', 'income']);
 
 type Snapshot = postgres.TransactionSql<{ bigint: number }>;
 type Fragment = ReturnType<Snapshot>;
@@ -309,7 +307,7 @@ class OrganisationCheck {
       }
       const actual = balance === null ? sum : BigInt(balance);
       if (actual !== sum) this.#add('BALANCE_MISMATCH', { environment, code }, String(sum), String(actual));
-      if (actual < 0n && NEVER_NEGATIVE.has(code.split(':', 1)[0] ?? '')) {
+      if (actual < 0n && !mayBeNegative(code)) {
         this.#add('NEGATIVE_BALANCE', { environment, code }, '>= 0', String(actual));
       }
       this.#bookSums.set(environment, (this.#bookSums.get(environment) ?? 0n) + actual);

@@ -9,6 +9,7 @@ import {
   IN_TRANSIT_REFUNDS,
   IN_TRANSIT_RETURNS,
   IN_TRANSIT_WITHDRAWALS,
+  mayBeNegative,
   paymentSuspenseAccount,
   payoutReserveAccount,
   UNCLAIMED,
@@ -37,6 +38,10 @@ const ACCOUNTS = [
 
 test.each(ACCOUNTS)('the account %s is of the kind %s', (code, kind) => {
   expect(accountKind(code)).toBe(kind);
+});
+
+test('only the balance of a clearing or expense account may be negative', () => {
+  expect(ACCOUNTS.map(([code]) => code).filter(mayBeNegative)).toEqual([clearingAccount('sandbox'), 'expense:rail']);
 });
 
 test('every account code has the form that the database requires', () => {
