@@ -49,6 +49,6 @@ async function deleteIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number
 /** The log of webhook attempts; the events and deliveries themselves stay. */
 async function deleteWebhookAttempts(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
   const [row] = await sql<{ deleted: number }[]>`
-    SELECT ledger.forget_webhook_attempts(now() - make_interval(days => ${keptDays}), ${rowsMax}) AS deleted`;
+    SELECT ledger.delete_webhook_attempts(now() - make_interval(days => ${keptDays}), ${rowsMax}) AS deleted`;
   return row?.deleted ?? 0;
 }

@@ -168,16 +168,16 @@ const queryAsOwner = <Row extends object>(url: string, text: string): Promise<Ro
   withOwner(url, async (sql) => [...(await sql.unsafe<Row[]>(text))]);
 
 describe('files of functions', () => {
-  const FILE = 'forget_webhook_attempts.sql';
+  const FILE = 'delete_webhook_attempts.sql';
   /** Replaces the function, and records the given version and checksum for its file. */
   const replaceFunction = (sql: Sql, version: number, checksum?: string) =>
     sql.unsafe(`
-      CREATE OR REPLACE FUNCTION ledger.forget_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
+      CREATE OR REPLACE FUNCTION ledger.delete_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
       LANGUAGE sql AS 'SELECT -1';
       UPDATE functions SET version = ${version}, checksum = coalesce(${checksum ? `'${checksum}'` : 'NULL'}, checksum)
       WHERE name = '${FILE}';`);
   const callFunction = async (sql: Sql): Promise<number | undefined> =>
-    (await sql<{ rows: number }[]>`SELECT ledger.forget_webhook_attempts(now(), 1) AS rows`)[0]?.rows;
+    (await sql<{ rows: number }[]>`SELECT ledger.delete_webhook_attempts(now(), 1) AS rows`)[0]?.rows;
 
   test("a file of functions is applied again if its version is newer than the database's", async () => {
     const database = await createDatabase();
