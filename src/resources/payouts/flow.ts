@@ -1,7 +1,7 @@
 // Outbox messages that start or wake the flows of a payout and its items. They run on a task queue of their own.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
+import { withTransferUpdate } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { PayoutInput } from '../../workflows/payout/messages.ts';
 import { type PayoutItemInput, payoutItemSummary } from '../../workflows/payoutItem/messages.ts';
@@ -37,13 +37,14 @@ export function wakePayoutItem(book: Book, { item, sourceWalletId }: ItemWithWal
     transferId: publicId('payoutItem', item.id),
     amount: item.amount,
   };
-  return toOutbox({
-    workflow: 'payoutItem',
-    id: input.transferId,
-    summary: payoutItemSummary(input),
-    state: 'processing',
-    queue: 'payouts',
-    input,
-    signal: { name: transferUpdated.name, payload: null },
-  });
+  return toOutbox(
+    withTransferUpdate({
+      workflow: 'payoutItem',
+      id: input.transferId,
+      summary: payoutItemSummary(input),
+      state: 'processing',
+      queue: 'payouts',
+      input,
+    }),
+  );
 }

@@ -2,7 +2,7 @@
 // flow.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
+import { withTransferUpdate } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { RefundInput } from '../../workflows/refund/messages.ts';
 import type { Refund } from './queries.ts';
@@ -30,4 +30,4 @@ export const startRefund = (book: Book, refund: Refund): FlowOutboxMessage => to
  * refund may still be returned.
  */
 export const wakeRefund = (book: Book, refund: Refund): FlowOutboxMessage =>
-  toOutbox({ ...refundFlow(book, refund), signal: { name: transferUpdated.name, payload: null } });
+  toOutbox(withTransferUpdate(refundFlow(book, refund)));

@@ -1,7 +1,7 @@
 // Outbox messages that start or wake the flow of a review case.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
+import { withTransferUpdate } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { ReviewCaseInput } from '../../workflows/reviewCase/messages.ts';
 import type { ReviewCase } from './queries.ts';
@@ -34,4 +34,4 @@ export const startReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxM
  * running.
  */
 export const wakeReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxMessage =>
-  toOutbox({ ...reviewCaseFlow(book, reviewCase), signal: { name: transferUpdated.name, payload: null } });
+  toOutbox(withTransferUpdate(reviewCaseFlow(book, reviewCase)));

@@ -1,7 +1,7 @@
 // Outbox messages that start or wake the flow of a withdrawal.
 import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { transferUpdated } from '../../workflows/bankTransfer/messages.ts';
+import { withTransferUpdate } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { WithdrawalInput } from '../../workflows/withdrawal/messages.ts';
 import type { Withdrawal } from './queries.ts';
@@ -30,4 +30,4 @@ export const startWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxM
  * withdrawal may still be returned.
  */
 export const wakeWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
-  toOutbox({ ...withdrawalFlow(book, withdrawal), signal: { name: transferUpdated.name, payload: null } });
+  toOutbox(withTransferUpdate(withdrawalFlow(book, withdrawal)));

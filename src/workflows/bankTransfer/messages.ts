@@ -3,7 +3,7 @@
 import { defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { AttentionLimits } from '../attention/decide.ts';
-import type { FlowScope } from '../flows.ts';
+import type { FlowMessage, FlowScope } from '../flows.ts';
 import type { TransferKnowledge, TransferState } from './decide.ts';
 
 export interface BankTransferInput extends FlowScope {
@@ -19,6 +19,12 @@ export interface BankTransferInput extends FlowScope {
 
 /** The rail has an update on this transfer. The signal carries no data: the flow queries the rail. */
 export const transferUpdated = defineSignal('transferUpdated');
+
+/** The same message, which also sends the flow the signal `transferUpdated`. */
+export const withTransferUpdate = (message: FlowMessage): FlowMessage => ({
+  ...message,
+  signal: { name: transferUpdated.name, payload: null },
+});
 
 /**
  * What a step does while the rail is paused. Undefined: it returns `rail: 'paused'` at once. `wait`: the activity is
