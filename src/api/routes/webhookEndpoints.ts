@@ -19,6 +19,7 @@ import { newWebhookSecret, ROTATION_OVERLAP_MS } from '../../webhooks/signature.
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, optional, optionalOr, text } from '../schemas.ts';
 import { eventView, webhookEndpointView } from '../views.ts';
@@ -165,8 +166,8 @@ function orNotFound<Found>({ params }: Call<unknown, unknown>, found: Found | nu
 const requireId = (call: Call<unknown, unknown>): Uuid =>
   orNotFound(call, parseId('webhookEndpoint', call.params.id ?? ''));
 
-async function requireEndpoint(call: Call<unknown, unknown>): Promise<WebhookEndpoint> {
-  return orNotFound(call, await findWebhookEndpoint(call.services.sql, call.caller.book, requireId(call)));
-}
+/** Reads the endpoint of the path. Throws WEBHOOK_ENDPOINT_NOT_FOUND. */
+const requireEndpoint = (call: Call<unknown, unknown>): Promise<WebhookEndpoint> =>
+  requireRow(call, 'webhook_endpoint', call.params.id ?? '', findWebhookEndpoint);
 
 export const webhookEndpointRoutes: Route[] = [create, list, read, update, remove, rotate, sendTest];
