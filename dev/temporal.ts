@@ -1,21 +1,18 @@
 // The Temporal server of the embedded stack, `temporal server start-dev`, and what the service requires of any server:
 // the namespace and the search attributes.
 import { Connection } from '@temporalio/client';
-import type { SearchAttributeType } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES as searchAttributes } from '../src/workflows/searchAttributes.ts';
 import { freePort, retryWhenTaken } from './freePort.ts';
 import type { Supervisor } from './supervisor.ts';
 
-const TYPE_NAMES: Partial<Record<SearchAttributeType, keyof typeof INDEXED_VALUE_TYPES>> = {
+const TYPE_NAMES: Record<(typeof searchAttributes)[number]['type'], keyof typeof INDEXED_VALUE_TYPES> = {
   KEYWORD: 'Keyword',
   INT: 'Int',
   DATETIME: 'Datetime',
 };
 
 /** The search attributes of the flows, each with its type as the command line of Temporal spells it. */
-export const SEARCH_ATTRIBUTES = Object.fromEntries(
-  searchAttributes.map(({ name, type }) => [name, TYPE_NAMES[type] ?? 'Keyword']),
-);
+export const SEARCH_ATTRIBUTES = Object.fromEntries(searchAttributes.map(({ name, type }) => [name, TYPE_NAMES[type]]));
 
 /** Dynamic configuration that differs from the development server's defaults. */
 const DYNAMIC_CONFIG = {
