@@ -4,7 +4,6 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { clearingAccount, FEE_INCOME, payoutReserveAccount, walletAccount } from '../../src/ledger/chart.ts';
-import { bankTransferFee } from '../../src/ledger/fees.ts';
 import type { Movement, Transaction } from '../../src/ledger/movement.ts';
 import type { Book } from '../../src/money.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
@@ -17,6 +16,7 @@ import {
   rollUpMovement,
 } from '../../src/resources/payouts/movements.ts';
 import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
+import { itemToBank } from './movementTables/payouts.ts';
 
 const book: Book = { organisationId: newUuid(), environment: 'test' };
 const sourceWalletId = newUuid();
@@ -25,26 +25,7 @@ const FAILURE: ItemFailure = { kind: 'payout_item_failure', reason: 'No such acc
 
 function batchOf(amounts: readonly number[]): { payout: Payout; items: PayoutItem[] } {
   const payoutId = newUuid();
-  const items = amounts.map(
-    (amount, position): PayoutItem => ({
-      id: newUuid(),
-      version: 1,
-      payoutId,
-      position,
-      amount,
-      fee: bankTransferFee(amount),
-      status: 'pending',
-      destinationWalletId: null,
-      accountNumber: '0123456789',
-      accountName: null,
-      bankCode: '058',
-      reference: null,
-      failureReason: null,
-      rail: 'sandbox',
-      sessionId: null,
-      returnedAt: null,
-    }),
-  );
+  const items = amounts.map((amount, position) => itemToBank({ id: newUuid(), payoutId, position, amount }));
   const payout: Payout = {
     id: payoutId,
     version: 1,

@@ -15,13 +15,11 @@ import { BOOK, CLOSED, call, newId, OPEN, OWNER, PAID, rowAfter, type Step, step
 
 const payoutId = newId('payout', 'payout');
 
-const itemOf = (position: number, name: string, amount: number): PayoutItem => ({
-  id: newId('payoutItem', name),
+/** A pending item to a bank account. */
+export const itemToBank = (row: Pick<PayoutItem, 'id' | 'payoutId' | 'position' | 'amount'>): PayoutItem => ({
+  ...row,
   version: 1,
-  payoutId,
-  position,
-  amount,
-  fee: bankTransferFee(amount),
+  fee: bankTransferFee(row.amount),
   status: 'pending',
   destinationWalletId: null,
   accountNumber: '0123456789',
@@ -33,7 +31,10 @@ const itemOf = (position: number, name: string, amount: number): PayoutItem => (
   sessionId: null,
   returnedAt: null,
 });
-const items = [itemOf(0, 'first item', 100_000), itemOf(1, 'second item', 50_000)];
+const items = [
+  itemToBank({ id: newId('payoutItem', 'first item'), payoutId, position: 0, amount: 100_000 }),
+  itemToBank({ id: newId('payoutItem', 'second item'), payoutId, position: 1, amount: 50_000 }),
+];
 
 const payout: Payout = {
   id: payoutId,
