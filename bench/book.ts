@@ -36,16 +36,16 @@ export async function openBook(url: string): Promise<BenchBook> {
   const hot = organisation.settlementWalletId;
   const wallets = Array.from({ length: WALLETS }, newUuid);
   await sql`
-    WITH opened AS (
-      INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, kyc_status, created_at)
-      SELECT ${book.organisationId}, ${book.environment}, w.id,
-             ledger.open_account(${book.organisationId}, ${book.environment}, w.code, true),
-             'end_user', 'customer@example.com', 'tier1', now()
-      FROM unnest(${wallets}::uuid[], ${wallets.map(walletAccount)}::text[]) AS w (id, code)
-      RETURNING account_id
+    WITH wallet AS (
+      INSERT INTO wallets (organisation_id, environment, id, kind, email, kyc_status, created_at)
+      SELECT ${book.organisationId}, ${book.environment}, id, 'end_user', 'customer@example.com', 'tier1', now()
+      FROM unnest(${wallets}::uuid[]) AS w (id)
+      RETURNING *
+    ), account AS (
+      SELECT ledger.open_account(organisation_id, environment, account_code, true) AS id FROM wallet
     )
-    SELECT count(ledger.verify_account(${book.organisationId}, account_id, ${TIER1_BALANCE_MAX}, ${TIER1_POSTING_MAX}))
-    FROM opened`;
+    SELECT count(ledger.verify_account(${book.organisationId}, id, ${TIER1_BALANCE_MAX}, ${TIER1_POSTING_MAX}))
+    FROM account`;
   const deposit = async (wallet: Uuid, amount: Kobo): Promise<void> => {
     const rail = clearingAccount('bench');
     const result = await journal.post(oneTransfer(book, rail, walletAccount(wallet), amount, 'credit_exempt'));

@@ -95,7 +95,9 @@ class BarePostings {
     // The application role may not insert postings directly.
     const sql = connect(book.url, { connectionsMax: Math.max(...BARE_CALLERS), role: 'owner' });
     const rows = await sql<{ id: string; accountId: number }[]>`
-      SELECT id, account_id FROM wallets WHERE organisation_id = ${book.book.organisationId}`;
+      SELECT w.id, a.id AS account_id
+      FROM wallets w JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.code = w.account_code
+      WHERE w.organisation_id = ${book.book.organisationId}`;
     return new BarePostings(book, sql, new Map(rows.map(({ id, accountId }) => [id, accountId])));
   }
 

@@ -1,7 +1,6 @@
 // Queries for organisations. An organisation is created with its two settlement wallets; no money moves here.
 import type { Sql } from '../database/pool.ts';
 import { newUuid, type Uuid } from '../ids.ts';
-import { walletAccount } from '../ledger/chart.ts';
 
 export interface Organisation {
   organisationId: Uuid;
@@ -33,18 +32,16 @@ export async function createOrganisation(
       INSERT INTO organisations (organisation_id, name, created_at)
       VALUES (${organisation.organisationId}, ${organisation.name}, ${organisation.createdAt})
       RETURNING organisation_id, created_at
-    ), opened AS (
-      SELECT o.organisation_id, o.created_at, w.environment, w.id,
-             ledger.open_account(o.organisation_id, w.environment, w.code, true) AS account_id
-      FROM organisation o, unnest(${['test', 'live']}::text[], ${walletIds}::uuid[], ${walletIds.map(walletAccount)}::text[])
-        AS w (environment, id, code)
     ), settlement AS (
-      INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, full_name, created_at)
-      SELECT organisation_id, environment, id, account_id, 'settlement', ${options.email}, ${options.name}, created_at
-      FROM opened
+      INSERT INTO wallets (organisation_id, environment, id, kind, email, full_name, created_at)
+      SELECT o.organisation_id, w.environment, w.id, 'settlement', ${options.email}, ${options.name}, o.created_at
+      FROM organisation o, unnest(${['test', 'live']}::text[], ${walletIds}::uuid[]) AS w (environment, id)
+      RETURNING *
+    ), audited AS (
+      INSERT INTO audit_log (organisation_id, operator, action, subject)
+      SELECT organisation_id, ${options.operator}, 'organisation.create', organisation_id::text FROM organisation
     )
-    INSERT INTO audit_log (organisation_id, operator, action, subject)
-    SELECT organisation_id, ${options.operator}, 'organisation.create', organisation_id::text FROM organisation`;
+    SELECT ledger.open_account(organisation_id, environment, account_code, true) FROM settlement`;
   return organisation;
 }
 

@@ -53,7 +53,7 @@ describe('organisations commands', () => {
     expect(Object.keys(acme)).toEqual(['organisationId', 'settlementWalletId', 'liveSettlementWalletId']);
     const wallets = await sql`
       SELECT w.id, w.environment, w.kind, w.email, a.code, a.balance, a.verified, a.balance_max, a.posting_max
-      FROM wallets w JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.id = w.account_id
+      FROM wallets w JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.code = w.account_code
         AND a.environment = w.environment
       WHERE w.organisation_id = ${requireUuid('organisation', acme.organisationId)} ORDER BY w.environment DESC`;
     const expected = (environment: string, id: string) => ({

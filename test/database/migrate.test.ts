@@ -132,8 +132,8 @@ describe('a later migration', () => {
       '-- Why.\nCREATE INDEX CONCURRENTLY IF NOT EXISTS wallets_by_phone ON wallets (organisation_id, phone);',
     );
     const insert = (sql: Sql) => sql`
-      INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, created_at)
-      VALUES (gen_random_uuid(), 'test', gen_random_uuid(), 1, 'end_user', 'ada@test.example', now())`;
+      INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at)
+      VALUES (gen_random_uuid(), 'test', gen_random_uuid(), 'end_user', 'ada@test.example', now())`;
     await withOwner(database.url, async (sql) => {
       await insert(sql);
       await insert(sql);

@@ -17,6 +17,7 @@ import {
   walletAccount,
   walletOf,
 } from '../../src/ledger/chart.ts';
+import { openBooks } from './books.ts';
 
 const id = newUuid();
 
@@ -52,4 +53,21 @@ test('a wallet account code contains the id of its wallet, and no other code doe
   expect(walletOf(walletAccount(id))).toBe(publicId('wallet', id));
   expect(walletOf(paymentSuspenseAccount(id))).toBeNull();
   expect(walletOf(FEE_INCOME)).toBeNull();
+});
+
+test('the database derives the account code of a wallet from its id, and nobody can set another one', async () => {
+  const books = await openBooks();
+  const ids = [
+    ...Array.from({ length: 50 }, newUuid),
+    '00000000-0000-0000-0000-000000000000',
+    'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  ];
+  const rows = await books.sql<{ code: string }[]>`
+    INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at)
+    SELECT ${books.book.organisationId}, 'test', id, 'end_user', 'ada@test.example', now() FROM unnest(${ids}::uuid[]) AS w (id)
+    RETURNING account_code AS code`;
+  expect(rows.map(({ code }) => code)).toEqual(ids.map(walletAccount));
+  const move = books.owner`UPDATE wallets SET account_code = ${walletAccount(newUuid())}`;
+  await expect(move).rejects.toMatchObject({ code: '428C9' });
+  await books.close();
 });

@@ -28,7 +28,7 @@ const VIOLATIONS: Record<string, string> = {
   'the balance of each wallet equals the sum of its resources': `
     SELECT w.id, a.balance, coalesce(sum(m.amount), 0) AS by_resources
     FROM wallets w
-    JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.id = w.account_id
+    JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.code = w.account_code
     LEFT JOIN (
       SELECT owner_id AS wallet_id, amount FROM inbound_credits
       WHERE organisation_id = $1 AND owner_kind = 'wallet' AND status = 'posted'
@@ -129,9 +129,9 @@ const VIOLATIONS: Record<string, string> = {
                ELSE 'refund.' || own_status END AS expected
       FROM outgoing WHERE kind <> 'payout item'
       UNION ALL
-      SELECT public_id(id, 'rfd'), 'refund.completed' FROM refunds WHERE organisation_id = $1 AND destination = 'wallet'
+      SELECT ledger.public_id(id, 'rfd'), 'refund.completed' FROM refunds WHERE organisation_id = $1 AND destination = 'wallet'
       UNION ALL
-      SELECT public_id(id, 'trf'), 'transfer.completed' FROM transfers WHERE organisation_id = $1
+      SELECT ledger.public_id(id, 'trf'), 'transfer.completed' FROM transfers WHERE organisation_id = $1
     ) r
     LEFT JOIN LATERAL (
       SELECT string_agg(type, ', ' ORDER BY created_at, id) AS types FROM events
@@ -146,7 +146,7 @@ const VIOLATIONS: Record<string, string> = {
       SELECT count(*) FILTER (WHERE type = 'payment.expired') AS expired,
              count(*) FILTER (WHERE type = 'payment.settled' AND data ->> 'status' = 'settled') AS settled,
              count(*) FILTER (WHERE type = 'payment.settled') AS credits
-      FROM events WHERE organisation_id = $1 AND resource = public_id(p.id, 'pay')
+      FROM events WHERE organisation_id = $1 AND resource = ledger.public_id(p.id, 'pay')
     ) reported
     CROSS JOIN LATERAL (
       SELECT count(*) FROM inbound_credits i WHERE i.organisation_id = $1 AND i.owner_id = p.id AND i.status = 'posted'
@@ -184,29 +184,14 @@ const COMMON = `
     SELECT o.*, EXISTS (SELECT FROM ledger.transactions
                         WHERE organisation_id = $1 AND key = o.reference || '/completion') AS completed
     FROM (
-      SELECT 'withdrawal' AS kind, public_id(id, 'wth') AS reference, amount, status AS own_status FROM withdrawals
+      SELECT 'withdrawal' AS kind, ledger.public_id(id, 'wth') AS reference, amount, status AS own_status FROM withdrawals
       WHERE organisation_id = $1
       UNION ALL
-      SELECT 'refund', public_id(id, 'rfd'), amount, status FROM refunds WHERE organisation_id = $1 AND destination = 'bank'
+      SELECT 'refund', ledger.public_id(id, 'rfd'), amount, status FROM refunds WHERE organisation_id = $1 AND destination = 'bank'
       UNION ALL
-      SELECT 'payout item', public_id(id, 'poi'), amount, status FROM payout_items WHERE organisation_id = $1
+      SELECT 'payout item', ledger.public_id(id, 'poi'), amount, status FROM payout_items WHERE organisation_id = $1
     ) o
   )`;
-
-/** The public form of an id in SQL, as in src/ids.ts: 26 digits of five bits, after two zero bits. */
-const PUBLIC_ID = `
-  CREATE FUNCTION public_id(id uuid, suffix text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT 'svc_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', digit::int + 1, 1), '' ORDER BY place) || '_' || suffix
-    FROM (
-      SELECT place, substr('00' || ('x' || replace(id::text, '-', ''))::bit(128)::text, place * 5 + 1, 5)::bit(5) AS digit
-      FROM generate_series(0, 25) AS place
-    ) digits
-  $$`;
-
-/** Call once per database. */
-export async function prepareInvariants(sql: Sql): Promise<void> {
-  await sql.unsafe(PUBLIC_ID);
-}
 
 /** Returns the violated invariants, each with some rows. */
 export async function violations(sql: Sql, organisationId: Uuid): Promise<string[]> {

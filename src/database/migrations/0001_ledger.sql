@@ -25,6 +25,18 @@ END
 $$;
 GRANT USAGE ON SCHEMA ledger TO manilla_app;
 
+-- The public form of an id, as publicId in src/ids.ts makes it: 26 digits of five bits, after two zero bits. It is part
+-- of stored account codes, so it never changes.
+CREATE FUNCTION ledger.public_id(id uuid, suffix text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT 'svc_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', digit::int + 1, 1), '' ORDER BY place) || '_' || suffix
+  FROM (
+    SELECT place, substr('00' || ('x' || replace(id::text, '-', ''))::bit(128)::text, place * 5 + 1, 5)::bit(5) AS digit
+    FROM generate_series(0, 25) AS place
+  ) digits
+$$;
+REVOKE ALL ON FUNCTION ledger.public_id FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.public_id TO manilla_app;
+
 CREATE TABLE organisations (
   organisation_id uuid PRIMARY KEY,
   name            text NOT NULL,

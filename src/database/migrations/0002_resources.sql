@@ -6,7 +6,7 @@ CREATE TABLE wallets (
   organisation_id    uuid NOT NULL,
   environment        text NOT NULL CHECK (environment IN ('test', 'live')),
   id                 uuid NOT NULL,
-  account_id         bigint NOT NULL,
+  account_code       text NOT NULL GENERATED ALWAYS AS ('wallet:' || ledger.public_id(id, 'wlt')) STORED,
   kind               text NOT NULL CHECK (kind IN ('settlement', 'end_user')),
   email              text NOT NULL,
   full_name          text,
@@ -20,8 +20,9 @@ CREATE TABLE wallets (
 CREATE UNIQUE INDEX one_settlement_wallet ON wallets (organisation_id, environment) WHERE kind = 'settlement';
 CREATE INDEX wallets_newest ON wallets (organisation_id, environment, created_at, id);
 CREATE INDEX wallets_by_email ON wallets (organisation_id, environment, email, created_at, id);
-COMMENT ON COLUMN wallets.account_id IS
-  'Its ledger account, which has the balance, status and limits, so that one row lock covers all of them.';
+COMMENT ON COLUMN wallets.account_code IS
+  'Its ledger account, which has the balance, status and limits, so that one row lock covers all of them. Derived from '
+  'the id, so that a wallet cannot name the account of another one.';
 
 CREATE TABLE wallet_kyc (
   organisation_id uuid NOT NULL,

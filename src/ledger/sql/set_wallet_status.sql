@@ -32,10 +32,10 @@ CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uu
 RETURNS TABLE (outcome text, env text, status_before text, held bigint, in_flight jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
-  account bigint;
+  account text;
   wallet_kind text;
 BEGIN
-  SELECT w.environment, w.account_id, w.kind INTO env, account, wallet_kind FROM wallets w
+  SELECT w.environment, w.account_code, w.kind INTO env, account, wallet_kind FROM wallets w
   WHERE w.organisation_id = organisation AND w.id = wallet;
   IF NOT FOUND THEN
     outcome := 'not_found';
@@ -43,7 +43,7 @@ BEGIN
     RETURN;
   END IF;
   SELECT a.status, a.balance INTO status_before, held FROM ledger.accounts a
-  WHERE a.organisation_id = organisation AND a.id = account FOR NO KEY UPDATE;
+  WHERE a.organisation_id = organisation AND a.environment = env AND a.code = account FOR NO KEY UPDATE;
   IF wanted = 'closed' THEN in_flight := ledger.wallet_in_flight(organisation, env, wallet); END IF;
 
   outcome := CASE
@@ -55,7 +55,8 @@ BEGIN
     ELSE 'changed'
   END;
   IF outcome = 'changed' THEN
-    UPDATE ledger.accounts a SET status = wanted WHERE a.organisation_id = organisation AND a.id = account;
+    UPDATE ledger.accounts a SET status = wanted
+    WHERE a.organisation_id = organisation AND a.environment = env AND a.code = account;
     INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
     VALUES (organisation, env, operator_name,
             'wallet.' || CASE wanted WHEN 'frozen' THEN 'freeze' WHEN 'active' THEN 'unfreeze' ELSE 'close' END, wallet::text, why);

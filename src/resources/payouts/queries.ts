@@ -174,10 +174,11 @@ type PayoutWalletRow = Wallet & {
 /** The wallets with these ids, and the settlement wallet, with their deposit accounts, in one query. */
 export async function findPayoutWallets(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWallet[]> {
   const rows = await sql<PayoutWalletRow[]>`
-    SELECT w.id, w.account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
+    SELECT w.id, a.id AS account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
            a.status, a.balance, a.posting_max, v.account_number, v.bank_name, v.account_name
     FROM wallets w
-    JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.id = w.account_id
+    JOIN ledger.accounts a
+      ON a.organisation_id = w.organisation_id AND a.environment = w.environment AND a.code = w.account_code
     LEFT JOIN virtual_accounts v ON v.organisation_id = w.organisation_id AND v.owner_id = w.id
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
       AND (w.kind = 'settlement' OR w.id = ANY (${[...ids]}::uuid[]))`;

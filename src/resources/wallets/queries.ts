@@ -2,13 +2,13 @@
 import type postgres from 'postgres';
 import type { Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';
-import { walletAccount } from '../../ledger/chart.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../../ledger/limits.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
 
 export interface Wallet {
   id: Uuid;
+  /** The id of its ledger account. */
   accountId: number;
   kind: 'settlement' | 'end_user';
   email: string;
@@ -29,11 +29,12 @@ export const holderName = ({ id, fullName }: Pick<Wallet, 'id' | 'fullName'>): s
   fullName ?? `Wallet ${publicId('wallet', id).slice(-12, -4)}`;
 
 const columns = (sql: Sql) => sql`
-  w.id, w.account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
+  w.id, a.id AS account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
   a.status, a.balance, a.posting_max`;
 
 const tables = (sql: Sql) => sql`
-  wallets w JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.id = w.account_id`;
+  wallets w JOIN ledger.accounts a
+    ON a.organisation_id = w.organisation_id AND a.environment = w.environment AND a.code = w.account_code`;
 
 /** One wallet of this book; null when it does not exist. */
 export async function findWallet(sql: Sql, book: Book, id: Uuid): Promise<Wallet | null> {
@@ -87,13 +88,13 @@ export type NewWallet = Pick<
  */
 export async function insertWallet(sql: Sql, book: Book, wallet: NewWallet): Promise<void> {
   await sql`
-    INSERT INTO wallets (organisation_id, environment, id, account_id, kind, email, full_name, phone, external_reference,
-                         created_at)
-    SELECT ${book.organisationId}, ${book.environment}, ${wallet.id},
-           ledger.open_account(${book.organisationId}, ${book.environment}, ${walletAccount(wallet.id)},
-                               ${wallet.kind === 'settlement'}),
-           ${wallet.kind}, ${wallet.email}, ${wallet.fullName}, ${wallet.phone}, ${wallet.externalReference},
-           ${wallet.createdAt}`;
+    WITH wallet AS (
+      INSERT INTO wallets (organisation_id, environment, id, kind, email, full_name, phone, external_reference, created_at)
+      VALUES (${book.organisationId}, ${book.environment}, ${wallet.id}, ${wallet.kind}, ${wallet.email},
+              ${wallet.fullName}, ${wallet.phone}, ${wallet.externalReference}, ${wallet.createdAt})
+      RETURNING *
+    )
+    SELECT ledger.open_account(organisation_id, environment, account_code, kind = 'settlement') FROM wallet`;
 }
 
 /**
