@@ -1,6 +1,7 @@
 // The runtime of every process of the service: connection pools, the journal and the rails, created from the
 // configuration; and the graceful shutdown.
 
+import type { Notice } from 'postgres';
 import { PROCESS_STOP_MAX_MS } from './concurrency/timeLimits.ts';
 import type { Config } from './config.ts';
 import { connect, type Sql } from './database/pool.ts';
@@ -33,9 +34,11 @@ const MAINTENANCE_CONNECTIONS_MAX = 3;
 export function createRuntime(config: Config, log: Log): ServiceRuntime {
   const { keyring } = config;
   const { databaseUrl, databaseConnectionsMax: connectionsMax } = config;
-  const sql = connect(databaseUrl, { connectionsMax, closeWhenStalled: true });
-  const asyncCommitSql = connect(databaseUrl, { connectionsMax, closeWhenStalled: true, synchronousCommit: 'off' });
-  const maintenanceSql = connect(databaseUrl, { connectionsMax: MAINTENANCE_CONNECTIONS_MAX });
+  const onNotice = logNotices(log);
+  const options = { connectionsMax, closeWhenStalled: true, onNotice };
+  const sql = connect(databaseUrl, options);
+  const asyncCommitSql = connect(databaseUrl, { ...options, synchronousCommit: 'off' });
+  const maintenanceSql = connect(databaseUrl, { connectionsMax: MAINTENANCE_CONNECTIONS_MAX, onNotice });
   const pools = [sql, asyncCommitSql, maintenanceSql];
   const sandboxBank = new SandboxBank({ sql, keyring, log, ...config.sandboxRail });
   return {
@@ -52,6 +55,13 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     },
   };
 }
+
+/** Warnings of Postgres, such as a changed collation, are logged as warnings; other notices only for debugging. */
+const logNotices =
+  (log: Log) =>
+  ({ severity = '', code, message = '' }: Notice): void => {
+    log[severity === 'WARNING' ? 'warn' : 'debug']({ code, notice: message }, 'notice from Postgres');
+  };
 
 /**
  * Graceful shutdown: the first SIGTERM or SIGINT calls `close`, which has `limitMs` to finish the work in progress; a

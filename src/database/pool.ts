@@ -18,9 +18,8 @@ function parseBigint(text: string): number {
 interface PoolOptions {
   connectionsMax: number;
   /**
-   * `off`: a commit does not wait for the disk (`synchronous_commit`), so a crash of Postgres may lose it. For
-   * idempotency claims, leases and rate counters only, never for money. `FORCE_INDEX_PLANS` makes its look-ups use
-   * indexes.
+   * `off`: a commit does not wait for the disk (`synchronous_commit`), so a crash of Postgres may lose it. For leases
+   * and rate counters only, never for money. `FORCE_INDEX_PLANS` makes its look-ups use indexes.
    */
   synchronousCommit?: 'on' | 'off';
   /** `owner` is for migrations and for administration by the CLI. */
@@ -36,6 +35,8 @@ interface PoolOptions {
    * none.
    */
   statementTimeoutMs?: number;
+  /** Receives the notices and warnings of the server. Default: they are ignored. */
+  onNotice?: (notice: postgres.Notice) => void;
 }
 
 /**
@@ -66,7 +67,7 @@ export function connect(url: string, options: PoolOptions): Sql {
       ...(options.synchronousCommit === 'off' ? { synchronous_commit: 'off', ...FORCE_INDEX_PLANS } : {}),
       ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
     },
-    onnotice: () => {},
+    onnotice: options.onNotice ?? (() => {}),
   });
 }
 

@@ -5,13 +5,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Uuid } from '../../src/ids.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import {
-  type PlanNode,
-  type QueryRecorder,
-  type RunPlan,
-  startQueryRecorder,
-  tellPlans,
-} from '../support/queryRecorder.ts';
+import { type PlanNode, plansOf, type RunPlan, tellPlans } from '../support/queryRecorder.ts';
 import { openScenarios } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS, SCENARIOS, SIDE_SCENARIOS } from '../support/scenarios.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
@@ -23,7 +17,6 @@ const LIMIT_MS = 300_000;
 const AT_ONCE = 12;
 
 let database: TestDatabase;
-let recorder: QueryRecorder;
 let flows: TestFlows;
 let plans: RunPlan[];
 /** The tables with organisation_id, without those of the sandbox bank, which is an external system. */
@@ -32,13 +25,8 @@ let organisations: Uuid[];
 
 beforeAll(async () => {
   database = await createDatabase();
-  recorder = await startQueryRecorder(database.url);
   await tellPlans(database.url);
-  flows = await startTestFlows({
-    databaseUrl: database.url,
-    databaseUrlOfApi: recorder.url,
-    settings: SCENARIO_SETTINGS,
-  });
+  flows = await startTestFlows({ databaseUrl: database.url, logLevel: 'debug', settings: SCENARIO_SETTINGS });
   const tables = await flows.sql<{ name: string }[]>`
     SELECT n.nspname || '.' || c.relname AS name
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
@@ -55,15 +43,17 @@ beforeAll(async () => {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, runScenarios));
   for (const prepare of Object.values(goodRequests(flows))) await (await prepare())();
-  plans = recorder.takePlans();
+  plans = takePlans();
   organisations = (await flows.sql<{ id: Uuid }[]>`SELECT organisation_id AS id FROM organisations`).map(
     ({ id }) => id,
   );
 }, LIMIT_MS);
 
+/** The plans that were logged since the last call. */
+const takePlans = (): RunPlan[] => plansOf(flows.logged.splice(0));
+
 afterAll(async () => {
   await flows.close();
-  await recorder.close();
   await database.drop();
 });
 
@@ -156,10 +146,9 @@ test('the check detects statements that name no organisation or two, or that lea
   const { sql } = flows.services;
   const [one, two] = organisations as [Uuid, Uuid];
   const problems = async (statement: PromiseLike<unknown>): Promise<(string | null)[]> => {
-    recorder.takePlans();
+    takePlans();
     await statement;
-    return recorder
-      .takePlans()
+    return takePlans()
       .filter(({ text }) => text.startsWith('SELECT 1 AS ')) // the worker keeps running
       .map(problemOf)
       .filter((problem) => problem !== null);

@@ -112,6 +112,8 @@ export interface TestApiOptions {
   settings?: Record<string, string | undefined>;
   rails?: (rails: Rails) => Rails;
   temporalIsUp?: () => Promise<boolean>;
+  /** Default: `info`. */
+  logLevel?: string;
   /** Whether the clients retry a request whose error is retryable, as integrators do. */
   callersRetry?: boolean;
 }
@@ -136,7 +138,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       ? await createDatabase()
       : { url: options.databaseUrl, drop: () => Promise.resolve() };
   const logged: string[] = [];
-  const log = createLog('test', 'info', { write: (line: string) => void logged.push(line) });
+  const log = createLog('test', options.logLevel ?? 'info', { write: (line: string) => void logged.push(line) });
   const { runtime, services, running } = await retryWhenTaken(async () => {
     const port = await freePort();
     const config = readConfig({
