@@ -68,7 +68,7 @@ async function payment(
   credits: number[],
   balance = 0,
 ): Promise<{ account: string }> {
-  if (status === 'expired') await context.shortenWindows(credits.length > 0 ? 5_000 : 0);
+  if (status === 'expired') context.shortenWindows(credits.length > 0 ? 5_000 : 0);
   const { id, virtualAccount } = await context.payment(await ownerHolding(context, balance), 'bank_transfer');
   for (const amount of credits) await context.credit(virtualAccount.accountNumber, amount);
   await context.untilStatus(`/payments/${id}`, status);

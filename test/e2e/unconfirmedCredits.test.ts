@@ -166,7 +166,7 @@ describe('payments with an unconfirmed credit', () => {
 
   test.concurrent('a payment with an unconfirmed credit expires at the end of its window, and the credit is late when it is confirmed', async () => {
     const context = await openContext();
-    await context.shortenWindows(5_000);
+    context.shortenWindows(5_000);
     const payment = await context.payment(await context.wallet('seller'), 'bank_transfer');
     const denied = await reportCredit(context, payment.virtualAccount.accountNumber, 202_000, 'denied');
     await untilConfirmationRequested(denied);

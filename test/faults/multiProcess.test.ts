@@ -9,6 +9,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { type Client, createClient, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
@@ -250,16 +251,11 @@ test(
 test(
   'each payment expires once across worker processes',
   async () => {
-    await setup.sql.unsafe(`
-    CREATE FUNCTION shorten_window() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      NEW.message := jsonb_set(NEW.message, '{input,expiresAt}', to_jsonb(now() + interval '${SHORT_WINDOW_MS} milliseconds'));
-      RETURN NEW;
-    END $$;
-    CREATE TRIGGER shorten_window BEFORE INSERT ON outbox FOR EACH ROW
-    WHEN (NEW.message ->> 'workflow' = 'payment') EXECUTE FUNCTION shorten_window();`);
-    const payments = await createPayments(PAYMENTS, await setup.createWallet());
-    await setup.sql.unsafe('DROP TRIGGER shorten_window ON outbox');
+    const targetWalletId = await setup.createWallet();
+    const request = { method: 'bank_transfer', baseAmount: 1_000, targetWalletId, windowMs: SHORT_WINDOW_MS } as const;
+    const payments = await Promise.all(
+      Array.from({ length: PAYMENTS }, () => createShortPayment(setup, setup.organisation, request)),
+    );
     await waitFor(
       'all payments to be expired',
       async () => (await eventCounts('payment.expired', payments)).every((count) => count > 0),

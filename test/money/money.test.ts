@@ -9,7 +9,7 @@ import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
-import { prepareInvariants, violations } from './invariants.ts';
+import { violations } from './invariants.ts';
 import { Simulation } from './simulation.ts';
 import { startUnreliableCallbacks, type UnreliableCallbacks } from './unreliableCallbacks.ts';
 import { workload } from './workload.ts';
@@ -28,7 +28,6 @@ beforeAll(async () => {
   flows = await startTestFlows({ settings: { ...SCENARIO_SETTINGS, SANDBOX_RAIL_CALLBACK_URL: callbacks.url } });
   callbacks.serve(`${flows.urls.test}/rails/sandbox/callbacks`);
   openStage = await openScenarios(flows);
-  await prepareInvariants(flows.sql);
 });
 
 afterAll(async () => {
@@ -43,7 +42,7 @@ test.concurrent.each(fc.sample(workload, DAYS).map((day, index) => ({ number: in
     const stage = await openStage();
     const simulation = new Simulation(stage, callbacks);
     try {
-      await simulation.run(day, stage);
+      await simulation.run(day);
       expect(simulation.faults).toEqual([]);
       expect(callbacks.refused).toEqual([]);
       expect(await violations(flows.sql, stage.organisationId)).toEqual([]);

@@ -4,11 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { signCallback } from '../../src/rail/sandbox/callbacks.ts';
+import type { Payment } from '../../src/resources/payments/queries.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import type { Answer, Client, Resource, TestOrganisation } from '../support/api.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
 import type { ScenarioContext } from '../support/scenarioContext.ts';
+import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
 import type { UnreliableCallbacks } from './unreliableCallbacks.ts';
 import { type Command, DESTINATIONS, type Workload } from './workload.ts';
@@ -58,9 +60,8 @@ export class Simulation {
     this.#callbacks = callbacks;
   }
 
-  async run({ faultSeed, batches }: Workload, stage: ScenarioContext): Promise<void> {
+  async run({ faultSeed, batches }: Workload): Promise<void> {
     this.#callbacks.setFaultSeed(this.organisation.organisationId, faultSeed);
-    await stage.shortenWindows(WINDOW_MS);
     for (let count = 0; count < WALLETS; count += 1) {
       const id = await this.flows.createWallet(this.#api);
       const { data } = await this.#api.get(`/wallets/${id}/deposit-account`);
@@ -97,13 +98,7 @@ export class Simulation {
         return;
       }
       case 'pay': {
-        const body = {
-          method: 'virtual_wallet',
-          baseAmount: command.base,
-          targetWalletId: this.#wallet(command.to).id,
-        };
-        const payment = (await this.#money('/payments', body)) as PaymentResource | null;
-        if (payment === null) return;
+        const payment = await this.#payment('virtual_wallet', command);
         await this.#money(`/wallets/${this.#wallet(command.from).id}/pay`, { paymentId: payment.id });
         return;
       }
@@ -142,14 +137,13 @@ export class Simulation {
     }
   }
 
+  #payment(method: Payment['method'], { base, to }: { base: number; to: number }): Promise<PaymentResource> {
+    const request = { method, baseAmount: base, targetWalletId: this.#wallet(to).id, windowMs: WINDOW_MS };
+    return createShortPayment(this.flows, this.organisation, request);
+  }
+
   async #requestPayment(command: Extract<Command, { do: 'payment' }>): Promise<void> {
-    const body = {
-      method: 'bank_transfer',
-      baseAmount: command.base,
-      targetWalletId: this.#wallet(command.to).id,
-    };
-    const payment = (await this.#money('/payments', body)) as PaymentResource | null;
-    if (payment === null) return;
+    const payment = await this.#payment('bank_transfer', command);
     const { accountNumber } = payment.virtualAccount;
     const sender = DESTINATIONS[command.payer];
     const send = async (): Promise<void> => {

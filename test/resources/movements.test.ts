@@ -45,6 +45,7 @@ const STEPS = Object.values(BY_RESOURCE).flat();
 const PARTS: readonly unknown[] = [
   creditParts.creditTransaction,
   creditParts.reviewReasonOf,
+  paymentParts.newPayment,
   paymentParts.paymentAfter,
   paymentParts.paymentRow,
   caseParts.openReviewCase,

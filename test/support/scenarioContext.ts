@@ -12,6 +12,7 @@ import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Answer, Resource, TestOrganisation } from './api.ts';
 import type { PaymentResource, TestFlows } from './flows.ts';
+import { createShortPayment } from './shortPayments.ts';
 import { waitFor } from './waitFor.ts';
 
 /** The outcome of a flow. */
@@ -38,6 +39,7 @@ export class ScenarioContext {
   readonly flows: TestFlows;
   readonly organisation: TestOrganisation;
   readonly #wallets = new Map<string, string>();
+  #window: { windowMs: number; startsWithCredit: boolean } | null = null;
 
   constructor(flows: TestFlows, organisation: TestOrganisation) {
     this.flows = flows;
@@ -62,7 +64,9 @@ export class ScenarioContext {
 
   async payment(targetWalletId: string, method: 'bank_transfer' | 'virtual_wallet'): Promise<PaymentResource> {
     const body = { method, baseAmount: 200_000, targetWalletId };
-    return (await this.money('/payments', body)) as PaymentResource;
+    return this.#window === null
+      ? ((await this.money('/payments', body)) as PaymentResource)
+      : await createShortPayment(this.flows, this.organisation, { ...body, ...this.#window });
   }
 
   /** The bank receives a credit to an account number. */
@@ -174,14 +178,11 @@ export class ScenarioContext {
   }
 
   /**
-   * Shortens the expiry of payments that are created from now on, because the minimum of the API is too long for a
-   * test. With `startsWithCredit` the flow is started by its first credit, which it therefore receives before the
-   * expiry, also on a busy machine.
+   * Shortens the window of payments that are created from now on, because the minimum of the API is too long for a
+   * test. With `startsWithCredit` the first credit starts the flow.
    */
-  async shortenWindows(toMs: number, { startsWithCredit } = { startsWithCredit: false }): Promise<void> {
-    await this.flows.sql`
-      INSERT INTO short_windows (organisation_id, window_length, starts_with_credit)
-      VALUES (${this.organisationId}, make_interval(secs => ${toMs / 1000}), ${startsWithCredit})`;
+  shortenWindows(windowMs: number, { startsWithCredit } = { startsWithCredit: false }): void {
+    this.#window = { windowMs, startsWithCredit };
   }
 
   async untilEvent(type: string): Promise<void> {
@@ -426,22 +427,6 @@ function accepted(response: Answer): Resource {
 
 /** Prepares the database of these flows. Returns a function that opens a new scenario context. */
 export async function openScenarios(flows: TestFlows): Promise<() => Promise<ScenarioContext>> {
-  // The expiry is an input of the flow, so a trigger on the outbox shortens it in the message that starts the flow.
-  await flows.sql.unsafe(`
-    CREATE TABLE short_windows (
-      organisation_id uuid PRIMARY KEY, window_length interval NOT NULL, starts_with_credit boolean NOT NULL);
-    CREATE FUNCTION shorten_window() RETURNS trigger LANGUAGE plpgsql AS $$
-    DECLARE
-      short public.short_windows;
-    BEGIN
-      SELECT * INTO short FROM public.short_windows WHERE organisation_id = NEW.organisation_id;
-      IF NOT FOUND THEN RETURN NEW; END IF;
-      IF short.starts_with_credit AND NEW.message -> 'signal' IS NULL THEN RETURN NULL; END IF;
-      NEW.message := jsonb_set(NEW.message, '{input,expiresAt}', to_jsonb(now() + short.window_length));
-      RETURN NEW;
-    END $$;
-    CREATE TRIGGER shorten_window BEFORE INSERT ON outbox FOR EACH ROW
-    WHEN (NEW.message ->> 'workflow' = 'payment') EXECUTE FUNCTION shorten_window();`);
   // The sandbox bank is in the database, so a trigger that fails with a connection error simulates an unreachable bank.
   await flows.sql.unsafe(`
     CREATE TABLE unclosable (organisation_id uuid PRIMARY KEY);

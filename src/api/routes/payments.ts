@@ -1,13 +1,11 @@
 // Payments (contract, section 4.8): create, read, list. Creating a payment posts nothing to the ledger; the payment's
 // flow posts the money when the rail reports it.
 import { z } from 'zod';
-import { newUuid, publicId } from '../../ids.ts';
-import { paymentFee } from '../../ledger/fees.ts';
-import type { Movement } from '../../ledger/movement.ts';
+import { publicId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { type BankRail, RailRefusedError, RailUnavailableError, type VirtualAccount } from '../../rail/port.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
-import { startPayment } from '../../resources/payments/flow.ts';
+import { acceptPayment, newPayment } from '../../resources/payments/movements.ts';
 import { findPayment, listPayments, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
 import { findWallet, holderName, type Wallet } from '../../resources/wallets/queries.ts';
 import type { VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
@@ -40,34 +38,24 @@ const create = route({
   method: 'post',
   path: '/payments',
   access: 'payment',
-  idempotency: 'claim_first',
+  idempotent: true,
   body: createBody,
   handle: async (call) => {
     const { services, caller, body, outcome } = call;
     const { book } = caller;
     const wallet = await requireTarget(call, body.targetWalletId, body.baseAmount);
     const createdAt = new Date();
-    const payment: Payment = {
-      id: newUuid(),
-      version: 1,
+    const payment = newPayment({
       method: body.method,
-      status: 'pending',
       baseAmount: body.baseAmount,
-      fee: paymentFee(body.method, body.baseAmount),
-      amountReceived: 0,
-      amountCredited: 0,
-      amountRefunding: 0,
-      amountRefunded: 0,
       targetWalletId: wallet.id,
-      payerWalletId: null,
       description: body.description ?? null,
       expiresAt: new Date(createdAt.getTime() + body.expiresIn * 1000),
-      settledAt: null,
       createdAt,
-    };
-    const account = body.method === 'bank_transfer' ? await openAccountOnce(services, book, wallet, payment) : null;
+    });
+    const account = body.method === 'bank_transfer' ? await openPaymentAccount(services, book, wallet, payment) : null;
     const result = { status: 201 as const, data: paymentView({ ...payment, account }) };
-    await postNew(services.journal, { ...acceptedPayment(book, payment, account), outcome: outcome(result) });
+    await postNew(services.journal, { ...acceptPayment(book, payment, account), outcome: outcome(result) });
     return result;
   },
 });
@@ -94,7 +82,7 @@ async function requireTarget(call: Call<unknown, unknown>, walletId: string, bas
  * Opens the payment's account number at the rail, with the payment's id as reference. If that fails, stores the payment
  * as `failed` and throws 502, or 504 on a timeout.
  */
-async function openAccountOnce(
+async function openPaymentAccount(
   services: ApiDependencies,
   book: Book,
   wallet: Wallet,
@@ -125,15 +113,6 @@ function openAccount(rail: BankRail, book: Book, wallet: Wallet, payment: Paymen
     accountName: holderName(wallet),
     expiresAt: payment.expiresAt,
   });
-}
-
-/** The movement that stores the payment and its account number, and starts its flow: all or nothing. */
-function acceptedPayment(book: Book, payment: Payment, account: VirtualAccountRow | null): Movement {
-  return {
-    book,
-    rows: { payments: [payment], virtual_accounts: account === null ? [] : [account] },
-    outbox: [startPayment(book, payment)],
-  };
 }
 
 const list = listRoute({

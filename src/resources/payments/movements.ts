@@ -1,6 +1,7 @@
 // Ledger movements of a payment: pure functions that turn a decision into the movement to post.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import { paymentFee } from '../../ledger/fees.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
@@ -8,7 +9,38 @@ import type { CreditDecision } from '../../workflows/payment/decide.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
+import { startPayment } from './flow.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
+
+export type NewPayment = Pick<
+  Payment,
+  'method' | 'baseAmount' | 'targetWalletId' | 'description' | 'expiresAt' | 'createdAt'
+>;
+
+/** A payment that nobody has paid yet. */
+export const newPayment = (request: NewPayment): Payment => ({
+  ...request,
+  id: newUuid(),
+  version: 1,
+  status: 'pending',
+  fee: paymentFee(request.method, request.baseAmount),
+  amountReceived: 0,
+  amountCredited: 0,
+  amountRefunding: 0,
+  amountRefunded: 0,
+  payerWalletId: null,
+  settledAt: null,
+});
+
+/** Stores the payment and the account number that the rail opened for it, and starts its flow. */
+export function acceptPayment(book: Book, payment: Payment, account: VirtualAccountRow | null): Movement {
+  return {
+    book,
+    rows: { payments: [payment], virtual_accounts: account === null ? [] : [account] },
+    outbox: [startPayment(book, payment)],
+  };
+}
 
 /** The payment after a decision. */
 export function paymentAfter(payment: Payment, decision: CreditDecision): Payment {

@@ -1,11 +1,13 @@
 // Movements of a payment of NGN 2,000.00 with a fee of NGN 20.00, so that NGN 2,020.00 is payable.
-import { paymentFee } from '../../../src/ledger/fees.ts';
 import type { Kobo } from '../../../src/money.ts';
 import { creditToSuspense } from '../../../src/resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../../../src/resources/inboundCredits/queries.ts';
 import {
+  acceptPayment,
   creditMovement,
   expiryMovement,
+  type NewPayment,
+  newPayment,
   paymentAfter,
   walletPaymentMovement,
 } from '../../../src/resources/payments/movements.ts';
@@ -14,24 +16,24 @@ import { decideCredit, decideExpiry, decidePay, type WalletCapacity } from '../.
 import { BOOK, call, newId, OTHER, OWNER, receivedCredit, rowAfter, type Step, step } from '../movementTable.ts';
 
 const id = newId('payment', 'payment');
-const pending: Payment = {
-  id,
-  version: 1,
+const request: NewPayment = {
   method: 'bank_transfer',
-  status: 'pending',
   baseAmount: 200_000,
-  fee: paymentFee('bank_transfer', 200_000),
-  amountReceived: 0,
-  amountCredited: 0,
-  amountRefunding: 0,
-  amountRefunded: 0,
   targetWalletId: OWNER,
-  payerWalletId: null,
   description: null,
   expiresAt: new Date(Date.now() + 3_600_000),
-  settledAt: null,
   createdAt: new Date(),
 };
+const pending: Payment = { ...newPayment(request), id };
+
+const accepted = step({
+  title: 'an accepted payment posts nothing: it is stored, and its flow starts',
+  call: call(acceptPayment, BOOK, pending, null),
+  net: {},
+  transaction: null,
+  rows: ['payments: pending, version 1'],
+  outbox: ['payment: start'],
+});
 
 const toPayment = { ownerKind: 'payment', ownerId: id } as const;
 
@@ -136,7 +138,7 @@ export const EXPIRED_WITH_PART = step({
 });
 
 const billId = newId('payment', 'bill');
-const bill: Payment = { ...pending, id: billId, method: 'virtual_wallet', fee: paymentFee('virtual_wallet', 200_000) };
+const bill: Payment = { ...newPayment({ ...request, method: 'virtual_wallet' }), id: billId };
 
 /** The bill after the other wallet has paid it, as the rules decide. */
 function paidBill(): Payment & { payerWalletId: string } {
@@ -155,6 +157,7 @@ function paidBill(): Payment & { payerWalletId: string } {
 }
 
 export const PAYMENTS = [
+  accepted,
   firstPart,
   secondPart,
   settled,
