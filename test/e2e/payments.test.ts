@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { createPaymentActivities } from '../../src/activities/payments.ts';
-import { connect } from '../../src/database/pool.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { Journal } from '../../src/ledger/journal.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { paymentInput } from '../../src/resources/payments/flow.ts';
 import { findPayment } from '../../src/resources/payments/queries.ts';
@@ -47,24 +48,6 @@ const untilPlaced = (sessionId: string): Promise<string> =>
     >`SELECT status FROM inbound_credits WHERE session_id = ${sessionId}`;
     return row !== undefined && row.status !== 'received' && row.status;
   });
-
-/** Activities in which `interfere` runs between the reads of the payment and of the credit. */
-function withInterference(interfere: () => Promise<unknown>) {
-  const { services } = flows;
-  let paymentRead: Promise<unknown> | undefined;
-  const sql = new Proxy(services.sql, {
-    apply(query, self, args: Parameters<typeof services.sql>) {
-      const text = String(args[0]);
-      const answer = Reflect.apply(query, self, args);
-      if (text.includes('AND p.id = ')) paymentRead = answer;
-      if (!text.includes('FROM inbound_credits')) return answer;
-      return Promise.resolve(paymentRead)
-        .then(interfere)
-        .then(() => answer);
-    },
-  });
-  return createPaymentActivities({ ...services, sql });
-}
 
 describe('bank-transfer payments', () => {
   test('the exact amount settles a payment, credits the base amount, books the fee and emits payment.settled', async () => {
@@ -213,9 +196,25 @@ describe('bank-transfer payments', () => {
       paymentInput(book, row),
       { inboundCreditId: publicId('inboundCredit', credit.id) },
     ];
-    const first = createPaymentActivities(flows.services);
-    const slow = withInterference(() => first.applyCredit(...step));
-    expect(await slow.applyCredit(...step)).toEqual({ status: 'settled', amountReceived: payment.payableAmount });
+    const { services } = flows;
+    const settled = { status: 'settled', amountReceived: payment.payableAmount };
+    const slow = createPaymentActivities(services);
+    // The slow attempt has read the credit and waits for the payment, which the fast one settles meanwhile.
+    const { answer } = await flows.sql.begin(async (sql) => {
+      await sql`LOCK TABLE payments IN ACCESS EXCLUSIVE MODE`;
+      const running = slow.applyCredit(...step);
+      await waitFor('the slow attempt to read the payment', async () => {
+        const waiting = await flows.sql`
+          SELECT FROM pg_locks WHERE relation = 'payments'::regclass AND mode = 'AccessShareLock' AND NOT granted
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+        return waiting.length > 0;
+      });
+      const inTransaction = sql as unknown as Sql;
+      const fast = createPaymentActivities({ ...services, sql: inTransaction, journal: new Journal(inTransaction) });
+      expect(await fast.applyCredit(...step)).toEqual(settled);
+      return { answer: running };
+    });
+    expect(await answer).toEqual(settled);
     await flows.startWorkerAgain();
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   });
