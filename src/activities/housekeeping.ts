@@ -38,7 +38,7 @@ async function deleteIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number
   const { count } = await sql`
     WITH old AS MATERIALIZED (
       SELECT organisation_id, environment, key FROM idempotency_keys
-      WHERE created_at < now() - make_interval(days => ${keptDays}) AND claimed_until < now()
+      WHERE created_at < now() - make_interval(days => ${keptDays})
       ORDER BY created_at LIMIT ${rowsMax} FOR UPDATE SKIP LOCKED
     )
     DELETE FROM idempotency_keys k USING old

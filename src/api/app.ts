@@ -15,7 +15,7 @@ import { rateLimited } from '../telemetry/metrics.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';
 import {
-  type Claim,
+  type Attempt,
   fingerprint,
   IdempotencyKeys,
   isIdempotencyKey,
@@ -46,8 +46,7 @@ export function createRequestGuards(services: ApiDependencies): RequestGuards {
     apiKeys: new ApiKeys(services.sql),
     rateLimiter: new RateLimiter(services.asyncCommitSql, services.config.rateLimitPerMinute),
     idempotencyKeys: new IdempotencyKeys({
-      asyncCommitSql: services.asyncCommitSql,
-      sql: services.sql,
+      ...services,
       keptDays: services.config.maintenance.idempotencyKeysKeptDays,
     }),
   };
@@ -108,7 +107,7 @@ async function serve(
     outcome: () => undefined,
   };
   const result =
-    route.idempotency === undefined
+    route.idempotent !== true
       ? await route.handle(call)
       : await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx);
   send(ctx, result);
@@ -131,7 +130,7 @@ async function checkRequest(
   if (route.access === 'none') return { caller: ANONYMOUS, keyIsKnown: false };
   const caller = await guards.apiKeys.authenticate(ctx.headers.authorization, environment);
   ctx.state.caller = caller;
-  const idempotencyKey = route.idempotency === undefined ? '' : ctx.get('Idempotency-Key');
+  const idempotencyKey = route.idempotent !== true ? '' : ctx.get('Idempotency-Key');
   const { rate, keyIsKnown } = await guards.rateLimiter.check(
     caller,
     isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined,
@@ -175,41 +174,38 @@ async function handleIdempotently(
   const key = readIdempotencyKey(ctx.get('Idempotency-Key'));
   const { book } = call.caller;
   const requestFingerprint = fingerprint(ctx.method, ctx.path, call.rawBody);
-  const claimed =
-    keyIsKnown || route.idempotency === 'claim_first'
-      ? await keys.claim(book, key, requestFingerprint)
-      : keys.reserve(book, key, requestFingerprint);
-  if (!('fingerprint' in claimed)) return replay(ctx, claimed);
+  const stored = keyIsKnown ? await keys.find(book, key, requestFingerprint) : null;
+  if (stored !== null) return replay(ctx, stored);
+  const attempt = keys.reserve(book, key, requestFingerprint);
   try {
     return await route.handle({
       ...call,
       outcome: (result) =>
-        outcomeOf(claimed, { statusCode: result.status, response: JSON.stringify({ data: result.data }) }),
+        outcomeOf(attempt, { statusCode: result.status, response: JSON.stringify({ data: result.data }) }),
     });
   } catch (error) {
-    throw await storeRefusal(keys, claimed, error);
+    throw await storeRefusal(keys, attempt, error);
   } finally {
-    keys.unreserve(claimed);
+    keys.release(attempt);
   }
 }
 
 /**
- * Stores a refusal (404, 409 or 422) as the outcome of its key; after any other error, releases the key. Returns the
- * error to send: IDEMPOTENCY_IN_PROGRESS when another request has claimed the key meanwhile, and the storage error when
- * the refusal could not be stored, because a retry might then succeed.
+ * Stores a refusal (404, 409 or 422) as the outcome of its key; any other error leaves the key unused. Returns the
+ * error to send: IDEMPOTENCY_IN_PROGRESS when another attempt has committed meanwhile, and the storage error when the
+ * refusal could not be stored, because a retry might then succeed.
  */
-async function storeRefusal(keys: IdempotencyKeys, claim: Claim, error: unknown): Promise<unknown> {
+async function storeRefusal(keys: IdempotencyKeys, attempt: Attempt, error: unknown): Promise<unknown> {
+  if (!(error instanceof ApiError) || error.code === 'IDEMPOTENCY_IN_PROGRESS' || !STORED_REFUSALS.has(error.status)) {
+    return error;
+  }
   try {
-    if (error instanceof ApiError && error.code !== 'IDEMPOTENCY_IN_PROGRESS' && STORED_REFUSALS.has(error.status)) {
-      const response = JSON.stringify({ code: error.code, details: error.details });
-      const stored = await keys.settle(claim, { statusCode: error.status, response });
-      return stored ? error : new ApiError('IDEMPOTENCY_IN_PROGRESS');
-    }
+    const response = JSON.stringify({ code: error.code, details: error.details });
+    const stored = await keys.storeRefusal(attempt, { statusCode: error.status, response });
+    return stored ? error : new ApiError('IDEMPOTENCY_IN_PROGRESS');
   } catch (storageError) {
     return storageError;
   }
-  await keys.release(claim).catch(() => {}); // a claim that is left behind expires
-  return error;
 }
 
 const STORED_REFUSALS: ReadonlySet<number> = new Set([404, 409, 422]);

@@ -13,7 +13,7 @@ export interface ApiDependencies {
   keyring: Keyring;
   /** Durable connections: money, resources, reads. */
   sql: Sql;
-  /** Connections whose commits do not wait for the disk: idempotency claims and rate counters. */
+  /** Connections whose commits do not wait for the disk: rate counters. */
   asyncCommitSql: Sql;
   journal: Journal;
   rails: Rails;

@@ -55,11 +55,10 @@ export interface Route<Body = unknown, Query = unknown> {
   /** The environments that have this route; default: both. On the other host it is ROUTE_NOT_FOUND. */
   environments?: readonly Environment[];
   /**
-   * For the money POSTs, which require an Idempotency-Key. `with_commit`: the only change is one movement, and the key
-   * is committed with it. `claim_first`: the handler first acts elsewhere, such as opening an account at the rail, so
-   * the key is claimed before the handler runs: two requests with the same key must not both start.
+   * For the money POSTs, which require an Idempotency-Key. The handler makes one movement, which commits the key's
+   * outcome with it, and no other change that a second attempt must not make.
    */
-  idempotency?: 'with_commit' | 'claim_first';
+  idempotent?: true;
   body?: z.ZodType<Body>;
   /** Should be strict, so that unknown parameters are rejected. A route without a query schema takes no parameters. */
   query?: z.ZodType<Query>;

@@ -15,12 +15,12 @@ type DocumentTexts = string;
 /** A character that JSON contains only in escaped form, so the many quotes in a document need no escaping. */
 export const DOCUMENT_SEPARATOR = '\u001f';
 
-/** The columns of a batch. Those of transactions and claims are NULL for a movement that has none. */
+/** The columns of a batch. Those of transactions and outcomes are NULL for a movement that has none. */
 export interface BatchColumns {
   accounts: Record<'codes' | 'kinds' | 'changes', ArrayText>;
   transactions: Record<'ids' | 'keys' | 'kinds' | 'resources' | 'reverses' | 'times' | 'rules', ArrayText>;
   /** Empty when no movement of the batch has one. */
-  claims: Record<'keys' | 'ids' | 'fingerprints' | 'statusCodes', ArrayText> & { responses: DocumentTexts };
+  outcomes: Record<'keys' | 'attempts' | 'fingerprints' | 'statusCodes', ArrayText> & { responses: DocumentTexts };
   postings: Record<'movements' | 'debits' | 'credits' | 'amounts', ArrayText>;
   events: Record<'movements' | 'ids' | 'types' | 'resources' | 'times', ArrayText> & { documents: DocumentTexts };
   messages: Record<'movements' | 'topics', ArrayText> & { documents: DocumentTexts };
@@ -32,8 +32,9 @@ export interface BatchColumns {
 export function batchColumns(movements: readonly Movement[]): BatchColumns {
   const { accounts, postings } = accountsAndPostings(movements);
   const transactions = movements.map(({ transaction }) => transaction);
-  const claimed = movements.some(({ outcome }) => outcome !== undefined);
-  const claims = claimed ? movements.map(({ outcome }) => outcome) : [];
+  const outcomes = movements.some(({ outcome }) => outcome !== undefined)
+    ? movements.map(({ outcome }) => outcome)
+    : [];
   const events = withMovementIndex(movements, (movement) => movement.events);
   const messages = withMovementIndex(movements, messagesOf);
   return {
@@ -51,12 +52,12 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
       times: arrayLiteral(transactions, (transaction) => transaction && isoTime(transaction.effectiveAt)),
       rules: arrayLiteral(transactions, (transaction) => transaction?.rules),
     },
-    claims: {
-      keys: quotedArrayLiteral(claims, (claim) => claim?.key),
-      ids: arrayLiteral(claims, (claim) => claim?.claim),
-      fingerprints: arrayLiteral(claims, (claim) => claim?.fingerprint),
-      statusCodes: arrayLiteral(claims, (claim) => claim?.statusCode),
-      responses: joinDocuments(claims, (claim) => claim?.response),
+    outcomes: {
+      keys: quotedArrayLiteral(outcomes, (outcome) => outcome?.key),
+      attempts: arrayLiteral(outcomes, (outcome) => outcome?.attempt),
+      fingerprints: arrayLiteral(outcomes, (outcome) => outcome?.fingerprint),
+      statusCodes: arrayLiteral(outcomes, (outcome) => outcome?.statusCode),
+      responses: joinDocuments(outcomes, (outcome) => outcome?.response),
     },
     postings: {
       movements: arrayLiteral(postings, ({ m }) => m),

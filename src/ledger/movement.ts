@@ -41,7 +41,8 @@ export interface OutboxMessage {
 /** The stored response for repeats of this request, committed together with the money. */
 export interface IdempotencyOutcome {
   key: string;
-  claim: Uuid;
+  /** Id of the attempt, which distinguishes a repeated statement from another attempt at the same key. */
+  attempt: Uuid;
   /** SHA-256, base64. */
   fingerprint: string;
   statusCode: number;

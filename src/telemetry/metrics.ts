@@ -59,10 +59,10 @@ export const rateLimited = new Counter({
   registers,
 });
 
-export const idempotencyClaims = outcomeCounter(
-  'manilla_idempotency_claims_total',
-  'Money requests by the outcome of their Idempotency-Key: claimed (the request proceeds), replayed, in_progress or reused.',
-  ['claimed', 'replayed', 'in_progress', 'reused'],
+export const idempotentRequests = outcomeCounter(
+  'manilla_idempotent_requests_total',
+  'Requests with an Idempotency-Key by its state: new (the request proceeds), replayed, in_progress or reused.',
+  ['new', 'replayed', 'in_progress', 'reused'],
 );
 
 export const journalBatchSize = new Histogram({

@@ -1,13 +1,14 @@
 // One effect per Idempotency-Key (contract, section 4.2), on every route that moves money.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Claim, fingerprint, IdempotencyKeys, outcomeOf } from '../../src/api/admission/idempotency.ts';
+import { type Attempt, fingerprint, IdempotencyKeys, outcomeOf } from '../../src/api/admission/idempotency.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
-import { openBooks } from '../ledger/books.ts';
+import { idempotentRequests } from '../../src/telemetry/metrics.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
 import { added, type MoneyRequest, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
 import { kindOf, pathOf, routeCases } from '../support/routes.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 let api: TestApi;
 /** A second process of the same service. */
@@ -39,10 +40,7 @@ function requestsOf(name: string): MoneyRoute {
 const lasting = ({ status, text, requestId }: Answer) => [status, text.replace(requestId, '')];
 const isReplay = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
-/** The dependencies of the IdempotencyKeys of an API process. */
-const storesOf = ({ services: { asyncCommitSql, sql } }: TestApi) => ({ asyncCommitSql, sql, keptDays: 7 });
-
-const cases = routeCases(({ idempotency }) => idempotency !== undefined);
+const cases = routeCases(({ idempotent }) => idempotent === true);
 
 describe.each(cases)('$name', ({ name, route }) => {
   test('a request without a key is 400 IDEMPOTENCY_KEY_MISSING', async () => {
@@ -187,28 +185,46 @@ describe.each(cases)('$name', ({ name, route }) => {
 
   test('a second request is 409 IDEMPOTENCY_IN_PROGRESS while the first is running', async () => {
     const request = await requestsOf(name).good();
-    const claim = await claimAs(request, randomUUID());
-    const { status, error } = await send(request, claim.key);
-    expect([status, error.type, error.code]).toEqual([409, 'conflict_error', 'IDEMPOTENCY_IN_PROGRESS']);
+    const key = randomUUID();
+    const before = await started();
+    const first = await whileCommitsWait(async () => {
+      const running = send(request, key);
+      await waitFor('the first request to start', async () => (await started()) === before + 1);
+      const { status, error } = await send(request, key);
+      expect([status, error.type, error.code]).toEqual([409, 'conflict_error', 'IDEMPOTENCY_IN_PROGRESS']);
+      return { running };
+    });
+    expect([first.status, isReplay(first)]).toEqual([requestsOf(name).status, false]);
+    expect(lasting(await send(request, key))).toEqual(lasting(first));
   });
 
-  test('a crashed process blocks its key for 60 seconds at most, after which a retry succeeds exactly once', async () => {
+  test('of two processes that run a request at the same time, one commits and the other is 409 and writes nothing', async () => {
+    const single = await requestsOf(name).good();
+    const before = await written(api, api.organisation);
+    await send(single);
+    const one = added(before, await written(api, api.organisation));
+
     const request = await requestsOf(name).good();
-    const claim = await claimAs(request, randomUUID());
-    // Both columns come from the clock of one statement and are rounded alike; a separate now() would not be.
-    const [mark] = await api.sql<{ seconds: number }[]>`
-      SELECT extract(epoch FROM claimed_until - created_at)::float AS seconds FROM idempotency_keys WHERE claim = ${claim.id}`;
-    expect(mark).toEqual({ seconds: 60 });
-    await api.sql`UPDATE idempotency_keys SET claimed_until = now() - interval '1 ms' WHERE claim = ${claim.id}`;
-    const answer = await send(request, claim.key);
-    expect([answer.status, isReplay(answer)]).toEqual([requestsOf(name).status, false]);
-    // If the first process was only slow, its late commit is refused.
-    const late = await api.services.journal.post({
-      book,
-      outcome: outcomeOf(claim, { statusCode: 201, response: '{}' }),
+    const start = await written(api, api.organisation);
+    const key = randomUUID();
+    const startedBefore = await started();
+    const answers = await whileCommitsWait(async () => {
+      const running = [api.test, second.client(api.test.key)].map((client) =>
+        client.money(request.path, request.body, key),
+      );
+      await waitFor('both requests to start', async () => (await started()) === startedBefore + 2);
+      return { running: Promise.all(running) };
     });
-    expect(late).toMatchObject({ outcome: 'refused', code: 'IDEMPOTENCY_IN_PROGRESS' });
-    expect(lasting(await send(request, claim.key))).toEqual(lasting(answer));
+    const [done, refused] = answers.toSorted((a, b) => a.status - b.status);
+    expect([done?.status, refused?.status, refused?.error.code]).toEqual([
+      requestsOf(name).status,
+      409,
+      'IDEMPOTENCY_IN_PROGRESS',
+    ]);
+    expect(added(start, await written(api, api.organisation))).toEqual(one);
+    for (const client of [api.test, second.client(api.test.key)]) {
+      expect(lasting(await client.money(request.path, request.body, key))).toEqual(lasting(done as Answer));
+    }
   });
 });
 
@@ -219,13 +235,19 @@ function missingInBody({ path, body }: MoneyRequest): MoneyRequest {
   return { path, body: { ...body, [field]: 'svc_00000000000000000000000000_wlt' } };
 }
 
-/** Claims a key as a process does before it works on a request; after a crash the claim would remain. */
-async function claimAs({ path, body }: MoneyRequest, key: string): Promise<Claim> {
-  const keys = new IdempotencyKeys(storesOf(api));
-  const requestFingerprint = fingerprint('POST', `/v1${path}`, Buffer.from(JSON.stringify(body)));
-  const claim = await keys.claim(book, key, requestFingerprint);
-  if (!('id' in claim)) throw new Error('the key was used before');
-  return claim;
+/** Lets no request commit while `work` runs. Resolves with the result of what `work` has started. */
+async function whileCommitsWait<Result>(work: () => Promise<{ running: Promise<Result> }>): Promise<Result> {
+  const { running } = await api.sql.begin(async (sql) => {
+    await sql`LOCK TABLE idempotency_keys IN EXCLUSIVE MODE`;
+    return work();
+  });
+  return running;
+}
+
+/** The requests that have started with a new key, in all processes of this test. */
+async function started(): Promise<number> {
+  const { values } = await idempotentRequests.get();
+  return values.find(({ labels }) => labels.outcome === 'new')?.value ?? 0;
 }
 
 describe('an idempotency key', () => {
@@ -279,14 +301,6 @@ describe('an idempotency key', () => {
     }
   });
 
-  test('a key whose first process crashed stays bound to the first body', async () => {
-    const first = await transfer();
-    const claim = await claimAs(first, randomUUID());
-    await api.sql`UPDATE idempotency_keys SET claimed_until = now() - interval '1 ms' WHERE claim = ${claim.id}`;
-    expect((await send(await transfer(), claim.key)).error.code).toBe('IDEMPOTENCY_KEY_REUSED');
-    expect((await send(first, claim.key)).status).toBe(201);
-  });
-
   test('an Idempotency-Key is optional and ignored on routes that move no money', async () => {
     const body = { email: 'a@test.example' };
     const create = () => api.test.money('/wallets', body, 'same');
@@ -324,8 +338,8 @@ describe('a new idempotency key', () => {
   const other = fingerprint('POST', '/v1/somewhere', Buffer.from('{ }'));
   const outcome = { statusCode: 201, response: '{"data":null}' };
   const createTwo = () => ({
-    here: new IdempotencyKeys(storesOf(api)),
-    there: new IdempotencyKeys(storesOf(api)),
+    here: new IdempotencyKeys({ ...api.services, keptDays: 7 }),
+    there: new IdempotencyKeys({ ...api.services, keptDays: 7 }),
   });
   const codeOf = (work: () => unknown): string => {
     try {
@@ -343,51 +357,30 @@ describe('a new idempotency key', () => {
     expect(codeOf(() => here.reserve(book, key, print))).toBe('IDEMPOTENCY_IN_PROGRESS');
     expect(codeOf(() => here.reserve(book, key, other))).toBe('IDEMPOTENCY_KEY_REUSED');
     expect(codeOf(() => here.reserve({ ...book, environment: 'live' }, key, print))).toBe('none');
-    here.unreserve(first);
+    here.release(first);
     expect(codeOf(() => here.reserve(book, key, print))).toBe('none');
   });
 
-  test('of two processes with the same key the first to commit wins and the other writes nothing', async () => {
+  test('of two attempts the first to commit wins, and the other writes nothing and cannot store a refusal', async () => {
     const { here, there } = createTwo();
     const key = randomUUID();
     const [first, late] = [here.reserve(book, key, print), there.reserve(book, key, other)];
     const event = () => ({ id: newUuid(), type: 'test.happened', resource: 'none', data: {}, createdAt: new Date() });
-    const post = (claim: Claim) =>
-      api.services.journal.post({ book, events: [event()], outcome: outcomeOf(claim, outcome) });
+    const post = (attempt: Attempt) =>
+      api.services.journal.post({ book, events: [event()], outcome: outcomeOf(attempt, outcome) });
     expect(await post(first)).toEqual({ outcome: 'posted' });
     const before = await written(api, api.organisation);
     expect(await post(late)).toMatchObject({ outcome: 'refused', code: 'IDEMPOTENCY_IN_PROGRESS' });
-    expect(await there.settle(late, { statusCode: 422, response: '{}' })).toBe(false);
-    await there.release(late);
+    expect(await there.storeRefusal(late, { statusCode: 422, response: '{}' })).toBe(false);
     expect(await written(api, api.organisation)).toEqual(before);
-    expect(await there.claim(book, key, print)).toEqual(outcome);
+    expect(await there.find(book, key, print)).toEqual(outcome);
   });
 
-  test('a settled key replays its refusal, and a released key leaves no row', async () => {
+  test('a stored refusal is found again, and a key that was only reserved is not', async () => {
     const { here } = createTwo();
     const [refused, failed] = [here.reserve(book, randomUUID(), print), here.reserve(book, randomUUID(), print)];
-    expect(await here.settle(refused, outcome)).toBe(true);
-    await here.release(failed);
-    expect(await here.claim(book, refused.key, print)).toEqual(outcome);
-    expect(await here.claim(book, failed.key, other)).toMatchObject({ key: failed.key, persisted: true });
+    expect(await here.storeRefusal(refused, outcome)).toBe(true);
+    expect(await here.find(book, refused.key, print)).toEqual(outcome);
+    expect(await here.find(book, failed.key, other)).toBeNull();
   });
-});
-
-test('a failed lookup of an existing key fails only the requests for that key, not others in its batch', async () => {
-  const database = await openBooks();
-  const failingLookup = new Proxy(database.sql, {
-    apply: (target, self, [words, ...values]: [string[], ...unknown[]]) =>
-      words.join('').includes('LEFT JOIN idempotency_keys')
-        ? Promise.reject(new Error('the look failed'))
-        : Reflect.apply(target as never, self, [words, ...values]),
-  });
-  const keys = new IdempotencyKeys({ asyncCommitSql: failingLookup, sql: database.sql, keptDays: 7 });
-  const claim = (key: string) => keys.claim(database.book, key, 'AAAA');
-  // The two claims below form the next batch.
-  const taken = claim('taken');
-  const [repeat, other] = await Promise.allSettled([claim('taken'), claim('other')]);
-  expect(await taken).toMatchObject({ key: 'taken' });
-  expect(repeat).toMatchObject({ status: 'rejected', reason: { message: 'the look failed' } });
-  expect(other).toMatchObject({ status: 'fulfilled', value: { key: 'other' } });
-  await database.close();
 });

@@ -67,7 +67,7 @@ test('every route has the scope that the contract gives it, and no route is miss
 
 test('exactly the six POST routes that move money accept an Idempotency-Key', () => {
   expect(
-    routeCases(({ idempotency }) => idempotency !== undefined)
+    routeCases(({ idempotent }) => idempotent === true)
       .map(({ name }) => name)
       .toSorted(),
   ).toEqual([

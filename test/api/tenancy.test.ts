@@ -86,7 +86,7 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
     const unknown = publicId(kind, newUuid());
     const body = await bodyFor(name);
     const call = (id: string) =>
-      route.idempotency !== undefined
+      route.idempotent === true
         ? api.test.money(pathOf(route, id), body)
         : api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
     const before = await written(api, other);
@@ -111,7 +111,7 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
       '1',
     ]) {
       const answer =
-        route.idempotency !== undefined
+        route.idempotent === true
           ? await api.test.money(pathOf(route, id), body)
           : await api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
       expect([id, answer.status]).toEqual([id, 404]);

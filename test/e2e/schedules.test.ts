@@ -45,8 +45,8 @@ test('ledger verification returns what it read, and fails with LEDGER_INTEGRITY_
 test('housekeeping deletes idempotency keys after 7 days and webhook attempts after 90, in batches', async () => {
   const { organisationId } = flows.organisation;
   const addKeys = (days: number, count: number) => flows.sql`
-    INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, claim, claimed_until, created_at)
-    SELECT ${organisationId}, 'test', ${`${days}-`} || n, '\\x00', gen_random_uuid(), now() - make_interval(days => ${days}),
+    INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, attempt, status_code, response, created_at)
+    SELECT ${organisationId}, 'test', ${`${days}-`} || n, '\\x00', gen_random_uuid(), 201, '{}',
            now() - make_interval(days => ${days})
     FROM generate_series(1, ${count}::int) n`;
   const addAttempts = (days: number, count: number) => flows.sql`

@@ -58,7 +58,7 @@ function fullMovement(debit: AccountCode, credit: AccountCode, amount: number) {
     outbox: [{ topic: 'flow', message: { start: resource } }],
     outcome: {
       key,
-      claim: newUuid(),
+      attempt: newUuid(),
       fingerprint: Buffer.from('print').toString('base64'),
       statusCode: 201,
       response: '{"data":{}}',
@@ -604,46 +604,32 @@ describe('batches of a faulty client', () => {
   });
 });
 
-describe('claims on an Idempotency-Key', () => {
-  const claimRow = (
-    full: ReturnType<typeof fullMovement>,
-    claim: string,
-    statusCode: number | null = null,
-  ) => books.sql`
-    INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, claim, claimed_until, status_code, response)
-    VALUES (${books.book.organisationId}, 'test', ${full.key}, 'print', ${claim}, now(), ${statusCode}, ${statusCode && '{}'})`;
-  const claimOf = (full: ReturnType<typeof fullMovement>) => full.movement.outcome?.claim ?? '';
+describe('the outcome of an Idempotency-Key', () => {
+  const storeOutcome = (full: ReturnType<typeof fullMovement>, attempt: string) => books.sql`
+    INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, attempt, status_code, response)
+    VALUES (${books.book.organisationId}, 'test', ${full.key}, 'print', ${attempt}, 422, '{}')`;
 
-  test('a claim of this request is settled in the statement that moves the money', async () => {
+  test('an outcome of another attempt refuses this one, and nothing is written', async () => {
     const wallet = await newWallet(books);
     const full = fullMovement(RAIL, wallet, 5);
-    await claimRow(full, claimOf(full));
-    expect(await books.journal.post(full.movement)).toEqual({ outcome: 'posted' });
-    expect(await partsOf(full)).toEqual(ALL_PARTS);
-  });
-
-  test('a claim taken over by another request refuses this one, and nothing is written', async () => {
-    const wallet = await newWallet(books);
-    const full = fullMovement(RAIL, wallet, 5);
-    await claimRow(full, newUuid());
+    await storeOutcome(full, newUuid());
     expect(await books.journal.post(full.movement)).toEqual(refusal('IDEMPOTENCY_IN_PROGRESS', null));
     expect(await partsOf(full)).toEqual(NO_PARTS);
     expect(await balanceOf(books, wallet)).toBe(0);
   });
 
-  test('a settled claim makes a repeat a duplicate, even under another business key', async () => {
+  test('an outcome of this attempt makes a repeat a duplicate, even under another business key', async () => {
     const wallet = await newWallet(books);
     const full = fullMovement(RAIL, wallet, 5);
-    await claimRow(full, claimOf(full), 201);
+    await storeOutcome(full, full.movement.outcome?.attempt ?? '');
     expect(await books.journal.post(full.movement)).toEqual({ outcome: 'duplicate' });
     expect(await timesPosted(books, full.movement)).toBe(0);
     expect(await balanceOf(books, wallet)).toBe(0);
   });
 
-  test('of two concurrent attempts with one claim, exactly one posts', async () => {
+  test('when one attempt is posted twice at the same time, exactly one posts', async () => {
     const wallet = await newWallet(books);
     const full = fullMovement(RAIL, wallet, 5);
-    await claimRow(full, claimOf(full));
     const second = { ...full.movement, ...move(books.book, RAIL, wallet, 5), rows: {}, events: [] };
     const other = books.anotherJournal();
     const results = await Promise.all([books.journal.post(full.movement), other.post(second)]);

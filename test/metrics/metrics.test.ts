@@ -158,7 +158,7 @@ describe('metric values', () => {
     expect(requests({ environment: 'live', method: 'POST', route: '/payments', status: '5xx' })).toBe(1);
     expect(requests({ method: 'none', route: 'none', status: '4xx' })).toBe(1);
     expect(scraped.value('manilla_http_rate_limited_total')).toBe(1);
-    expect(scraped.value('manilla_idempotency_claims_total', { outcome: 'replayed' })).toBe(1);
+    expect(scraped.value('manilla_idempotent_requests_total', { outcome: 'replayed' })).toBe(1);
   });
 
   test('movements are counted by outcome, and each is in at least one batch', () => {

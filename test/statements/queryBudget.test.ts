@@ -1,35 +1,31 @@
-// The database cost of a request: the statements that each route sends, counted on the wire, against the budget in
+// The database cost of a request: the statements that each route sends, counted at the driver, against the budget in
 // docs/performance/statements.md. A list costs the same with one row as with a hundred.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { type QueryRecorder, type SentStatement, startQueryRecorder } from '../support/queryRecorder.ts';
+import { recordStatements, type SentStatement } from '../support/queryRecorder.ts';
 import { isList, routeCases } from '../support/routes.ts';
-import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { fillLists, goodRequests, ROWS, type Send } from './requests.ts';
 
 /** Time for creating a hundred payouts, payments and refunds first. */
 const FILLING_LIMIT_MS = 120_000;
 
 /** The columns of the page. */
-const KINDS = ['rate', 'claim', 'reads', 'durable', 'bank'] as const;
+const KINDS = ['rate', 'reads', 'durable', 'bank'] as const;
 type Cost = Record<(typeof KINDS)[number], number>;
 
-let database: TestDatabase;
-let recorder: QueryRecorder;
 let api: TestApi;
+/** Returns the statements since its last call. */
+let takeStatements: () => SentStatement[];
 
 beforeAll(async () => {
-  database = await createDatabase();
-  recorder = await startQueryRecorder(database.url);
-  api = await startTestApi({ databaseUrl: database.url, databaseUrlOfApi: recorder.url });
+  api = await startTestApi();
+  takeStatements = recordStatements(api.services);
 });
 
 afterAll(async () => {
   process.stdout.write(`${table([...costs].map(([name, cost]) => row(name, cost)))}\n`);
   await api.close();
-  await recorder.close();
-  await database.drop();
 });
 
 const costs = new Map<string, Cost>();
@@ -51,7 +47,6 @@ function kindOf({ text, synchronousCommit }: SentStatement): keyof Cost | 'key' 
   if (/FROM api_keys WHERE hash = /.test(text)) return 'key';
   if (synchronousCommit === 'off') {
     if (/INTO rate_counters\b/.test(text)) return 'rate';
-    if (/\bidempotency_keys\b/.test(text)) return 'claim';
     if (/^\s*SELECT\b/.test(text)) return 'reads'; // health: a read without a commit
     throw new Error(`unexpected statement with asynchronous commit: ${text}`);
   }
@@ -61,15 +56,15 @@ function kindOf({ text, synchronousCommit }: SentStatement): keyof Cost | 'key' 
 /** Sends a request and returns the statements that it sent to the database. Its API key is in the cache. */
 async function statementsOf(send: Send, successful = true): Promise<SentStatement[]> {
   await api.test.get('/fees/quote'); // caches the API key
-  recorder.take();
+  takeStatements();
   const answer = await send();
-  const sent = recorder.take();
+  const sent = takeStatements();
   if (answer.status >= 400 === successful) throw new Error(`unexpected response: ${answer.text}`);
   return sent;
 }
 
 function costOf(statements: SentStatement[]): Cost {
-  const cost: Cost = { rate: 0, claim: 0, reads: 0, durable: 0, bank: 0 };
+  const cost: Cost = { rate: 0, reads: 0, durable: 0, bank: 0 };
   for (const statement of statements) {
     const kind = kindOf(statement);
     if (kind !== 'key') cost[kind] += 1;
@@ -109,9 +104,9 @@ describe('budgets of lists', () => {
   test.each(lists)(`$name sends the same statements with ${ROWS} rows`, async ({ name }) => {
     const send = full[name];
     if (send === undefined) throw new Error(`fill ${name} in test/statements/requests.ts`);
-    recorder.take();
+    takeStatements();
     const answer = await send();
-    const cost = costOf(recorder.take());
+    const cost = costOf(takeStatements());
     expect(answer.items).toHaveLength(ROWS);
     expect(KINDS.map((kind) => cost[kind])).toEqual(budget.get(name));
   });
@@ -129,7 +124,7 @@ describe('statements of a transfer', () => {
     expect(sent.filter(({ synchronousCommit }) => synchronousCommit === 'on').map(({ text }) => text)).toEqual([
       expect.stringContaining('FROM ledger.post'),
     ]);
-    expect(costOf(sent)).toEqual({ rate: 1, claim: 0, reads: 0, durable: 1, bank: 0 });
+    expect(costOf(sent)).toEqual({ rate: 1, reads: 0, durable: 1, bank: 0 });
   });
 
   test('a refused transfer sends one more durable statement, which stores the refusal for its Idempotency-Key', async () => {
@@ -138,7 +133,7 @@ describe('statements of a transfer', () => {
     // The first refusal after a while costs an additional statement that is rolled back.
     await refused();
     const sent = await statementsOf(refused, false);
-    expect(costOf(sent)).toEqual({ rate: 1, claim: 0, reads: 0, durable: 2, bank: 0 });
+    expect(costOf(sent)).toEqual({ rate: 1, reads: 0, durable: 2, bank: 0 });
     expect(sent.at(-1)).toMatchObject({ text: expect.stringContaining('idempotency_keys'), synchronousCommit: 'on' });
   });
 
@@ -148,18 +143,17 @@ describe('statements of a transfer', () => {
     const first = await statementsOf(send);
     const second = await statementsOf(send);
     expect([costOf(first), costOf(second)]).toEqual([
-      { rate: 1, claim: 0, reads: 0, durable: 1, bank: 0 },
-      { rate: 1, claim: 2, reads: 0, durable: 0, bank: 0 },
+      { rate: 1, reads: 0, durable: 1, bank: 0 },
+      { rate: 1, reads: 1, durable: 0, bank: 0 },
     ]);
   });
 
   test('a hundred concurrent transfers share their statements', async () => {
     const sends = await Promise.all(Array.from({ length: ROWS }, transfer));
-    recorder.take();
+    takeStatements();
     await Promise.all(sends.map((send) => send()));
-    const { rate, claim, durable, reads } = costOf(recorder.take());
+    const { rate, durable, reads } = costOf(takeStatements());
     expect(reads).toBe(0);
-    expect(claim).toBe(0);
     for (const shared of [rate, durable]) expect(shared).toBeLessThan(ROWS / 2);
   });
 });
@@ -167,11 +161,11 @@ describe('statements of a transfer', () => {
 test('an API key is looked up once for many requests, and never if it is malformed or of the other environment', async () => {
   const { key } = await api.createKey(api.organisation.organisationId);
   const caller = api.client(key);
-  recorder.take();
+  takeStatements();
   for (let count = 0; count < 3; count += 1) await caller.get('/fees/quote');
-  expect(recorder.take().map(kindOf)).toEqual(['key', 'rate', 'rate', 'rate']);
+  expect(takeStatements().map(kindOf)).toEqual(['key', 'rate', 'rate', 'rate']);
   await api.client('nonsense').get('/wallets');
   await api.client(api.live.key).get('/wallets');
   await api.client(null).get('/wallets');
-  expect(recorder.take()).toEqual([]);
+  expect(takeStatements()).toEqual([]);
 });

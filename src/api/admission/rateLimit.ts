@@ -24,7 +24,7 @@ interface IncomingRequest {
 /** The rate limit and the Idempotency-Key of one request. */
 export interface CheckResult {
   rate: Rate;
-  /** Whether the Idempotency-Key is in the database, claimed or with an outcome, even past its retention. */
+  /** Whether the Idempotency-Key has an outcome in the database, even past its retention. */
   keyIsKnown: boolean;
 }
 

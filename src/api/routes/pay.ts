@@ -15,14 +15,14 @@ import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
 import { paymentView } from '../views.ts';
 
-/** A payment ends at most once, so a second attempt sees how it ended; a third is for a lost Idempotency-Key claim. */
-const ATTEMPTS_MAX = 3;
+/** A payment ends at most once, so a second attempt sees how it ended. */
+const ATTEMPTS_MAX = 2;
 
 const pay = route({
   method: 'post',
   path: '/wallets/:id/pay',
   access: 'payment',
-  idempotency: 'with_commit',
+  idempotent: true,
   body: z.strictObject({ paymentId: id }),
   handle: async (call) => {
     const walletId = call.params.id ?? '';

@@ -81,7 +81,7 @@ const create = route({
   method: 'post',
   path: '/payouts',
   access: 'payout',
-  idempotency: 'with_commit',
+  idempotent: true,
   body: createBody,
   bodyBytesMax: BODY_BYTES_MAX,
   handle: async ({ services, caller, body, outcome }) => {

@@ -51,7 +51,7 @@ const create = route({
   method: 'post',
   path: '/payments/:id/refund',
   access: 'payment',
-  idempotency: 'with_commit',
+  idempotent: true,
   body: createBody,
   handle: async (call) => {
     const payment = await requirePayment(call);

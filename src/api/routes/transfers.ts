@@ -17,7 +17,7 @@ const create = route({
   method: 'post',
   path: '/wallets/:id/transfer',
   access: 'transfer',
-  idempotency: 'with_commit',
+  idempotent: true,
   body: z.strictObject({ destinationWalletId: id, amount, description: optional(text(500)) }),
   handle: async ({ services, caller, params, body, outcome }) => {
     const transfer: Transfer = {

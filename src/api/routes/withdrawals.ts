@@ -28,7 +28,7 @@ const create = route({
   method: 'post',
   path: '/wallets/:id/withdraw',
   access: 'wallet',
-  idempotency: 'with_commit',
+  idempotent: true,
   body: createBody,
   handle: async (call) => {
     const { services, caller, body, outcome } = call;

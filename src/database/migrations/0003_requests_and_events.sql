@@ -37,19 +37,19 @@ CREATE TABLE idempotency_keys (
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   key             text NOT NULL,
   fingerprint     bytea NOT NULL,
-  claim           uuid NOT NULL,
-  claimed_until   timestamptz(3) NOT NULL,
-  status_code     integer,
-  response        text,
+  attempt         uuid NOT NULL,
+  status_code     integer NOT NULL,
+  response        text NOT NULL,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   -- The key is the first column because it is the most selective: a B-tree search mostly compares only this column.
   PRIMARY KEY (key, organisation_id, environment)
 );
 CREATE INDEX idempotency_keys_oldest ON idempotency_keys (created_at);
 COMMENT ON TABLE idempotency_keys IS
-  'One effect per key. Without a status_code the request is in progress, or its process died: see claimed_until.';
-COMMENT ON COLUMN idempotency_keys.claim IS
-  'Id of the only attempt that may commit: a slow first attempt cannot commit after a second one took over.';
+  'The stored response of each Idempotency-Key, written with what the request changed. One attempt writes it.';
+COMMENT ON COLUMN idempotency_keys.fingerprint IS 'SHA-256 of method, path and body: another request may not use the key.';
+COMMENT ON COLUMN idempotency_keys.attempt IS
+  'Id of the attempt that committed: a statement that is sent again after a lost reply finds its own.';
 
 CREATE TABLE api_keys (
   organisation_id uuid NOT NULL,

@@ -12,9 +12,9 @@
 --                whether an existing account has a stored balance, and so is locked, is decided by its row.
 --                `account_changes` is the net change of each account in the batch (credits less debits): it saves
 --                adding up the postings here, and the result is compared with them
---   movements    the transaction of each (null if it has none) and its claim to an Idempotency-Key (likewise). Under
---                the rules `credit_exempt` the credited account may be frozen, unverified or over a limit. The arrays
---                of the claims are empty when no movement has one
+--   movements    the transaction of each (null if it has none) and the outcome of its Idempotency-Key (likewise).
+--                Under the rules `credit_exempt` the credited account may be frozen, unverified or over a limit. The
+--                arrays of the outcomes are empty when no movement has one
 --   postings     in the order of their movements; accounts are given by position
 --   events, messages
 --                each with the position of its movement
@@ -46,11 +46,11 @@ CREATE OR REPLACE FUNCTION ledger.post(
   transaction_reverses  uuid[],
   transaction_times     timestamptz[],
   transaction_rules     text[],
-  claim_keys            text[],
-  claims                uuid[],
-  claim_fingerprints    text[],
-  claim_status_codes    integer[],
-  claim_responses       text[],
+  outcome_keys          text[],
+  outcome_attempts      uuid[],
+  outcome_fingerprints  text[],
+  outcome_status_codes  integer[],
+  outcome_responses     text[],
   posting_movements     integer[],
   debits                integer[],
   credits               integer[],
@@ -122,7 +122,6 @@ DECLARE
   row_table  text;
   table_rows jsonb;
   row_count  integer;
-  claim_count integer;
 BEGIN
   IF book NOT IN ('test', 'live') THEN RAISE EXCEPTION 'unknown environment: %', book USING ERRCODE = 'check_violation'; END IF;
 
@@ -170,27 +169,16 @@ BEGIN
         WHERE written[x.movement] IS NOT FALSE;
       END IF;
 
-      IF cardinality(claim_keys) > 0 THEN
+      IF cardinality(outcome_keys) > 0 THEN
         -- In key order, so that two batches with common keys do not deadlock.
-        INSERT INTO idempotency_keys AS i (organisation_id, environment, key, fingerprint, claim, claimed_until, status_code, response)
-        SELECT organisation, book, k.key, decode(k.fingerprint, 'base64'), k.claim, now(), k.status_code, k.response
+        INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, attempt, status_code, response)
+        SELECT organisation, book, k.key, decode(k.fingerprint, 'base64'), k.attempt, k.status_code, k.response
         FROM (
-          SELECT unnest(claim_keys) AS key, unnest(claims) AS claim, unnest(claim_fingerprints) AS fingerprint,
-                 unnest(claim_status_codes) AS status_code, unnest(claim_responses) AS response, unnest(written) AS is_written
+          SELECT unnest(outcome_keys) AS key, unnest(outcome_attempts) AS attempt, unnest(outcome_fingerprints) AS fingerprint,
+                 unnest(outcome_status_codes) AS status_code, unnest(outcome_responses) AS response, unnest(written) AS is_written
         ) k
         WHERE k.key IS NOT NULL AND k.is_written IS NOT FALSE
-        ORDER BY k.key
-        ON CONFLICT (organisation_id, environment, key) DO UPDATE SET status_code = excluded.status_code, response = excluded.response
-        WHERE i.claim = excluded.claim AND i.status_code IS NULL;
-        GET DIAGNOSTICS row_count = ROW_COUNT;
-        claim_count := cardinality(array_remove(claim_keys, NULL));
-        IF written IS NOT NULL THEN
-          SELECT count(*) INTO claim_count
-          FROM (SELECT unnest(claim_keys) AS key, unnest(written) AS is_written) k WHERE k.key IS NOT NULL AND k.is_written;
-        END IF;
-        IF row_count <> claim_count THEN
-          RAISE EXCEPTION 'a claim was taken over by another request' USING ERRCODE = 'ML001';
-        END IF;
+        ORDER BY k.key;
       END IF;
 
       EXIT passes WHEN posting_count = 0;
@@ -381,8 +369,8 @@ BEGIN
           known := array_fill(false, ARRAY[cardinality(transaction_ids)]);
           written := array_fill(true, ARRAY[cardinality(transaction_ids)]);
         END IF;
-        -- Find what exists already: a business key that was posted, a claim that was lost or was committed. LATERAL
-        -- with OFFSET 0 forces one look-up per key.
+        -- Find what exists already: a business key that was posted, an Idempotency-Key that an attempt has
+        -- committed. LATERAL with OFFSET 0 forces one look-up per key.
         new_outcomes := false;
         FOR seen IN
           SELECT k.slot, t.id
@@ -413,15 +401,14 @@ BEGIN
             WHERE p.movement = seen.slot
           ) THEN 'duplicate' ELSE 'duplicate_differs' END;
         END LOOP;
-        IF cardinality(claim_keys) > 0 THEN
+        IF cardinality(outcome_keys) > 0 THEN
           FOR seen IN
-            SELECT k.slot, i.claim = k.claim AS ours
-            FROM (SELECT unnest(claim_keys) AS key, unnest(claims) AS claim, generate_series(1, cardinality(transaction_ids)) AS slot) k
+            SELECT k.slot, i.attempt = k.attempt AS ours
+            FROM (SELECT unnest(outcome_keys) AS key, unnest(outcome_attempts) AS attempt, generate_series(1, cardinality(transaction_ids)) AS slot) k
             CROSS JOIN LATERAL (
-              SELECT x.claim, x.status_code FROM idempotency_keys x
+              SELECT x.attempt FROM idempotency_keys x
               WHERE x.organisation_id = organisation AND x.environment = book AND x.key = k.key OFFSET 0
             ) i
-            WHERE i.claim <> k.claim OR i.status_code IS NOT NULL
           LOOP
             CONTINUE WHEN known[seen.slot];
             new_outcomes := true;
