@@ -55,7 +55,7 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
 
   /**
    * Name enquiry, as for a withdrawal: returns the bank's own name for the account, or why the item cannot be sent. The
-   * deposit account of a wallet is ours and needs none. Throws RailUnavailable.
+   * deposit account of a wallet is ours and needs none. Throws RailUnavailableError.
    */
   async function enquire(book: Book, item: PayoutItem): Promise<{ accountName: string | null } | { refusal: string }> {
     const { accountNumber, bankCode, accountName } = item;
@@ -71,7 +71,7 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
 
   /**
    * Moves a pending item's money out of the reserve: to transit, or back to the wallet if it cannot be sent. Returns
-   * whether this call did so; while the rail is paused the money stays in the reserve. Throws RailUnavailable.
+   * whether this call did so; while the rail is paused the money stays in the reserve. Throws RailUnavailableError.
    */
   async function hold(book: Book, itemId: string): Promise<boolean | 'paused'> {
     return await retryOnConflict(journal, async ({ postOrPark }) => {

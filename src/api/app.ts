@@ -41,27 +41,27 @@ export interface RequestGuards {
   idempotencyKeys: IdempotencyKeys;
 }
 
-export function createRequestGuards(services: ApiDependencies): RequestGuards {
+export function createRequestGuards(dependencies: ApiDependencies): RequestGuards {
   return {
-    apiKeys: new ApiKeys(services.sql),
-    rateLimiter: new RateLimiter(services.asyncCommitSql, services.config.rateLimitPerMinute),
+    apiKeys: new ApiKeys(dependencies.sql),
+    rateLimiter: new RateLimiter(dependencies.asyncCommitSql, dependencies.config.rateLimitPerMinute),
     idempotencyKeys: new IdempotencyKeys({
-      ...services,
-      keptDays: services.config.maintenance.idempotencyKeysKeptDays,
+      ...dependencies,
+      keptDays: dependencies.config.maintenance.idempotencyKeysKeptDays,
     }),
   };
 }
 
 /** The application for one environment's host. */
-export function createApp(services: ApiDependencies, guards: RequestGuards, environment: Environment): Koa {
+export function createApp(dependencies: ApiDependencies, guards: RequestGuards, environment: Environment): Koa {
   const app = new Koa();
   const router = new Router({ prefix: '/v1' });
   for (const route of ROUTES) {
     if (route.environments !== undefined && !route.environments.includes(environment)) continue;
-    router.register(route.path, [route.method], (ctx) => serve(services, guards, environment, route, ctx));
+    router.register(route.path, [route.method], (ctx) => serve(dependencies, guards, environment, route, ctx));
   }
   if (isTracing()) app.use(trace(environment));
-  app.use(respond(services.log, environment));
+  app.use(respond(dependencies.log, environment));
   app.use(router.routes());
   app.use(refuseUnknownRoute);
   app.silent = true; // `respond` logs errors
@@ -81,7 +81,7 @@ function refuseUnknownRoute(ctx: Context): never {
 }
 
 async function serve(
-  services: ApiDependencies,
+  dependencies: ApiDependencies,
   guards: RequestGuards,
   environment: Environment,
   route: Route,
@@ -95,7 +95,7 @@ async function serve(
   const query = readQuery(route, ctx);
   const body = route.body === undefined ? undefined : parse(route.body, parseJson(ctx, rawBody));
   const call: Call<unknown, unknown> = {
-    services,
+    dependencies,
     caller,
     environment,
     params: ctx.params,

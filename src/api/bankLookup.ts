@@ -6,8 +6,8 @@ import type { ApiDependencies } from './dependencies.ts';
 import { ApiError } from './errors.ts';
 
 /** The rail of an environment. Throws 503 where none is configured. */
-export function requireRail(services: ApiDependencies, environment: Environment): BankRail {
-  const rail = services.rails.of(environment);
+export function requireRail(dependencies: ApiDependencies, environment: Environment): BankRail {
+  const rail = dependencies.rails.of(environment);
   if (rail === null) throw new ApiError('SERVICE_UNAVAILABLE', { retryable: false, service: 'bank_rail' });
   return rail;
 }

@@ -19,13 +19,13 @@ const ID_KINDS = {
 
 /** Returns the row with this public id in the caller's book. Throws the 404 of the resource, also for a bad id. */
 export async function requireRow<Row>(
-  { services, caller }: Pick<Call<unknown, unknown>, 'services' | 'caller'>,
+  { dependencies, caller }: Pick<Call<unknown, unknown>, 'dependencies' | 'caller'>,
   resource: keyof typeof ID_KINDS,
   id: string,
   find: (sql: Sql, book: Book, uuid: Uuid) => Promise<Row | null>,
 ): Promise<Row> {
   const uuid = parseId(ID_KINDS[resource], id);
-  const row = uuid === null ? null : await find(services.sql, caller.book, uuid);
+  const row = uuid === null ? null : await find(dependencies.sql, caller.book, uuid);
   if (row === null) throw notFound(resource, id);
   return row;
 }

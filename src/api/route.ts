@@ -22,7 +22,7 @@ export interface Caller {
  * without Idempotency-Key it returns undefined.
  */
 export interface Call<Body, Query> {
-  services: ApiDependencies;
+  dependencies: ApiDependencies;
   caller: Caller;
   /** The environment of the host that received the request. */
   environment: Environment;

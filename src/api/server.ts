@@ -29,12 +29,12 @@ export interface RunningApi {
 /**
  * Starts listening. A Host header equal to one of `hosts` selects the environment on either port; else the port does.
  */
-export async function startApi(services: ApiDependencies): Promise<RunningApi> {
-  const { config, log } = services;
-  const guards = createRequestGuards(services);
+export async function startApi(dependencies: ApiDependencies): Promise<RunningApi> {
+  const { config, log } = dependencies;
+  const guards = createRequestGuards(dependencies);
   const handlers: Record<Environment, Handler> = {
-    test: createApp(services, guards, 'test').callback(),
-    live: createApp(services, guards, 'live').callback(),
+    test: createApp(dependencies, guards, 'test').callback(),
+    live: createApp(dependencies, guards, 'live').callback(),
   };
   const listen = async (environment: Environment): Promise<Server> => {
     const server = createServer({

@@ -7,7 +7,7 @@ export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
 /** An error whose message is written for the operator. */
 export class CommandError extends Error {
-  override readonly name = 'CommandFailure';
+  override readonly name = 'CommandError';
   readonly exitCode: number;
 
   constructor(message: string, exitCode: number = EXIT.failed) {

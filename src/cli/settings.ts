@@ -26,7 +26,7 @@ export function stateFolderPath(environment: NodeJS.ProcessEnv = process.env): s
   return path.resolve(PROJECT, environment.MANILLA_HOME || '.manilla');
 }
 
-/** Reads the settings. Throws a CommandFailure that says how to supply a missing one. */
+/** Reads the settings. Throws a CommandError that says how to supply a missing one. */
 export function readSettings(environment = process.env): Settings {
   const file = path.join(stateFolderPath(environment), 'quickstart.json');
   const quickstart = readQuickstart(file);

@@ -18,7 +18,7 @@ const ATTEMPTS_MAX = 4;
 /** gRPC status codes DEADLINE_EXCEEDED and UNAVAILABLE. */
 const UNREACHABLE = new Set([4, 14]);
 
-/** Runs `work` with a client of the service's Temporal server. Throws a CommandFailure when it is unreachable. */
+/** Runs `work` with a client of the service's Temporal server. Throws a CommandError when it is unreachable. */
 export async function withTemporal<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
   const { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } = await import('@temporalio/client');
   const { temporalAddress } = readSettings();

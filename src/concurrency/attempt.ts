@@ -21,7 +21,7 @@ export const currentAttempt = (): Attempt | undefined => current.getStore();
 
 /** The attempt is over, or too little of its time is left for the next step. That step was not started. */
 export class AttemptOverError extends Error {
-  override readonly name = 'AttemptOver';
+  override readonly name = 'AttemptOverError';
 }
 
 /**

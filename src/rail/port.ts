@@ -83,7 +83,7 @@ export interface BankRail {
 
   /**
    * Opens an account number. Idempotent: the same reference returns the same number. `expiresAt` null: permanent.
-   * Throws RailUnavailable (outcome unknown: retry with the same reference) or RailRefused.
+   * Throws RailUnavailableError (outcome unknown: retry with the same reference) or RailRefusedError.
    */
   openVirtualAccount(
     request: {
@@ -107,7 +107,7 @@ export interface BankRail {
   /** Returns the banks that it can send to. */
   banks(signal?: AbortSignal): Promise<readonly Bank[]>;
 
-  /** Name enquiry. Null: there is no such account. Throws RailUnavailable. */
+  /** Name enquiry. Null: there is no such account. Throws RailUnavailableError. */
   resolveAccount(
     request: { organisationId: Uuid; accountNumber: string; bankCode: string },
     signal?: AbortSignal,
@@ -115,7 +115,7 @@ export interface BankRail {
 
   /**
    * Sends a transfer. Idempotent by reference: sending it again makes no second transfer and returns the current
-   * status. Throws RailUnavailable when it is unknown whether the rail received it (call `transferStatus`), RailRefused
+   * status. Throws RailUnavailableError when it is unknown whether the rail received it (call `transferStatus`), RailRefusedError
    * when it will never be made.
    */
   sendTransfer(instruction: TransferInstruction, signal?: AbortSignal): Promise<TransferReport>;
@@ -128,26 +128,26 @@ export interface BankRail {
 
   /**
    * Returns a page of the rail's statement: all money in and out from `from` (inclusive) to `to` (exclusive), oldest
-   * first. Throws RailUnavailable.
+   * first. Throws RailUnavailableError.
    */
   statement(
     request: { organisationId: Uuid; from: Date; to: Date; cursor: string | null },
     signal?: AbortSignal,
   ): Promise<StatementPage>;
 
-  /** A call that takes longer is aborted and fails with RailUnavailable, `timedOut`. At most `RAIL_CALL_MAX_MS`. */
+  /** A call that takes longer is aborted and fails with RailUnavailableError, `timedOut`. At most `RAIL_CALL_MAX_MS`. */
   readonly callLimitMs: number;
 
   /** A reference that the rail does not know this long after it was sent was never received, and may be sent again. */
   readonly unknownIsFinalAfterMs: number;
 
-  /** Verifies the signature over the raw bytes and parses the callback. Throws RailCallbackInvalid. */
+  /** Verifies the signature over the raw bytes and parses the callback. Throws RailCallbackInvalidError. */
   parseCallback(headers: IncomingHttpHeaders, body: Buffer): RailCallback;
 }
 
 /** The rail did not respond, or not in time. Whether it acted is unknown. */
 export class RailUnavailableError extends Error {
-  override readonly name = 'RailUnavailable';
+  override readonly name = 'RailUnavailableError';
   readonly timedOut: boolean;
 
   constructor(message: string, options: ErrorOptions & { timedOut?: boolean } = {}) {
@@ -158,10 +158,10 @@ export class RailUnavailableError extends Error {
 
 /** The rail rejected the request. It did not act and will not. */
 export class RailRefusedError extends Error {
-  override readonly name = 'RailRefused';
+  override readonly name = 'RailRefusedError';
 }
 
 /** A callback that is not signed by the rail, was signed too long ago, or has an invalid body. */
 export class RailCallbackInvalidError extends Error {
-  override readonly name = 'RailCallbackInvalid';
+  override readonly name = 'RailCallbackInvalidError';
 }

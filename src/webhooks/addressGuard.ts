@@ -37,12 +37,12 @@ export function addressLiteral(hostname: string): string | null {
 
 /** The host name resolved to an address that webhooks may not reach. */
 export class ForbiddenAddressError extends Error {
-  override readonly name = 'AddressForbidden';
+  override readonly name = 'ForbiddenAddressError';
 }
 
 /** The host name has no address, or its name server did not respond in time. */
 export class NameNotResolvedError extends Error {
-  override readonly name = 'NameNotResolved';
+  override readonly name = 'NameNotResolvedError';
 }
 
 /** Resolves to every address of a host name. */

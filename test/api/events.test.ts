@@ -30,7 +30,7 @@ async function emit(
 ): Promise<string> {
   const id = newUuid();
   const data = { id: 'svc_x_pay', amount: 200_000, nested: { '2': 'b', '1': 'a' } };
-  await api.services.journal.post({
+  await api.dependencies.journal.post({
     book: { organisationId: organisation.organisationId, environment },
     events: [{ id, type, resource: 'x', data, createdAt }],
   });

@@ -338,8 +338,8 @@ describe('a new idempotency key', () => {
   const other = fingerprint('POST', '/v1/somewhere', Buffer.from('{ }'));
   const outcome = { statusCode: 201, response: '{"data":null}' };
   const createTwo = () => ({
-    here: new IdempotencyKeys({ ...api.services, keptDays: 7 }),
-    there: new IdempotencyKeys({ ...api.services, keptDays: 7 }),
+    here: new IdempotencyKeys({ ...api.dependencies, keptDays: 7 }),
+    there: new IdempotencyKeys({ ...api.dependencies, keptDays: 7 }),
   });
   const codeOf = (work: () => unknown): string => {
     try {
@@ -367,7 +367,7 @@ describe('a new idempotency key', () => {
     const [first, late] = [here.reserve(book, key, print), there.reserve(book, key, other)];
     const event = () => ({ id: newUuid(), type: 'test.happened', resource: 'none', data: {}, createdAt: new Date() });
     const post = (attempt: Attempt) =>
-      api.services.journal.post({ book, events: [event()], outcome: outcomeOf(attempt, outcome) });
+      api.dependencies.journal.post({ book, events: [event()], outcome: outcomeOf(attempt, outcome) });
     expect(await post(first)).toEqual({ outcome: 'posted' });
     const before = await written(api, api.organisation);
     expect(await post(late)).toMatchObject({ outcome: 'refused', code: 'IDEMPOTENCY_IN_PROGRESS' });

@@ -268,7 +268,7 @@ describe('races for one payment', () => {
   });
 
   test('of concurrent payment and expiry, exactly one succeeds', async () => {
-    const activities = createPaymentActivities(api.services);
+    const activities = createPaymentActivities(api.dependencies);
     const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
     const payer = await wallet(3_000);
     const target = await wallet();

@@ -7,6 +7,7 @@ import { RailUnavailableError } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { findPayoutWallets, listPayouts } from '../../src/resources/payouts/queries.ts';
 import { type Answer, type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { recordStatements } from '../support/queryRecorder.ts';
 
 let api: TestApi;
 let settlement: string;
@@ -471,23 +472,12 @@ describe('reads of payouts', () => {
   });
 });
 
-/** A proxy of the connection that counts its queries. */
-function counting(sql: TestApi['sql']) {
-  const count = { queries: 0 };
-  const proxy = new Proxy(sql, {
-    apply(target, self, args) {
-      count.queries += 1;
-      return Reflect.apply(target, self, args);
-    },
-  });
-  return { count, proxy };
-}
-
 test('the number of queries is independent of the number of wallets in a batch and of payouts in a page', async () => {
   const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
   const queriesFor = async (read: (sql: TestApi['sql']) => Promise<unknown[]>): Promise<[number, number]> => {
-    const { count, proxy } = counting(api.services.sql);
-    return [(await read(proxy)).length, count.queries];
+    const { sql } = api.dependencies;
+    const take = recordStatements([sql]);
+    return [(await read(sql)).length, take().length];
   };
   const rows = await api.sql<{ id: string }[]>`SELECT id FROM wallets WHERE organisation_id = ${book.organisationId}`;
   const wallets = await queriesFor((sql) =>

@@ -5,11 +5,11 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let api: TestApi;
-let clock: ReturnType<TestApi['services']['sandboxBank']['clock']>;
+let clock: ReturnType<TestApi['dependencies']['sandboxBank']['clock']>;
 
 beforeAll(async () => {
   api = await startTestApi();
-  clock = api.services.sandboxBank.clock();
+  clock = api.dependencies.sandboxBank.clock();
   clock.start();
 });
 
@@ -25,7 +25,7 @@ const resolve = (reference: string, outcome: unknown, client = api.test) =>
 
 /** Sends a transfer through the sandbox bank, as the flow of a withdrawal would. Returns its reference. */
 async function send(accountNumber: string, reference = publicId('withdrawal', newUuid())): Promise<string> {
-  await api.services.rails.of('test')?.sendTransfer({
+  await api.dependencies.rails.of('test')?.sendTransfer({
     organisationId: api.organisation.organisationId,
     reference,
     amount: 250_000,

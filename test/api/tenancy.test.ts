@@ -189,7 +189,7 @@ describe('foreign ids in lists', () => {
 
 test('a transfer at the sandbox bank is visible only to its own organisation', async () => {
   const reference = others.withdrawal ?? '';
-  await api.services.rails.of('test')?.sendTransfer({
+  await api.dependencies.rails.of('test')?.sendTransfer({
     organisationId: other.organisationId,
     reference,
     amount: 10,

@@ -89,7 +89,7 @@ test('the table of time parameters covers every list', () => {
 
 test('a value that Postgres cannot parse (SQLSTATE class 22) is 400, without retries and without the value in the log', async () => {
   const failInPostgres = async (): Promise<never> => {
-    await api.services.sql`SELECT ${'0000-01-01T00:00:00Z'}::text::timestamptz`;
+    await api.dependencies.sql`SELECT ${'0000-01-01T00:00:00Z'}::text::timestamptz`;
     throw new Error('Postgres accepted the value');
   };
   const faulty = await startTestApi({

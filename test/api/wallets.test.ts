@@ -194,7 +194,7 @@ describe('POST /wallets/:id/kyc', () => {
   });
 
   test('KYC details can be decrypted for their own wallet only, and a new submission overwrites them', async () => {
-    const { keyring } = api.services;
+    const { keyring } = api.dependencies;
     const walletId = await wallet({ tier1: false });
     const uuid = requireUuid('wallet', walletId);
     const stored = async () => {

@@ -50,7 +50,7 @@ describe('201 responses', () => {
     const id = requireUuid('webhookEndpoint', data.id);
     const [row] = await api.sql`SELECT sealed_secret FROM webhook_endpoints WHERE id = ${id}`;
     expect(row?.sealedSecret).not.toContain(String(secret).slice(6));
-    expect(api.services.keyring.open('webhook-secret', id, row?.sealedSecret)).toBe(secret);
+    expect(api.dependencies.keyring.open('webhook-secret', id, row?.sealedSecret)).toBe(secret);
     expect(api.logged.join('\n')).not.toContain(String(secret).slice(6));
   });
 
@@ -92,7 +92,7 @@ describe('200 responses', () => {
     const open = async () => {
       const [row] = await api.sql`SELECT sealed_secret, sealed_previous_secret FROM webhook_endpoints WHERE id = ${id}`;
       return [row?.sealedSecret, row?.sealedPreviousSecret].map((sealed) =>
-        api.services.keyring.open('webhook-secret', id, sealed),
+        api.dependencies.keyring.open('webhook-secret', id, sealed),
       );
     };
     expect(await open()).toEqual([data.secret, created.secret]);

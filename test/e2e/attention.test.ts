@@ -148,7 +148,7 @@ describe('attention commands', () => {
       env: {
         ...process.env,
         DATABASE_URL: flows.databaseUrl,
-        TEMPORAL_ADDRESS: flows.services.config.temporal.address,
+        TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
       },
     });
     return JSON.parse(stdout);

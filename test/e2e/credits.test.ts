@@ -58,7 +58,7 @@ test.concurrent('a payment lists each credit with its sender, newest first', asy
 
 test.concurrent('a sender that the rail does not report is null', async () => {
   const payment = await flows.createPayment(await flows.createWallet(), BASE);
-  await flows.services.sandboxBank.receiveCredit({
+  await flows.dependencies.sandboxBank.receiveCredit({
     organisationId: flows.organisation.organisationId,
     sessionId: `unknown-${payment.id}`,
     accountNumber: payment.virtualAccount.accountNumber,

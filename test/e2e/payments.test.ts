@@ -162,7 +162,7 @@ describe('bank-transfer payments', () => {
         await Promise.allSettled([sent, signalled]);
         await flows.temporal.workflow.start('payment', {
           workflowId: payment.id,
-          taskQueue: flows.services.config.temporal.taskQueue,
+          taskQueue: flows.dependencies.config.temporal.taskQueue,
           args: [{ ...rest, paymentId, expiresAt: new Date().toISOString() }],
           workflowIdConflictPolicy: 'USE_EXISTING',
         });
@@ -181,7 +181,7 @@ describe('bank-transfer payments', () => {
     await flows.stopWorker();
     const payment = await flows.createPayment(walletId, 100_000);
     await pay(payment, payment.payableAmount, { sessionId: 'overtaken' });
-    const clock = flows.services.sandboxBank.clock();
+    const clock = flows.dependencies.sandboxBank.clock();
     clock.start();
     const credit = await waitFor('the credit to be reported', async () => {
       const [row] = await flows.sql<{ id: Uuid }[]>`SELECT id FROM inbound_credits WHERE session_id = 'overtaken'`;
@@ -196,9 +196,9 @@ describe('bank-transfer payments', () => {
       paymentInput(book, row),
       { inboundCreditId: publicId('inboundCredit', credit.id) },
     ];
-    const { services } = flows;
+    const { dependencies } = flows;
     const settled = { status: 'settled', amountReceived: payment.payableAmount };
-    const slow = createPaymentActivities(services);
+    const slow = createPaymentActivities(dependencies);
     // The slow attempt has read the credit and waits for the payment, which the fast one settles meanwhile.
     const { answer } = await flows.sql.begin(async (sql) => {
       await sql`LOCK TABLE payments IN ACCESS EXCLUSIVE MODE`;
@@ -210,7 +210,11 @@ describe('bank-transfer payments', () => {
         return waiting.length > 0;
       });
       const inTransaction = sql as unknown as Sql;
-      const fast = createPaymentActivities({ ...services, sql: inTransaction, journal: new Journal(inTransaction) });
+      const fast = createPaymentActivities({
+        ...dependencies,
+        sql: inTransaction,
+        journal: new Journal(inTransaction),
+      });
       expect(await fast.applyCredit(...step)).toEqual(settled);
       return { answer: running };
     });

@@ -242,7 +242,7 @@ test('a transaction that its row does not reflect parks the flow instead of bein
   await setRow('processing', null);
   await flows.temporal.workflow.signalWithStart('withdrawal', {
     workflowId: id,
-    taskQueue: flows.services.config.temporal.taskQueue,
+    taskQueue: flows.dependencies.config.temporal.taskQueue,
     args: [{ organisationId: organisation.organisationId, environment: 'test', transferId: id, amount: 100_000 }],
     signal: 'transferUpdated',
     signalArgs: [],

@@ -46,7 +46,11 @@ afterAll(async () => {
 
 async function cli(...words: string[]): Promise<unknown> {
   const { stdout } = await run(process.execPath, [CLI, ...words, '--json'], {
-    env: { ...process.env, DATABASE_URL: flows.databaseUrl, TEMPORAL_ADDRESS: flows.services.config.temporal.address },
+    env: {
+      ...process.env,
+      DATABASE_URL: flows.databaseUrl,
+      TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
+    },
   });
   return JSON.parse(stdout);
 }

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const reconcile = () =>
   flows.temporal.workflow.execute('reconciliation', {
-    taskQueue: flows.services.config.temporal.taskQueue,
+    taskQueue: flows.dependencies.config.temporal.taskQueue,
     workflowId: `reconciliation-${randomUUID()}`,
     args: [{ from: new Date(Date.now() - HOUR_MS).toISOString(), to: new Date(Date.now() + HOUR_MS).toISOString() }],
   });
@@ -222,8 +222,8 @@ test('reconciliation run and show report breaks, and a run with breaks is found 
   const environment = {
     ...process.env,
     DATABASE_URL: flows.databaseUrl,
-    TEMPORAL_ADDRESS: flows.services.config.temporal.address,
-    TEMPORAL_TASK_QUEUE: flows.services.config.temporal.taskQueue,
+    TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
+    TEMPORAL_TASK_QUEUE: flows.dependencies.config.temporal.taskQueue,
   };
   const cli = (...words: string[]) => run(process.execPath, [CLI, 'reconciliation', ...words], { env: environment });
   const reviews = async (...words: string[]): Promise<unknown> =>

@@ -105,7 +105,7 @@ async function paidBy(senders: [accountNumber: string | null, amount: number, ba
   const path = `/payments/${payment.id}`;
   let received = 0;
   for (const [senderAccountNumber, amount, senderBankCode = '058'] of senders) {
-    await flows.services.sandboxBank.receiveCredit({
+    await flows.dependencies.sandboxBank.receiveCredit({
       organisationId: flows.organisation.organisationId,
       sessionId: randomUUID(),
       accountNumber: payment.virtualAccount.accountNumber,

@@ -117,7 +117,7 @@ const cli = async (...words: string[]): Promise<unknown> => {
       env: {
         ...process.env,
         DATABASE_URL: flows.databaseUrl,
-        TEMPORAL_ADDRESS: flows.services.config.temporal.address,
+        TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
       },
     },
   );
@@ -309,7 +309,7 @@ describe('decisions of an operator', () => {
     // The bank's statement of both references agrees with the ledger.
     const [now, hour] = [Date.now(), 3_600_000];
     const period = { from: new Date(now - hour).toISOString(), to: new Date(now + hour).toISOString() };
-    const { taskQueue } = flows.services.config.temporal;
+    const { taskQueue } = flows.dependencies.config.temporal;
     expect(
       await flows.temporal.workflow.execute('reconciliation', { taskQueue, workflowId: `r-${now}`, args: [period] }),
     ).toMatchObject({ breaks: 0 });

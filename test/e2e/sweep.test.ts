@@ -15,7 +15,7 @@ const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const run = promisify(execFile);
 
 let flows: TestFlows;
-let config: TestFlows['services']['config'];
+let config: TestFlows['dependencies']['config'];
 
 beforeAll(async () => {
   flows = await startTestFlows({
@@ -26,7 +26,7 @@ beforeAll(async () => {
       SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
     },
   });
-  config = flows.services.config;
+  config = flows.dependencies.config;
 });
 
 afterAll(async () => {

@@ -51,7 +51,7 @@ afterAll(async () => {
 
 const client = () => new Client({ connection });
 const scheduleOf = (workflow: string) =>
-  client().schedule.getHandle(scheduleId(flows.services.config.temporal.taskQueue, workflow));
+  client().schedule.getHandle(scheduleId(flows.dependencies.config.temporal.taskQueue, workflow));
 const runs = (id: string) =>
   client()
     .workflow.getHandle(id)

@@ -85,7 +85,7 @@ async function end(organisationId: Uuid): Promise<void> {
 }
 
 async function sweep(): Promise<void> {
-  const { sql, journal } = flows.services;
+  const { sql, journal } = flows.dependencies;
   while (sweeping) {
     for await (const missing of findMissingFlows({ sql, client: flows.temporal }, { ageMinMs: 0 })) {
       await restartFlow(journal, missing);
@@ -149,7 +149,7 @@ beforeAll(async () => {
   flows = await startTestFlows({ settings: SCENARIO_SETTINGS, worker: false });
   receiver = await startReceiver();
   openContext = await openScenarios(flows);
-  worker = await startFaultInjectingWorker(flows.services, (organisationId, name) => async (run) => {
+  worker = await startFaultInjectingWorker(flows.dependencies, (organisationId, name) => async (run) => {
     try {
       return await run(); // a failed delivery attempt throws, so that it is retried
     } finally {
@@ -229,9 +229,9 @@ test('a return signalled during the roll-up of its payout is processed', async (
     });
   });
   const book = { organisationId: context.organisationId, environment: 'test' as const };
-  const itemRow = await findPayoutItem(flows.services.sql, book, requireUuid('payoutItem', item.id));
+  const itemRow = await findPayoutItem(flows.dependencies.sql, book, requireUuid('payoutItem', item.id));
   if (itemRow === null) throw new Error('the item is not there');
-  await flows.services.journal.post({ book, outbox: [wakePayoutItem(book, itemRow)] });
+  await flows.dependencies.journal.post({ book, outbox: [wakePayoutItem(book, itemRow)] });
   await context.untilEvent('payout.failed');
   expect(await context.traces()).toMatchObject({
     money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
@@ -241,6 +241,6 @@ test('a return signalled during the roll-up of its payout is processed', async (
 
 test('every step of every kind of flow was ended', () => {
   const steps = [...new Set([...endedSteps].map((one) => one.split(' ')[1] ?? ''))];
-  const all = Object.keys(flowActivities(flows.services));
+  const all = Object.keys(flowActivities(flows.dependencies));
   expect(steps.toSorted()).toEqual(all.filter((step) => !NOT_RESTARTED.includes(step)).toSorted());
 });

@@ -309,7 +309,7 @@ describe('credits that are set aside', () => {
     const now = Date.now();
     const period = { from: new Date(now - 3_600_000).toISOString(), to: new Date(now + 60_000).toISOString() };
     await flows.temporal.workflow.execute('reconciliation', {
-      taskQueue: flows.services.config.temporal.taskQueue,
+      taskQueue: flows.dependencies.config.temporal.taskQueue,
       workflowId: `reconciliation-${randomUUID()}`,
       args: [period],
     });
@@ -438,7 +438,7 @@ describe('the sweeper and unconfirmed credits', () => {
 
     await flowOf(payment.id).terminate('by mistake');
     const found = await waitFor('the sweeper to find the flow', () => missing(payment.id));
-    await restartFlow(flows.services.journal, found);
+    await restartFlow(flows.dependencies.journal, found);
     await untilParked(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
     await untilCredit(denied, 'suspense');

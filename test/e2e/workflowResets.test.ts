@@ -75,7 +75,7 @@ async function resetToEachTask(context: ScenarioContext, { workflowId, path }: S
   const outcomes: Outcome[] = [];
   for (const { eventId } of tasks) {
     const reset = await workflowService.resetWorkflowExecution({
-      namespace: flows.services.config.temporal.namespace,
+      namespace: flows.dependencies.config.temporal.namespace,
       workflowExecution: { workflowId, runId },
       workflowTaskFinishEventId: eventId ?? null,
       reason: 'test',

@@ -36,8 +36,8 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-function startWorkerProcess(temporalAddress = api.services.config.temporal.address): ChildProcess {
-  const { config } = api.services;
+function startWorkerProcess(temporalAddress = api.dependencies.config.temporal.address): ChildProcess {
+  const { config } = api.dependencies;
   const worker = spawn(process.execPath, [WORKER], {
     stdio: 'ignore',
     env: {

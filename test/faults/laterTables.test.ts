@@ -69,7 +69,7 @@ test('a process of this release writes every table of the next one, and its new 
     at: new Date(),
     occurrence: 1,
   } as const;
-  expect(await flows.services.journal.post(openBreak(book, 'sandbox', found))).toEqual({ outcome: 'posted' });
+  expect(await flows.dependencies.journal.post(openBreak(book, 'sandbox', found))).toEqual({ outcome: 'posted' });
 
   for (const table of Object.keys(TABLES)) {
     const rows = await flows.sql.unsafe(`SELECT DISTINCT added_later FROM ${table}`);

@@ -39,10 +39,10 @@ let client: TemporalClient;
 
 beforeAll(async () => {
   setup = await startTestApi();
-  temporal = await Connection.connect({ address: setup.services.config.temporal.address });
+  temporal = await Connection.connect({ address: setup.dependencies.config.temporal.address });
   client = new TemporalClient({ connection: temporal });
   receiver = await startReceiver();
-  const { config } = setup.services;
+  const { config } = setup.dependencies;
   const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
   urls = ports.slice(0, 2).map((port) => `http://127.0.0.1:${port}/v1`);
   environment = {
@@ -102,7 +102,7 @@ const isUp = (url: string): Promise<boolean> =>
 
 /** Waits until both workers poll the task queue of the flows. */
 async function untilBothPoll(): Promise<void> {
-  const { namespace, taskQueue } = setup.services.config.temporal;
+  const { namespace, taskQueue } = setup.dependencies.config.temporal;
   await waitFor(
     'both workers to poll',
     async () => {

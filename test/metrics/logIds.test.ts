@@ -16,7 +16,7 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   flows = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '0.1' }, worker: false });
-  worker = await startWorker({ ...flows.services, log }, { codePath: testStack().workflowBundlePath });
+  worker = await startWorker({ ...flows.dependencies, log }, { codePath: testStack().workflowBundlePath });
   receiver = await startReceiver(answerStatus(500));
 });
 

@@ -244,7 +244,7 @@ export class Simulation {
   async #wake(): Promise<void> {
     if (Date.now() < this.#nextWakeAt) return;
     this.#nextWakeAt = Date.now() + WAKE_EVERY_MS;
-    const { sql, services } = this.flows;
+    const { sql, dependencies } = this.flows;
     const { organisationId } = this.organisation;
     const underWay = await sql<{ reference: string }[]>`
       SELECT r.reference FROM sandbox_bank.requests r
@@ -253,7 +253,7 @@ export class Simulation {
     await Promise.all(
       underWay.map(async ({ reference }) => {
         const body = JSON.stringify({ type: 'transfer_update', contract: organisationId, reference });
-        await this.#callbacks.carry({ body, signature: signCallback(services.keyring, body, new Date()) });
+        await this.#callbacks.carry({ body, signature: signCallback(dependencies.keyring, body, new Date()) });
       }),
     );
     await this.#retryFlows();

@@ -61,7 +61,7 @@ describe('calls without a response', () => {
     const { rail, signals } = hanging({ callLimitMs: 5_000 });
     const endsAt = performance.now() + LIMIT_MS;
     const failure = await failureOf(withinAttempt({ endsAt }, () => rail.transferStatus(status)));
-    expect(failure).toMatchObject({ name: 'RailUnavailable', timedOut: true });
+    expect(failure).toMatchObject({ name: 'RailUnavailableError', timedOut: true });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
@@ -82,7 +82,7 @@ describe('calls without a response', () => {
     const failure = await failureOf(
       withinAttempt({ endsAt: performance.now() - 1 }, () => rail.transferStatus(status)),
     );
-    expect(failure).toMatchObject({ name: 'RailUnavailable', timedOut: true });
+    expect(failure).toMatchObject({ name: 'RailUnavailableError', timedOut: true });
     expect(signals).toEqual([]);
   });
 
@@ -101,7 +101,10 @@ describe('adapters that report an aborted request with their own error', () => {
           signal?.addEventListener('abort', () => reject(new Error('socket hang up')));
         }),
     });
-    expect(await failureOf(rail.transferStatus(status))).toMatchObject({ name: 'RailUnavailable', timedOut: true });
+    expect(await failureOf(rail.transferStatus(status))).toMatchObject({
+      name: 'RailUnavailableError',
+      timedOut: true,
+    });
   });
 });
 

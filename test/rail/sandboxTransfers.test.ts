@@ -20,8 +20,8 @@ afterAll(async () => {
 });
 
 const PROCESSING = { status: 'processing', reason: null };
-const TIMED_OUT = expect.objectContaining({ name: 'RailUnavailable', timedOut: true });
-const UNREACHABLE = expect.objectContaining({ name: 'RailUnavailable', timedOut: false });
+const TIMED_OUT = expect.objectContaining({ name: 'RailUnavailableError', timedOut: true });
+const UNREACHABLE = expect.objectContaining({ name: 'RailUnavailableError', timedOut: false });
 
 const to = (accountNumber: string, more: object = {}) => instruct(sandbox.organisationId, { accountNumber, ...more });
 const statusOf = (reference: string) =>

@@ -33,7 +33,7 @@ afterAll(() => api.close());
 
 /** Rows of both tables read by the database so far, by scan or index. */
 async function rowsRead(): Promise<Record<string, number>> {
-  await api.services.sql`SELECT pg_stat_force_next_flush()`;
+  await api.dependencies.sql`SELECT pg_stat_force_next_flush()`;
   const rows = await api.sql<{ name: string; rows: number }[]>`
     SELECT relname AS name, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_all_tables
     WHERE relid IN ('inbound_credits'::regclass, 'review_cases'::regclass)`;
@@ -62,7 +62,7 @@ test.each([0, 1])('a page of credits or deposits reads its own rows only (list %
 
 test('the payers of a payment are read from its own credits only', async () => {
   const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
-  const find = () => findPayers(api.services.sql, book, requireUuid('payment', paymentId), 100);
+  const find = () => findPayers(api.dependencies.sql, book, requireUuid('payment', paymentId), 100);
   expect(await find()).toEqual([expect.objectContaining({ accountNumber: '0123456789', bankCode: '058' })]);
   const { credits } = await readBy(find);
   expect(credits).toBeGreaterThan(0);

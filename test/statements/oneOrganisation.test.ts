@@ -143,7 +143,7 @@ test('the recorded statements cover the service and the bodies of its functions'
 });
 
 test('the check detects statements that name no organisation or two, or that leave a table unscoped', async () => {
-  const { sql } = flows.services;
+  const { sql } = flows.dependencies;
   const [one, two] = organisations as [Uuid, Uuid];
   const problems = async (statement: PromiseLike<unknown>): Promise<(string | null)[]> => {
     takePlans();

@@ -20,27 +20,36 @@ let takeStatements: () => SentStatement[];
 
 beforeAll(async () => {
   api = await startTestApi();
-  takeStatements = recordStatements(api.services);
+  takeStatements = recordStatements([api.dependencies.sql, api.dependencies.asyncCommitSql]);
 });
 
 afterAll(async () => {
-  process.stdout.write(`${table([...costs].map(([name, cost]) => row(name, cost)))}\n`);
+  process.stdout.write(`${table()}\n`);
   await api.close();
 });
 
 const costs = new Map<string, Cost>();
-const row = (name: string, cost: Cost) => `| \`${name}\` | ${KINDS.map((kind) => cost[kind]).join(' | ')} |`;
-const table = (rows: string[]) =>
-  ['', `| route | ${KINDS.join(' | ')} |`, `|---|${'---|'.repeat(KINDS.length)}`, ...rows].join('\n');
+
+/** The table of the page: a row for the routes of equal cost. */
+function table(): string {
+  const routesByCost = Map.groupBy(costs, ([, cost]) => KINDS.map((kind) => cost[kind]).join(' | '));
+  const rows = [...routesByCost].map(
+    ([cost, routes]) => `| ${routes.map(([name]) => `\`${name}\``).join(', ')} | ${cost} |`,
+  );
+  return ['', `| routes | ${KINDS.join(' | ')} |`, `|---|${'---|'.repeat(KINDS.length)}`, ...rows].join('\n');
+}
+
+/** Each route of the page and its budget. A row names the routes of equal budget. */
+const budgets = readFileSync(new URL('../../docs/performance/statements.md', import.meta.url), 'utf8')
+  .split('\n')
+  .map((line) => /^\| (`[A-Z]+ \/[^|]*`) \|([\d |]+)\|$/.exec(line))
+  .filter((match) => match !== null)
+  .flatMap(([, names = '', numbers = '']) =>
+    names.split(', ').map((name) => ({ name: name.slice(1, -1), budget: numbers.split('|').map(Number) })),
+  );
 
 /** The budget by route name. */
-const budget = new Map(
-  readFileSync(new URL('../../docs/performance/statements.md', import.meta.url), 'utf8')
-    .split('\n')
-    .map((line) => /^\| `([A-Z]+ \/[^`]*)` \|([\d |]+)\|$/.exec(line))
-    .filter((match) => match !== null)
-    .map(([, name = '', numbers = '']) => [name, numbers.split('|').map(Number)]),
-);
+const budgetOf = new Map(budgets.map(({ name, budget }) => [name, budget]));
 
 function kindOf({ text, synchronousCommit }: SentStatement): keyof Cost | 'key' {
   if (/\bsandbox_bank\./.test(text)) return 'bank';
@@ -78,11 +87,11 @@ describe('budgets of routes', () => {
     if (prepare === undefined) throw new Error(`give a good request of ${name} in test/statements/requests.ts`);
     const cost = costOf(await statementsOf(await prepare()));
     costs.set(name, cost);
-    expect(KINDS.map((kind) => cost[kind])).toEqual(budget.get(name));
+    expect(KINDS.map((kind) => cost[kind])).toEqual(budgetOf.get(name));
   });
 
-  test('the budget has no unknown routes', () => {
-    expect([...budget.keys()].toSorted()).toEqual(
+  test('the page names every route once, and no unknown one', () => {
+    expect(budgets.map(({ name }) => name).toSorted()).toEqual(
       routeCases()
         .map(({ name }) => name)
         .toSorted(),
@@ -108,7 +117,7 @@ describe('budgets of lists', () => {
     const answer = await send();
     const cost = costOf(takeStatements());
     expect(answer.items).toHaveLength(ROWS);
-    expect(KINDS.map((kind) => cost[kind])).toEqual(budget.get(name));
+    expect(KINDS.map((kind) => cost[kind])).toEqual(budgetOf.get(name));
   });
 
   test('every list is filled', () => {

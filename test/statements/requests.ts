@@ -51,12 +51,12 @@ export function goodRequests(
   const sent = async (): Promise<string> => {
     const reference = `reference_${newUuid().replaceAll('-', '')}`.slice(0, 40);
     const instruction = { organisationId, reference, amount: 10, ...BANK_ACCOUNT, accountName: null, narration: null };
-    await api.services.sandboxBank.transfers.send(instruction);
+    await api.dependencies.sandboxBank.transfers.send(instruction);
     return reference;
   };
   const callback = (body: object) => {
     const raw = JSON.stringify(body);
-    const signature = signCallback(api.services.config.keyring, raw, new Date());
+    const signature = signCallback(api.dependencies.config.keyring, raw, new Date());
     return () =>
       api
         .client(null)

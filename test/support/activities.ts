@@ -51,21 +51,24 @@ export const FAULT_MODES = {
 type Activity = (input: FlowScope, ...rest: unknown[]) => Promise<unknown>;
 
 /** The activities of the money flows, by name. */
-export function moneyActivities(services: ApiDependencies): Record<string, Activity> {
+export function moneyActivities(dependencies: ApiDependencies): Record<string, Activity> {
   return {
-    ...createPaymentActivities(services),
-    ...createInboundCreditActivities(services),
-    ...createWithdrawalActivities(services),
-    ...createRefundActivities(services),
-    ...createPayoutActivities(services),
-    ...createReviewCaseActivities(services),
-    ...createAttentionActivities(services),
+    ...createPaymentActivities(dependencies),
+    ...createInboundCreditActivities(dependencies),
+    ...createWithdrawalActivities(dependencies),
+    ...createRefundActivities(dependencies),
+    ...createPayoutActivities(dependencies),
+    ...createReviewCaseActivities(dependencies),
+    ...createAttentionActivities(dependencies),
   } as object as Record<string, Activity>;
 }
 
 /** The activities of all flows of an organisation, by name. */
-export function flowActivities(services: ApiDependencies): Record<string, Activity> {
-  return { ...moneyActivities(services), ...(createWebhookActivities(deliveryDependenciesOf(services)) as object) };
+export function flowActivities(dependencies: ApiDependencies): Record<string, Activity> {
+  return {
+    ...moneyActivities(dependencies),
+    ...(createWebhookActivities(deliveryDependenciesOf(dependencies)) as object),
+  };
 }
 
 const deliveryDependenciesOf = ({ sql, log, config }: ApiDependencies) => ({
@@ -76,17 +79,17 @@ const deliveryDependenciesOf = ({ sql, log, config }: ApiDependencies) => ({
 });
 
 /**
- * Starts a worker for these services. `faultModeOf` selects how an activity is executed, by its name and the
+ * Starts a worker for these dependencies. `faultModeOf` selects how an activity is executed, by its name and the
  * organisation of its flow.
  */
 export async function startFaultInjectingWorker(
-  services: ApiDependencies,
+  dependencies: ApiDependencies,
   faultModeOf: (organisationId: Uuid, name: string) => FaultMode,
 ): Promise<{ stop: () => Promise<void> }> {
-  const { config, log, asyncCommitSql, sandboxBank } = services;
+  const { config, log, asyncCommitSql, sandboxBank } = dependencies;
   const { taskQueue } = config.temporal;
   const activities = Object.fromEntries(
-    Object.entries(flowActivities(services)).map(([name, activity]) => [
+    Object.entries(flowActivities(dependencies)).map(([name, activity]) => [
       name,
       (input: FlowScope, ...rest: unknown[]) =>
         faultModeOf(input.organisationId, name)(() => activity(input, ...rest), activityInfo().attempt),
@@ -99,7 +102,7 @@ export async function startFaultInjectingWorker(
   );
   const client = new Client({ connection });
   const dispatcher = createDispatcher({
-    ...deliveryDependenciesOf(services),
+    ...deliveryDependenciesOf(dependencies),
     startDelivery: (input, redelivered) => startFlow(client, taskQueue, webhookDeliveryFlow(input, redelivered)),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });

@@ -80,7 +80,7 @@ export interface TestApi {
   databaseUrl: string;
   /** Base addresses, ending in `/v1`. */
   urls: Record<Environment, string>;
-  services: ApiDependencies & Pick<ServiceRuntime, 'maintenanceSql'>;
+  dependencies: ApiDependencies & Pick<ServiceRuntime, 'maintenanceSql'>;
   /** A connection as the database owner, to read and prepare rows. */
   sql: Sql;
   /** Every log line of the process, as JSON text. */
@@ -139,7 +139,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       : { url: options.databaseUrl, drop: () => Promise.resolve() };
   const logged: string[] = [];
   const log = createLog('test', options.logLevel ?? 'info', { write: (line: string) => void logged.push(line) });
-  const { runtime, services, running } = await retryWhenTaken(async () => {
+  const { runtime, dependencies, running } = await retryWhenTaken(async () => {
     const port = await freePort();
     const config = readConfig({
       DATABASE_URL: options.databaseUrlOfApi ?? database.url,
@@ -158,13 +158,13 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       ...options.settings,
     });
     const runtime = createRuntime(config, log);
-    const services = {
+    const dependencies = {
       ...runtime,
       keyring: config.keyring,
       rails: options.rails?.(runtime.rails) ?? runtime.rails,
       temporalIsUp: options.temporalIsUp ?? (() => Promise.resolve(true)),
     };
-    return { runtime, services, running: await startApi(services) };
+    return { runtime, dependencies, running: await startApi(dependencies) };
   });
   const sql = connect(database.url, { connectionsMax: 2, role: 'owner' });
   const urls = {
@@ -250,7 +250,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   return {
     databaseUrl: database.url,
     urls,
-    services,
+    dependencies,
     sql,
     logged,
     organisation,

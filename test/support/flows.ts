@@ -50,7 +50,7 @@ export async function startTestFlows({
   const api = await startTestApi({ callersRetry: true, ...options });
   const connection = await Connection.connect({ address: testStack().temporalAddress });
   const startOne = (): Promise<RunningWorker> =>
-    startWorker(api.services, { codePath: testStack().workflowBundlePath });
+    startWorker(api.dependencies, { codePath: testStack().workflowBundlePath });
   let worker: RunningWorker | null = startsWorker ? await startOne() : null;
 
   const stopWorker = async (): Promise<void> => {

@@ -49,7 +49,7 @@ export async function replay(
  * of a file, before the flows are closed. Throws on the first failure.
  */
 export async function replayEverything(flows: TestFlows): Promise<void> {
-  const { taskQueue } = flows.services.config.temporal;
+  const { taskQueue } = flows.dependencies.config.temporal;
   const query = `TaskQueue IN ('${taskQueue}', '${taskQueueOf(taskQueue, 'payouts')}')`;
   const secrets = await personalWords(flows.sql);
   const histories = flows.temporal.workflow.list({ query }).intoHistories({ concurrency: 5 });

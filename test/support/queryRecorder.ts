@@ -1,8 +1,6 @@
 // Records what a service sends to Postgres: the statements of its pools, with the driver's `debug` option, and the plans
 // of all statements, including those inside functions, with the server's auto_explain, which `tellPlans` enables.
-import type { Sql } from '../../src/database/pool.ts';
-import { connect } from '../../src/database/pool.ts';
-import type { ServiceRuntime } from '../../src/runtime.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
 import { administer, testStack } from './stack.ts';
 
 export interface SentStatement {
@@ -31,18 +29,14 @@ export interface RunPlan {
 const TYPE_QUERY = /FROM pg_catalog\.pg_type/i;
 
 /** Records from now on. Returns a function that returns the statements since its last call, oldest first. */
-export function recordStatements({
-  sql,
-  asyncCommitSql,
-}: Pick<ServiceRuntime, 'sql' | 'asyncCommitSql'>): () => SentStatement[] {
+export function recordStatements(pools: readonly Sql[]): () => SentStatement[] {
   let sent: SentStatement[] = [];
-  const record = (pool: Sql, synchronousCommit: SentStatement['synchronousCommit']): void => {
-    pool.options.debug = (_connection, query) => {
+  for (const { options } of pools) {
+    const synchronousCommit = options.connection.synchronous_commit === 'off' ? 'off' : 'on';
+    options.debug = (_connection, query) => {
       if (!TYPE_QUERY.test(query)) sent.push({ text: oneLine(query), synchronousCommit });
     };
-  };
-  record(sql, 'on');
-  record(asyncCommitSql, 'off');
+  }
   return () => {
     const statements = sent;
     sent = [];

@@ -253,7 +253,7 @@ export class ScenarioContext {
       at: new Date(),
       occurrence: 1,
     } as const;
-    await this.flows.services.journal.post(openBreak(book, 'sandbox', statementBreak));
+    await this.flows.dependencies.journal.post(openBreak(book, 'sandbox', statementBreak));
   }
 
   /** An operator resolves the only review case, once it is open. Returns its public id. */

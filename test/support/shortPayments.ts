@@ -18,7 +18,7 @@ interface ShortPayment extends Pick<Payment, 'method' | 'baseAmount'> {
 
 /** Creates the payment. Returns the resource. */
 export async function createShortPayment(
-  { services: { journal, rails } }: Pick<TestApi, 'services'>,
+  { dependencies: { journal, rails } }: Pick<TestApi, 'dependencies'>,
   { organisationId, test }: TestOrganisation,
   { method, baseAmount, targetWalletId, windowMs, startsWithCredit }: ShortPayment,
 ): Promise<PaymentResource> {

@@ -36,7 +36,7 @@ describe('one payment and its callback', () => {
     receiver = await startReceiver(answerStatus(200));
     const stopTracing = await startTracing(settings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }), 'test');
     flows = await startTestFlows({ worker: false });
-    const worker: RunningWorker = await startWorker(flows.services);
+    const worker: RunningWorker = await startWorker(flows.dependencies);
 
     await flows.test.post('/webhook-endpoints', { url: receiver.url });
     const wallet = await flows.createWallet();

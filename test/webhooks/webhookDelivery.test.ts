@@ -39,7 +39,7 @@ afterEach(async () => {
 async function emit(type = 'payment.settled', data: Record<string, unknown> = { amount: 200_000 }): Promise<string> {
   const id = newUuid();
   const { organisationId } = flows.organisation;
-  await flows.services.journal.post({
+  await flows.dependencies.journal.post({
     book: { organisationId, environment: 'test' },
     events: [{ id, type, resource: 'test', data, createdAt: new Date() }],
   });

@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 function startWorkerProcess(): ChildProcess {
-  const { config } = api.services;
+  const { config } = api.dependencies;
   const worker = spawn(process.execPath, [WORKER], {
     stdio: 'ignore',
     env: {
@@ -87,7 +87,7 @@ async function end(worker: ChildProcess): Promise<number | null> {
 
 test('a worker exits while maintenance waits for a lock, and the next worker does the maintenance', async () => {
   const worker = startWorkerProcess();
-  const { taskQueue } = api.services.config.temporal;
+  const { taskQueue } = api.dependencies.config.temporal;
   const flow = await temporal.workflow.start('housekeeping', { taskQueue, workflowId: `housekeeping-${randomUUID()}` });
   await whileLocked('LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE', async () => {
     await untilWaiting('%idempotency_keys%');

@@ -29,7 +29,7 @@ afterAll(async () => {
  * The effect of `temporal worker deployment set-current-version`; refused until the version's workers poll every queue.
  */
 async function makeCurrent(buildId: string): Promise<void> {
-  const { namespace, taskQueue: deploymentName } = flows.services.config.temporal;
+  const { namespace, taskQueue: deploymentName } = flows.dependencies.config.temporal;
   const { workflowService } = flows.temporal.connection;
   await waitFor(`version ${buildId} to be current`, async () => {
     await workflowService.setWorkerDeploymentCurrentVersion({ namespace, deploymentName, buildId }).catch(() => null);
@@ -73,10 +73,10 @@ test(
     await untilStarted(startedBefore);
 
     // The workers of the next version poll, and get no tasks yet.
-    const { config } = flows.services;
+    const { config } = flows.dependencies;
     const nextConfig = { ...config, temporal: { ...config.temporal, buildId: '2.0' } };
     next = await startWorker(
-      { ...flows.services, config: nextConfig },
+      { ...flows.dependencies, config: nextConfig },
       await bundleWorkflowCode({ workflowsPath: NEXT }),
     );
     const startedBeside = await flows.createPayment(wallet, 200_000);

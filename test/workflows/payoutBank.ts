@@ -131,13 +131,16 @@ export async function startPayoutFlows(
   const bank = new ObedientBank();
   const api = await startTestApi({ rails: (rails) => bank.behind(rails), settings });
   const { temporalAddress: address, workflowBundlePath: codePath } = testStack();
-  const { taskQueue } = api.services.config.temporal;
+  const { taskQueue } = api.dependencies.config.temporal;
   const [connection, nativeConnection] = await Promise.all([
     Connection.connect({ address }),
     NativeConnection.connect({ address }),
   ]);
   const temporal = new Client({ connection });
-  const steps = Object.entries({ ...createPayoutActivities(api.services), ...createAttentionActivities(api.services) });
+  const steps = Object.entries({
+    ...createPayoutActivities(api.dependencies),
+    ...createAttentionActivities(api.dependencies),
+  });
   const worker = await Worker.create({
     connection: nativeConnection,
     taskQueue: taskQueueOf(taskQueue, 'payouts'),

@@ -142,7 +142,7 @@ test.concurrent('a crash between the hold and the send of an item holds its mone
 
 test.concurrent('activities that run concurrently move the money once and emit one event', async () => {
   const { payout, sourceWalletId, itemIds } = await createPayout([to(GOOD), to(REJECTED)]);
-  const steps = createPayoutActivities(flows.api.services);
+  const steps = createPayoutActivities(flows.api.dependencies);
   const book = { organisationId: flows.api.organisation.organisationId, environment: 'test' as const };
   const input = { ...book, payoutId: payout.id, walletId: sourceWalletId, amount: 100_000 };
   const often = (step: () => Promise<unknown>) => Promise.all(Array.from({ length: 20 }, step));

@@ -105,7 +105,7 @@ test(
       successCount: 0,
     });
 
-    const { taskQueue } = flows.services.config.temporal;
+    const { taskQueue } = flows.dependencies.config.temporal;
     const [item] = payout.items as [Resource];
     await waitFor('the flow of the first item to start', () => hasStarted(item.id));
     const flowsOfBoth = [payment.id, payout.id, ...pages(payout.id).slice(0, 1), item.id];

@@ -76,7 +76,7 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       return made.map(({ id }) => ({ ...scope(), transferId: id, walletId, amount: AMOUNT }));
     },
     steps: () => {
-      const { sendWithdrawal, checkWithdrawal, markWithdrawalUnsent } = createWithdrawalActivities(api.services);
+      const { sendWithdrawal, checkWithdrawal, markWithdrawalUnsent } = createWithdrawalActivities(api.dependencies);
       return { send: sendWithdrawal, check: checkWithdrawal, markUnsent: markWithdrawalUnsent };
     },
   },
@@ -96,7 +96,7 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       return inputs;
     },
     steps: () => {
-      const { sendRefund, checkRefund, markRefundUnsent } = createRefundActivities(api.services);
+      const { sendRefund, checkRefund, markRefundUnsent } = createRefundActivities(api.dependencies);
       return { send: sendRefund, check: checkRefund, markUnsent: markRefundUnsent };
     },
   },
@@ -109,7 +109,7 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       return (payout.items as Resource[]).map(({ id }) => ({ ...scope(), transferId: id, amount: AMOUNT }));
     },
     steps: () => {
-      const { sendPayoutItem, checkPayoutItem, markPayoutItemUnsent } = createPayoutActivities(api.services);
+      const { sendPayoutItem, checkPayoutItem, markPayoutItemUnsent } = createPayoutActivities(api.dependencies);
       return { send: sendPayoutItem, check: checkPayoutItem, markUnsent: markPayoutItemUnsent };
     },
   },
@@ -195,12 +195,12 @@ test('concurrent ends of refunds of one payment cause no conflicts', async () =>
   const inputs = await KINDS.refund.accept(20);
   const outcomes: string[] = [];
   const post = async (movement: Movement) => {
-    const result = await api.services.journal.post(movement);
+    const result = await api.dependencies.journal.post(movement);
     outcomes.push(result.outcome);
     return result;
   };
   const journal = { post } as Journal;
-  const { sendRefund, checkRefund } = createRefundActivities({ ...api.services, journal });
+  const { sendRefund, checkRefund } = createRefundActivities({ ...api.dependencies, journal });
   for (const input of inputs) {
     await sendRefund(input as RefundInput);
     rail.say(input.transferId, 'completed');

@@ -59,7 +59,7 @@ describe('replayed histories', () => {
       altered('payment-settled', (text) => text.replace('"name": "payment"', '"name": "cheque"')),
       recorded('refund-completed'),
       '--address',
-      flows.services.config.temporal.address,
+      flows.dependencies.config.temporal.address,
     );
   }, LIMIT_MS);
 
@@ -89,7 +89,7 @@ describe('replayed histories', () => {
   });
 
   test('replay reports a workflow that the server does not have', async () => {
-    const { address } = flows.services.config.temporal;
+    const { address } = flows.dependencies.config.temporal;
     const { exitCode, output } = await run('svc_nobody', '--address', address, '--namespace', 'default');
     expect(output).toMatch(/^error: The server at .* has no workflow svc_nobody in the namespace default\.\n$/);
     expect(exitCode).toBe(1);

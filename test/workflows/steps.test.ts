@@ -24,7 +24,7 @@ beforeAll(async () => {
   flows = await startTestFlows({ settings: SCENARIO_SETTINGS, worker: false });
   const openContext = await openScenarios(flows);
   const modeOf = new Map<Uuid, FaultMode>();
-  worker = await startFaultInjectingWorker(flows.services, (organisationId, name) => {
+  worker = await startFaultInjectingWorker(flows.dependencies, (organisationId, name) => {
     const mode = modeOf.get(organisationId) as FaultMode;
     activitiesRun.set(mode, (activitiesRun.get(mode) ?? new Set()).add(name));
     return FAULT_MODES[mode];
@@ -54,7 +54,7 @@ describe.each(Object.keys(FAULT_MODES) as FaultMode[])('scenarios in which every
   });
 
   test(`the scenarios cover every activity that ${mode}`, () => {
-    const steps = Object.keys(moneyActivities(flows.services));
+    const steps = Object.keys(moneyActivities(flows.dependencies));
     expect([...(activitiesRun.get(mode) ?? [])].toSorted()).toEqual(steps.toSorted());
   });
 });

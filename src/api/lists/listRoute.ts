@@ -56,7 +56,7 @@ export function listRoute<Filters extends z.ZodRawShape, Row>(list: List<Filters
     handle: async (call) => {
       const { limit, cursor, ...queryFilters } = call.query;
       const parsedFilters = parse(filterSchema, queryFilters); // an invalid filter is reported before a cursor mismatch
-      const { keyring } = call.services;
+      const { keyring } = call.dependencies;
       const path = list.path.replaceAll(/:([a-z]+)/gi, (_, name: string) => call.params[name] ?? '');
       const scope = { list: path, book: call.caller.book };
       const page = readPaging(keyring, scope, { limit, cursor, filters: queryFilters });

@@ -8,8 +8,8 @@ const list = route({
   method: 'get',
   path: '/banks',
   access: 'any',
-  handle: async ({ services, caller }) => {
-    const rail = requireRail(services, caller.book.environment);
+  handle: async ({ dependencies, caller }) => {
+    const rail = requireRail(dependencies, caller.book.environment);
     const banks = await rail.banks().catch((error: unknown) => Promise.reject(toRailError(error)));
     // The list is short, and clients show or search all of it: always one page, without a limit parameter.
     return {
@@ -25,9 +25,13 @@ const resolve = route({
   path: '/bank-accounts/resolve',
   access: 'any',
   query: z.strictObject({ accountNumber: bankAccountNumber, bankCode }),
-  handle: async ({ services, caller, query }) => {
+  handle: async ({ dependencies, caller, query }) => {
     const { organisationId, environment } = caller.book;
-    const { bank, accountName } = await resolveBankAccount(requireRail(services, environment), organisationId, query);
+    const { bank, accountName } = await resolveBankAccount(
+      requireRail(dependencies, environment),
+      organisationId,
+      query,
+    );
     return {
       status: 200,
       data: { accountNumber: query.accountNumber, accountName, bankCode: bank.code, bankName: bank.name },

@@ -15,7 +15,7 @@ const list = listRoute({
   path: '/events',
   access: 'webhook',
   filters: { ...createdFilters, type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional() },
-  find: ({ services, caller }, filters, page) => listEvents(services.sql, caller.book, filters, page),
+  find: ({ dependencies, caller }, filters, page) => listEvents(dependencies.sql, caller.book, filters, page),
   view: eventView,
   positionOf: byCreation,
 });
@@ -33,7 +33,7 @@ const readDeliveries = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const event = await requireEvent(call);
-    return await listDeliveries(call.services.sql, call.caller.book, event.id, filters, page);
+    return await listDeliveries(call.dependencies.sql, call.caller.book, event.id, filters, page);
   },
   view: deliveryView,
   positionOf: ({ createdAt, endpointId }) => ({ createdAt, id: endpointId }),
@@ -45,10 +45,10 @@ const redeliver = route({
   access: 'webhook',
   body: z.strictObject({ endpointId: optional(id) }).optional(),
   handle: async (call) => {
-    const { services, caller, body } = call;
+    const { dependencies, caller, body } = call;
     const event = await requireEvent(call);
     const onlyEndpointId = body?.endpointId === undefined ? undefined : await requireEnabled(call, body.endpointId);
-    const endpoints = await requestRedelivery(services.sql, caller.book, event.id, onlyEndpointId);
+    const endpoints = await requestRedelivery(dependencies.sql, caller.book, event.id, onlyEndpointId);
     return {
       status: 202,
       data: {

@@ -28,10 +28,10 @@ interface CheckResults {
   temporal: true | undefined;
 }
 
-async function runChecks(services: ApiDependencies): Promise<CheckResults> {
+async function runChecks(dependencies: ApiDependencies): Promise<CheckResults> {
   const [undeliveredSeconds, temporal] = await Promise.all([
-    resultOf(oldestUndelivered(services)),
-    resultOf(services.temporalIsUp().then((isUp) => isUp || undefined)),
+    resultOf(oldestUndelivered(dependencies)),
+    resultOf(dependencies.temporalIsUp().then((isUp) => isUp || undefined)),
   ]);
   return { undeliveredSeconds, temporal };
 }
@@ -81,11 +81,11 @@ function cached<Result>(load: () => Promise<Result>): () => Promise<Result> {
 /** One cache per process: both environments use the same database and Temporal server. */
 const checkCaches = new WeakMap<ApiDependencies, () => Promise<CheckResults>>();
 
-function checksOf(services: ApiDependencies): () => Promise<CheckResults> {
-  let checks = checkCaches.get(services);
+function checksOf(dependencies: ApiDependencies): () => Promise<CheckResults> {
+  let checks = checkCaches.get(dependencies);
   if (checks === undefined) {
-    checks = cached(() => runChecks(services));
-    checkCaches.set(services, checks);
+    checks = cached(() => runChecks(dependencies));
+    checkCaches.set(dependencies, checks);
   }
   return checks;
 }
@@ -94,8 +94,8 @@ const health = route({
   method: 'get',
   path: '/health',
   access: 'none',
-  handle: async ({ services, environment }) => {
-    const { undeliveredSeconds, temporal } = await checksOf(services)();
+  handle: async ({ dependencies, environment }) => {
+    const { undeliveredSeconds, temporal } = await checksOf(dependencies)();
     if (undeliveredSeconds === undefined) throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
     const flowsStartInTime = undeliveredSeconds <= FLOWS_DELAYED_SECONDS;
     return {
@@ -108,7 +108,7 @@ const health = route({
           database: 'ok',
           temporal: temporal ? 'ok' : 'unreachable',
           flows: flowsStartInTime ? 'ok' : 'delayed',
-          rail: services.rails.of(environment)?.name ?? 'none',
+          rail: dependencies.rails.of(environment)?.name ?? 'none',
         },
       },
     };

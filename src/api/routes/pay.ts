@@ -68,12 +68,12 @@ function detailsOf(code: PayRefusal, payment: Payment): Record<string, unknown> 
 
 /** Posts the payment. Returns false when another writer changed the payment first: read it and decide again. */
 async function post(
-  { services, caller }: Call<unknown, unknown>,
+  { dependencies, caller }: Call<unknown, unknown>,
   settled: Payment & { payerWalletId: Uuid },
   outcome: ReturnType<Call<unknown, unknown>['outcome']>,
 ): Promise<boolean> {
   const movement = walletPaymentMovement(caller.book, settled);
-  const result: PostResult = await services.journal.post({
+  const result: PostResult = await dependencies.journal.post({
     ...movement,
     outbox: [endPaidPayment(caller.book, settled)],
     outcome,
@@ -83,7 +83,7 @@ async function post(
   // For the same reason, a duplicate is a success only if the posted transaction is this one.
   if (result.outcome !== 'duplicate') return result.outcome === 'posted';
   const { id: transactionId, key } = movement.transaction;
-  return (await findTransactionId(services.sql, caller.book, key)) === transactionId;
+  return (await findTransactionId(dependencies.sql, caller.book, key)) === transactionId;
 }
 
 export const payRoutes: Route[] = [pay];

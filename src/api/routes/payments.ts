@@ -41,7 +41,7 @@ const create = route({
   idempotent: true,
   body: createBody,
   handle: async (call) => {
-    const { services, caller, body, outcome } = call;
+    const { dependencies, caller, body, outcome } = call;
     const { book } = caller;
     const wallet = await requireTarget(call, body.targetWalletId, body.baseAmount);
     const createdAt = new Date();
@@ -53,9 +53,10 @@ const create = route({
       expiresAt: new Date(createdAt.getTime() + body.expiresIn * 1000),
       createdAt,
     });
-    const account = body.method === 'bank_transfer' ? await openPaymentAccount(services, book, wallet, payment) : null;
+    const account =
+      body.method === 'bank_transfer' ? await openPaymentAccount(dependencies, book, wallet, payment) : null;
     const result = { status: 201 as const, data: paymentView({ ...payment, account }) };
-    await postNew(services.journal, { ...acceptPayment(book, payment, account), outcome: outcome(result) });
+    await postNew(dependencies.journal, { ...acceptPayment(book, payment, account), outcome: outcome(result) });
     return result;
   },
 });
@@ -83,12 +84,12 @@ async function requireTarget(call: Call<unknown, unknown>, walletId: string, bas
  * as `failed` and throws 502, or 504 on a timeout.
  */
 async function openPaymentAccount(
-  services: ApiDependencies,
+  dependencies: ApiDependencies,
   book: Book,
   wallet: Wallet,
   payment: Payment,
 ): Promise<VirtualAccountRow> {
-  const rail = requireRail(services, book.environment);
+  const rail = requireRail(dependencies, book.environment);
   try {
     const account = await openAccount(rail, book, wallet, payment);
     return {
@@ -101,7 +102,7 @@ async function openPaymentAccount(
     };
   } catch (error) {
     if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
-    await services.journal.post({ book, rows: { payments: [{ ...payment, status: 'failed' }] } });
+    await dependencies.journal.post({ book, rows: { payments: [{ ...payment, status: 'failed' }] } });
     throw toRailError(error);
   }
 }
@@ -124,7 +125,7 @@ const list = listRoute({
     method: z.enum(['bank_transfer', 'virtual_wallet']).optional(),
     targetWalletId: walletIdFilter.optional(),
   },
-  find: ({ services, caller }, filters, page) => listPayments(services.sql, caller.book, filters, page),
+  find: ({ dependencies, caller }, filters, page) => listPayments(dependencies.sql, caller.book, filters, page),
   view: paymentView,
   positionOf: byCreation,
 });
@@ -142,7 +143,7 @@ const readCredits = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const { id: ownerId } = await requirePayment(call);
-    return await listCredits(call.services.sql, call.caller.book, { kind: 'payment', id: ownerId }, filters, page);
+    return await listCredits(call.dependencies.sql, call.caller.book, { kind: 'payment', id: ownerId }, filters, page);
   },
   view: creditView,
   positionOf: byCreation,

@@ -84,15 +84,15 @@ const create = route({
   idempotent: true,
   body: createBody,
   bodyBytesMax: BODY_BYTES_MAX,
-  handle: async ({ services, caller, body, outcome }) => {
+  handle: async ({ dependencies, caller, body, outcome }) => {
     const { book } = caller;
-    const rail = requireRail(services, book.environment);
-    const wallets = await loadWallets(services, book, body);
+    const rail = requireRail(dependencies, book.environment);
+    const wallets = await loadWallets(dependencies, book, body);
     const banks = await fromRail(rail.banks());
     const fields = itemErrors(body.items, wallets, banks);
     if (fields.length > 0) throw new ApiError('VALIDATION_FAILED', { fields });
     assertCanPay(wallets.source);
-    const accountOf = await depositAccounts(services, rail, book, wallets, banks);
+    const accountOf = await depositAccounts(dependencies, rail, book, wallets, banks);
 
     const payoutId = newUuid();
     const items = body.items.map((item, position): PayoutItem => {
@@ -130,7 +130,7 @@ const create = route({
       createdAt: new Date(),
     };
     const result = { status: 202 as const, data: payoutView({ ...payout, items }) };
-    await postNew(services.journal, {
+    await postNew(dependencies.journal, {
       book,
       transaction: reservePayout(payout, items),
       rows: { payouts: [payout], payout_items: items },
@@ -149,12 +149,12 @@ interface RequestWallets {
 }
 
 /** Reads the wallets with one query. Throws WALLET_NOT_FOUND for the first that does not exist. */
-async function loadWallets(services: ApiDependencies, book: Book, body: Body): Promise<RequestWallets> {
+async function loadWallets(dependencies: ApiDependencies, book: Book, body: Body): Promise<RequestWallets> {
   const requested = [body.sourceWalletId, ...body.items.map((item) => item.destinationWalletId)];
   const walletIds = [...new Set(requested.filter((walletId) => walletId !== undefined))];
   const uuids = new Map(walletIds.map((walletId) => [walletId, parseId('wallet', walletId)]));
   const wallets = await findPayoutWallets(
-    services.sql,
+    dependencies.sql,
     book,
     [...uuids.values()].filter((uuid) => uuid !== null),
   );
@@ -267,7 +267,7 @@ const list = listRoute({
     status: z.enum(['processing', 'completed', 'partially_completed', 'failed']).optional(),
     sourceWalletId: walletIdFilter.optional(),
   },
-  find: ({ services, caller }, filters, page) => listPayouts(services.sql, caller.book, filters, page),
+  find: ({ dependencies, caller }, filters, page) => listPayouts(dependencies.sql, caller.book, filters, page),
   view: payoutView,
   positionOf: byCreation,
 });

@@ -26,18 +26,18 @@ const receive = route({
   path: '/rails/:rail/callbacks',
   access: 'none',
   query: z.looseObject({}), // a rail may append parameters of its own to the callback URL
-  handle: async ({ services, environment, params, headers, rawBody }) => {
+  handle: async ({ dependencies, environment, params, headers, rawBody }) => {
     const name = params.rail ?? '';
-    const rail = services.rails.named(environment, name);
+    const rail = dependencies.rails.named(environment, name);
     if (rail === null) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'rail', id: name });
     try {
       const callback = rail.parseCallback(headers, rawBody);
       if (callback.kind === 'inbound_credit') {
         const { organisationId } = callback.credit;
-        await receiveCredit(services, { organisationId, environment }, rail.name, callback.credit);
+        await receiveCredit(dependencies, { organisationId, environment }, rail.name, callback.credit);
       } else {
         const { organisationId, reference } = callback;
-        await receiveTransferUpdate(services, { organisationId, environment }, reference);
+        await receiveTransferUpdate(dependencies, { organisationId, environment }, reference);
       }
     } catch (error) {
       if (!(error instanceof RailCallbackInvalidError)) throw error;
@@ -49,13 +49,13 @@ const receive = route({
 
 /** Stores a credit and starts or wakes its flow, in one statement. A repeated session id changes nothing. */
 async function receiveCredit(
-  services: ApiDependencies,
+  dependencies: ApiDependencies,
   book: Book,
   rail: string,
   report: InboundCreditReport,
 ): Promise<void> {
   const { organisationId: _organisationId, ...fields } = report;
-  const owner = await findAccountByNumber(services.sql, book, rail, report.accountNumber);
+  const owner = await findAccountByNumber(dependencies.sql, book, rail, report.accountNumber);
   const credit: InboundCredit = {
     id: newUuid(),
     version: 1,
@@ -66,25 +66,25 @@ async function receiveCredit(
     createdAt: new Date(),
     ...fields,
   };
-  const flow = await flowOf(services, book, credit);
-  const result = await services.journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [flow] });
+  const flow = await flowOf(dependencies, book, credit);
+  const result = await dependencies.journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [flow] });
   if (result.outcome === 'conflict' && result.constraint !== 'inbound_credit_session_unique') {
     throw new Error(`an inbound credit could not be stored: ${result.constraint}`);
   }
 }
 
 /** The message that starts or wakes the flow of a credit: its payment's flow, or a flow of its own. */
-async function flowOf(services: ApiDependencies, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage> {
+async function flowOf(dependencies: ApiDependencies, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage> {
   if (credit.ownerKind !== 'payment' || credit.ownerId === null) return startInboundCredit(book, credit, null);
-  const payment = await findPayment(services.sql, book, credit.ownerId);
+  const payment = await findPayment(dependencies.sql, book, credit.ownerId);
   if (payment === null) throw new Error('a virtual account belongs to a payment that does not exist');
   return startInboundCredit(book, credit, payment);
 }
 
 /** Wakes the flow of a bank transfer. An update with an unknown reference is ignored. */
-async function receiveTransferUpdate(services: ApiDependencies, book: Book, reference: string): Promise<void> {
-  const flow = await flowOfTransfer(services, book, reference);
-  if (flow !== null) await services.journal.post({ book, outbox: [flow] });
+async function receiveTransferUpdate(dependencies: ApiDependencies, book: Book, reference: string): Promise<void> {
+  const flow = await flowOfTransfer(dependencies, book, reference);
+  if (flow !== null) await dependencies.journal.post({ book, outbox: [flow] });
 }
 
 /**

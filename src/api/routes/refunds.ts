@@ -72,7 +72,7 @@ async function refund(
     const row = newRefund(id, payment, call.body, destination);
     const result: ItemResponse = { status: 201, data: refundView(row) };
     const movement = movementOf(call.caller.book, payment, row, destination);
-    const postResult = await call.services.journal.post({ ...movement, outcome: call.outcome(result) });
+    const postResult = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(result) });
     throwIfRefused(movement, postResult);
     if (postResult.outcome !== 'conflict') return result;
   }
@@ -85,16 +85,16 @@ type Destination = { kind: 'wallet'; walletId: Uuid } | { kind: 'bank'; rail: st
  * The destination of the money. Throws REFUND_DESTINATION_REQUIRED when it is unclear, and the errors of name enquiry.
  */
 async function readDestination(call: Call<CreateBody, unknown>, payment: Payment): Promise<Destination> {
-  const { services, caller, body } = call;
+  const { dependencies, caller, body } = call;
   const refundAmount = requireRefundable(payment, body);
   const kind = body.destination ?? (payment.method === 'bank_transfer' ? 'bank' : 'wallet');
   if (kind === 'wallet') {
     if (payment.payerWalletId === null) throw destinationRequired(payment, kind, 'not_paid_by_wallet', []);
     return { kind, walletId: payment.payerWalletId };
   }
-  const rail = requireRail(services, caller.book.environment);
+  const rail = requireRail(dependencies, caller.book.environment);
   if (body.bankAccount === undefined) {
-    const payers = await findPayers(services.sql, caller.book, payment.id, PAYERS_NAMED_MAX);
+    const payers = await findPayers(dependencies.sql, caller.book, payment.id, PAYERS_NAMED_MAX);
     return { kind, rail: rail.name, account: requirePayer(payment, payers, refundAmount) };
   }
   const { accountName } = await resolveBankAccount(rail, caller.book.organisationId, body.bankAccount);
@@ -198,7 +198,7 @@ const list = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const payment = await requirePayment(call);
-    return await listRefunds(call.services.sql, call.caller.book, payment.id, filters, page);
+    return await listRefunds(call.dependencies.sql, call.caller.book, payment.id, filters, page);
   },
   view: refundView,
   positionOf: byCreation,

@@ -23,8 +23,8 @@ const inboundCredit = route({
       z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be 1 to 100 letters, digits, hyphens or underscores'),
     ),
   }),
-  handle: async ({ services, caller, body }) => {
-    const credit = await services.sandboxBank.receiveCredit({
+  handle: async ({ dependencies, caller, body }) => {
+    const credit = await dependencies.sandboxBank.receiveCredit({
       organisationId: caller.book.organisationId,
       sessionId: body.sessionId ?? newSessionId(new Date()),
       accountNumber: body.accountNumber,
@@ -56,7 +56,7 @@ const chooseBankAccount = route({
   environments: ['test'],
   body: z.strictObject({ bankCode: optional(bankCode), name: optional(text(200)), behaviour: z.enum(BEHAVIOURS) }),
   handle: async (call) => {
-    const { services, caller, body } = call;
+    const { dependencies, caller, body } = call;
     const accountNumber = requireAccountNumber(call);
     if (body.bankCode !== undefined && !isBankCode(body.bankCode)) {
       throw new ApiError('BANK_CODE_UNKNOWN', { bankCode: body.bankCode });
@@ -66,7 +66,7 @@ const chooseBankAccount = route({
       accountNumber,
       bankCode: body.bankCode ?? null,
     };
-    const { name, behaviour } = await services.sandboxBank.transfers.setDestination(account, {
+    const { name, behaviour } = await dependencies.sandboxBank.transfers.setDestination(account, {
       name: body.name ?? null,
       behaviour: body.behaviour,
     });
@@ -89,9 +89,13 @@ const resolveTransfer = route({
   environments: ['test'],
   body: z.strictObject({ outcome: z.enum(OUTCOMES) }),
   handle: async (call) => {
-    const { services, caller, body } = call;
+    const { dependencies, caller, body } = call;
     const { reference } = await requireTransfer(call, SUBMISSION_WAIT_MS);
-    const resolved = await services.sandboxBank.transfers.resolve(caller.book.organisationId, reference, body.outcome);
+    const resolved = await dependencies.sandboxBank.transfers.resolve(
+      caller.book.organisationId,
+      reference,
+      body.outcome,
+    );
     const transfer = await requireTransfer(call);
     if (!resolved) {
       throw new ApiError('BANK_TRANSFER_ENDED', { reference, status: transfer.status, outcome: body.outcome });
@@ -117,13 +121,13 @@ const POLL_MS = 50;
 
 /** Reads the transfer of the path, of this organisation only. Throws BANK_TRANSFER_NOT_FOUND. */
 async function requireTransfer(
-  { services, caller, params }: Call<unknown, unknown>,
+  { dependencies, caller, params }: Call<unknown, unknown>,
   withinMs = 0,
 ): Promise<SandboxTransferRecord> {
   const reference = params.reference ?? '';
   if (!REFERENCE.test(reference)) throw notFound('bank_transfer', reference);
   for (const deadline = Date.now() + withinMs; ; ) {
-    const transfer = await services.sandboxBank.transfers.find(caller.book.organisationId, reference);
+    const transfer = await dependencies.sandboxBank.transfers.find(caller.book.organisationId, reference);
     if (transfer !== null) return transfer;
     if (Date.now() >= deadline) throw notFound('bank_transfer', reference);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));

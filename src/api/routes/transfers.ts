@@ -19,7 +19,7 @@ const create = route({
   access: 'transfer',
   idempotent: true,
   body: z.strictObject({ destinationWalletId: id, amount, description: optional(text(500)) }),
-  handle: async ({ services, caller, params, body, outcome }) => {
+  handle: async ({ dependencies, caller, params, body, outcome }) => {
     const transfer: Transfer = {
       id: newUuid(),
       sourceWalletId: walletUuid(params.id ?? ''),
@@ -34,7 +34,7 @@ const create = route({
       throw new ApiError('SAME_WALLET', { walletId: publicId('wallet', transfer.sourceWalletId) });
     }
     const result = { status: 201 as const, data: transferView(transfer) };
-    await postNew(services.journal, { ...transferMovement(caller.book, transfer), outcome: outcome(result) });
+    await postNew(dependencies.journal, { ...transferMovement(caller.book, transfer), outcome: outcome(result) });
     return result;
   },
 });
@@ -50,7 +50,7 @@ const list = listRoute({
   path: '/transfers',
   access: 'transfer',
   filters: createdFilters,
-  find: ({ services, caller }, filters, page) => listTransfers(services.sql, caller.book, filters, page),
+  find: ({ dependencies, caller }, filters, page) => listTransfers(dependencies.sql, caller.book, filters, page),
   view: transferView,
   positionOf: byCreation,
 });

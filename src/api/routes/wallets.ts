@@ -36,7 +36,7 @@ const createWallet = route({
   path: '/wallets',
   access: 'wallet',
   body: createBody,
-  handle: async ({ services, caller, body }) => {
+  handle: async ({ dependencies, caller, body }) => {
     const wallet = {
       id: newUuid(),
       kind: 'end_user' as const,
@@ -47,11 +47,11 @@ const createWallet = route({
       createdAt: new Date(),
     };
     try {
-      await insertWallet(services.sql, caller.book, wallet);
+      await insertWallet(dependencies.sql, caller.book, wallet);
     } catch (error) {
       if (violatedUnique(error) !== 'wallet_external_reference_unique' || wallet.externalReference === null)
         throw error;
-      const existing = await findWalletByReference(services.sql, caller.book, wallet.externalReference);
+      const existing = await findWalletByReference(dependencies.sql, caller.book, wallet.externalReference);
       throw new ApiError('EXTERNAL_REFERENCE_TAKEN', {
         externalReference: wallet.externalReference,
         ...(existing && { walletId: publicId('wallet', existing.id) }),
@@ -72,7 +72,7 @@ const list = listRoute({
     status: z.enum(['active', 'frozen', 'closed']).optional(),
     kycStatus: z.enum(['none', 'tier1']).optional(),
   },
-  find: ({ services, caller }, filters, page) => listWallets(services.sql, caller.book, filters, page),
+  find: ({ dependencies, caller }, filters, page) => listWallets(dependencies.sql, caller.book, filters, page),
   view: walletView,
   positionOf: byCreation,
 });
@@ -145,14 +145,19 @@ const submitKyc = route({
   access: 'wallet',
   body: kycBody,
   handle: async (call) => {
-    const { services, caller, body } = call;
+    const { dependencies, caller, body } = call;
     const wallet = await requireWallet(call);
     if (wallet.kind === 'settlement') throw new ApiError('WALLET_KYC_NOT_APPLICABLE', { walletId: call.params.id });
-    await recordKyc(services.sql, caller.book, wallet, services.keyring.seal('kyc', wallet.id, JSON.stringify(body)));
-    const rail = services.rails.of(caller.book.environment);
+    await recordKyc(
+      dependencies.sql,
+      caller.book,
+      wallet,
+      dependencies.keyring.seal('kyc', wallet.id, JSON.stringify(body)),
+    );
+    const rail = dependencies.rails.of(caller.book.environment);
     if (rail !== null) {
       try {
-        await openDepositAccount(services.sql, rail, caller.book, wallet);
+        await openDepositAccount(dependencies.sql, rail, caller.book, wallet);
       } catch (error) {
         // The wallet is tier1 anyway; its account number is opened when it is first read.
         if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
@@ -174,7 +179,7 @@ const readBalance = route({
     requireTier1(wallet);
     const { at } = call.query;
     const balance =
-      at === undefined ? wallet.balance : await balanceAt(call.services.sql, call.caller.book, wallet, at);
+      at === undefined ? wallet.balance : await balanceAt(call.dependencies.sql, call.caller.book, wallet, at);
     return { status: 200, data: balanceView(wallet.id, balance) };
   },
 });
@@ -184,18 +189,18 @@ const readDepositAccount = route({
   path: '/wallets/:id/deposit-account',
   access: 'wallet',
   handle: async (call) => {
-    const { services, caller } = call;
+    const { dependencies, caller } = call;
     const wallet = await requireWallet(call);
     requireTier1(wallet);
-    const existing = await findAccountByOwner(services.sql, caller.book, wallet.id);
+    const existing = await findAccountByOwner(dependencies.sql, caller.book, wallet.id);
     if (existing !== null) return { status: 200, data: virtualAccountView(existing) };
-    const rail = requireRail(services, caller.book.environment);
+    const rail = requireRail(dependencies, caller.book.environment);
     try {
-      await openDepositAccount(services.sql, rail, caller.book, wallet);
+      await openDepositAccount(dependencies.sql, rail, caller.book, wallet);
     } catch (error) {
       throw toRailError(error);
     }
-    const opened = await findAccountByOwner(services.sql, caller.book, wallet.id);
+    const opened = await findAccountByOwner(dependencies.sql, caller.book, wallet.id);
     if (opened === null) throw new Error('a deposit account was opened but has no row');
     return { status: 200, data: virtualAccountView(opened) };
   },
@@ -208,7 +213,7 @@ const readStatement = listRoute({
   find: async (call, filters, page) => {
     const wallet = await requireWallet(call);
     requireTier1(wallet);
-    return await listStatement(call.services.sql, call.caller.book, wallet, filters, page);
+    return await listStatement(call.dependencies.sql, call.caller.book, wallet, filters, page);
   },
   view: statementLineView,
   positionOf: byCreation,
@@ -220,7 +225,7 @@ const readDeposits = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const { id } = await requireWallet(call);
-    return await listCredits(call.services.sql, call.caller.book, { kind: 'wallet', id }, filters, page);
+    return await listCredits(call.dependencies.sql, call.caller.book, { kind: 'wallet', id }, filters, page);
   },
   view: creditView,
   positionOf: byCreation,

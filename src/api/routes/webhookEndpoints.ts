@@ -48,8 +48,8 @@ const create = route({
     eventTypes: optional(eventTypes),
     status: optionalOr(status, 'enabled'),
   }),
-  handle: async ({ services, caller, body }) => {
-    requireDestination(services, caller.book, body.url);
+  handle: async ({ dependencies, caller, body }) => {
+    requireDestination(dependencies, caller.book, body.url);
     const endpoint: WebhookEndpoint = {
       id: newUuid(),
       url: body.url,
@@ -59,8 +59,8 @@ const create = route({
       previousSecretUntil: null,
       createdAt: new Date(),
     };
-    const { secret, sealed } = newSecret(services, endpoint.id);
-    if (!(await insertWebhookEndpoint(services.sql, caller.book, endpoint, sealed))) {
+    const { secret, sealed } = newSecret(dependencies, endpoint.id);
+    if (!(await insertWebhookEndpoint(dependencies.sql, caller.book, endpoint, sealed))) {
       throw new ApiError('WEBHOOK_ENDPOINT_LIMIT_REACHED', { limit: WEBHOOK_ENDPOINTS_MAX });
     }
     return { status: 201, data: { ...webhookEndpointView(endpoint), secret } };
@@ -71,7 +71,7 @@ const list = listRoute({
   path: '/webhook-endpoints',
   access: 'webhook',
   filters: createdFilters,
-  find: ({ services, caller }, filters, page) => listWebhookEndpoints(services.sql, caller.book, filters, page),
+  find: ({ dependencies, caller }, filters, page) => listWebhookEndpoints(dependencies.sql, caller.book, filters, page),
   view: webhookEndpointView,
   positionOf: byCreation,
 });
@@ -95,9 +95,9 @@ const update = route({
     status: optional(status),
   }),
   handle: async (call) => {
-    const { services, caller, body } = call;
-    if (body.url !== undefined) requireDestination(services, caller.book, body.url);
-    const endpoint = await updateWebhookEndpoint(services.sql, caller.book, requireId(call), body);
+    const { dependencies, caller, body } = call;
+    if (body.url !== undefined) requireDestination(dependencies, caller.book, body.url);
+    const endpoint = await updateWebhookEndpoint(dependencies.sql, caller.book, requireId(call), body);
     return { status: 200, data: webhookEndpointView(orNotFound(call, endpoint)) };
   },
 });
@@ -108,7 +108,7 @@ const remove = route({
   access: 'webhook',
   handle: async (call) => {
     const id = requireId(call);
-    const deleted = await deleteWebhookEndpoint(call.services.sql, call.caller.book, id);
+    const deleted = await deleteWebhookEndpoint(call.dependencies.sql, call.caller.book, id);
     orNotFound(call, deleted ? id : null);
     return { status: 200, data: { id: publicId('webhookEndpoint', id), deleted: true } };
   },
@@ -120,11 +120,11 @@ const rotate = route({
   access: 'webhook',
   body: z.strictObject({}).optional(),
   handle: async (call) => {
-    const { services, caller } = call;
+    const { dependencies, caller } = call;
     const id = requireId(call);
-    const { secret, sealed } = newSecret(services, id);
+    const { secret, sealed } = newSecret(dependencies, id);
     const previousUntil = new Date(Date.now() + ROTATION_OVERLAP_MS);
-    const endpoint = await rotateWebhookSecret(services.sql, caller.book, id, sealed, previousUntil);
+    const endpoint = await rotateWebhookSecret(dependencies.sql, caller.book, id, sealed, previousUntil);
     return { status: 200, data: { ...webhookEndpointView(orNotFound(call, endpoint)), secret } };
   },
 });
@@ -135,12 +135,12 @@ const sendTest = route({
   access: 'webhook',
   body: z.strictObject({}).optional(),
   handle: async (call) => {
-    const { services, caller } = call;
+    const { dependencies, caller } = call;
     const endpoint = await requireEndpoint(call);
     const endpointId = publicId('webhookEndpoint', endpoint.id);
     if (endpoint.status === 'disabled') throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId });
     const event = { id: newUuid(), type: TEST_EVENT_TYPE, data: { id: endpointId }, createdAt: new Date() };
-    await insertTestEvent(services.sql, caller.book, endpoint.id, event);
+    await insertTestEvent(dependencies.sql, caller.book, endpoint.id, event);
     return { status: 202, data: eventView(event) };
   },
 });

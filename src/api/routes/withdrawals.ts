@@ -31,10 +31,10 @@ const create = route({
   idempotent: true,
   body: createBody,
   handle: async (call) => {
-    const { services, caller, body, outcome } = call;
+    const { dependencies, caller, body, outcome } = call;
     const { book } = caller;
     const wallet = await requireWallet(call);
-    const rail = requireRail(services, book.environment);
+    const rail = requireRail(dependencies, book.environment);
     const { bank, accountName } = await resolveBankAccount(rail, book.organisationId, body);
     if (body.accountName !== undefined && !isSameName(body.accountName, accountName)) {
       throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', {
@@ -61,7 +61,7 @@ const create = route({
       completedAt: null,
     };
     const result = { status: 201 as const, data: withdrawalView(row) };
-    await postNew(services.journal, {
+    await postNew(dependencies.journal, {
       book,
       transaction: holdWithdrawal(row),
       rows: { withdrawals: [row] },
@@ -80,7 +80,7 @@ const list = listRoute({
     status: z.enum(['processing', 'completed', 'failed', 'returned']).optional(),
     sourceWalletId: walletIdFilter.optional(),
   },
-  find: ({ services, caller }, filters, page) => listWithdrawals(services.sql, caller.book, filters, page),
+  find: ({ dependencies, caller }, filters, page) => listWithdrawals(dependencies.sql, caller.book, filters, page),
   view: withdrawalView,
   positionOf: byCreation,
 });
