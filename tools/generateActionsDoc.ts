@@ -26,13 +26,11 @@ const COLUMNS = KINDS.filter((kind) => kind !== 'starts');
 
 /** What each kind is spent on. */
 const SPENT_ON: Record<Kind, string> = {
-  starts: 'the workflow. Items of a payout, and pages of a hundred items, are workflows of their own',
-  activities:
-    'an effect or a call of the rail. A bank transfer has two: the send, and the query that confirms its outcome ' +
-    '(a callback alone moves no money)',
+  starts: 'the workflow. Payout items, and pages of a hundred items, are workflows of their own',
+  activities: 'effects and rail calls. A bank transfer has two: send, and query, as a callback alone moves no money',
   signals: 'a report of the rail, or a payment from a wallet; without it the flow would poll',
   timers: 'the expiry of a payment; the next poll of a transfer. A cancelled timer is billed too',
-  'search attributes': 'a parked flow (set and cleared), a partly paid payment, an end that is not the usual one',
+  'search attributes': 'a parked flow (set and cleared), a partly paid payment, an unusual end; free at the start',
   updates: 'a decision of an operator; one about money needs two',
 };
 
@@ -65,29 +63,28 @@ export function costs(): Cost[] {
 }
 
 export function actionsPage(): string {
-  const rows = costs().map(({ ending, actions, events }) => {
+  const endingsByCost = Map.groupBy(costs(), ({ actions, events }) => {
     const sum = KINDS.reduce((total, kind) => total + actions[kind], 0);
-    return `| \`${ending}\` | ${[sum, ...COLUMNS.map((kind) => actions[kind] || ''), events].join(' | ')} |`;
+    return [sum, ...COLUMNS.map((kind) => actions[kind] || ''), events].join(' | ');
   });
+  const rows = [...endingsByCost].map(
+    ([cost, endings]) => `| ${endings.map(({ ending }) => `\`${ending}\``).join(', ')} | ${cost} |`,
+  );
   return [
     '# Cost of a flow in Temporal',
     '',
     'Temporal Cloud bills actions; on a self-hosted server they are most of the load. The table counts them in the',
-    'recorded history of every ending of every flow (`test/workflows/histories/`), with the start and every attempt',
-    'of an activity. `npm run histories` writes it. Two recordings of an ending may differ by one timer.',
+    'recorded histories (`test/workflows/histories/`), with the start and every attempt of an activity.',
+    '`npm run histories` writes it. Two recordings of an ending may differ by one timer.',
     '',
     `| ending | actions | ${COLUMNS.join(' | ')} | events |`,
     `|---|---|${COLUMNS.map(() => '---|').join('')}---|`,
     ...rows,
     '',
-    '| kind | spent on |',
-    '|---|---|',
-    ...KINDS.map((kind) => `| ${kind} | ${SPENT_ON[kind]} |`),
+    ...KINDS.map((kind) => `- **${kind}**: ${SPENT_ON[kind]}`),
     '',
-    'A settled payment takes the minimum: a start, a timer, a signal and an activity. Attributes that are written with',
-    'the start, current details and summaries are free. The usual end of a flow writes no attribute, and no timer',
-    'starts when the rail reports before the response of the send. Each run of a Schedule costs an action of the',
-    'Schedule, a start and an activity.',
+    'Current details and summaries are free. No timer starts when the rail reports before the response of the send.',
+    'Each run of a Schedule costs an action of the Schedule, a start and an activity.',
     '',
   ].join('\n');
 }
