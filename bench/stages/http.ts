@@ -1,12 +1,12 @@
 // Transfers over HTTP through the API as it runs in production: key, rate count, validation and idempotency on, each
-// answered when its money is on disk. Beside it the health check of the same Koa stack, and pgbench's TPC-B, which
+// answered when its money is on disk. Beside it a read with the same checks, of one balance, and pgbench's TPC-B, which
 // has no HTTP around it and shows how fast the machine is during this run.
 import { type BenchApi, startBenchApi, startBenchTemporal } from '../api.ts';
 import { type BenchBook, openBook, WALLETS } from '../book.ts';
 import { runLoad } from '../load.ts';
 import { type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
 import { NO_PGBENCH, prepareTpcb } from '../pgbench.ts';
-import { transferRequest } from '../requests.ts';
+import { balanceRequest, transferRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
 const UNIT = 'requests/s';
@@ -41,7 +41,7 @@ export const http: Stage = {
   },
 };
 
-const HEALTH = `GET /health, ${CONNECTIONS} connections`;
+const READ = `GET balance, ${CONNECTIONS} connections`;
 const transferName = (load: 'hot' | 'uniform', connections: number): string =>
   `POST transfer, ${load}, ${connections} connections`;
 
@@ -53,15 +53,10 @@ function series(api: BenchApi, book: BenchBook, seconds: number): Series[] {
   });
   return [
     {
-      name: HEALTH,
+      name: READ,
       unit: UNIT,
       measure: () =>
-        runLoad({
-          url: api.url,
-          connections: CONNECTIONS,
-          seconds,
-          request: () => ({ method: 'GET', path: '/v1/health', headers: {} }),
-        }),
+        runLoad({ url: api.url, connections: CONNECTIONS, seconds, request: () => balanceRequest(api, book) }),
     },
     transfer('hot', CONNECTIONS),
     transfer('uniform', CONNECTIONS),
@@ -85,9 +80,9 @@ function report(measured: Measured[], tpcb: string | undefined, notes: string[])
             },
           ]),
       {
-        text: `${transferName('hot', CONNECTIONS)} ÷ GET /health`,
+        text: `${transferName('hot', CONNECTIONS)} ÷ GET balance`,
         atLeast: 0.5,
-        got: ratio(measured, transferName('hot', CONNECTIONS), HEALTH),
+        got: ratio(measured, transferName('hot', CONNECTIONS), READ),
       },
       {
         text: `${transferName('hot', CONNECTIONS)}, p99 ÷ p50`,
