@@ -26,6 +26,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   // Pure: what a workflow imports is bundled into its sandbox. From concurrency it imports the time limits.
   workflows: ['concurrency'],
   resources: ['database', 'ledger', 'rail', 'workflows'],
+  verification: ['database', 'ledger', 'resources'],
   reconciliation: ['database', 'ledger', 'resources'],
   webhooks: ['database', 'resources', 'telemetry', 'workflows'],
   outbox: ['concurrency', 'database', 'ledger', 'resources', 'telemetry', 'webhooks', 'workflows'],
@@ -38,6 +39,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'reconciliation',
     'resources',
     'telemetry',
+    'verification',
     'webhooks',
     'workflows',
   ],
@@ -54,7 +56,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'webhooks',
     'workflows',
   ],
-  cli: ['api', 'database', 'ledger', 'outbox', 'rail', 'reconciliation', 'resources', 'workflows'],
+  cli: ['api', 'database', 'ledger', 'outbox', 'rail', 'reconciliation', 'resources', 'verification', 'workflows'],
 };
 
 /**

@@ -1,8 +1,8 @@
 // Verification of the ledger. A finding is not an outage: it fails the flow at once, so that an operator looks at it.
 import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
-import { verifyLedger } from '../ledger/verify.ts';
 import { ledgerVerifications } from '../telemetry/metrics.ts';
+import { verifyBooks } from '../verification/verifyBooks.ts';
 import type { LedgerVerificationActivities, VerificationResult } from '../workflows/ledgerVerification/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { ledgerIntegrityViolation } from './failures.ts';
@@ -19,7 +19,7 @@ export function createLedgerVerificationActivities({
       let progress = { done: 0, total: 0 };
       const beat = setInterval(() => heartbeat(progress), HEARTBEAT_EVERY_MS);
       try {
-        const { findings, truncated, ...verified } = await verifyLedger(sql, {
+        const { findings, truncated, ...verified } = await verifyBooks(sql, {
           onProgress: (now) => {
             requireTimeLeft(0);
             progress = now;

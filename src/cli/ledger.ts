@@ -1,7 +1,8 @@
 // `ledger …`: verify the integrity of the ledger.
 import { SingleBar } from 'cli-progress';
 import type { Command } from 'commander';
-import { type Finding, type Progress, verifyLedger } from '../ledger/verify.ts';
+import type { Finding, Progress } from '../ledger/verify.ts';
+import { verifyBooks } from '../verification/verifyBooks.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { printJson, printLine, printTable } from './print.ts';
@@ -17,6 +18,9 @@ const MEANINGS: Record<Finding['kind'], string> = {
   TRANSACTION_EMPTY: 'a transaction has no posting',
   REVERSAL_OUTSIDE_BOOK: 'a reversal references a transaction that is not in its book',
   REVERSED_TWICE: 'a transaction was reversed more than once',
+  RESOURCE_MISMATCH: 'the transactions of a resource have not moved what its status says',
+  UNEXPLAINED_BALANCE: 'the balance is not what the resources have moved',
+  SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
 
 /** With fewer rows a verification takes seconds, so a log (no TTY) gets no progress lines. */
@@ -28,12 +32,12 @@ export function addLedgerCommands(program: Command): void {
   addCommand(
     group,
     'verify',
-    'verify that every balance is the sum of its postings and every book sums to zero; exits 1 on violations',
+    'verify that every balance is the sum of its postings, that every book sums to zero, and that the transactions of every resource have moved what its status says; exits 1 on violations',
     'ledger verify --json',
   ).action(async (options: { json?: true }) => {
     const verification = await withDatabase('owner', (sql) => {
       const bar = new Bar();
-      return verifyLedger(sql, { onProgress: (progress) => bar.show(progress) }).finally(() => bar.stop());
+      return verifyBooks(sql, { onProgress: (progress) => bar.show(progress) }).finally(() => bar.stop());
     });
     const { books, accounts, postings, transactions, findings, truncated } = verification;
     if (findings.length > 0) process.exitCode = EXIT.failed;
@@ -43,11 +47,12 @@ export function addLedgerCommands(program: Command): void {
     }
     if (findings.length > 0) {
       printTable(
-        ['Violation', 'Organisation', 'Book', 'Account', 'Transaction', 'Posting', 'Expected', 'Found'],
+        ['Violation', 'Organisation', 'Book', 'Resource', 'Account', 'Transaction', 'Posting', 'Expected', 'Found'],
         findings.map((finding) => [
           MEANINGS[finding.kind],
           finding.organisation,
           finding.environment,
+          finding.resource ?? '-',
           finding.account ?? '-',
           finding.transaction ?? '-',
           finding.posting ?? '-',

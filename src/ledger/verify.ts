@@ -5,7 +5,7 @@ import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
-import { mayBeNegative } from './chart.ts';
+import { type AccountCode, isSuspense, mayBeNegative } from './chart.ts';
 
 export type FindingKind =
   | 'BOOK_UNBALANCED'
@@ -16,7 +16,10 @@ export type FindingKind =
   | 'TRANSACTION_OUTSIDE_BOOK'
   | 'TRANSACTION_EMPTY'
   | 'REVERSAL_OUTSIDE_BOOK'
-  | 'REVERSED_TWICE';
+  | 'REVERSED_TWICE'
+  | 'RESOURCE_MISMATCH'
+  | 'UNEXPLAINED_BALANCE'
+  | 'SUSPENSE_MISMATCH';
 
 /** One violation. Amounts are kobo as text: a corrupt ledger may contain more than a safe integer. */
 export interface Finding {
@@ -25,6 +28,8 @@ export interface Finding {
   organisation: string;
   environment: Environment;
   account: string | null;
+  /** Public id of the resource. */
+  resource: string | null;
   /** Public id of the transaction. */
   transaction: string | null;
   /** Number of the posting. */
@@ -54,9 +59,59 @@ const PAGE_SIZE = 10_000;
 /** A corrupt ledger is repaired from the first findings; a list of millions would not help. */
 const FINDINGS_MAX = 1_000;
 
-type Snapshot = postgres.TransactionSql<{ bigint: number }>;
+export type Snapshot = postgres.TransactionSql<{ bigint: number }>;
 type Fragment = ReturnType<Snapshot>;
 type LedgerTable = 'postings' | 'accounts' | 'transactions';
+
+export interface VerificationOptions {
+  onProgress?: (progress: Progress) => void;
+  pageSize?: number;
+}
+
+/** Sums by account of an organisation. */
+export class AccountSums {
+  readonly #sums = new Map<string, bigint>();
+
+  add(environment: Environment, code: AccountCode, amount: bigint): void {
+    const key = `${environment} ${code}`;
+    const sum = (this.#sums.get(key) ?? 0n) + amount;
+    if (sum === 0n) this.#sums.delete(key);
+    else this.#sums.set(key, sum);
+  }
+
+  /** Removes the sum of an account and returns it. */
+  take(environment: Environment, code: AccountCode): bigint {
+    const key = `${environment} ${code}`;
+    const sum = this.#sums.get(key) ?? 0n;
+    this.#sums.delete(key);
+    return sum;
+  }
+
+  /** The sums that were not taken. */
+  *rest(): Generator<{ environment: Environment; code: AccountCode; sum: bigint }> {
+    for (const [key, sum] of this.#sums) {
+      const [environment, code] = key.split(' ') as [Environment, AccountCode];
+      yield { environment, code, sum };
+    }
+  }
+}
+
+/** What the resources of an organisation say about its accounts. */
+interface ResourceSums {
+  /** What their transactions moved: nothing else changes a balance. */
+  moved: AccountSums;
+  /** What is in a suspense account for an open review case or a partly paid payment. */
+  held: AccountSums;
+}
+
+/** Compares the resources of an organisation with the ledger. `advance` is called after each page. */
+export type ResourceCheck = (organisation: {
+  snapshot: Snapshot;
+  organisationId: Uuid;
+  pageSize: number;
+  add: (kind: FindingKind, place: Omit<Place, 'organisationId'>, expected: string, found: string) => void;
+  advance: () => void;
+}) => Promise<ResourceSums>;
 
 /**
  * Verifies all books on one read-only snapshot. It needs only the right to read the ledger. When the database is
@@ -64,7 +119,7 @@ type LedgerTable = 'postings' | 'accounts' | 'transactions';
  */
 export async function verifyLedger(
   sql: Sql,
-  options: { onProgress?: (progress: Progress) => void; pageSize?: number } = {},
+  options: VerificationOptions & { checkResources?: ResourceCheck } = {},
 ): Promise<Verification> {
   return await sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (snapshot) => {
     const snapshotName = await nameSnapshot(snapshot);
@@ -83,7 +138,7 @@ export async function verifyLedger(
     let organisationId = await nextOrganisation(snapshot, null);
     while (organisationId !== null) {
       const check = new OrganisationCheck(snapshot, organisationId, findings, options.pageSize ?? PAGE_SIZE);
-      books += await check.run(advance);
+      books += await check.run(advance, options.checkResources);
       organisationId = await nextOrganisation(snapshot, organisationId);
     }
 
@@ -127,6 +182,7 @@ interface Place {
   organisationId: Uuid;
   environment: Environment;
   code?: string | null;
+  resource?: string;
   transactionId?: Uuid;
   postingId?: string;
 }
@@ -145,6 +201,7 @@ class Findings {
       organisation: publicId('organisation', place.organisationId),
       environment: place.environment,
       account: place.code ?? null,
+      resource: place.resource ?? null,
       transaction: place.transactionId === undefined ? null : publicId('transaction', place.transactionId),
       posting: place.postingId ?? null,
       expected,
@@ -186,6 +243,7 @@ class OrganisationCheck {
   readonly #findings: Findings;
   readonly #pageSize: number;
   readonly #bookSums = new Map<Environment, bigint>();
+  #resourceSums: ResourceSums | undefined;
 
   constructor(snapshot: Snapshot, organisationId: Uuid, findings: Findings, pageSize: number) {
     this.#snapshot = snapshot;
@@ -195,12 +253,22 @@ class OrganisationCheck {
   }
 
   /** Runs all checks and returns the number of books. `advance` is called with the number of rows that were read. */
-  async run(advance: (rows: number) => void): Promise<number> {
+  async run(advance: (rows: number) => void, checkResources?: ResourceCheck): Promise<number> {
+    this.#resourceSums = await checkResources?.({
+      snapshot: this.#snapshot,
+      organisationId: this.#organisationId,
+      pageSize: this.#pageSize,
+      add: (...finding) => this.#add(...finding),
+      advance: () => advance(0),
+    });
     await this.#eachPage('postings', this.#pageSize, advance, (page) => this.#checkPostings(page));
     // The size of a page is limited by the entries of the accounts, and most accounts have many: so fewer accounts per
     // page.
     const accounts = Math.ceil(Math.sqrt(this.#pageSize));
     await this.#eachPage('accounts', accounts, advance, (page) => this.#checkAccounts(page, advance));
+    for (const { sum, ...place } of this.#resourceSums?.held.rest() ?? []) {
+      this.#add('SUSPENSE_MISMATCH', place, String(sum), 'no account');
+    }
     await this.#eachPage('transactions', this.#pageSize, advance, (page) => this.#checkTransactions(page));
     await this.#checkReversals();
     for (const [environment, sum] of this.#bookSums) {
@@ -305,6 +373,7 @@ class OrganisationCheck {
           found ?? 'no balance',
         );
       }
+      this.#compareWithResources(environment, code, sum);
       const actual = balance === null ? sum : BigInt(balance);
       if (actual !== sum) this.#add('BALANCE_MISMATCH', { environment, code }, String(sum), String(actual));
       if (actual < 0n && !mayBeNegative(code)) {
@@ -312,6 +381,16 @@ class OrganisationCheck {
       }
       this.#bookSums.set(environment, (this.#bookSums.get(environment) ?? 0n) + actual);
     }
+  }
+
+  /** An account has moved by the transactions of resources only; a suspense account holds what waits for a decision. */
+  #compareWithResources(environment: Environment, code: AccountCode, sum: bigint): void {
+    if (this.#resourceSums === undefined) return;
+    const moved = this.#resourceSums.moved.take(environment, code);
+    if (sum !== moved) this.#add('UNEXPLAINED_BALANCE', { environment, code }, String(moved), String(sum));
+    const held = this.#resourceSums.held.take(environment, code);
+    if (isSuspense(code) && sum !== held)
+      this.#add('SUSPENSE_MISMATCH', { environment, code }, String(held), String(sum));
   }
 
   /** Reads the next entries of the accounts, one page in total. Returns the scans that may have more entries. */

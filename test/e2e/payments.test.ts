@@ -9,9 +9,9 @@ import { createPaymentActivities } from '../../src/activities/payments.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { Journal } from '../../src/ledger/journal.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
 import { paymentInput } from '../../src/resources/payments/flow.ts';
 import { findPayment } from '../../src/resources/payments/queries.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { PaymentActivities } from '../../src/workflows/payment/messages.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await replayEverything(flows);
   const sql = connect(flows.databaseUrl, { connectionsMax: 1, role: 'owner' });
-  const { findings } = await verifyLedger(sql);
+  const { findings } = await verifyBooks(sql);
   await sql.end();
   await flows.close();
   expect(findings).toEqual([]);

@@ -3,8 +3,8 @@
 // is frozen, which no operator command can do.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
 import { findMissingFlows } from '../../src/outbox/missingFlows.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await replayEverything(flows);
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

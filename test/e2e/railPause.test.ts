@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
 import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -39,7 +39,7 @@ afterEach(async () => {
 
 afterAll(async () => {
   await replayEverything(flows);
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

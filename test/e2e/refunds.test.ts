@@ -2,7 +2,7 @@
 // concurrently, each with its own wallets and payment.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await replayEverything(flows);
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await replayEverything(flows);
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

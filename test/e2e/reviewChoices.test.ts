@@ -2,8 +2,8 @@
 // cases are created as in production, through the API and the bank.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
 import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { choicesOf } from '../../src/workflows/reviewCase/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -159,7 +159,7 @@ beforeAll(async () => {
 }, LIMIT_MS);
 
 afterAll(async () => {
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

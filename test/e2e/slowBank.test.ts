@@ -1,7 +1,7 @@
 // A bank whose sends take far longer than the call timeout: the call times out, the flow polls the transfer's status,
 // and no second send starts while the bank may still be processing the first.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(async () => {
   bank.releaseAll();
   await replayEverything(flows);
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

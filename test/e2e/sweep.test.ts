@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { scheduleId, syncSchedules } from '../../src/worker/schedules.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const workflow of ['sweep', 'housekeeping', 'ledgerVerification', 'reconciliation'])
     await scheduleOf(workflow).delete();
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

@@ -4,8 +4,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
 import { findMissingFlows, restartFlow } from '../../src/outbox/missingFlows.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
 import { startTestFlows } from '../support/flows.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await replayEverything(flows);
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

@@ -2,7 +2,7 @@
 // and the bank makes at most one transfer, whatever the order and number of its callbacks. Most tests run concurrently,
 // each with its own wallet.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await replayEverything(flows);
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

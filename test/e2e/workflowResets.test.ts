@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { publicId, type Uuid } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
 import { TEST_EVENT_TYPE } from '../../src/resources/events.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -60,7 +60,7 @@ beforeAll(async () => {
 }, LIMIT_MS);
 
 afterAll(async () => {
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   await receiver.close();
   expect(findings).toEqual([]);

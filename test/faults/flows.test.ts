@@ -13,7 +13,7 @@ import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(workers.map(kill));
-  const { findings } = await verifyLedger(owner);
+  const { findings } = await verifyBooks(owner);
   await owner.end();
   await api.close();
   expect(findings).toEqual([]);

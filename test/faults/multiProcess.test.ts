@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection, Client as TemporalClient } from '@temporalio/client';
 import { freePort } from '../../dev/freePort.ts';
 import { requireUuid } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { type Client, createClient, type Resource, startTestApi, type TestApi } from '../support/api.ts';
 import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -72,7 +72,7 @@ afterAll(async () => {
   await Promise.all(processes.map(kill));
   await receiver.close();
   await temporal.close();
-  const { findings } = await verifyLedger(setup.sql);
+  const { findings } = await verifyBooks(setup.sql);
   await setup.close();
   expect(findings).toEqual([]);
 });

@@ -36,7 +36,8 @@ const POSTING_KINDS: ReadonlySet<string> = new Set([
 
 /** Findings without their common fields. */
 const short = (findings: Finding[], books: Books) =>
-  findings.map(({ organisation, environment, posting, ...rest }) => {
+  findings.map(({ organisation, environment, posting, resource, ...rest }) => {
+    expect(resource).toBeNull();
     expect(organisation).toBe(publicId('organisation', books.book.organisationId));
     expect(environment).toBe('test');
     expect(posting !== null).toBe(POSTING_KINDS.has(rest.kind));

@@ -3,7 +3,7 @@
 // the bank.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import '../ledger/seed.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
@@ -56,7 +56,7 @@ test.concurrent.each(fc.sample(workload, DAYS).map((day, index) => ({ number: in
 test(
   'the ledger has no violations after all days, and every workflow replays',
   async () => {
-    expect((await verifyLedger(flows.sql)).findings).toEqual([]);
+    expect((await verifyBooks(flows.sql)).findings).toEqual([]);
     await replayEverything(flows);
   },
   DAY_LIMIT_MS,

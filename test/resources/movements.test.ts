@@ -20,25 +20,8 @@ import {
   TABLES,
   writtenRows,
 } from './movementTable.ts';
-import { INBOUND_CREDITS } from './movementTables/inboundCredits.ts';
-import { PAYMENTS } from './movementTables/payments.ts';
-import { PAYOUTS } from './movementTables/payouts.ts';
-import { RECONCILIATION } from './movementTables/reconciliation.ts';
-import { REFUNDS } from './movementTables/refunds.ts';
-import { REVIEW_CASES } from './movementTables/reviewCases.ts';
-import { TRANSFERS } from './movementTables/transfers.ts';
-import { WITHDRAWALS } from './movementTables/withdrawals.ts';
+import { BY_RESOURCE } from './movementTables/all.ts';
 
-const BY_RESOURCE: Record<string, readonly Step[]> = {
-  withdrawals: WITHDRAWALS,
-  refunds: REFUNDS,
-  payouts: PAYOUTS,
-  payments: PAYMENTS,
-  transfers: TRANSFERS,
-  'inbound credits': INBOUND_CREDITS,
-  'review cases': REVIEW_CASES,
-  reconciliation: RECONCILIATION,
-};
 const STEPS = Object.values(BY_RESOURCE).flat();
 
 /** Exports that make no movement of their own: movements are built with them. */

@@ -10,10 +10,12 @@ import { startApi } from '../../src/api/server.ts';
 import { readConfig } from '../../src/config.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
-import { clearingAccount, walletAccount } from '../../src/ledger/chart.ts';
+import { walletAccount } from '../../src/ledger/chart.ts';
 import type { Environment, Kobo } from '../../src/money.ts';
 import type { Rails } from '../../src/rail/rails.ts';
 import { insertApiKey } from '../../src/resources/apiKeys.ts';
+import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
+import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
 import { createRuntime, type ServiceRuntime } from '../../src/runtime.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -217,17 +219,34 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     const [row] = await sql<{ environment: Environment }[]>`SELECT environment FROM wallets WHERE id = ${uuid}`;
     if (row === undefined) throw new Error(`no wallet ${walletId}`);
     const id = newUuid();
+    const now = new Date();
+    const credit: InboundCredit = {
+      id,
+      version: 1,
+      rail: 'sandbox',
+      sessionId: `test-${id}`,
+      accountNumber: '0000000000',
+      amount,
+      senderName: null,
+      senderAccountNumber: null,
+      senderBankCode: null,
+      ownerKind: 'wallet',
+      ownerId: uuid,
+      status: 'posted',
+      receivedAt: now,
+      createdAt: now,
+    };
+    if (row.environment === 'test') {
+      await sql`
+        INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, received_at)
+        VALUES (${organisationId}, ${credit.sessionId}, ${credit.accountNumber}, ${amount}, ${now})`;
+    }
+    const { transaction, ...deposit } = depositMovement({ organisationId, environment: row.environment }, credit, uuid);
     const { outcome } = await runtime.journal.post({
-      book: { organisationId, environment: row.environment },
-      transaction: {
-        id,
-        key: `test/${id}`,
-        kind: 'deposit',
-        resource: walletId,
-        effectiveAt: new Date(),
-        rules: 'credit_exempt',
-        postings: [{ debit: clearingAccount('sandbox'), credit: walletAccount(uuid), amount }],
-      },
+      ...deposit,
+      ...(transaction !== undefined && { transaction: { ...transaction, rules: 'credit_exempt' as const } }),
+      rows: { inbound_credits: [credit] },
+      events: [],
     });
     if (outcome !== 'posted') throw new Error(`the wallet could not be funded: ${outcome}`);
   };

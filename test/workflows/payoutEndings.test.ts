@@ -2,7 +2,7 @@
 // first result lost: the money is the same as if each had run once. The payouts run concurrently, each in its own
 // organisation.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
@@ -30,7 +30,7 @@ describe.each(['run twice', 'losing its first answer'] as const)('payouts with e
   });
 
   afterAll(async () => {
-    const { findings } = await verifyLedger(flows.api.sql);
+    const { findings } = await verifyBooks(flows.api.sql);
     const [reserved, inTransit] = [await flows.balances('reserve:'), await flows.balances('in_transit:')];
     await flows.close();
     expect(findings).toEqual([]);

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
 import { RailUnavailableError } from '../../src/rail/port.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { Resource } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  const { findings } = await verifyLedger(flows.api.sql);
+  const { findings } = await verifyBooks(flows.api.sql);
   const [reserved, inTransit] = [await flows.balances('reserve:'), await flows.balances('in_transit:')];
   await flows.close();
   expect(findings).toEqual([]);

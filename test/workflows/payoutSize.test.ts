@@ -2,7 +2,7 @@
 // delayed.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { PAGE_SIZE, pagesOf, WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   openBank(); // otherwise the open transfers of a failed test would keep the worker from stopping
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

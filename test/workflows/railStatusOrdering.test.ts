@@ -6,7 +6,7 @@ import { createRefundActivities } from '../../src/activities/refunds.ts';
 import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
 import type { Journal } from '../../src/ledger/journal.ts';
 import type { Movement } from '../../src/ledger/movement.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { BankTransferInput, TransferProgress } from '../../src/workflows/bankTransfer/messages.ts';
 import type { RefundInput } from '../../src/workflows/refund/messages.ts';
 import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  const { findings } = await verifyLedger(api.sql);
+  const { findings } = await verifyBooks(api.sql);
   await api.close();
   expect(findings).toEqual([]);
 });

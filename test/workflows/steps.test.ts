@@ -2,7 +2,7 @@
 // kobo, with the same events and bank transfers.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Uuid } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { FAULT_MODES, moneyActivities, startFaultInjectingWorker } from '../support/activities.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { type Outcome, openScenarios } from '../support/scenarioContext.ts';
@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await worker.stop();
-  const { findings } = await verifyLedger(flows.sql);
+  const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

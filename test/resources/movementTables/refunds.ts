@@ -61,8 +61,18 @@ const toBank = (name: string, amount: number): Refund => ({
   returnedAt: null,
 });
 
+const fromWallet: Payment = {
+  ...payment,
+  id: newId('payment', 'wallet payment'),
+  method: 'virtual_wallet',
+  fee: 0,
+  amountReceived: 200_000,
+  payerWalletId: OTHER,
+};
+
 const toWallet = (name: string, amount: number): Refund => ({
   ...toBank(name, amount),
+  paymentId: fromWallet.id,
   destination: 'wallet',
   status: 'completed',
   accountNumber: null,
@@ -72,14 +82,6 @@ const toWallet = (name: string, amount: number): Refund => ({
   completedAt: new Date(),
 });
 
-const fromWallet: Payment = {
-  ...payment,
-  id: newId('payment', 'wallet payment'),
-  method: 'virtual_wallet',
-  fee: 0,
-  amountReceived: 200_000,
-  payerWalletId: OTHER,
-};
 const paymentAfter = (made: Step) => rowAfter(made, 'payments');
 const refundAfter = (made: Step) => rowAfter(made, 'refunds');
 

@@ -1,0 +1,249 @@
+// What the ledger must hold for a resource in each of its statuses: the business keys of its transactions, and their net
+// effect on each account. Pure functions, one for each kind of resource that moves money; the counterpart of the
+// movements in src/resources.
+import { publicId } from '../ids.ts';
+import {
+  type AccountCode,
+  clearingAccount,
+  FEE_INCOME,
+  IN_TRANSIT_PAYOUTS,
+  IN_TRANSIT_REFUNDS,
+  IN_TRANSIT_RETURNS,
+  IN_TRANSIT_WITHDRAWALS,
+  paymentSuspenseAccount,
+  payoutReserveAccount,
+  UNCLAIMED,
+  UNMATCHED,
+  walletAccount,
+} from '../ledger/chart.ts';
+import type { Kobo } from '../money.ts';
+import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
+import type { Payment } from '../resources/payments/queries.ts';
+import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
+import type { Refund } from '../resources/refunds/queries.ts';
+import { type ReviewCase, returnReference } from '../resources/reviewCases/queries.ts';
+import type { Transfer } from '../resources/transfers/queries.ts';
+import type { Withdrawal } from '../resources/withdrawals/queries.ts';
+
+/** The net effect of a resource on each account, in kobo; credits are positive. Accounts with zero are left out. */
+export type NetEffect = Readonly<Record<AccountCode, Kobo>>;
+
+export interface Expectation {
+  /** Public id. */
+  resource: string;
+  /** The business keys that transactions of this resource can have. */
+  keys: readonly string[];
+  /** The effects that its status allows, the usual one first. */
+  effects: readonly [NetEffect, ...NetEffect[]];
+  /** The suspense account that holds money for it, awaiting a decision or the rest of a payment. */
+  held?: { account: AccountCode; amount: Kobo };
+}
+
+/** The effect of amounts that leave the first accounts and reach the second ones. Zero amounts are left out. */
+function moved(from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, Kobo][]): NetEffect {
+  const net = new Map<AccountCode, Kobo>();
+  for (const [account, amount] of from) net.set(account, (net.get(account) ?? 0) - amount);
+  for (const [account, amount] of to) net.set(account, (net.get(account) ?? 0) + amount);
+  return Object.fromEntries([...net].filter(([, amount]) => amount !== 0));
+}
+
+const NOTHING: NetEffect = {};
+
+/** Money that returned to a wallet, or, if the wallet was closed by then, to suspense. */
+const returned = (wallet: AccountCode, total: Kobo): [NetEffect, NetEffect] => [
+  NOTHING,
+  moved([[wallet, total]], [[UNMATCHED, total]]),
+];
+
+const keysOf = (resource: string, ...steps: string[]): string[] => steps.map((step) => `${resource}/${step}`);
+
+export function expectTransfer(row: Transfer): Expectation {
+  const resource = publicId('transfer', row.id);
+  const { amount, fee } = row;
+  return {
+    resource,
+    keys: keysOf(resource, 'transfer'),
+    effects: [
+      moved(
+        [[walletAccount(row.sourceWalletId), amount + fee]],
+        [
+          [walletAccount(row.destinationWalletId), amount],
+          [FEE_INCOME, fee],
+        ],
+      ),
+    ],
+  };
+}
+
+export function expectWithdrawal(row: Withdrawal): Expectation {
+  const resource = publicId('withdrawal', row.id);
+  const wallet = walletAccount(row.sourceWalletId);
+  const total = row.amount + row.fee;
+  const effects: Record<Withdrawal['status'], Expectation['effects']> = {
+    processing: [moved([[wallet, total]], [[IN_TRANSIT_WITHDRAWALS, total]])],
+    completed: [
+      moved(
+        [[wallet, total]],
+        [
+          [clearingAccount(row.rail), row.amount],
+          [FEE_INCOME, row.fee],
+        ],
+      ),
+    ],
+    failed: returned(wallet, total),
+    returned: returned(wallet, total),
+  };
+  return { resource, keys: keysOf(resource, 'hold', 'completion', 'return'), effects: effects[row.status] };
+}
+
+/** `targetWalletId`, `payerWalletId`: of its payment. */
+export function expectRefund(row: Refund & Pick<Payment, 'targetWalletId' | 'payerWalletId'>): Expectation {
+  const resource = publicId('refund', row.id);
+  const wallet = walletAccount(row.targetWalletId);
+  const { amount } = row;
+  const destination =
+    row.destination === 'bank' ? clearingAccount(row.rail ?? '') : walletAccount(row.payerWalletId ?? '');
+  const effects: Record<Refund['status'], Expectation['effects']> = {
+    processing: [moved([[wallet, amount]], [[IN_TRANSIT_REFUNDS, amount]])],
+    completed: [moved([[wallet, amount]], [[destination, amount]])],
+    failed: returned(wallet, amount),
+  };
+  return { resource, keys: keysOf(resource, 'hold', 'completion', 'return'), effects: effects[row.status] };
+}
+
+/** The reserve; what leaves it belongs to the items. */
+export function expectPayout(row: Payout): Expectation {
+  const resource = publicId('payout', row.id);
+  const total = row.totalAmount + row.totalFee;
+  return {
+    resource,
+    keys: keysOf(resource, 'reserve'),
+    effects: [moved([[walletAccount(row.sourceWalletId), total]], [[payoutReserveAccount(row.id), total]])],
+  };
+}
+
+/** `sourceWalletId`: of its payout. */
+export function expectPayoutItem(row: PayoutItem & Pick<Payout, 'sourceWalletId'>): Expectation {
+  const resource = publicId('payoutItem', row.id);
+  const reserve = payoutReserveAccount(row.payoutId);
+  const total = row.amount + row.fee;
+  const effects: Record<PayoutItem['status'], Expectation['effects']> = {
+    pending: [NOTHING],
+    processing: [moved([[reserve, total]], [[IN_TRANSIT_PAYOUTS, total]])],
+    completed: [
+      moved(
+        [[reserve, total]],
+        [
+          [clearingAccount(row.rail), row.amount],
+          [FEE_INCOME, row.fee],
+        ],
+      ),
+    ],
+    failed: [
+      moved([[reserve, total]], [[walletAccount(row.sourceWalletId), total]]),
+      moved([[reserve, total]], [[UNMATCHED, total]]),
+    ],
+  };
+  return { resource, keys: keysOf(resource, 'hold', 'completion', 'return'), effects: effects[row.status] };
+}
+
+/** `credits`: the rail and session id of each credit that the payment accepted. */
+export function expectPayment(
+  row: Payment & { credits: readonly Pick<InboundCredit, 'rail' | 'sessionId'>[] },
+): Expectation {
+  const resource = publicId('payment', row.id);
+  const { amountReceived: received, amountCredited: credited, fee } = row;
+  const wallet = walletAccount(row.targetWalletId);
+  const suspense = paymentSuspenseAccount(row.id);
+  const isPaid = row.settledAt !== null;
+  if (row.method === 'virtual_wallet') {
+    const paid = moved(
+      [[walletAccount(row.payerWalletId ?? ''), received]],
+      [
+        [wallet, credited],
+        [FEE_INCOME, received - credited],
+      ],
+    );
+    return { resource, keys: keysOf(resource, 'payment'), effects: [isPaid ? paid : NOTHING] };
+  }
+  // All credits of a payment arrive by one rail.
+  const clearing = clearingAccount(row.credits[0]?.rail ?? '');
+  const settled = moved(
+    [[clearing, received]],
+    [
+      [wallet, credited],
+      [FEE_INCOME, fee],
+      [UNMATCHED, received - credited - fee],
+    ],
+  );
+  return {
+    resource,
+    keys: row.credits.map(creditKey),
+    effects: [isPaid ? settled : moved([[clearing, received]], [[suspense, received]])],
+    ...(row.status === 'partial' && { held: { account: suspense, amount: received } }),
+  };
+}
+
+const creditKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'sessionId'>): string =>
+  `credit/${rail}/${sessionId}`;
+
+/** What a payment has accepted is expected of the payment. */
+export function expectInboundCredit(row: InboundCredit): Expectation {
+  const resource = publicId('inboundCredit', row.id);
+  if (row.status === 'posted' && row.ownerKind === 'payment') return { resource, keys: [], effects: [NOTHING] };
+  const clearing: [AccountCode, Kobo] = [clearingAccount(row.rail), row.amount];
+  const effects: Record<InboundCredit['status'], Expectation['effects']> = {
+    received: [NOTHING],
+    set_aside: [NOTHING],
+    suspense: [moved([clearing], [[UNMATCHED, row.amount]])],
+    posted: [moved([clearing], [[walletAccount(row.ownerId ?? ''), row.amount]])],
+  };
+  return { resource, keys: [creditKey(row)], effects: effects[row.status] };
+}
+
+export function expectReviewCase(row: ReviewCase): Expectation {
+  const resource = publicId('reviewCase', row.id);
+  const { amount, accountCode: suspense } = row;
+  if (suspense === null) return { resource, keys: [], effects: [NOTHING] };
+  const to = (account: AccountCode): Expectation['effects'] => [moved([[suspense, amount]], [[account, amount]])];
+  const effects: Record<ReviewCase['status'], () => Expectation['effects']> = {
+    open: () => [NOTHING],
+    closed: () => [NOTHING],
+    returning: () => to(IN_TRANSIT_RETURNS),
+    credited: () => to(walletAccount(row.walletId ?? '')),
+    unclaimed: () => to(UNCLAIMED),
+    returned_to_sender: () => to(clearingAccount(row.rail ?? '')),
+  };
+  return {
+    resource,
+    keys: caseKeys(resource, row),
+    effects: effects[row.status](),
+    ...(row.status === 'open' && { held: { account: suspense, amount } }),
+  };
+}
+
+/** Holds and returns are numbered by the version of the case, completions and returns by the reference at the rail. */
+function caseKeys(resource: string, row: ReviewCase): string[] {
+  const versions = Array.from({ length: row.version }, (_, index) => index + 1);
+  const references = Array.from({ length: row.attempts }, (_, index) =>
+    returnReference({ id: row.id, attempts: index + 1 }),
+  );
+  return [
+    ...keysOf(resource, 'credit', 'unclaimed', ...versions.map((version) => `hold/${version}`)),
+    ...references.flatMap((reference) =>
+      keysOf(reference, 'completion', ...versions.map((version) => `return/${version}`)),
+    ),
+  ];
+}
+
+/** The allowed effect with the fewest differences from the effect found, and those differences. */
+export function differences(expectation: Expectation, found: ReadonlyMap<AccountCode, bigint>) {
+  const compared = expectation.effects.map((effect) => {
+    const accounts = new Set([...Object.keys(effect), ...found.keys()]);
+    return [...accounts].toSorted().flatMap((account) => {
+      const [expected, actual] = [BigInt(effect[account] ?? 0), found.get(account) ?? 0n];
+      return expected === actual ? [] : [{ account, expected, found: actual }];
+    });
+  });
+  return compared.reduce((best, next) => (next.length < best.length ? next : best));
+}

@@ -1,0 +1,22 @@
+// All tables of movements.
+import type { Step } from '../movementTable.ts';
+import { INBOUND_CREDITS } from './inboundCredits.ts';
+import { PAYMENTS } from './payments.ts';
+import { PAYOUTS } from './payouts.ts';
+import { RECONCILIATION } from './reconciliation.ts';
+import { REFUNDS } from './refunds.ts';
+import { REVIEW_CASES } from './reviewCases.ts';
+import { TRANSFERS } from './transfers.ts';
+import { WITHDRAWALS } from './withdrawals.ts';
+
+/** The movements of every resource. */
+export const BY_RESOURCE: Record<string, readonly Step[]> = {
+  withdrawals: WITHDRAWALS,
+  refunds: REFUNDS,
+  payouts: PAYOUTS,
+  payments: PAYMENTS,
+  transfers: TRANSFERS,
+  'inbound credits': INBOUND_CREDITS,
+  'review cases': REVIEW_CASES,
+  reconciliation: RECONCILIATION,
+};

@@ -1,0 +1,104 @@
+// What is expected of a resource in the ledger, checked against every movement: after each movement, the transactions
+// of a resource have moved what its row says.
+import { expect, test } from '@jest/globals';
+import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
+import {
+  differences,
+  type Expectation,
+  expectInboundCredit,
+  expectPayment,
+  expectPayout,
+  expectPayoutItem,
+  expectRefund,
+  expectReviewCase,
+  expectTransfer,
+  expectWithdrawal,
+} from '../../src/verification/expectations.ts';
+import { latestRows, pathOf, type Step } from '../resources/movementTable.ts';
+import { BY_RESOURCE } from '../resources/movementTables/all.ts';
+import { WITHDRAWALS } from '../resources/movementTables/withdrawals.ts';
+
+const STEPS = Object.values(BY_RESOURCE).flat();
+
+/** What is expected of all resources of a path. */
+function expectations(path: readonly Step[]): Expectation[] {
+  const payments = latestRows(path, 'payments');
+  const payouts = latestRows(path, 'payouts');
+  const credits = latestRows(path, 'inbound_credits');
+  const paymentOf = (id: string) => payments.find((payment) => payment.id === id);
+  const sourceOf = (id: string) => payouts.find((payout) => payout.id === id)?.sourceWalletId ?? '';
+  return [
+    ...latestRows(path, 'transfers').map(expectTransfer),
+    ...latestRows(path, 'withdrawals').map(expectWithdrawal),
+    ...latestRows(path, 'refunds').map((refund) => {
+      const { targetWalletId = '', payerWalletId = null } = paymentOf(refund.paymentId) ?? {};
+      return expectRefund({ ...refund, targetWalletId, payerWalletId });
+    }),
+    ...payouts.map(expectPayout),
+    ...latestRows(path, 'payout_items').map((item) =>
+      expectPayoutItem({ ...item, sourceWalletId: sourceOf(item.payoutId) }),
+    ),
+    ...payments.map((payment) =>
+      expectPayment({
+        ...payment,
+        credits: credits.filter(({ ownerId, status }) => ownerId === payment.id && status === 'posted'),
+      }),
+    ),
+    ...credits.map(expectInboundCredit),
+    ...latestRows(path, 'review_cases').map(expectReviewCase),
+  ];
+}
+
+/** The net effect of the transactions of a path with these business keys. */
+function effectOf(path: readonly Step[], keys: readonly string[]): Map<AccountCode, bigint> {
+  const net = new Map<AccountCode, bigint>();
+  for (const { movement } of path) {
+    if (movement.transaction === undefined || !keys.includes(movement.transaction.key)) continue;
+    for (const { debit, credit, amount } of movement.transaction.postings) {
+      net.set(debit, (net.get(debit) ?? 0n) - BigInt(amount));
+      net.set(credit, (net.get(credit) ?? 0n) + BigInt(amount));
+    }
+  }
+  return new Map([...net].filter(([, amount]) => amount !== 0n));
+}
+
+const transactionsOf = (path: readonly Step[]) => path.flatMap(({ movement }) => movement.transaction ?? []);
+
+test.each(STEPS)('each transaction belongs to one resource, after $title', (made) => {
+  const path = pathOf(made);
+  const expected = expectations(path);
+  for (const { key, resource } of transactionsOf(path)) {
+    expect([key, expected.filter(({ keys }) => keys.includes(key)).length, resource]).toEqual([key, 1, resource]);
+  }
+});
+
+test.each(STEPS)('the transactions of each resource have moved what its row says, after $title', (made) => {
+  const path = pathOf(made);
+  const keys = transactionsOf(path).map(({ key }) => key);
+  // Rows that were there before the path have transactions that are not part of it.
+  const ofPath = expectations(path).filter((expectation) => expectation.keys.some((key) => keys.includes(key)));
+  for (const expectation of ofPath) {
+    expect([expectation.resource, differences(expectation, effectOf(path, expectation.keys))]).toEqual([
+      expectation.resource,
+      [],
+    ]);
+  }
+});
+
+test('an effect that its status does not allow is reported by account, against the nearest allowed one', () => {
+  const [held] = WITHDRAWALS;
+  const [row] = held === undefined ? [] : latestRows(pathOf(held), 'withdrawals');
+  if (held === undefined || row === undefined) throw new Error('the first step of a withdrawal holds its money');
+  const found = effectOf(pathOf(held), expectWithdrawal(row).keys);
+  const total = BigInt(row.amount + row.fee);
+  expect(differences(expectWithdrawal({ ...row, status: 'completed' }), found)).toEqual([
+    { account: 'clearing:sandbox', expected: BigInt(row.amount), found: 0n },
+    { account: 'in_transit:withdrawals', expected: 0n, found: total },
+    { account: 'income:fees', expected: BigInt(row.fee), found: 0n },
+  ]);
+  const wallet = walletAccount(row.sourceWalletId);
+  expect(differences(expectWithdrawal({ ...row, status: 'failed' }), found)).toEqual([
+    { account: 'in_transit:withdrawals', expected: 0n, found: total },
+    { account: wallet, expected: 0n, found: -total },
+  ]);
+});

@@ -1,0 +1,250 @@
+// `ledger verify` compares every resource with the ledger: each way in which they can differ, made as the application's
+// role may or by a superuser, is reported with the resource or the account.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import postgres from 'postgres';
+import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { walletAccount } from '../../src/ledger/chart.ts';
+import type { Movement, RowTable } from '../../src/ledger/movement.ts';
+import type { Finding } from '../../src/ledger/verify.ts';
+import type { Book } from '../../src/money.ts';
+import { holdItem } from '../../src/resources/payouts/movements.ts';
+import { findPayout } from '../../src/resources/payouts/queries.ts';
+import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { createDatabase, databaseUrl, type TestDatabase, testStack } from '../support/stack.ts';
+
+const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
+
+let database: TestDatabase;
+let api: TestApi;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  api = await startTestApi({ databaseUrl: database.url });
+});
+
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+/** The resources of one organisation, and what each test breaks. */
+class Stage {
+  readonly organisation: TestOrganisation;
+  readonly book: Book;
+
+  constructor(organisation: TestOrganisation) {
+    this.organisation = organisation;
+    this.book = { organisationId: organisation.organisationId, environment: 'test' };
+  }
+
+  wallet(balance?: number): Promise<string> {
+    return api.createWallet(this.organisation.test, balance === undefined ? {} : { balance });
+  }
+
+  async money(path: string, body: object): Promise<string> {
+    const { status, text, data } = await this.organisation.test.money(path, body);
+    if (status >= 300) throw new Error(`refused: ${text}`);
+    return data.id;
+  }
+
+  withdrawal = async () =>
+    this.money(`/wallets/${await this.wallet(103_000)}/withdraw`, { amount: 100_000, ...BANK_ACCOUNT });
+
+  async payout(): Promise<string> {
+    const items = [{ amount: 100_000, bankAccount: BANK_ACCOUNT }];
+    return this.money('/payouts', { sourceWalletId: await this.wallet(103_000), items });
+  }
+
+  async paidPayment(): Promise<{ paymentId: string; seller: string }> {
+    const [payer, seller] = [await this.wallet(100_000), await this.wallet()];
+    const bill = { method: 'virtual_wallet', baseAmount: 50_000, targetWalletId: seller };
+    const paymentId = await this.money('/payments', bill);
+    await this.money(`/wallets/${payer}/pay`, { paymentId });
+    return { paymentId, seller };
+  }
+
+  post(movement: Omit<Movement, 'book'>): Promise<void> {
+    return posted({ book: this.book, ...movement });
+  }
+
+  /** Writes a row of the resource in its next version, without a transaction, as a wrong program could. */
+  async write(table: RowTable, id: Uuid, change: object): Promise<void> {
+    const [row] = await api.sql.unsafe(`SELECT * FROM ${table} WHERE organisation_id = $1 AND id = $2`, [
+      this.book.organisationId,
+      id,
+    ]);
+    const { environment: _environment, organisationId: _organisationId, ...fields } = row as Record<string, unknown>;
+    await this.post({ rows: { [table]: [{ ...fields, version: Number(fields.version) + 1, ...change }] } });
+  }
+
+  /** The findings of this organisation: kind, resource, account, expected and found. */
+  async findings(): Promise<string[]> {
+    const organisation = publicId('organisation', this.book.organisationId);
+    const { findings } = await verifyBooks(api.sql, { pageSize: 3 });
+    return findings.filter((one) => one.organisation === organisation).map(describeFinding);
+  }
+}
+
+const describeFinding = ({ kind, resource, account, expected, found }: Finding): string =>
+  `${kind} ${resource ?? '-'} ${account}: ${expected}, found ${found}`;
+
+async function posted(movement: Movement): Promise<void> {
+  expect(await api.dependencies.journal.post(movement)).toEqual({ outcome: 'posted' });
+}
+
+const openStage = async () => new Stage(await api.createOrganisation());
+
+async function asSuperuser(work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
+  const { adminDatabaseUrl } = testStack();
+  const url = databaseUrl(adminDatabaseUrl, new URL(adminDatabaseUrl).username, new URL(database.url).pathname);
+  const sql = postgres(url, { max: 1, connection: { session_replication_role: 'replica' }, onnotice: () => {} });
+  try {
+    await work(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+test('resources that agree with the ledger have no findings, in every page size', async () => {
+  const stage = await openStage();
+  const [a, b] = [await stage.wallet(1_000), await stage.wallet()];
+  for (let count = 0; count < 4; count += 1) {
+    await stage.money(`/wallets/${a}/transfer`, { amount: 10, destinationWalletId: b });
+  }
+  await stage.withdrawal();
+  await stage.payout();
+  const { paymentId } = await stage.paidPayment();
+  await stage.money(`/payments/${paymentId}/refund`, { amount: 10_000 });
+  for (const pageSize of [1, 2, 3, 10_000]) {
+    expect((await verifyBooks(api.sql, { pageSize })).findings).toEqual([]);
+  }
+});
+
+describe('a row that was changed without its transaction', () => {
+  test('a withdrawal that is completed without a posting is named, with what is in transit for it', async () => {
+    const stage = await openStage();
+    const id = await stage.withdrawal();
+    await stage.write('withdrawals', requireUuid('withdrawal', id), { status: 'completed', completedAt: new Date() });
+    expect(await stage.findings()).toEqual([
+      `RESOURCE_MISMATCH ${id} clearing:sandbox: 100000, found 0`,
+      `RESOURCE_MISMATCH ${id} in_transit:withdrawals: 0, found 103000`,
+      `RESOURCE_MISMATCH ${id} income:fees: 3000, found 0`,
+    ]);
+  });
+
+  test('a payout item that is completed without a posting is named, with the reserve that still holds it', async () => {
+    const stage = await openStage();
+    const payout = await stage.payout();
+    const found = await findPayout(api.sql, stage.book, requireUuid('payout', payout));
+    const [item] = found?.items ?? [];
+    if (item === undefined) throw new Error('the payout has an item');
+    await stage.write('payout_items', item.id, { status: 'completed' });
+    expect(await stage.findings()).toEqual(
+      [
+        `clearing:sandbox: 100000, found 0`,
+        `income:fees: ${item.fee}, found 0`,
+        `reserve:payout:${payout}: -${100_000 + item.fee}, found 0`,
+      ].map((text) => `RESOURCE_MISMATCH ${publicId('payoutItem', item.id)} ${text}`),
+    );
+  });
+
+  test('a refund that has failed without a posting is named, with the wallet that misses the money', async () => {
+    const stage = await openStage();
+    const { paymentId, seller } = await stage.paidPayment();
+    const refund = await stage.money(`/payments/${paymentId}/refund`, { amount: 10_000 });
+    await stage.write('refunds', requireUuid('refund', refund), { status: 'failed' });
+    expect(await stage.findings()).toEqual(
+      expect.arrayContaining([`RESOURCE_MISMATCH ${refund} wallet:${seller}: 0, found -10000`]),
+    );
+  });
+
+  test('a review case that is opened without money in suspense is reported with its suspense account', async () => {
+    const stage = await openStage();
+    const about = { inboundCreditId: null, paymentId: null, walletId: null };
+    const opened = openReviewCase({
+      ...about,
+      reason: 'unknown_account',
+      amount: 500,
+      accountCode: 'suspense:unmatched',
+    });
+    await stage.post({ rows: { review_cases: [opened] } });
+    expect(await stage.findings()).toEqual(['SUSPENSE_MISMATCH - suspense:unmatched: 500, found no account']);
+  });
+
+  test('a transfer whose amount was changed is named with both wallets', async () => {
+    const stage = await openStage();
+    const [a, b] = [await stage.wallet(1_000), await stage.wallet()];
+    const transfer = await stage.money(`/wallets/${a}/transfer`, { amount: 10, destinationWalletId: b });
+    await asSuperuser((sql) => sql`UPDATE transfers SET amount = 9 WHERE id = ${requireUuid('transfer', transfer)}`);
+    expect((await stage.findings()).toSorted()).toEqual(
+      [
+        `RESOURCE_MISMATCH ${transfer} wallet:${a}: -9, found -10`,
+        `RESOURCE_MISMATCH ${transfer} wallet:${b}: 9, found 10`,
+      ].toSorted(),
+    );
+  });
+});
+
+describe('a transaction that no resource has', () => {
+  test('a posting between two wallets for no resource is reported with both', async () => {
+    const stage = await openStage();
+    const [a, b] = [await stage.wallet(1_000), await stage.wallet()];
+    const transaction = {
+      id: newUuid(),
+      key: 'forged/1',
+      kind: 'transfer',
+      resource: 'nothing',
+      effectiveAt: new Date(),
+      rules: 'enforced' as const,
+      postings: [
+        {
+          debit: walletAccount(requireUuid('wallet', a)),
+          credit: walletAccount(requireUuid('wallet', b)),
+          amount: 400,
+        },
+      ],
+    };
+    await stage.post({ transaction });
+    expect((await stage.findings()).toSorted()).toEqual(
+      [
+        `UNEXPLAINED_BALANCE - wallet:${a}: 1000, found 600`,
+        `UNEXPLAINED_BALANCE - wallet:${b}: 0, found 400`,
+      ].toSorted(),
+    );
+  });
+
+  test('the transaction of a deleted withdrawal is reported with the accounts that it moved', async () => {
+    const stage = await openStage();
+    const id = await stage.withdrawal();
+    await asSuperuser((sql) => sql`DELETE FROM withdrawals WHERE id = ${requireUuid('withdrawal', id)}`);
+    expect(await stage.findings()).toEqual(
+      expect.arrayContaining(['UNEXPLAINED_BALANCE - in_transit:withdrawals: 0, found 103000']),
+    );
+  });
+
+  test('an item that is held twice, the second time under another key, is reported', async () => {
+    const stage = await openStage();
+    const payout = await stage.payout();
+    const found = await findPayout(api.sql, stage.book, requireUuid('payout', payout));
+    const [item] = found?.items ?? [];
+    if (item === undefined) throw new Error('the payout has an item');
+    const held = holdItem(stage.book, item, null);
+    await posted(held);
+    expect(await stage.findings()).toEqual([]);
+    const { transaction } = held;
+    if (transaction === undefined) throw new Error('a hold has a transaction');
+    const [withdrawn] = [await stage.wallet(10_000)];
+    const postings = [
+      { debit: walletAccount(requireUuid('wallet', withdrawn)), credit: 'in_transit:payouts', amount: 1_000 },
+    ];
+    await stage.post({ transaction: { ...transaction, id: newUuid(), key: `${transaction.key}/again`, postings } });
+    expect((await stage.findings()).toSorted()).toEqual(
+      [
+        `UNEXPLAINED_BALANCE - in_transit:payouts: ${100_000 + item.fee}, found ${101_000 + item.fee}`,
+        `UNEXPLAINED_BALANCE - wallet:${withdrawn}: 10000, found 9000`,
+      ].toSorted(),
+    );
+  });
+});
