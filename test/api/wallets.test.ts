@@ -321,7 +321,7 @@ describe('GET /wallets/:id/transactions', () => {
       {
         ...line,
         kind: 'deposit',
-        resourceId: walletId,
+        resourceId: expect.stringMatching(/_inc$/),
         direction: 'credit',
         amount: 300,
         balanceAfter: 300,

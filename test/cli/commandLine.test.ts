@@ -6,7 +6,11 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
-import { move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
+import { requireUuid } from '../../src/ids.ts';
+import { walletOf } from '../../src/ledger/chart.ts';
+import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
+import { newWallet, openBooks } from '../ledger/books.ts';
+import { receivedCredit } from '../resources/movementTable.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';
 
@@ -139,11 +143,13 @@ test('ledger verify exits with 0 without violations, and with 1 and the findings
   const books = await openBooks();
   const verify = (...words: string[]) =>
     runCli(['ledger', 'verify', ...words], { databaseUrl: books.url, home: folder });
-  const wallet = await newWallet(books, { balance: 1_000 });
-  await books.journal.post(move(books.book, wallet, RAIL, 1));
+  const wallet = await newWallet(books);
+  const credit = receivedCredit(999, { ownerKind: 'wallet', ownerId: requireUuid('wallet', walletOf(wallet) ?? '') });
+  await books.journal.post({ book: books.book, rows: { inbound_credits: [credit] } });
+  await books.journal.post(depositMovement(books.book, credit, credit.ownerId ?? ''));
   expect(await verify()).toEqual({
     exitCode: 0,
-    output: 'The ledger is ok: 1 books, 2 accounts, 2 transactions, 2 postings.\n',
+    output: 'The ledger is ok: 1 books, 2 accounts, 1 transactions, 1 postings.\n',
     errors: '',
   });
 

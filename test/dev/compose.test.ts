@@ -22,7 +22,7 @@ interface Service {
 }
 
 interface Compose {
-  dependencies: Record<string, Service>;
+  services: Record<string, Service>;
   volumes: Record<string, unknown>;
 }
 
@@ -31,16 +31,16 @@ const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 
 const text = read('docker-compose.yml');
 const compose = parse(text, { merge: true }) as Compose;
-const dependencies = Object.entries(compose.dependencies);
+const services = Object.entries(compose.services);
 
 function service(name: string): Service {
-  const found = compose.dependencies[name];
+  const found = compose.services[name];
   if (found === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
   return found;
 }
 
 test('every service of production is defined, with two replicas of API and worker', () => {
-  expect(dependencies.map(([name]) => name).toSorted()).toEqual([
+  expect(services.map(([name]) => name).toSorted()).toEqual([
     'api',
     'cli',
     'gateway',
@@ -57,16 +57,16 @@ test('every service of production is defined, with two replicas of API and worke
 
 test('images are pinned to a version, and the deprecated auto-setup is not used', () => {
   const pinned = /^[a-z]+(\/[a-z-]+)?:\d+\.\d+[\w.-]*$/;
-  const wrong = dependencies.filter(([, { image = '' }]) => image !== 'manilla:local' && !pinned.test(image));
+  const wrong = services.filter(([, { image = '' }]) => image !== 'manilla:local' && !pinned.test(image));
   expect(wrong.map(([name]) => name)).toEqual([]);
-  expect(dependencies.every(([, { image }]) => !image?.includes('auto-setup'))).toBe(true);
+  expect(services.every(([, { image }]) => !image?.includes('auto-setup'))).toBe(true);
 });
 
 test('every depends_on names an existing service that can meet the condition', () => {
-  const wrong = dependencies.flatMap(([name, { depends_on = {} }]) =>
+  const wrong = services.flatMap(([name, { depends_on = {} }]) =>
     Object.entries(depends_on)
       .filter(([other, { condition }]) => {
-        const target = compose.dependencies[other];
+        const target = compose.services[other];
         if (target === undefined) return true;
         if (condition === 'service_healthy') return target.healthcheck === undefined;
         return condition !== 'service_completed_successfully';
@@ -123,16 +123,16 @@ test('no secret has a default: a missing one prevents the start', () => {
 });
 
 test('published ports are bound to 127.0.0.1 only', () => {
-  const ports = dependencies.flatMap(([, one]) => one.ports ?? []);
+  const ports = services.flatMap(([, one]) => one.ports ?? []);
   expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
 });
 
 test('every file and program that is named exists', () => {
-  const mounted = dependencies.flatMap(([, { volumes = [] }]) => volumes).map((volume) => volume.split(':')[0] ?? '');
+  const mounted = services.flatMap(([, { volumes = [] }]) => volumes).map((volume) => volume.split(':')[0] ?? '');
   for (const source of mounted) {
     expect(source.startsWith('./') ? existsSync(path.join(ROOT, source)) : source in compose.volumes).toBe(true);
   }
-  const commands = dependencies.flatMap(([, { command = [], entrypoint = [] }]) => [...command, ...entrypoint]);
+  const commands = services.flatMap(([, { command = [], entrypoint = [] }]) => [...command, ...entrypoint]);
   const programs = commands.filter((word) => /^src\/.*\.ts$/.test(word));
   expect(programs.length).toBeGreaterThan(3);
   expect(programs.filter((program) => !existsSync(path.join(ROOT, program)))).toEqual([]);
