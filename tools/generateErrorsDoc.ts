@@ -68,9 +68,7 @@ const FIELD_CODES: [code: string, when: string, constraint: string][] = [
   ['duplicate', 'another item of a payout has the same `reference`', '`sameAs`: the path of the first'],
   ['bank_code_unknown', 'no bank has the code of this payout item', ''],
   ['same_wallet', 'the destination of a payout item is its source wallet', ''],
-  ['wallet_frozen', 'the destination of a payout item is frozen', ''],
-  ['wallet_closed', 'the destination of a payout item is closed', ''],
-  ['wallet_kyc_required', 'the destination of a payout item is below tier1', ''],
+  ['wallet_frozen`, `wallet_closed`, `wallet_kyc_required', 'the destination of a payout item takes no money', ''],
   ['wallet_tier1_limit_exceeded', 'a payout item exceeds the transaction limit of its destination', '`maximum`'],
   ['custom', 'another rule, see `message`', ''],
 ];
@@ -81,8 +79,7 @@ const DETAILS: [type: string, details: string][] = [
   ['authentication_error', 'an empty object'],
   ['authorization_error', '`requiredScopes`, `providedScopes`'],
   ['not_found_error', '`resource`, `id`; for `ROUTE_NOT_FOUND` on an existing path, `allowedMethods`'],
-  ['conflict_error', 'by code: see below'],
-  ['unprocessable_error', 'by code: see below'],
+  ['conflict_error`, `unprocessable_error', 'by code: see below'],
   ['rate_limit_error', '`limit`, `remaining`, `resetAt`, `retryAfterSeconds`'],
   ['internal_error', '`retryable`, and `service` if one dependency is the cause'],
 ];

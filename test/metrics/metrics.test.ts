@@ -211,7 +211,7 @@ test('the public ports serve no metrics, and the metrics port serves nothing els
 
 /** `name type labels` of each row of the table. Some metrics of Node exist on Linux only. */
 function documented(): string[] {
-  const rows = read('docs/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| \S+ \| ([^|]+) \| (.*) \|$/gm);
+  const rows = read('docs/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \| (.*) \|$/gm);
   return [...rows]
     .filter(([, , , , meaning = '']) => process.platform === 'linux' || !meaning.endsWith('(Linux)'))
     .map(([, name, type, labels]) => `${name} ${type} ${labels?.replaceAll('`', '').trim()}`);
