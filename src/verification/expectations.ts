@@ -17,6 +17,7 @@ import {
   walletAccount,
 } from '../ledger/chart.ts';
 import type { Kobo } from '../money.ts';
+import { creditKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
@@ -183,9 +184,6 @@ export function expectPayment(
     ...(row.status === 'partial' && { held: { account: suspense, amount: received } }),
   };
 }
-
-const creditKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'sessionId'>): string =>
-  `credit/${rail}/${sessionId}`;
 
 /** What a payment has accepted is expected of the payment. */
 export function expectInboundCredit(row: InboundCredit): Expectation {

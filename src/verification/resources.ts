@@ -29,7 +29,7 @@ type InBook<Row> = Row & { id: Uuid; environment: Environment };
 
 interface Page {
   organisationId: Uuid;
-  /** SQL: the rows of the page of the table `r`, in the order of their ids. */
+  /** SQL: the rows of a table that belong to the page, in the order of their ids. */
   rows: (table: string) => Fragment;
 }
 

@@ -26,6 +26,7 @@ const STEPS = Object.values(BY_RESOURCE).flat();
 
 /** Exports that make no movement of their own: movements are built with them. */
 const PARTS: readonly unknown[] = [
+  creditParts.creditKey,
   creditParts.creditTransaction,
   creditParts.reviewReasonOf,
   paymentParts.newPayment,

@@ -9,9 +9,11 @@ import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewReason } from '../reviewCases/queries.ts';
 import type { InboundCredit } from './queries.ts';
 
-/**
- * The ledger transaction of a credit. Its business key is the rail and its session id, so a credit is posted only once.
- */
+/** The business key of a credit: its rail and session id, so a credit is posted only once. */
+export const creditKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'sessionId'>): string =>
+  `credit/${rail}/${sessionId}`;
+
+/** The ledger transaction of a credit. */
 export function creditTransaction(
   credit: InboundCredit,
   kind: string,
@@ -20,7 +22,7 @@ export function creditTransaction(
 ): Transaction {
   return {
     id: newUuid(),
-    key: `credit/${credit.rail}/${credit.sessionId}`,
+    key: creditKey(credit),
     kind,
     resource,
     effectiveAt: credit.receivedAt,
