@@ -3,7 +3,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
-import type { Wallet } from '../wallets/queries.ts';
+import { type Wallet, walletColumns, walletTables } from '../wallets/queries.ts';
 
 export type PayoutStatus = 'processing' | 'completed' | 'partially_completed' | 'failed';
 export type PayoutItemStatus = 'pending' | 'processing' | 'completed' | 'failed';
@@ -174,11 +174,8 @@ type PayoutWalletRow = Wallet & {
 /** The wallets with these ids, and the settlement wallet, with their deposit accounts, in one query. */
 export async function findPayoutWallets(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWallet[]> {
   const rows = await sql<PayoutWalletRow[]>`
-    SELECT w.id, a.id AS account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
-           a.status, a.balance, a.posting_max, v.account_number, v.bank_name, v.account_name
-    FROM wallets w
-    JOIN ledger.accounts a
-      ON a.organisation_id = w.organisation_id AND a.environment = w.environment AND a.code = w.account_code
+    SELECT ${walletColumns(sql)}, v.account_number, v.bank_name, v.account_name
+    FROM ${walletTables(sql)}
     LEFT JOIN virtual_accounts v ON v.organisation_id = w.organisation_id AND v.owner_id = w.id
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
       AND (w.kind = 'settlement' OR w.id = ANY (${[...ids]}::uuid[]))`;

@@ -28,18 +28,20 @@ export interface Wallet {
 export const holderName = ({ id, fullName }: Pick<Wallet, 'id' | 'fullName'>): string =>
   fullName ?? `Wallet ${publicId('wallet', id).slice(-12, -4)}`;
 
-const columns = (sql: Sql) => sql`
+/** SQL: the columns of a `Wallet`, from `walletTables`. */
+export const walletColumns = (sql: Sql) => sql`
   w.id, a.id AS account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
   a.status, a.balance, a.posting_max`;
 
-const tables = (sql: Sql) => sql`
+/** SQL: wallets `w`, each with its ledger account `a`. */
+export const walletTables = (sql: Sql) => sql`
   wallets w JOIN ledger.accounts a
     ON a.organisation_id = w.organisation_id AND a.environment = w.environment AND a.code = w.account_code`;
 
 /** One wallet of this book; null when it does not exist. */
 export async function findWallet(sql: Sql, book: Book, id: Uuid): Promise<Wallet | null> {
   const [row] = await sql<Wallet[]>`
-    SELECT ${columns(sql)} FROM ${tables(sql)}
+    SELECT ${walletColumns(sql)} FROM ${walletTables(sql)}
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment} AND w.id = ${id}`;
   return row ?? null;
 }
@@ -47,7 +49,7 @@ export async function findWallet(sql: Sql, book: Book, id: Uuid): Promise<Wallet
 /** The wallet with this `externalReference`; null when there is none. */
 export async function findWalletByReference(sql: Sql, book: Book, reference: string): Promise<Wallet | null> {
   const [row] = await sql<Wallet[]>`
-    SELECT ${columns(sql)} FROM ${tables(sql)}
+    SELECT ${walletColumns(sql)} FROM ${walletTables(sql)}
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
       AND w.external_reference = ${reference}`;
   return row ?? null;
@@ -64,7 +66,7 @@ export interface WalletFilters extends ListFilters {
 /** A page of wallets, newest first, plus one row when another page exists. */
 export async function listWallets(sql: Sql, book: Book, filters: WalletFilters, page: PageRequest): Promise<Wallet[]> {
   return await sql<Wallet[]>`
-    SELECT ${columns(sql)} FROM ${tables(sql)}
+    SELECT ${walletColumns(sql)} FROM ${walletTables(sql)}
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
     ${page.after ? sql`AND (w.created_at, w.id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
     ${filters.externalReference ? sql`AND w.external_reference = ${filters.externalReference}` : sql``}
