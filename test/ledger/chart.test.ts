@@ -55,7 +55,7 @@ test('a wallet account code contains the id of its wallet, and no other code doe
   expect(walletOf(FEE_INCOME)).toBeNull();
 });
 
-test('the database derives the account code of a wallet from its id, and nobody can set another one', async () => {
+test('the database derives the account code of a wallet from its id, and refuses another one', async () => {
   const books = await openBooks();
   const ids = [
     ...Array.from({ length: 50 }, newUuid),

@@ -18,7 +18,7 @@ export type NewPayment = Pick<
   'method' | 'baseAmount' | 'targetWalletId' | 'description' | 'expiresAt' | 'createdAt'
 >;
 
-/** A payment that nobody has paid yet. */
+/** A new payment, without credits. */
 export const newPayment = (request: NewPayment): Payment => ({
   ...request,
   id: newUuid(),
