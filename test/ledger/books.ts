@@ -1,5 +1,5 @@
 // Fixture of the ledger tests: a database, the journals of several processes, and builders of accounts and movements.
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
@@ -7,7 +7,7 @@ import { Journal } from '../../src/ledger/journal.ts';
 import type { Movement, PostResult, Transaction } from '../../src/ledger/movement.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
 import type { Book, Kobo } from '../../src/money.ts';
-import { createDatabase, databaseUrl, testStack } from '../support/stack.ts';
+import { asSuperuser, createDatabase } from '../support/stack.ts';
 
 /** The account that money comes from: a derived-balance account, which may be negative. */
 export const RAIL: AccountCode = 'clearing:sandbox';
@@ -47,20 +47,7 @@ export async function openBooks(): Promise<Books> {
     journal: new Journal(sql),
     book: { organisationId: newUuid(), environment: 'test' },
     anotherJournal: (via) => new Journal(anotherPool(via)),
-    asSuperuser: async (work) => {
-      const { adminDatabaseUrl } = testStack();
-      const role = new URL(adminDatabaseUrl).username;
-      const superuser = postgres(databaseUrl(adminDatabaseUrl, role, new URL(url).pathname), {
-        max: 1,
-        connection: { session_replication_role: 'replica' }, // disables triggers
-        onnotice: () => {},
-      });
-      try {
-        await work(superuser);
-      } finally {
-        await superuser.end();
-      }
-    },
+    asSuperuser: (work) => asSuperuser(url, work),
     close: async () => {
       await Promise.all(pools.map((pool) => pool.end({ timeout: 1 })));
       await drop();

@@ -52,6 +52,22 @@ export function databaseUrl(adminDatabaseUrl: string, role: string, database: st
   return url.href;
 }
 
+/** Runs `work` in a database as a superuser without triggers, so past all privileges and checks by trigger. */
+export async function asSuperuser(url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
+  const { adminDatabaseUrl } = testStack();
+  const role = new URL(adminDatabaseUrl).username;
+  const sql = postgres(databaseUrl(adminDatabaseUrl, role, new URL(url).pathname), {
+    max: 1,
+    connection: { session_replication_role: 'replica' }, // disables triggers
+    onnotice: () => {},
+  });
+  try {
+    await work(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
 export async function administer(adminDatabaseUrl: string, statement: string): Promise<void> {
   const sql = postgres(adminDatabaseUrl, { max: 1, onnotice: () => {} });
   try {

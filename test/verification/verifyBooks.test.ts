@@ -1,33 +1,27 @@
 // `ledger verify` compares every resource with the ledger: each way in which they can differ, made as the application's
 // role may or by a superuser, is reported with the resource or the account.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import postgres from 'postgres';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import type { Movement, RowTable } from '../../src/ledger/movement.ts';
 import type { Finding } from '../../src/ledger/verify.ts';
 import type { Book } from '../../src/money.ts';
 import { holdItem } from '../../src/resources/payouts/movements.ts';
-import { findPayout } from '../../src/resources/payouts/queries.ts';
+import { findPayout, type PayoutItem } from '../../src/resources/payouts/queries.ts';
 import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
-import { createDatabase, databaseUrl, type TestDatabase, testStack } from '../support/stack.ts';
+import { asSuperuser } from '../support/stack.ts';
 
 const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 
-let database: TestDatabase;
 let api: TestApi;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  api = await startTestApi({ databaseUrl: database.url });
+  api = await startTestApi();
 });
 
-afterAll(async () => {
-  await api.close();
-  await database.drop();
-});
+afterAll(() => api.close());
 
 /** The resources of one organisation, and what each test breaks. */
 class Stage {
@@ -52,9 +46,13 @@ class Stage {
   withdrawal = async () =>
     this.money(`/wallets/${await this.wallet(103_000)}/withdraw`, { amount: 100_000, ...BANK_ACCOUNT });
 
-  async payout(): Promise<string> {
+  /** A payout of one item, which is in its reserve. */
+  async payout(): Promise<{ payout: string; item: PayoutItem }> {
     const items = [{ amount: 100_000, bankAccount: BANK_ACCOUNT }];
-    return this.money('/payouts', { sourceWalletId: await this.wallet(103_000), items });
+    const payout = await this.money('/payouts', { sourceWalletId: await this.wallet(103_000), items });
+    const [item] = (await findPayout(api.sql, this.book, requireUuid('payout', payout)))?.items ?? [];
+    if (item === undefined) throw new Error('the payout has no item');
+    return { payout, item };
   }
 
   async paidPayment(): Promise<{ paymentId: string; seller: string }> {
@@ -96,17 +94,6 @@ async function posted(movement: Movement): Promise<void> {
 
 const openStage = async () => new Stage(await api.createOrganisation());
 
-async function asSuperuser(work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
-  const { adminDatabaseUrl } = testStack();
-  const url = databaseUrl(adminDatabaseUrl, new URL(adminDatabaseUrl).username, new URL(database.url).pathname);
-  const sql = postgres(url, { max: 1, connection: { session_replication_role: 'replica' }, onnotice: () => {} });
-  try {
-    await work(sql);
-  } finally {
-    await sql.end();
-  }
-}
-
 test('resources that agree with the ledger have no findings, in every page size', async () => {
   const stage = await openStage();
   const [a, b] = [await stage.wallet(1_000), await stage.wallet()];
@@ -136,10 +123,7 @@ describe('a row that was changed without its transaction', () => {
 
   test('a payout item that is completed without a posting is named, with the reserve that still holds it', async () => {
     const stage = await openStage();
-    const payout = await stage.payout();
-    const found = await findPayout(api.sql, stage.book, requireUuid('payout', payout));
-    const [item] = found?.items ?? [];
-    if (item === undefined) throw new Error('the payout has an item');
+    const { payout, item } = await stage.payout();
     await stage.write('payout_items', item.id, { status: 'completed' });
     expect(await stage.findings()).toEqual(
       [
@@ -177,7 +161,10 @@ describe('a row that was changed without its transaction', () => {
     const stage = await openStage();
     const [a, b] = [await stage.wallet(1_000), await stage.wallet()];
     const transfer = await stage.money(`/wallets/${a}/transfer`, { amount: 10, destinationWalletId: b });
-    await asSuperuser((sql) => sql`UPDATE transfers SET amount = 9 WHERE id = ${requireUuid('transfer', transfer)}`);
+    await asSuperuser(
+      api.databaseUrl,
+      (sql) => sql`UPDATE transfers SET amount = 9 WHERE id = ${requireUuid('transfer', transfer)}`,
+    );
     expect((await stage.findings()).toSorted()).toEqual(
       [
         `RESOURCE_MISMATCH ${transfer} wallet:${a}: -9, found -10`,
@@ -218,7 +205,10 @@ describe('a transaction that no resource has', () => {
   test('the transaction of a deleted withdrawal is reported with the accounts that it moved', async () => {
     const stage = await openStage();
     const id = await stage.withdrawal();
-    await asSuperuser((sql) => sql`DELETE FROM withdrawals WHERE id = ${requireUuid('withdrawal', id)}`);
+    await asSuperuser(
+      api.databaseUrl,
+      (sql) => sql`DELETE FROM withdrawals WHERE id = ${requireUuid('withdrawal', id)}`,
+    );
     expect(await stage.findings()).toEqual(
       expect.arrayContaining(['UNEXPLAINED_BALANCE - in_transit:withdrawals: 0, found 103000']),
     );
@@ -226,10 +216,7 @@ describe('a transaction that no resource has', () => {
 
   test('an item that is held twice, the second time under another key, is reported', async () => {
     const stage = await openStage();
-    const payout = await stage.payout();
-    const found = await findPayout(api.sql, stage.book, requireUuid('payout', payout));
-    const [item] = found?.items ?? [];
-    if (item === undefined) throw new Error('the payout has an item');
+    const { item } = await stage.payout();
     const held = holdItem(stage.book, item, null);
     await posted(held);
     expect(await stage.findings()).toEqual([]);
