@@ -18,7 +18,11 @@ export const DOCUMENT_SEPARATOR = '\u001f';
 /** The columns of a batch. Those of transactions and outcomes are NULL for a movement that has none. */
 export interface BatchColumns {
   accounts: Record<'codes' | 'kinds' | 'changes', ArrayText>;
-  transactions: Record<'ids' | 'keys' | 'kinds' | 'resources' | 'reverses' | 'times' | 'rules', ArrayText>;
+  transactions: Record<'ids' | 'keys' | 'kinds' | 'resources' | 'times' | 'rules', ArrayText> & {
+    /** Empty when no transaction of the batch resolves or reverses another. */
+    resolves: ArrayText;
+    reverses: ArrayText;
+  };
   /** Empty when no movement of the batch has one. */
   outcomes: Record<'keys' | 'attempts' | 'fingerprints' | 'statusCodes', ArrayText> & { responses: DocumentTexts };
   postings: Record<'movements' | 'debits' | 'credits' | 'amounts', ArrayText>;
@@ -32,6 +36,9 @@ export interface BatchColumns {
 export function batchColumns(movements: readonly Movement[]): BatchColumns {
   const { accounts, postings } = accountsAndPostings(movements);
   const transactions = movements.map(({ transaction }) => transaction);
+  const following = transactions.some((transaction) => transaction?.resolves ?? transaction?.reverses)
+    ? transactions
+    : [];
   const outcomes = movements.some(({ outcome }) => outcome !== undefined)
     ? movements.map(({ outcome }) => outcome)
     : [];
@@ -48,9 +55,10 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
       keys: quotedArrayLiteral(transactions, (transaction) => transaction?.key),
       kinds: quotedArrayLiteral(transactions, (transaction) => transaction?.kind),
       resources: quotedArrayLiteral(transactions, (transaction) => transaction?.resource),
-      reverses: arrayLiteral(transactions, (transaction) => transaction?.reverses),
       times: arrayLiteral(transactions, (transaction) => transaction && isoTime(transaction.effectiveAt)),
       rules: arrayLiteral(transactions, (transaction) => transaction?.rules),
+      resolves: quotedArrayLiteral(following, (transaction) => transaction?.resolves),
+      reverses: quotedArrayLiteral(following, (transaction) => transaction?.reverses),
     },
     outcomes: {
       keys: quotedArrayLiteral(outcomes, (outcome) => outcome?.key),

@@ -19,7 +19,13 @@ export interface Transaction {
    * limit; only a closed one refuses the credit.
    */
   rules: 'enforced' | 'credit_exempt';
-  reverses?: Uuid;
+  /** Business key of the hold that it completes: it debits what the hold credited. A hold is resolved once. */
+  resolves?: string;
+  /**
+   * Business key of the transaction that it reverses: it debits what that one credited, and credits what that one, or
+   * the hold that it resolves, debited; or suspense. A transaction is reversed once.
+   */
+  reverses?: string;
   postings: readonly Posting[];
 }
 

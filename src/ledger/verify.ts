@@ -447,35 +447,40 @@ class OrganisationCheck {
     });
   }
 
-  /** Each transaction has a posting, and a reversal reverses a transaction of the same book. */
+  /** Each transaction has a posting, and resolves or reverses a transaction of the same book. */
   async #checkTransactions(page: Fragment): Promise<void> {
     const rows = await this.#snapshot<
-      (Place & { transactionId: Uuid; empty: boolean; reverses: Uuid | null; reversedEnvironment: string | null })[]
+      (Place & { transactionId: Uuid; empty: boolean; named: Uuid | null; namedEnvironment: string | null })[]
     >`
-      SELECT t.environment, t.id AS transaction_id, p.id IS NULL AS empty, t.reverses, r.environment AS reversed_environment
+      SELECT t.environment, t.id AS transaction_id, p.id IS NULL AS empty, coalesce(t.resolves, t.reverses) AS named,
+             r.environment AS named_environment
       FROM (${page}) t
       LEFT JOIN LATERAL (
         SELECT id FROM ledger.postings
         WHERE organisation_id = ${this.#organisationId} AND transaction_id = t.id LIMIT 1
       ) p ON true
-      LEFT JOIN ${this.#bookOf('transactions', this.#snapshot`t.reverses`)} r ON true
-      WHERE p.id IS NULL OR (t.reverses IS NOT NULL AND r.environment IS DISTINCT FROM t.environment)
+      LEFT JOIN ${this.#bookOf('transactions', this.#snapshot`coalesce(t.resolves, t.reverses)`)} r ON true
+      WHERE p.id IS NULL OR (coalesce(t.resolves, t.reverses) IS NOT NULL AND r.environment IS DISTINCT FROM t.environment)
       ORDER BY t.id LIMIT ${FINDINGS_MAX}`;
-    for (const { empty, reverses, reversedEnvironment, ...place } of rows) {
+    for (const { empty, named, namedEnvironment, ...place } of rows) {
       if (empty) this.#add('TRANSACTION_EMPTY', place, '1', '0');
-      if (reverses !== null && reversedEnvironment !== place.environment) {
-        const found = reversedEnvironment === null ? 'no such transaction' : `one of the ${reversedEnvironment} book`;
-        this.#add('REVERSAL_OUTSIDE_BOOK', place, `${publicId('transaction', reverses)} in the same book`, found);
+      if (named !== null && namedEnvironment !== place.environment) {
+        const found = namedEnvironment === null ? 'no such transaction' : `one of the ${namedEnvironment} book`;
+        this.#add('REVERSAL_OUTSIDE_BOOK', place, `${publicId('transaction', named)} in the same book`, found);
       }
     }
   }
 
-  /** A transaction is reversed at most once. A unique index enforces this too; the check finds what bypassed it. */
+  /**
+   * A transaction is resolved or reversed at most once. A unique index enforces this too; the check finds what bypassed
+   * it.
+   */
   async #checkReversals(): Promise<void> {
     const rows = await this.#snapshot<{ environment: Environment; transactionId: Uuid; times: number }[]>`
-      SELECT min(environment) AS environment, reverses AS transaction_id, count(*) AS times
-      FROM ledger.transactions WHERE organisation_id = ${this.#organisationId} AND reverses IS NOT NULL
-      GROUP BY reverses HAVING count(*) > 1 ORDER BY reverses LIMIT ${FINDINGS_MAX}`;
+      SELECT min(environment) AS environment, coalesce(resolves, reverses) AS transaction_id, count(*) AS times
+      FROM ledger.transactions
+      WHERE organisation_id = ${this.#organisationId} AND coalesce(resolves, reverses) IS NOT NULL
+      GROUP BY coalesce(resolves, reverses) HAVING count(*) > 1 ORDER BY 2 LIMIT ${FINDINGS_MAX}`;
     for (const { times, ...place } of rows) this.#add('REVERSED_TWICE', place, '1', String(times));
   }
 }

@@ -191,17 +191,6 @@ describe('a single movement', () => {
     await expect(books.journal.post(move(books.book, wallet, wallet, 5))).rejects.toThrow('two_accounts');
   });
 
-  test('a transaction is reversed at most once', async () => {
-    const wallet = await newWallet(books, { balance: 100 });
-    const charge = move(books.book, wallet, RAIL, 40);
-    await expectPosted(books.journal.post(charge));
-    const reversal = () => move(books.book, RAIL, wallet, 40, { reverses: charge.transaction?.id ?? '' });
-    const results = await Promise.all(Array.from({ length: 20 }, () => books.journal.post(reversal())));
-    expect(results.filter(({ outcome }) => outcome === 'posted')).toHaveLength(1);
-    expect(results.filter(({ outcome }) => outcome === 'conflict')).toHaveLength(19);
-    expect(await balanceOf(books, wallet)).toBe(100);
-  });
-
   test('a movement of one book never affects an account of the same code in another book', async () => {
     const wallet = await newWallet(books, { balance: 100 });
     const live = { ...books.book, environment: 'live' as const };

@@ -275,12 +275,13 @@ describe('corruptions', () => {
       ],
     },
     {
-      corruption: 'two reversals of one transaction',
+      corruption: 'a completion and a reversal of one transaction',
       corrupt:
         ({ ids }) =>
         async (sql) => {
-          await sql`DROP INDEX ledger.one_reversal_per_transaction`;
-          await sql`UPDATE ledger.transactions SET reverses = ${ids[0]} WHERE id IN (${ids[2]}, ${ids[3]})`;
+          await sql`DROP INDEX ledger.resolved_or_reversed_once`;
+          await sql`UPDATE ledger.transactions SET reverses = ${ids[0]} WHERE id = ${ids[2]}`;
+          await sql`UPDATE ledger.transactions SET resolves = ${ids[0]} WHERE id = ${ids[3]}`;
         },
       findings: ({ ids }) => [
         { kind: 'REVERSED_TWICE', account: null, transaction: txn(ids[0]), expected: '1', found: '2' },

@@ -45,8 +45,8 @@ export const call = <Args extends unknown[]>(of: (...args: Args) => Movement | T
 interface Committed {
   /** The net change of each account whose balance changes. */
   net: Record<string, Kobo>;
-  /** `reverses`: the key of the transaction that it reverses. Null: nothing is posted. */
-  transaction: { key: string; kind: string; rules: Transaction['rules']; reverses?: string } | null;
+  /** Null: nothing is posted. */
+  transaction: Pick<Transaction, 'key' | 'kind' | 'rules' | 'resolves' | 'reverses'> | null;
   rows: string[];
   events?: string[];
   /** The workflow of each message, and whether it starts or signals it. */
@@ -140,21 +140,20 @@ export function committedBy(made: Step): Required<Committed> {
   const { transaction, events = [], outbox = [] } = made.movement;
   return {
     net: netOf([made]),
-    transaction: transaction === undefined ? null : describeTransaction(transaction, pathOf(made)),
+    transaction: transaction === undefined ? null : describeTransaction(transaction),
     rows: TABLES.flatMap((table) => writtenRows(made, table).map((row) => `${table}: ${describeRow(table, row)}`)),
     events: events.map(({ type }) => type),
     outbox: outbox.map(({ message }) => describeMessage(message as FlowMessage)),
   };
 }
 
-function describeTransaction(transaction: Transaction, path: readonly Step[]): Committed['transaction'] {
-  const { key, kind, rules, reverses } = transaction;
-  const reversed = path.find(({ movement }) => movement.transaction?.id === reverses)?.movement.transaction?.key;
+function describeTransaction({ key, kind, rules, resolves, reverses }: Transaction): Committed['transaction'] {
   return {
     key: readable(key),
     kind,
     rules,
-    ...(reverses !== undefined && { reverses: readable(reversed ?? 'a transaction that was never posted') }),
+    ...(resolves !== undefined && { resolves: readable(resolves) }),
+    ...(reverses !== undefined && { reverses: readable(reverses) }),
   };
 }
 

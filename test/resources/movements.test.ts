@@ -165,15 +165,18 @@ test.each(STEPS)('accounts in transit, in reserve and in suspense hold what thei
   expect(Object.fromEntries(holding)).toEqual(heldByRows(path));
 });
 
-test('a reversal undoes all that was posted since the transaction that it reverses', () => {
+test('a reversal undoes all that was posted since the hold of the transaction that it reverses', () => {
   const reversals = STEPS.filter(({ movement }) => movement.transaction?.reverses !== undefined);
   expect(reversals.length).toBeGreaterThan(0);
   const wrong = reversals.filter((made) => {
     const { resource = '', reverses } = made.movement.transaction ?? {};
     const path = pathOf(made);
     const own = path.filter(({ movement }) => movement.transaction?.resource === resource);
-    const start = own.findIndex(({ movement }) => movement.transaction?.id === reverses);
-    if (start < 0) return true;
+    const find = (key?: string) => own.findIndex(({ movement }) => movement.transaction?.key === key);
+    const reversed = find(reverses);
+    if (reversed < 0) return true;
+    const resolved = own[reversed]?.movement.transaction?.resolves;
+    const start = resolved === undefined ? reversed : find(resolved);
     const left = Object.entries(netOf(own.slice(start)));
     // The account that was debited has the money again; if it is a closed wallet, the money is in suspense. Money of
     // a payout item came from the wallet by way of the reserve.

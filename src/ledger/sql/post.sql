@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -13,8 +13,10 @@
 --                `account_changes` is the net change of each account in the batch (credits less debits): it saves
 --                adding up the postings here, and the result is compared with them
 --   movements    the transaction of each (null if it has none) and the outcome of its Idempotency-Key (likewise).
---                Under the rules `credit_exempt` the credited account may be frozen, unverified or over a limit. The
---                arrays of the outcomes are empty when no movement has one
+--                Under the rules `credit_exempt` the credited account may be frozen, unverified or over a limit.
+--                `resolved_keys` and `reversed_keys` are the business keys of the hold that a transaction resolves
+--                and of the transaction that it reverses (step 0). These two, and the arrays of the outcomes, are
+--                empty when no movement has one
 --   postings     in the order of their movements; accounts are given by position
 --   events, messages
 --                each with the position of its movement
@@ -34,7 +36,8 @@
 -- Organisation and environment are columns of the list and compared with IS TRUE, which no index supports: as constants
 -- they would allow a plan that starts from ledger.accounts. The codes are compared under the collation of the hash
 -- index: the unique index has another one, and could otherwise be scanned from end to end.
-CREATE OR REPLACE FUNCTION ledger.post(
+DROP FUNCTION IF EXISTS ledger.post; -- its arguments differ between versions
+CREATE FUNCTION ledger.post(
   organisation          uuid,
   book                  text,
   account_codes         text[],
@@ -43,7 +46,8 @@ CREATE OR REPLACE FUNCTION ledger.post(
   transaction_keys      text[],
   transaction_kinds     text[],
   transaction_resources text[],
-  transaction_reverses  uuid[],
+  resolved_keys         text[],
+  reversed_keys         text[],
   transaction_times     timestamptz[],
   transaction_rules     text[],
   outcome_keys          text[],
@@ -93,6 +97,9 @@ DECLARE
   -- One element per posting.
   debit_afters  bigint[];
   credit_afters bigint[];
+  -- One element per movement; NULL while no transaction resolves or reverses another.
+  resolved_ids uuid[];
+  reversed_ids uuid[];
   -- One element per movement. `written`: expected to post, so written in this pass; NULL while all are. `known`: found
   -- to exist already. `accepted`: the decisions of this pass.
   written  boolean[];
@@ -118,23 +125,79 @@ DECLARE
   payer    record;
   payee    record;
   seen     record;
+  named    record;
   new_outcomes     boolean;
+  posted_at        timestamptz;
   row_table  text;
   table_rows jsonb;
   row_count  integer;
 BEGIN
   IF book NOT IN ('test', 'live') THEN RAISE EXCEPTION 'unknown environment: %', book USING ERRCODE = 'check_violation'; END IF;
 
+  -- 0. A hold is resolved once, and a transaction is reversed once: by debiting what the other one credited, account by
+  -- account. A reversal credits what was debited: the accounts that the other transaction debited, or those of the hold
+  -- that it resolves. Money of a reserve returns to the account that funded the reserve, and money whose account was
+  -- closed goes to suspense. `once` is enforced by the unique index resolved_or_reversed_once.
+  IF cardinality(resolved_keys) > 0 THEN
+    resolved_ids := array_fill(NULL::uuid, ARRAY[cardinality(transaction_ids)]);
+    reversed_ids := resolved_ids;
+    FOR named IN
+      SELECT k.slot, k.key, k.is_reversal, t.id, coalesce(t.resolves, t.id) AS origin
+      FROM (
+        SELECT generate_series(1, cardinality(resolved_keys)) AS slot, unnest(resolved_keys) AS key, false AS is_reversal
+        UNION ALL
+        SELECT generate_series(1, cardinality(reversed_keys)), unnest(reversed_keys), true
+      ) k
+      LEFT JOIN LATERAL (
+        SELECT x.id, x.resolves FROM ledger.transactions x
+        WHERE x.organisation_id = organisation AND x.environment = book AND x.key = k.key OFFSET 0
+      ) t ON true
+      WHERE k.key IS NOT NULL
+    LOOP
+      IF named.id IS NULL THEN
+        RAISE EXCEPTION 'transaction % does not exist in this book', named.key USING ERRCODE = 'check_violation', CONSTRAINT = 'named_transaction_exists';
+      END IF;
+      IF named.is_reversal THEN reversed_ids[named.slot] := named.id; ELSE resolved_ids[named.slot] := named.id; END IF;
+      IF (
+        SELECT jsonb_object_agg(a.code, a.amount) FROM (
+          SELECT account_codes[p.debit] AS code, sum(p.amount) AS amount
+          FROM (SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit, unnest(amounts) AS amount) p
+          WHERE p.movement = named.slot GROUP BY 1
+        ) a
+      ) IS DISTINCT FROM (
+        SELECT jsonb_object_agg(a.code, a.amount) FROM (
+          SELECT x.code, sum(p.amount) AS amount
+          FROM ledger.postings p JOIN ledger.accounts x ON x.organisation_id = organisation AND x.id = p.credit_account_id
+          WHERE p.organisation_id = organisation AND p.transaction_id = named.id GROUP BY 1
+        ) a
+      ) OR (named.is_reversal AND EXISTS (
+        SELECT FROM (SELECT unnest(posting_movements) AS movement, unnest(credits) AS credit) p
+        WHERE p.movement = named.slot AND account_codes[p.credit] NOT LIKE 'suspense:%' AND account_codes[p.credit] NOT IN (
+          SELECT coalesce(funding.code, x.code)
+          FROM ledger.postings o JOIN ledger.accounts x ON x.organisation_id = organisation AND x.id = o.debit_account_id
+          LEFT JOIN LATERAL (
+            SELECT y.code
+            FROM (SELECT f.debit_account_id FROM ledger.postings f WHERE f.credit_account_id = x.id ORDER BY f.credit_account_id, f.id LIMIT 1) f
+            JOIN ledger.accounts y ON y.organisation_id = organisation AND y.id = f.debit_account_id
+          ) funding ON x.code LIKE 'reserve:%'
+          WHERE o.organisation_id = organisation AND o.transaction_id = named.origin
+        )
+      )) THEN
+        RAISE EXCEPTION 'the postings are not the mirror of those of %', named.key USING ERRCODE = 'check_violation', CONSTRAINT = 'mirrors_named_transaction';
+      END IF;
+    END LOOP;
+  END IF;
+
   <<passes>>
   LOOP
     BEGIN
       -- 1. Everything that does not depend on a balance, one INSERT per table. Parallel arrays are unnested in the
       -- SELECT list: in FROM each would be materialised first.
-      INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, reverses, effective_at)
-      SELECT organisation, book, t.id, t.key, t.kind, t.resource, t.reverses, t.effective_at
+      INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, resolves, reverses, effective_at)
+      SELECT organisation, book, t.id, t.key, t.kind, t.resource, t.resolves, t.reverses, t.effective_at
       FROM (
         SELECT unnest(transaction_ids) AS id, unnest(transaction_keys) AS key, unnest(transaction_kinds) AS kind,
-               unnest(transaction_resources) AS resource, unnest(transaction_reverses) AS reverses,
+               unnest(transaction_resources) AS resource, unnest(resolved_ids) AS resolves, unnest(reversed_ids) AS reverses,
                unnest(transaction_times) AS effective_at, unnest(written) AS is_written
       ) t
       WHERE t.id IS NOT NULL AND t.is_written IS NOT FALSE;
@@ -223,6 +286,9 @@ BEGIN
              array_agg(a.posting_max)
       INTO slots, account_ids, balances, balances_last, balance_maxes, posting_maxes
       FROM (SELECT * FROM moved ORDER BY slot) a;
+      -- Read while the accounts are locked: so the postings of an account have the order of their times, and a balance
+      -- as of a time is the balance after the last posting up to then.
+      posted_at := clock_timestamp();
       IF account_count > coalesce(cardinality(slots), 0) THEN
         -- Accounts that were not updated: those with a derived balance, whose balance is NULL and which are never
         -- locked; a wallet that does not exist, which has no id and accepts no posting; and accounts that cannot take
@@ -352,9 +418,9 @@ BEGIN
 
       -- 5. The postings, in their order, which is the order of their ids and of account statements.
       INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount,
-                                   debit_balance_after, credit_balance_after)
+                                   debit_balance_after, credit_balance_after, created_at)
       SELECT organisation, book, transaction_ids[p.movement], account_ids[p.debit], account_ids[p.credit], p.amount, p.debit_after,
-             p.credit_after
+             p.credit_after, posted_at
       FROM (
         SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit, unnest(credits) AS credit, unnest(amounts) AS amount,
                unnest(debit_afters) AS debit_after, unnest(credit_afters) AS credit_after

@@ -37,6 +37,9 @@ export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Tra
 
 const total = (item: PayoutItem) => item.amount + item.fee;
 
+const keyOf = (item: PayoutItem, step: 'hold' | 'completion' | 'return'): string =>
+  `${publicId('payoutItem', item.id)}/${step}`;
+
 function itemTransaction(
   item: PayoutItem,
   step: 'hold' | 'completion',
@@ -45,7 +48,7 @@ function itemTransaction(
 ): Transaction {
   return {
     id: newUuid(),
-    key: `${publicId('payoutItem', item.id)}/${step}`,
+    key: keyOf(item, step),
     kind: `payout_item_${step}`,
     resource: publicId('payoutItem', item.id),
     effectiveAt: new Date(),
@@ -54,23 +57,17 @@ function itemTransaction(
   };
 }
 
-/**
- * Before an item is sent: moves amount and fee from the reserve into transit, and stores the bank's account name. The
- * transaction has the item's UUID, which a failure or return uses as `reverses`.
- */
+/** Before an item is sent: moves amount and fee from the reserve into transit, and stores the bank's account name. */
 export function holdItem(book: Book, item: PayoutItem, accountName: string | null): Movement {
   const next: PayoutItem = { ...item, version: item.version + 1, status: 'processing', accountName };
   return {
     book,
-    transaction: {
-      ...itemTransaction(
-        item,
-        'hold',
-        [{ account: payoutReserveAccount(item.payoutId), amount: total(item) }],
-        [{ account: IN_TRANSIT_PAYOUTS, amount: total(item) }],
-      ),
-      id: item.id,
-    },
+    transaction: itemTransaction(
+      item,
+      'hold',
+      [{ account: payoutReserveAccount(item.payoutId), amount: total(item) }],
+      [{ account: IN_TRANSIT_PAYOUTS, amount: total(item) }],
+    ),
     rows: { payout_items: [next] },
   };
 }
@@ -85,8 +82,7 @@ export function completeItem(book: Book, item: PayoutItem, report: TransferRepor
         { account: clearingAccount(item.rail), amount: item.amount },
         { account: FEE_INCOME, amount: item.fee },
       ]),
-      // An item that was never held has no other transaction: this is the one that a late return reverses.
-      ...(item.status === 'pending' && { id: item.id }),
+      ...(item.status === 'processing' && { resolves: keyOf(item, 'hold') }),
     },
     rows: { payout_items: [next] },
   };
@@ -115,12 +111,13 @@ export function returnItemFunds(
     book,
     transaction: {
       id: newUuid(),
-      key: `${publicId('payoutItem', item.id)}/return`,
+      key: keyOf(item, 'return'),
       kind: failure.kind,
       resource: publicId('payoutItem', item.id),
       effectiveAt: new Date(),
       rules: 'credit_exempt',
-      ...(item.status !== 'pending' && { reverses: item.id }),
+      ...(item.status === 'processing' && { reverses: keyOf(item, 'hold') }),
+      ...(item.status === 'completed' && { reverses: keyOf(item, 'completion') }),
       postings: allocate(currentLegs(item), [{ account: destination, amount: total(item) }]),
     },
     rows: {

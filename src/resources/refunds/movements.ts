@@ -21,14 +21,11 @@ export function refundToWallet(book: Book, payment: Payment, refund: Refund, pay
   };
 }
 
-/** Accepts a refund to a bank: moves the money from the wallet into transit. The transaction has the refund's UUID. */
+/** Accepts a refund to a bank: moves the money from the wallet into transit. */
 export function holdRefund(book: Book, payment: Payment, refund: Refund): Movement {
   return {
     book,
-    transaction: {
-      ...move(refund, 'hold', walletAccount(payment.targetWalletId), IN_TRANSIT_REFUNDS),
-      id: refund.id,
-    },
+    transaction: move(refund, 'hold', walletAccount(payment.targetWalletId), IN_TRANSIT_REFUNDS),
     rows: { refunds: [refund], payments: [paymentWith(payment, { refunding: refund.amount })] },
   };
 }
@@ -44,7 +41,10 @@ export function completeRefund(book: Book, payment: Payment, refund: Refund, rep
   };
   return {
     book,
-    transaction: move(refund, 'completion', IN_TRANSIT_REFUNDS, clearingOf(refund)),
+    transaction: {
+      ...move(refund, 'completion', IN_TRANSIT_REFUNDS, clearingOf(refund)),
+      resolves: keyOf(refund, 'hold'),
+    },
     rows: {
       refunds: [next],
       payments: [paymentWith(payment, { refunding: -refund.amount, refunded: refund.amount })],
@@ -79,7 +79,7 @@ export function returnRefundFunds(
     book,
     transaction: {
       ...move(refund, 'return', wasCompleted ? clearingOf(refund) : IN_TRANSIT_REFUNDS, destination),
-      reverses: refund.id,
+      reverses: keyOf(refund, wasCompleted ? 'completion' : 'hold'),
     },
     rows: {
       refunds: [next],
@@ -106,6 +106,9 @@ function clearingOf(refund: Refund): AccountCode {
   return clearingAccount(refund.rail);
 }
 
+const keyOf = (refund: Refund, step: 'hold' | 'completion' | 'return'): string =>
+  `${publicId('refund', refund.id)}/${step}`;
+
 /**
  * Moves the whole amount between two accounts. `credit_exempt`: limits and freezes do not block money returning to a
  * wallet.
@@ -118,7 +121,7 @@ function move(
 ): Transaction {
   return {
     id: newUuid(),
-    key: `${publicId('refund', refund.id)}/${step}`,
+    key: keyOf(refund, step),
     kind: `refund_${step}`,
     resource: publicId('refund', refund.id),
     effectiveAt: new Date(),

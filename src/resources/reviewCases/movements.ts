@@ -69,7 +69,7 @@ export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts:
   const next: ReviewCase = { ...open, version: open.version + 1, status: 'returning', rail, attempts };
   return {
     book,
-    transaction: move(open, `${caseId(open)}/hold/${open.version}`, suspenseOf(open), IN_TRANSIT_RETURNS),
+    transaction: move(open, holdKey(open, open.version), suspenseOf(open), IN_TRANSIT_RETURNS),
     rows: { review_cases: [next] },
   };
 }
@@ -77,10 +77,12 @@ export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts:
 /** After the rail has returned the money to its sender. */
 export function completeReturn(book: Book, row: ReviewCase): Movement {
   const next: ReviewCase = { ...resolved(row, 'returned_to_sender'), failure: null, failureReason: null };
-  const key = `${returnReference(row)}/completion`;
   return {
     book,
-    transaction: move(row, key, IN_TRANSIT_RETURNS, clearingAccount(railOf(row))),
+    transaction: {
+      ...move(row, completionKey(row), IN_TRANSIT_RETURNS, clearingAccount(railOf(row))),
+      resolves: holdKey(row, row.version - 1),
+    },
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };
@@ -93,7 +95,8 @@ export function returnToSuspense(
   failure: ReturnFailure,
   report: TransferReport,
 ): Movement {
-  const source = row.status === 'returned_to_sender' ? clearingAccount(railOf(row)) : IN_TRANSIT_RETURNS;
+  const wasCompleted = row.status === 'returned_to_sender';
+  const source = wasCompleted ? clearingAccount(railOf(row)) : IN_TRANSIT_RETURNS;
   const next: ReviewCase = {
     ...row,
     version: row.version + 1,
@@ -104,7 +107,10 @@ export function returnToSuspense(
   };
   return {
     book,
-    transaction: move(row, `${returnReference(row)}/return/${row.version}`, source, suspenseOf(row)),
+    transaction: {
+      ...move(row, `${returnReference(row)}/return/${row.version}`, source, suspenseOf(row)),
+      reverses: wasCompleted ? completionKey(row) : holdKey(row, row.version - 1),
+    },
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.opened', next)],
   };
@@ -136,6 +142,11 @@ export function receiveAfterAll(
     outbox: [restarted(flow)],
   };
 }
+
+/** `version`: of the open case. The hold makes the next version, in which the case is `returning`. */
+const holdKey = (row: ReviewCase, version: number): string => `${caseId(row)}/hold/${version}`;
+
+const completionKey = (row: ReviewCase): string => `${returnReference(row)}/completion`;
 
 const caseId = ({ id }: ReviewCase): string => publicId('reviewCase', id);
 

@@ -9,14 +9,14 @@ import type { TransferReport } from '../../rail/port.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { Withdrawal } from './queries.ts';
 
-/**
- * Moves amount and fee from the wallet into transit. A refusal is returned to the caller. The transaction has the
- * withdrawal's UUID, which a failure or return uses as `reverses`.
- */
+const keyOf = (row: Withdrawal, step: 'hold' | 'completion' | 'return'): string =>
+  `${publicId('withdrawal', row.id)}/${step}`;
+
+/** Moves amount and fee from the wallet into transit. A refusal is returned to the caller. */
 export function holdWithdrawal(row: Withdrawal): Transaction {
   return {
-    id: row.id,
-    key: `${publicId('withdrawal', row.id)}/hold`,
+    id: newUuid(),
+    key: keyOf(row, 'hold'),
     kind: 'withdrawal_hold',
     resource: publicId('withdrawal', row.id),
     effectiveAt: row.createdAt,
@@ -44,11 +44,12 @@ export function completeWithdrawal(book: Book, row: Withdrawal, report: Transfer
     book,
     transaction: {
       id: newUuid(),
-      key: `${publicId('withdrawal', row.id)}/completion`,
+      key: keyOf(row, 'completion'),
       kind: 'withdrawal_completion',
       resource: publicId('withdrawal', row.id),
       effectiveAt: now,
       rules: 'enforced',
+      resolves: keyOf(row, 'hold'),
       postings: allocate(
         [{ account: IN_TRANSIT_WITHDRAWALS, amount: row.amount + row.fee }],
         [
@@ -96,12 +97,12 @@ export function returnWithdrawalFunds(
     book,
     transaction: {
       id: newUuid(),
-      key: `${publicId('withdrawal', row.id)}/return`,
+      key: keyOf(row, 'return'),
       kind: change === 'fail' ? 'withdrawal_failure' : 'withdrawal_return',
       resource: publicId('withdrawal', row.id),
       effectiveAt: now,
       rules: 'credit_exempt',
-      reverses: row.id,
+      reverses: keyOf(row, row.status === 'completed' ? 'completion' : 'hold'),
       postings: allocate(sources, [{ account: destination, amount: total }]),
     },
     rows: {

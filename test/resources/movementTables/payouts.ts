@@ -84,7 +84,12 @@ const completed = step({
   after: held,
   call: call(completeItem, BOOK, itemAfter(held), PAID),
   net: { 'in_transit:payouts': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
-  transaction: { key: 'first item/completion', kind: 'payout_item_completion', rules: 'enforced' },
+  transaction: {
+    key: 'first item/completion',
+    kind: 'payout_item_completion',
+    rules: 'enforced',
+    resolves: 'first item/hold',
+  },
   rows: ['payout_items: completed, version 3'],
 });
 
@@ -126,7 +131,8 @@ const returns = RETURNS.flatMap(({ state, after, item, leaves, failures }) =>
       kind: failure.kind,
       rules: 'credit_exempt' as const,
       // An item that was never sent has no hold to reverse.
-      ...(after !== reserved && { reverses: 'first item/hold' }),
+      ...(after === held && { reverses: 'first item/hold' }),
+      ...(after === completed && { reverses: 'first item/completion' }),
     };
     const row = `payout_items: failed, version ${item.version + 1}`;
     return [
@@ -166,7 +172,12 @@ const bothCompleted = step({
   after: secondHeld,
   call: call(completeItem, BOOK, itemAfter(secondHeld), PAID),
   net: { 'in_transit:payouts': -52_500, 'clearing:sandbox': 50_000, 'income:fees': 2_500 },
-  transaction: { key: 'second item/completion', kind: 'payout_item_completion', rules: 'enforced' },
+  transaction: {
+    key: 'second item/completion',
+    kind: 'payout_item_completion',
+    rules: 'enforced',
+    resolves: 'second item/hold',
+  },
   rows: ['payout_items: completed, version 3'],
 });
 
@@ -199,7 +210,7 @@ const secondReturned = step({
     key: 'second item/return',
     kind: 'payout_item_return',
     rules: 'credit_exempt',
-    reverses: 'second item/hold',
+    reverses: 'second item/completion',
   },
   rows: ['payout_items: failed, version 4'],
 });
@@ -222,7 +233,7 @@ const firstReturned = step({
     key: 'first item/return',
     kind: 'payout_item_return',
     rules: 'credit_exempt',
-    reverses: 'first item/hold',
+    reverses: 'first item/completion',
   },
   rows: ['payout_items: failed, version 4'],
 });

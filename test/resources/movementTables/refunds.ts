@@ -115,7 +115,12 @@ const completed = step({
   after: held,
   call: call(completeRefund, BOOK, paymentAfter(held), refundAfter(held), PAID),
   net: { 'in_transit:refunds': -50_000, 'clearing:sandbox': 50_000 },
-  transaction: { key: 'refund/completion', kind: 'refund_completion', rules: 'credit_exempt' },
+  transaction: {
+    key: 'refund/completion',
+    kind: 'refund_completion',
+    rules: 'credit_exempt',
+    resolves: 'refund/hold',
+  },
   rows: [
     'payments: partially_refunded, version 4, received 202000, credited 200000, refunded 50000',
     'refunds: completed, version 2',
@@ -140,7 +145,12 @@ const firstOfTwo = step({
   after: secondHeld,
   call: call(completeRefund, BOOK, paymentAfter(secondHeld), refundAfter(held), PAID),
   net: { 'in_transit:refunds': -50_000, 'clearing:sandbox': 50_000 },
-  transaction: { key: 'refund/completion', kind: 'refund_completion', rules: 'credit_exempt' },
+  transaction: {
+    key: 'refund/completion',
+    kind: 'refund_completion',
+    rules: 'credit_exempt',
+    resolves: 'refund/hold',
+  },
   rows: [
     'payments: partially_refunded, version 5, received 202000, credited 200000, refunding 150000, refunded 50000',
     'refunds: completed, version 2',
@@ -153,7 +163,12 @@ const lastOfTwo = step({
   after: firstOfTwo,
   call: call(completeRefund, BOOK, paymentAfter(firstOfTwo), refundAfter(secondHeld), PAID),
   net: { 'in_transit:refunds': -150_000, 'clearing:sandbox': 150_000 },
-  transaction: { key: 'second refund/completion', kind: 'refund_completion', rules: 'credit_exempt' },
+  transaction: {
+    key: 'second refund/completion',
+    kind: 'refund_completion',
+    rules: 'credit_exempt',
+    resolves: 'second refund/hold',
+  },
   rows: [
     'payments: refunded, version 6, received 202000, credited 200000, refunded 200000',
     'refunds: completed, version 2',
@@ -167,6 +182,7 @@ const RETURN = {
   rules: 'credit_exempt',
   reverses: 'refund/hold',
 } as const;
+const LATE_RETURN = { ...RETURN, reverses: 'refund/completion' } as const;
 const CASE = 'review_cases: open, version 1, wallet_closed of 50000 in suspense:unmatched';
 const SETTLED_AGAIN = 'payments: settled, version 4, received 202000, credited 200000';
 
@@ -215,7 +231,7 @@ export const REFUNDS = [
     after: completed,
     call: call(returnRefundFunds, BOOK, paymentAfter(completed), refundAfter(completed), RETURNED, OPEN),
     net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },
-    transaction: RETURN,
+    transaction: LATE_RETURN,
     rows: ['payments: settled, version 5, received 202000, credited 200000', 'refunds: failed, version 3'],
     events: ['refund.failed'],
   }),
@@ -224,7 +240,7 @@ export const REFUNDS = [
     after: completed,
     call: call(returnRefundFunds, BOOK, paymentAfter(completed), refundAfter(completed), RETURNED, CLOSED),
     net: { 'clearing:sandbox': -50_000, 'suspense:unmatched': 50_000 },
-    transaction: RETURN,
+    transaction: LATE_RETURN,
     rows: ['payments: settled, version 5, received 202000, credited 200000', 'refunds: failed, version 3', CASE],
     events: ['refund.failed', 'review_case.opened'],
     outbox: ['reviewCase: start'],
@@ -234,7 +250,7 @@ export const REFUNDS = [
     after: lastOfTwo,
     call: call(returnRefundFunds, BOOK, paymentAfter(lastOfTwo), refundAfter(firstOfTwo), RETURNED, OPEN),
     net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },
-    transaction: RETURN,
+    transaction: LATE_RETURN,
     rows: [
       'payments: partially_refunded, version 7, received 202000, credited 200000, refunded 150000',
       'refunds: failed, version 3',

@@ -42,13 +42,17 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
       rows: [row('returning', expected.version, expected.more)],
     });
 
-  const complete = (title: string, after: Step, expected: { key: string; version: number; more: string }) =>
+  const complete = (
+    title: string,
+    after: Step,
+    expected: { key: string; resolves: string; version: number; more: string },
+  ) =>
     step({
       title: `${about} ${title}`,
       after,
       call: call(completeReturn, BOOK, caseOf(after)),
       net: { 'in_transit:returns': -amount, 'clearing:sandbox': amount },
-      transaction: transactionOf(expected.key, 'review_completion'),
+      transaction: { ...transactionOf(expected.key, 'review_completion'), resolves: expected.resolves },
       rows: [row('returned_to_sender', expected.version, expected.more)],
       events: ['review_case.resolved'],
     });
@@ -61,6 +65,7 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
 
   const completed = complete('leaves through clearing when the bank has returned it', held, {
     key: 'reviewCase/completion',
+    resolves: 'reviewCase/hold/1',
     version: 3,
     more: ', attempts 1',
   });
@@ -71,7 +76,10 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
       after,
       call: call(returnToSuspense, BOOK, caseOf(after), failure, failure === 'returned' ? RETURNED : REFUSED),
       net: { [from]: -amount, [suspense]: amount },
-      transaction: transactionOf(`reviewCase/return/${version - 1}`, 'review_return'),
+      transaction: {
+        ...transactionOf(`reviewCase/return/${version - 1}`, 'review_return'),
+        reverses: after === completed ? 'reviewCase/completion' : 'reviewCase/hold/1',
+      },
       rows: [row('open', version, `, attempts 1, last one ${failure}`)],
       events: ['review_case.opened'],
     });
@@ -149,18 +157,21 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
     heldUnderSecond,
     complete('leaves through clearing under the second reference', heldUnderSecond, {
       key: 'reviewCase_2/completion',
+      resolves: 'reviewCase/hold/3',
       version: 5,
       more: ', attempts 2',
     }),
     heldUnderSame,
     complete('leaves through clearing under the reference that was sent again', heldUnderSame, {
       key: 'reviewCase/completion',
+      resolves: 'reviewCase/hold/3',
       version: 5,
       more: ', attempts 1',
     }),
     heldAfterCompletion,
     complete('leaves through clearing a second time, under a key of its own', heldAfterCompletion, {
       key: 'reviewCase_2/completion',
+      resolves: 'reviewCase/hold/4',
       version: 6,
       more: ', attempts 2',
     }),

@@ -42,7 +42,12 @@ const completed = step({
   after: held,
   call: call(completeWithdrawal, BOOK, inTransit, PAID),
   net: { 'in_transit:withdrawals': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
-  transaction: { key: 'withdrawal/completion', kind: 'withdrawal_completion', rules: 'enforced' },
+  transaction: {
+    key: 'withdrawal/completion',
+    kind: 'withdrawal_completion',
+    rules: 'enforced',
+    resolves: 'withdrawal/hold',
+  },
   rows: ['withdrawals: completed, version 2'],
   events: ['withdrawal.completed'],
 });
@@ -55,6 +60,7 @@ const FAILURE = {
   reverses: 'withdrawal/hold',
 } as const;
 const RETURN = { ...FAILURE, kind: 'withdrawal_return' } as const;
+const LATE_RETURN = { ...RETURN, reverses: 'withdrawal/completion' } as const;
 const CASE = 'review_cases: open, version 1, wallet_closed of 103000 in suspense:unmatched';
 
 export const WITHDRAWALS = [
@@ -104,7 +110,7 @@ export const WITHDRAWALS = [
     after: completed,
     call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, OPEN),
     net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
-    transaction: RETURN,
+    transaction: LATE_RETURN,
     rows: ['withdrawals: returned, version 3'],
     events: ['withdrawal.returned'],
   }),
@@ -113,7 +119,7 @@ export const WITHDRAWALS = [
     after: completed,
     call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, CLOSED),
     net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'suspense:unmatched': 103_000 },
-    transaction: RETURN,
+    transaction: LATE_RETURN,
     rows: ['withdrawals: returned, version 3', CASE],
     events: ['withdrawal.returned', 'review_case.opened'],
     outbox: ['reviewCase: start'],
