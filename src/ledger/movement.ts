@@ -66,7 +66,17 @@ export type RowTable =
   | 'inbound_credits'
   | 'review_cases'
   | 'reconciliation_breaks'
-  | 'virtual_accounts';
+  | 'virtual_accounts'
+  | 'audit_log';
+
+/** A row of `audit_log`: an operator's decision, written with what it changes. The database adds the operator's name. */
+export interface AuditRow {
+  operatorId: Uuid;
+  action: string;
+  /** Public id of what the decision is about. */
+  subject: string;
+  reason: string | null;
+}
 
 /**
  * Everything that is committed atomically. Rows are complete, with column names in camelCase and the next `version`.

@@ -100,7 +100,7 @@ describe('a later migration', () => {
 
   test('a migration retries while its table is locked and is applied when the lock is released', async () => {
     const database = await createDatabase();
-    const name = '0005_wallets_with_a_note.sql';
+    const name = '9000_wallets_with_a_note.sql';
     const folder = withLater(name, 'ALTER TABLE wallets ADD COLUMN note text;');
     const lines: string[] = [];
     const [holder, other] = [
@@ -126,7 +126,7 @@ describe('a later migration', () => {
 
   test('an index is built while other connections write, and rebuilt if a previous build was interrupted', async () => {
     const database = await createDatabase();
-    const name = '0005_wallets_by_phone_concurrently.sql';
+    const name = '9000_wallets_by_phone_concurrently.sql';
     const folder = withLater(
       name,
       '-- Why.\nCREATE INDEX CONCURRENTLY IF NOT EXISTS wallets_by_phone ON wallets (organisation_id, phone);',
@@ -255,13 +255,20 @@ describe('rules for tables and functions', () => {
     await owner`DROP TABLE stray`;
   });
 
-  test('every table has an environment column, except organisations, rate counters and migration records', async () => {
+  test('every table has an environment column, except organisations, operators, rate counters and migration records', async () => {
     const rows = await owner<{ name: string }[]>`
       SELECT c.oid::regclass::text AS name FROM pg_class c
       WHERE c.relkind = 'r' AND c.relnamespace IN ('public'::regnamespace, 'ledger'::regnamespace)
         AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'environment')
       ORDER BY 1`;
-    expect(rows.map(({ name }) => name)).toEqual(['functions', 'migrations', 'organisations', 'rate_counters']);
+    expect(rows.map(({ name }) => name)).toEqual([
+      'functions',
+      'migrations',
+      'operator_codes',
+      'operators',
+      'organisations',
+      'rate_counters',
+    ]);
   });
 
   test('every table that movements write is accepted by ledger.write_rows, and no other', async () => {

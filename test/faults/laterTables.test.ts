@@ -1,7 +1,8 @@
 // A rolling deployment: the tables already have a column of the next release while the processes are still those of
 // this release. Every money flow works.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { RowTable } from '../../src/ledger/movement.ts';
+import { newUuid } from '../../src/ids.ts';
+import type { AuditRow, RowTable } from '../../src/ledger/movement.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
@@ -18,6 +19,7 @@ const TABLES: Record<RowTable, true> = {
   review_cases: true,
   reconciliation_breaks: true,
   virtual_accounts: true,
+  audit_log: true,
 };
 
 const FUNDS = 10_000_000;
@@ -69,7 +71,17 @@ test('a process of this release writes every table of the next one, and its new 
     at: new Date(),
     occurrence: 1,
   } as const;
-  expect(await flows.dependencies.journal.post(openBreak(book, 'sandbox', found))).toEqual({ outcome: 'posted' });
+  const operatorId = newUuid();
+  await flows.sql`
+    INSERT INTO operators (id, name, scopes, key_hash, hint) VALUES (${operatorId}, 'ngozi', '{finance}', 'none', 'none')`;
+  const audit: AuditRow = { operatorId, action: 'review:close', subject: 'x', reason: null };
+  const opened = openBreak(book, 'sandbox', found);
+  expect(await flows.dependencies.journal.post({ ...opened, rows: { ...opened.rows, audit_log: [audit] } })).toEqual({
+    outcome: 'posted',
+  });
+  expect(await flows.sql`SELECT operator, action FROM audit_log WHERE operator_id = ${operatorId}`).toEqual([
+    { operator: 'ngozi', action: 'review:close' },
+  ]);
 
   for (const table of Object.keys(TABLES)) {
     const rows = await flows.sql.unsafe(`SELECT DISTINCT added_later FROM ${table}`);

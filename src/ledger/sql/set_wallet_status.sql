@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Number of open resources that will move money to or from a wallet, by kind. Zero counts are left out.
 CREATE OR REPLACE FUNCTION ledger.wallet_in_flight(organisation uuid, env text, wallet uuid) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
@@ -28,7 +28,7 @@ $$;
 -- the new status applies to every movement after it returns. The audit entry is written in the same statement.
 -- Outcomes: changed; unchanged (it had this status before); not_found; closed (a closed wallet cannot be changed);
 -- settlement, balance or in_flight (the reason why it cannot be closed).
-CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, operator_name text, why text)
+CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, deciding_operator uuid, operator_name text, why text)
 RETURNS TABLE (outcome text, env text, status_before text, held bigint, in_flight jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
@@ -57,8 +57,8 @@ BEGIN
   IF outcome = 'changed' THEN
     UPDATE ledger.accounts a SET status = wanted
     WHERE a.organisation_id = organisation AND a.environment = env AND a.code = account;
-    INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
-    VALUES (organisation, env, operator_name,
+    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
+    VALUES (organisation, env, deciding_operator, operator_name,
             'wallet.' || CASE wanted WHEN 'frozen' THEN 'freeze' WHEN 'active' THEN 'unfreeze' ELSE 'close' END, wallet::text, why);
   END IF;
   RETURN NEXT;

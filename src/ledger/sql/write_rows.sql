@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
@@ -185,6 +185,19 @@ BEGIN
   RETURN written;
 END $$;
 
+-- The entries that an operator's decision writes with the money. The name is that of the operator with this id; an unknown
+-- id fails on NOT NULL.
+CREATE OR REPLACE FUNCTION ledger.write_audit_log(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
+  SELECT r.organisation_id, r.environment, r.operator_id, o.name, r.action, r.subject, r.reason
+  FROM jsonb_populate_recordset(NULL::audit_log, table_rows) r
+  LEFT JOIN operators o ON o.organisation_id = '00000000-0000-0000-0000-000000000000' AND o.id = r.operator_id;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
 -- Static calls instead of dynamic SQL: their plans are cached, where EXECUTE would plan the call for each batch.
 CREATE OR REPLACE FUNCTION ledger.write_rows(row_table text, table_rows jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
@@ -199,11 +212,12 @@ BEGIN
     WHEN 'review_cases' THEN RETURN ledger.write_review_cases(table_rows);
     WHEN 'reconciliation_breaks' THEN RETURN ledger.write_reconciliation_breaks(table_rows);
     WHEN 'virtual_accounts' THEN RETURN ledger.write_virtual_accounts(table_rows);
+    WHEN 'audit_log' THEN RETURN ledger.write_audit_log(table_rows);
   END CASE; -- any other name fails here
 END $$;
 COMMENT ON FUNCTION ledger.write_rows IS 'Writes the rows of movements in one table and returns how many it wrote.';
 REVOKE ALL ON FUNCTION
   ledger.write_rows, ledger.write_payments, ledger.write_transfers, ledger.write_withdrawals, ledger.write_refunds,
   ledger.write_payouts, ledger.write_payout_items, ledger.write_inbound_credits, ledger.write_review_cases,
-  ledger.write_reconciliation_breaks, ledger.write_virtual_accounts
+  ledger.write_reconciliation_breaks, ledger.write_virtual_accounts, ledger.write_audit_log
 FROM PUBLIC;

@@ -25,7 +25,7 @@ export async function setWalletStatus(
 ): Promise<StatusChange> {
   const [row] = await sql<{ outcome: StatusChange['outcome']; held: Kobo; inFlight: InFlight }[]>`
     SELECT outcome, held, in_flight
-    FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, ${act.operator}, ${act.reason})`;
+    FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, NULL, ${act.operator}, ${act.reason})`;
   if (row === undefined) throw new Error('ledger.set_wallet_status returned no row');
   const { outcome, held, inFlight } = row;
   if (outcome === 'balance') return { outcome, balance: held };
