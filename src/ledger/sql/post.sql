@@ -177,7 +177,7 @@ BEGIN
           FROM ledger.postings o JOIN ledger.accounts x ON x.organisation_id = organisation AND x.id = o.debit_account_id
           LEFT JOIN LATERAL (
             SELECT y.code
-            FROM (SELECT f.debit_account_id FROM ledger.postings f WHERE f.credit_account_id = x.id ORDER BY f.credit_account_id, f.id LIMIT 1) f
+            FROM (SELECT f.debit_account_id FROM ledger.postings f WHERE f.organisation_id = organisation AND f.credit_account_id BETWEEN x.id AND x.id ORDER BY f.credit_account_id, f.id LIMIT 1) f
             JOIN ledger.accounts y ON y.organisation_id = organisation AND y.id = f.debit_account_id
           ) funding ON x.code LIKE 'reserve:%'
           WHERE o.organisation_id = organisation AND o.transaction_id = named.origin

@@ -146,11 +146,33 @@ const newestPostings = (
 
 /** The balance of a wallet at a time: the balance after its last posting up to then. */
 export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
-  const last = (side: 'debit' | 'credit') =>
-    newestPostings(sql, book, wallet.accountId, side, sql`AND created_at <= ${at}`, 1);
-  const [row] = await sql<{ balanceAfter: Kobo }[]>`
-    SELECT balance_after FROM ((${last('debit')}) UNION ALL (${last('credit')})) last ORDER BY id DESC LIMIT 1`;
-  return row?.balanceAfter ?? 0;
+  const [row] = await sql<{ balance: Kobo }[]>`
+    SELECT balance FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
+  return row?.balance ?? 0;
+}
+
+/** The last posting of a wallet before a period and the last one in it, by id; null where the period has no bound. */
+interface PostingRange {
+  before: number | null;
+  last: number | null;
+}
+
+async function postingsOf(
+  sql: Sql,
+  book: Book,
+  wallet: Wallet,
+  { createdAtFrom, createdAtTo }: ListFilters,
+): Promise<PostingRange> {
+  const unbounded = { before: null, last: null };
+  if (createdAtFrom === undefined && createdAtTo === undefined) return unbounded;
+  const lastUntil = (at: Date | undefined) =>
+    at === undefined
+      ? sql`NULL::bigint`
+      : sql`(SELECT id FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at}))`;
+  const [row] = await sql<PostingRange[]>`
+    SELECT ${lastUntil(createdAtFrom && new Date(createdAtFrom.getTime() - 1))} AS before,
+           ${lastUntil(createdAtTo)} AS last`;
+  return row ?? unbounded;
 }
 
 /** One line of a wallet's statement. */
@@ -175,10 +197,11 @@ export async function listStatement(
   filters: ListFilters,
   page: PageRequest,
 ): Promise<StatementLine[]> {
+  // A statement of its own: it may wait for a posting that is not in the snapshot of this statement.
+  const { before, last } = await postingsOf(sql, book, wallet, filters);
   const condition = sql`
     ${page.after ? sql`AND id < ${Number(page.after.id)}` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}`;
+    ${before === null ? sql`` : sql`AND id > ${before}`} ${last === null ? sql`` : sql`AND id <= ${last}`}`;
   const side = (direction: 'credit' | 'debit') =>
     newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
   // LIMIT before the join: otherwise the transactions of both sides are looked up and half of them discarded.
