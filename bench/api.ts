@@ -58,7 +58,7 @@ export async function startBenchApi(
       scopes: [...SCOPES],
       expiresAt: null,
     },
-    'bench',
+    { id: null, name: 'bench' },
   );
   const sandboxPort = await freePort();
   const livePort = await freePort(undefined, [sandboxPort]);

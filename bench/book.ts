@@ -31,7 +31,11 @@ export interface BenchBook {
 export async function openBook(url: string): Promise<BenchBook> {
   const sql = connect(url, { connectionsMax: 10 });
   const journal = new Journal(sql);
-  const organisation = await createOrganisation(sql, { name: 'Bench', email: 'bench@example.com', operator: 'bench' });
+  const organisation = await createOrganisation(sql, {
+    name: 'Bench',
+    email: 'bench@example.com',
+    operator: { id: null, name: 'bench' },
+  });
   const book: Book = { organisationId: organisation.organisationId, environment: 'test' };
   const hot = organisation.settlementWalletId;
   const wallets = Array.from({ length: WALLETS }, newUuid);

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { SCOPES } from '../src/api/route.ts';
 import { stateFolderPath } from '../src/cli/settings.ts';
 import { migrate } from '../src/database/migrate.ts';
+import { OPERATOR_SCOPES } from '../src/workflows/operators/messages.ts';
 import { isRunning } from './lockFile.mjs';
 import { choosePorts, sayMoved, startOnPorts, type WantedPort, type WantedPorts } from './ports.ts';
 import { postgresAnswers, startPostgres } from './postgres.ts';
@@ -67,7 +68,11 @@ async function main(): Promise<void> {
   await migrate(database.url, { log: (line) => print(`  ${line}`) });
   const chosen = await choosePorts(apiPorts, print);
   const settingsWith = (ports: Ports) => applicationSettings(database.url, temporal, ports);
-  const organisation = await demoOrganisation(database.key, settingsWith(chosen));
+  const operatorKey = await firstOperator(database.key, settingsWith(chosen));
+  const organisation = await demoOrganisation(database.key, {
+    ...settingsWith(chosen),
+    MANILLA_OPERATOR_KEY: operatorKey,
+  });
 
   print('Starting API and worker …');
   const running = supervisor;
@@ -92,6 +97,7 @@ async function main(): Promise<void> {
     temporalAddress: temporal.address,
     temporalUiUrl: temporal.uiUrl,
     databaseUrl: database.url,
+    operatorKey,
   };
   if (!environment.TEMPORAL_ADDRESS) watch = watchOwnTemporal(supervisor, database.url, temporal, stallSeconds);
   stateFolder.writeQuickstart(quickstart);
@@ -257,6 +263,18 @@ function applicationSettings(databaseUrl: string, temporal: Temporal, ports: Por
     SANDBOX_RAIL_CALLBACK_URL: `${baseUrl(ports.sandbox)}/rails/sandbox/callbacks`,
     LOG_LEVEL: environment.LOG_LEVEL || 'info',
   };
+}
+
+/** The key of the operator who runs the commands of this machine; created on the first start, unless one is set. */
+async function firstOperator(database: string, settings: NodeJS.ProcessEnv): Promise<string> {
+  const existing = environment.MANILLA_OPERATOR_KEY || stateFolder.secrets().operatorKeys[database];
+  if (existing) return existing;
+  const { key } = await runCli<{ key: string }>(
+    ['operators', 'create', 'quickstart', '--scopes', OPERATOR_SCOPES.join(',')],
+    settings,
+  );
+  stateFolder.keepOperatorKey(database, key);
+  return key;
 }
 
 /** The demo organisation of this database with its two keys; created on the first start. */

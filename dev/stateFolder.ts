@@ -17,6 +17,8 @@ export interface Quickstart {
   temporalAddress: string;
   temporalUiUrl: string;
   databaseUrl: string;
+  /** The key of the operator `quickstart`, with all scopes, who runs the commands of this machine. */
+  operatorKey: string;
 }
 
 /** The demo organisation with its keys, created once for each database. */
@@ -32,6 +34,8 @@ export interface Secrets {
   databasePassword: string;
   /** By database: `embedded`, or the DATABASE_URL that the user set. */
   organisations: Record<string, DemoOrganisation>;
+  /** By database, likewise. */
+  operatorKeys: Record<string, string>;
 }
 
 /** `running.json`: the process that holds the lock, since when, and the child processes it runs. */
@@ -88,6 +92,7 @@ export class StateFolder {
       manillaKeys: stored.manillaKeys ?? `k1:${randomBytes(32).toString('base64url')}`,
       databasePassword: stored.databasePassword ?? randomBytes(18).toString('hex'),
       organisations: stored.organisations ?? {},
+      operatorKeys: stored.operatorKeys ?? {},
     };
     if (stored.manillaKeys === undefined || stored.databasePassword === undefined) this.#write('secrets.json', secrets);
     return secrets;
@@ -99,6 +104,11 @@ export class StateFolder {
       ...secrets,
       organisations: { ...secrets.organisations, [database]: organisation },
     });
+  }
+
+  keepOperatorKey(database: string, key: string): void {
+    const secrets = this.secrets();
+    this.#write('secrets.json', { ...secrets, operatorKeys: { ...secrets.operatorKeys, [database]: key } });
   }
 
   /**

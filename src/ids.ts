@@ -18,6 +18,7 @@ export const ID_SUFFIXES = {
   organisation: 'org',
   inboundCredit: 'inc',
   reviewCase: 'rev',
+  operator: 'opr',
 } as const;
 
 export type IdKind = keyof typeof ID_SUFFIXES;

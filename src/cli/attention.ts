@@ -3,9 +3,10 @@ import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, ResolveAction, ResolveAnswer } from '../workflows/attention/messages.ts';
-import { addCommand, OPERATOR_OPTION, operatorName } from './command.ts';
+import { addCommand, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
+import { signIn } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** One parked flow. */
@@ -106,37 +107,35 @@ function addRetry(group: Command): void {
   )
     .option('--query <query>', 'the parked flows to retry, by search attributes')
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
-    .option(...OPERATOR_OPTION)
-    .action(
-      async (id: string | undefined, options: { query?: string; reason: string; operator?: string; json?: true }) => {
-        if ((id === undefined) === (options.query === undefined)) {
-          throw new CommandError('Give either a flow id or --query.');
+    .action(async (id: string | undefined, options: { query?: string; reason: string; json?: true }) => {
+      if ((id === undefined) === (options.query === undefined)) {
+        throw new CommandError('Give either a flow id or --query.');
+      }
+      const { name } = await withDatabase('application', (sql, settings) => signIn(sql, settings, 'attention retry'));
+      const request = { reason: options.reason, operator: name };
+      const retried = await withTemporal(async (client) => {
+        const signal = (flow: string) => client.workflow.getHandle(flow).signal('retry', request);
+        if (id !== undefined) {
+          await orNotFound(id, signal(id));
+          return [id];
         }
-        const request = { reason: options.reason, operator: operatorName(options.operator) };
-        const retried = await withTemporal(async (client) => {
-          const signal = (flow: string) => client.workflow.getHandle(flow).signal('retry', request);
-          if (id !== undefined) {
-            await orNotFound(id, signal(id));
-            return [id];
-          }
-          const parked = await listParked(client, options.query);
-          const signalled: string[] = [];
-          for (let first = 0; first < parked.length; first += RETRY_CONCURRENCY) {
-            await Promise.all(
-              parked.slice(first, first + RETRY_CONCURRENCY).map(async (flow) => {
-                // A flow that has ended since it was listed needs no retry, and does not keep the others from theirs.
-                if (await isRunning(signal(flow.id))) signalled.push(flow.id);
-              }),
-            );
-          }
-          return signalled;
-        });
-        if (options.json) return printJson(retried.map((flow) => ({ id: flow })));
-        printLine(
-          `Sent retry to ${retried.length} ${retried.length === 1 ? 'flow' : 'flows'}. See which are still parked: npm run cli -- attention list`,
-        );
-      },
-    );
+        const parked = await listParked(client, options.query);
+        const signalled: string[] = [];
+        for (let first = 0; first < parked.length; first += RETRY_CONCURRENCY) {
+          await Promise.all(
+            parked.slice(first, first + RETRY_CONCURRENCY).map(async (flow) => {
+              // A flow that has ended since it was listed needs no retry, and does not keep the others from theirs.
+              if (await isRunning(signal(flow.id))) signalled.push(flow.id);
+            }),
+          );
+        }
+        return signalled;
+      });
+      if (options.json) return printJson(retried.map((flow) => ({ id: flow })));
+      printLine(
+        `Sent retry to ${retried.length} ${retried.length === 1 ? 'flow' : 'flows'}. See which are still parked: npm run cli -- attention list`,
+      );
+    });
 }
 
 function addResolve(group: Command): void {
@@ -152,34 +151,29 @@ function addResolve(group: Command): void {
     )
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket")
-    .option(...OPERATOR_OPTION)
-    .action(
-      async (
-        id: string,
-        options: { action: string; reason: string; evidence?: string; operator?: string; json?: true },
-      ) => {
-        const resolution: Resolution = {
-          action: options.action as ResolveAction, // validated by the flow
-          reason: options.reason,
-          operator: operatorName(options.operator),
-          ...(options.evidence !== undefined && { evidence: options.evidence }),
-        };
-        const answer = await withTemporal(async (client) => {
-          const handle = client.workflow.getHandle(id);
-          const described = await orNotFound(id, handle.describe());
-          if (described.status.name !== 'RUNNING') throw new CommandError(refuseResolution(null, null) ?? '');
-          try {
-            return await handle.executeUpdate<ResolveAnswer, [Resolution]>('resolve', { args: [resolution] });
-          } catch (error) {
-            const refusal = refusalOf(error);
-            if (refusal !== null) throw new CommandError(refusal);
-            throw error;
-          }
-        });
-        if (options.json) return printJson({ id, ...answer });
-        printLine(answer.message);
-      },
-    );
+    .action(async (id: string, options: { action: string; reason: string; evidence?: string; json?: true }) => {
+      const { name } = await withDatabase('application', (sql, settings) => signIn(sql, settings, 'attention resolve'));
+      const resolution: Resolution = {
+        action: options.action as ResolveAction, // validated by the flow
+        reason: options.reason,
+        operator: name,
+        ...(options.evidence !== undefined && { evidence: options.evidence }),
+      };
+      const answer = await withTemporal(async (client) => {
+        const handle = client.workflow.getHandle(id);
+        const described = await orNotFound(id, handle.describe());
+        if (described.status.name !== 'RUNNING') throw new CommandError(refuseResolution(null, null) ?? '');
+        try {
+          return await handle.executeUpdate<ResolveAnswer, [Resolution]>('resolve', { args: [resolution] });
+        } catch (error) {
+          const refusal = refusalOf(error);
+          if (refusal !== null) throw new CommandError(refusal);
+          throw error;
+        }
+      });
+      if (options.json) return printJson({ id, ...answer });
+      printLine(answer.message);
+    });
 }
 
 /** False when the flow that was signalled has ended. */

@@ -1,6 +1,4 @@
-// Shared by all commands: the option --json, an example in the help, a database connection that is always closed, and
-// the operator's name for the audit log.
-import { userInfo } from 'node:os';
+// Shared by all commands: the option --json, an example in the help and a database connection that is always closed.
 import type { Command } from 'commander';
 import { connect, type Sql } from '../database/pool.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -25,20 +23,5 @@ export async function withDatabase<Result>(
     return await work(sql, settings);
   } finally {
     await sql.end({ timeout: 1 });
-  }
-}
-
-export const OPERATOR_OPTION = [
-  '--operator <name>',
-  'your name, recorded in the audit log (default: your user name)',
-] as const;
-
-/** Returns the operator's name: the given one, else the user name of this process. */
-export function operatorName(given: string | undefined): string {
-  if (given !== undefined && given.trim() !== '') return given.trim();
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`; // the user of a container may have no name
   }
 }

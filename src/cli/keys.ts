@@ -13,10 +13,11 @@ import {
   replaceApiKey,
   revokeApiKey,
 } from '../resources/apiKeys.ts';
-import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
+import { addCommand, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
+import { signIn } from './signIn.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -49,9 +50,9 @@ function addCreate(group: Command): void {
     .option('--name <name>', 'a name that identifies it in lists')
     .option('--expires-in-days <days>', 'days until it expires (default: never)', parsePositive)
     .option(...ORGANISATION_OPTION)
-    .option(...OPERATOR_OPTION)
     .action(async (options: CreateOptions) => {
       const created = await withDatabase('application', async (sql, settings) => {
+        const operator = await signIn(sql, settings, 'keys create');
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const { key, row } = makeKey(organisationId, {
           environment: options.environment,
@@ -59,7 +60,7 @@ function addCreate(group: Command): void {
           name: options.name ?? null,
           expiresAt: inDays(options.expiresInDays),
         });
-        await insertApiKey(sql, row, operatorName(options.operator));
+        await insertApiKey(sql, row, operator);
         return { key, row };
       });
       printNewKey(created, options.json, {});
@@ -72,7 +73,7 @@ interface CreateOptions {
   name?: string;
   expiresInDays?: number;
   organisation?: string;
-  operator?: string;
+
   json?: true;
 }
 
@@ -119,9 +120,9 @@ function addRotate(group: Command): void {
       parsePositive,
     )
     .option(...ORGANISATION_OPTION)
-    .option(...OPERATOR_OPTION)
     .action(async (id: string, options: RotateOptions) => {
       const rotated = await withDatabase('application', async (sql, settings) => {
+        const operator = await signIn(sql, settings, 'keys rotate');
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const old = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
         requireUsable(id, old);
@@ -134,7 +135,7 @@ function addRotate(group: Command): void {
         const overlapEnd = Date.now() + options.overlapHours * HOUR_MS;
         const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
         const created = makeKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
-        if (!(await replaceApiKey(sql, old, oldExpiresAt, created.row, operatorName(options.operator)))) {
+        if (!(await replaceApiKey(sql, old, oldExpiresAt, created.row, operator))) {
           throw new CommandError(
             `The key ${id} was changed at the same time by another command. Check it with \`keys list\`, then retry.`,
           );
@@ -150,7 +151,7 @@ interface RotateOptions {
   overlapHours: number;
   expiresInDays?: number;
   organisation?: string;
-  operator?: string;
+
   json?: true;
 }
 
@@ -163,13 +164,12 @@ function addRevoke(group: Command): void {
   )
     .option('--reason <text>', 'the reason, recorded in the audit log')
     .option(...ORGANISATION_OPTION)
-    .option(...OPERATOR_OPTION)
-    .action(async (id: string, options: { reason?: string; organisation?: string; operator?: string; json?: true }) => {
-      const note = { operator: operatorName(options.operator), reason: options.reason ?? null };
+    .action(async (id: string, options: { reason?: string; organisation?: string; json?: true }) => {
       const revoked = await withDatabase('application', async (sql, settings) => {
+        const operator = await signIn(sql, settings, 'keys revoke');
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const key = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
-        return await revokeApiKey(sql, organisationId, key.id, note);
+        return await revokeApiKey(sql, organisationId, key.id, { operator, reason: options.reason ?? null });
       });
       if (options.json) return printJson({ id, revoked: true });
       printLine(revoked ? `The key ${id} is revoked.` : `The key ${id} was already revoked.`);

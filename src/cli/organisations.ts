@@ -6,10 +6,11 @@ import { text } from '../api/schemas.ts';
 import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import { createOrganisation, listOrganisations, type Organisation } from '../resources/organisations.ts';
-import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
+import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import type { Settings } from './settings.ts';
+import { signIn } from './signIn.ts';
 
 /** The default email of a settlement wallet. Addresses under `.invalid` never receive mail (RFC 2606). */
 const EMAIL_DEFAULT = 'settlement@manilla.invalid';
@@ -25,12 +26,13 @@ export function addOrganisationCommands(program: Command): void {
   )
     .requiredOption('--name <name>', 'the name of the organisation')
     .option('--email <email>', 'the email address of its settlement wallets', EMAIL_DEFAULT)
-    .option(...OPERATOR_OPTION)
-    .action(async (options: { name: string; email: string; operator?: string; json?: true }) => {
+    .action(async (options: { name: string; email: string; json?: true }) => {
       const name = check('--name', text(200), options.name);
       const email = check('--email', z.email().max(254), options.email);
-      const operator = operatorName(options.operator);
-      const created = await withDatabase('application', (sql) => createOrganisation(sql, { name, email, operator }));
+      const created = await withDatabase('application', async (sql, settings) => {
+        const operator = await signIn(sql, settings, 'organisations create');
+        return await createOrganisation(sql, { name, email, operator });
+      });
       const { organisationId, settlementWalletId, liveSettlementWalletId } = publicForm(created);
       if (options.json) return printJson({ organisationId, settlementWalletId, liveSettlementWalletId });
       printLine(`Organisation       ${organisationId}`);

@@ -5,6 +5,7 @@ import { Command } from 'commander';
 /** Loaders of the command groups, by the first word of a command line, in the order of the help. */
 const GROUPS: Record<string, () => Promise<(program: Command) => void>> = {
   organisations: async () => (await import('./organisations.ts')).addOrganisationCommands,
+  operators: async () => (await import('./operators.ts')).addOperatorCommands,
   keys: async () => (await import('./keys.ts')).addKeyCommands,
   migrate: async () => (await import('./migrate.ts')).addMigrateCommand,
   wallets: async () => (await import('./wallets.ts')).addWalletCommands,

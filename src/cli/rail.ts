@@ -3,9 +3,10 @@ import { Argument, type Command } from 'commander';
 import { text } from '../api/schemas.ts';
 import type { Environment } from '../money.ts';
 import { listRailPauses, pauseRail, resumeRail } from '../rail/pauses.ts';
-import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
+import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
+import { signIn } from './signIn.ts';
 
 const REASON_MAX = 500;
 const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
@@ -42,14 +43,15 @@ interface Change {
   unchanged: string;
 }
 
-function addChange(group: Command, { name, description, reason, change, done, unchanged }: Change): void {
-  addCommand(group, name, description, `rail ${name} live --reason "${reason}"`)
+function addChange(group: Command, { name, description, reason: example, change, done, unchanged }: Change): void {
+  addCommand(group, name, description, `rail ${name} live --reason "${example}"`)
     .addArgument(new Argument('<environment>', 'the environment of the rail').choices(ENVIRONMENTS))
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
-    .option(...OPERATOR_OPTION)
-    .action(async (environment: Environment, options: { reason: string; operator?: string; json?: true }) => {
-      const note = { operator: operatorName(options.operator), reason: checkReason(options.reason) };
-      const changed = await withDatabase('application', (sql) => change(sql, environment, note));
+    .action(async (environment: Environment, options: { reason: string; json?: true }) => {
+      const reason = checkReason(options.reason);
+      const changed = await withDatabase('application', async (sql, settings) =>
+        change(sql, environment, { operator: await signIn(sql, settings, `rail ${name}`), reason }),
+      );
       if (options.json) return printJson({ environment, paused: name === 'pause', changed });
       printLine(`The ${environment} rail ${changed ? done : unchanged}`);
     });

@@ -15,10 +15,11 @@ import {
 } from '../resources/reviewCases/queries.ts';
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
 import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/reviewCase/messages.ts';
-import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
+import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { signIn } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** The maximum number of cases in a list; the oldest are listed first. */
@@ -96,9 +97,11 @@ function addList(group: Command): void {
       if (options.status !== undefined && !STATUSES.includes(options.status)) {
         throw new CommandError(`--status must be one of ${STATUSES.join(', ')}.`, EXIT.usage);
       }
-      const page = await withDatabase('application', async (sql, settings) =>
-        listReviewCases(sql, await chooseOrganisation(sql, settings, options.organisation), options, CASES_MAX),
-      );
+      const page = await withDatabase('application', async (sql, settings) => {
+        await signIn(sql, settings, 'reviews list');
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        return await listReviewCases(sql, organisationId, options, CASES_MAX);
+      });
       printLeftOut(page.cases.length, page.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
       const cases = page.cases.map(caseView);
       if (options.json) return printJson(cases);
@@ -128,6 +131,7 @@ function addShow(group: Command): void {
           EXIT.usage,
         );
       const stored = await withDatabase('application', async (sql, settings) => {
+        await signIn(sql, settings, 'reviews show');
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const row = await findCaseOf(sql, organisationId, uuid);
         if (row === null) return null;
@@ -172,7 +176,6 @@ function addResolve(group: Command): void {
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option('--wallet <id>', 'the wallet to credit (default: the one that the money was sent to)')
     .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket; required for close")
-    .option(...OPERATOR_OPTION)
     .action(
       async (
         id: string,
@@ -181,14 +184,14 @@ function addResolve(group: Command): void {
           reason: string;
           wallet?: string;
           evidence?: string;
-          operator?: string;
           json?: true;
         },
       ) => {
+        const { name } = await withDatabase('application', (sql, settings) => signIn(sql, settings, 'reviews resolve'));
         const decision: ReviewDecision = {
           action: options.action as ReviewAction, // validated by the flow
           reason: options.reason,
-          operator: operatorName(options.operator),
+          operator: name,
           ...(options.wallet !== undefined && { walletId: options.wallet }),
           ...(options.evidence !== undefined && { evidence: options.evidence }),
         };

@@ -12,6 +12,7 @@ const quickstartSchema = z.object({
   databaseUrl: z.string().optional(),
   temporalAddress: z.string().optional(),
   organisationId: z.string().optional(),
+  operatorKey: z.string().optional(),
 });
 
 export interface Settings {
@@ -19,6 +20,8 @@ export interface Settings {
   temporalAddress: string | undefined;
   /** Public id of the quick start's organisation; undefined when DATABASE_URL is another database. */
   organisationId: string | undefined;
+  /** The key of the operator who runs the command; the quick start's only with its database. */
+  operatorKey: string | undefined;
 }
 
 /** `.manilla` in the project, or MANILLA_HOME; a relative MANILLA_HOME is resolved against the project. */
@@ -37,10 +40,12 @@ export function readSettings(environment = process.env): Settings {
       `There is no ${file}. Set DATABASE_URL, or run \`npm start\` first, with the same MANILLA_HOME.`,
     );
   }
+  const { organisationId, operatorKey } = databaseUrl === quickstart.databaseUrl ? quickstart : {};
   return {
     databaseUrl,
     temporalAddress: environment.TEMPORAL_ADDRESS || quickstart.temporalAddress,
-    organisationId: databaseUrl === quickstart.databaseUrl ? quickstart.organisationId : undefined,
+    organisationId,
+    operatorKey: environment.MANILLA_OPERATOR_KEY || operatorKey,
   };
 }
 

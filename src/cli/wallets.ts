@@ -5,10 +5,11 @@ import { parseId, publicId, type Uuid } from '../ids.ts';
 import { CURRENCY, type Kobo } from '../money.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import { type InFlight, reportWallet, type StatusChange, setWalletStatus } from '../resources/wallets/status.ts';
-import { addCommand, OPERATOR_OPTION, operatorName, withDatabase } from './command.ts';
+import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
+import { signIn } from './signIn.ts';
 
 const REASON_MAX = 500;
 
@@ -41,23 +42,23 @@ export function addWalletCommands(program: Command): void {
 }
 
 interface Change {
-  name: string;
+  name: 'freeze' | 'unfreeze' | 'close';
   status: Wallet['status'];
   description: string;
   /** For the example in its help. */
   reason: string;
 }
 
-function addChange(group: Command, { name, status, description, reason }: Change): void {
-  addCommand(group, `${name} <id>`, description, `wallets ${name} svc_01k5…_wlt --reason "${reason}"`)
+function addChange(group: Command, { name, status, description, reason: example }: Change): void {
+  addCommand(group, `${name} <id>`, description, `wallets ${name} svc_01k5…_wlt --reason "${example}"`)
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option(...ORGANISATION_OPTION)
-    .option(...OPERATOR_OPTION)
-    .action(async (id: string, options: { reason: string; organisation?: string; operator?: string; json?: true }) => {
-      const note = { operator: operatorName(options.operator), reason: checkReason(options.reason) };
+    .action(async (id: string, options: { reason: string; organisation?: string; json?: true }) => {
+      const reason = checkReason(options.reason);
       const change = await withDatabase('application', async (sql, settings) => {
+        const operator = await signIn(sql, settings, `wallets ${name}`);
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-        return await setWalletStatus(sql, organisationId, requireWalletId(id), status, note);
+        return await setWalletStatus(sql, organisationId, requireWalletId(id), status, { operator, reason });
       });
       requireDone(id, change);
       if (options.json) return printJson({ id, status, changed: change.outcome === 'changed' });
@@ -110,6 +111,7 @@ function addShow(group: Command): void {
     .option(...ORGANISATION_OPTION)
     .action(async (id: string, options: { organisation?: string; json?: true }) => {
       const report = await withDatabase('application', async (sql, settings) => {
+        await signIn(sql, settings, 'wallets show');
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         return await reportWallet(sql, organisationId, requireWalletId(id));
       });

@@ -28,7 +28,8 @@ export async function listRailPauses(sql: Sql): Promise<RailPause[]> {
 }
 
 interface AuditNote {
-  operator: string;
+  /** `id` null: the database owner. */
+  operator: { id: Uuid | null; name: string };
   reason: string;
 }
 
@@ -36,7 +37,7 @@ interface AuditNote {
 export async function pauseRail(sql: Sql, environment: Environment, note: AuditNote): Promise<boolean> {
   const pausing = sql`
       INSERT INTO rail_pauses (organisation_id, environment, operator, reason)
-      VALUES (${ALL_ORGANISATIONS}, ${environment}, ${note.operator}, ${note.reason})
+      VALUES (${ALL_ORGANISATIONS}, ${environment}, ${note.operator.name}, ${note.reason})
       ON CONFLICT DO NOTHING RETURNING organisation_id, environment`;
   return await audited(sql, 'rail.pause', note, pausing);
 }
@@ -59,7 +60,7 @@ async function audited(
   const written = await sql`
     WITH changed AS (${change}
     )
-    INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
-    SELECT organisation_id, environment, ${operator}, ${action}, 'rail:' || environment, ${reason} FROM changed`;
+    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
+    SELECT organisation_id, environment, ${operator.id}::uuid, ${operator.name}, ${action}, 'rail:' || environment, ${reason} FROM changed`;
   return written.count === 1;
 }

@@ -3,6 +3,7 @@
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
+import type { Operator } from './operators.ts';
 
 export interface ApiKeyRow {
   id: Uuid;
@@ -26,11 +27,11 @@ const columns = (sql: Sql) =>
   sql`id, environment, name, hint, scopes, expires_at, revoked_at, last_used_at, created_at`;
 
 /** Stores a new key. */
-export async function insertApiKey(sql: Sql, key: NewApiKeyRow, operator: string): Promise<void> {
+export async function insertApiKey(sql: Sql, key: NewApiKeyRow, operator: Operator): Promise<void> {
   await sql`
     WITH created AS (${insertion(sql, key)})
-    INSERT INTO audit_log (organisation_id, environment, operator, action, subject)
-    SELECT organisation_id, environment, ${operator}, 'api_key.create', id::text FROM created`;
+    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject)
+    SELECT organisation_id, environment, ${operator.id}, ${operator.name}, 'api_key.create', id::text FROM created`;
 }
 
 /** One API key of this organisation; null when it does not exist. */
@@ -61,7 +62,7 @@ export async function replaceApiKey(
   old: ApiKeyRow,
   oldExpiresAt: Date,
   successor: NewApiKeyRow,
-  operator: string,
+  operator: Operator,
 ): Promise<boolean> {
   const rows = await sql`
     WITH replaced AS (
@@ -70,8 +71,8 @@ export async function replaceApiKey(
         AND expires_at IS NOT DISTINCT FROM ${old.expiresAt}
       RETURNING id
     ), created AS (${insertion(sql, successor, sql`FROM replaced`)})
-    INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
-    SELECT c.organisation_id, c.environment, ${operator}, a.action, a.subject, a.reason
+    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
+    SELECT c.organisation_id, c.environment, ${operator.id}::uuid, ${operator.name}, a.action, a.subject, a.reason
     FROM created c, replaced r, LATERAL (
       VALUES ('api_key.rotate', r.id::text, 'replaced by ' || c.id), ('api_key.create', c.id::text, 'replaces ' || r.id)
     ) AS a (action, subject, reason)
@@ -84,7 +85,7 @@ export async function revokeApiKey(
   sql: Sql,
   organisationId: Uuid,
   id: Uuid,
-  act: { operator: string; reason: string | null },
+  act: { operator: Operator; reason: string | null },
 ): Promise<boolean> {
   const rows = await sql`
     WITH revoked AS (
@@ -92,8 +93,8 @@ export async function revokeApiKey(
       WHERE organisation_id = ${organisationId} AND id = ${id} AND revoked_at IS NULL
       RETURNING organisation_id, environment, id
     )
-    INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason)
-    SELECT organisation_id, environment, ${act.operator}, 'api_key.revoke', id::text, ${act.reason} FROM revoked
+    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
+    SELECT organisation_id, environment, ${act.operator.id}, ${act.operator.name}, 'api_key.revoke', id::text, ${act.reason} FROM revoked
     RETURNING id`;
   return rows.length > 0;
 }

@@ -1,6 +1,7 @@
 // Queries for organisations. An organisation is created with its two settlement wallets; no money moves here.
 import type { Sql } from '../database/pool.ts';
 import { newUuid, type Uuid } from '../ids.ts';
+import type { Operator } from './operators.ts';
 
 export interface Organisation {
   organisationId: Uuid;
@@ -17,7 +18,7 @@ export interface Organisation {
  */
 export async function createOrganisation(
   sql: Sql,
-  options: { name: string; email: string; operator: string },
+  options: { name: string; email: string; operator: Operator },
 ): Promise<Organisation> {
   const organisation = {
     organisationId: newUuid(),
@@ -38,8 +39,8 @@ export async function createOrganisation(
       FROM organisation o, unnest(${['test', 'live']}::text[], ${walletIds}::uuid[]) AS w (environment, id)
       RETURNING *
     ), audited AS (
-      INSERT INTO audit_log (organisation_id, operator, action, subject)
-      SELECT organisation_id, ${options.operator}, 'organisation.create', organisation_id::text FROM organisation
+      INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject)
+      SELECT organisation_id, ${options.operator.id}::uuid, ${options.operator.name}, 'organisation.create', organisation_id::text FROM organisation
     )
     SELECT ledger.open_account(organisation_id, environment, account_code, true) FROM settlement`;
   return organisation;

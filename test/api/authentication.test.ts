@@ -25,7 +25,7 @@ async function codeFor(header: string): Promise<string | null> {
 }
 
 const revoke = (id: string) =>
-  revokeApiKey(api.sql, api.organisation.organisationId, id, { operator: 'test', reason: null });
+  revokeApiKey(api.sql, api.organisation.organisationId, id, { operator: { id: null, name: 'test' }, reason: null });
 
 describe('API key checks, in their order', () => {
   test.each(routeCases(({ access }) => access !== 'none'))('$name requires an API key', async ({ method, route }) => {

@@ -37,7 +37,7 @@ const wallet = (balance = 0, tier1 = true): Promise<string> =>
 const read = async (paymentId: string) => (await api.test.get(`/payments/${paymentId}`)).data;
 
 async function freeze(walletId: string): Promise<void> {
-  const act = { operator: 'test', reason: 'test' };
+  const act = { operator: { id: null, name: 'test' }, reason: 'test' };
   await setWalletStatus(api.sql, api.organisation.organisationId, requireUuid('wallet', walletId), 'frozen', act);
 }
 

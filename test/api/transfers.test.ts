@@ -21,7 +21,7 @@ const wallet = (balance = 0, tier1 = true): Promise<string> =>
   api.createWallet(api.test, { tier1, ...(balance > 0 && { balance }) });
 
 async function setStatus(walletId: string, status: 'active' | 'frozen' | 'closed'): Promise<void> {
-  const act = { operator: 'test', reason: 'test' };
+  const act = { operator: { id: null, name: 'test' }, reason: 'test' };
   const { organisationId } = api.organisation;
   const { outcome } = await setWalletStatus(api.sql, organisationId, requireUuid('wallet', walletId), status, act);
   expect(outcome).toBe('changed');

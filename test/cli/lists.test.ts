@@ -24,7 +24,11 @@ beforeAll(async () => {
   database = await createDatabase();
   home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
   sql = connect(database.url, { connectionsMax: 1, role: 'owner' });
-  ({ organisationId } = await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', operator: 'test' }));
+  ({ organisationId } = await createOrganisation(sql, {
+    name: 'Ada',
+    email: 'ada@example.com',
+    operator: { id: null, name: 'test' },
+  }));
   // The newest cases are breaks in live.
   await sql`
     INSERT INTO review_cases (organisation_id, environment, id, version, reason, status, amount, account_code, attempts, created_at)

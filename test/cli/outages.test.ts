@@ -23,7 +23,7 @@ let unusedPort: number;
 beforeAll(async () => {
   database = await createDatabase();
   const sql = connect(database.url, { connectionsMax: 1 });
-  await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', operator: 'test' });
+  await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', operator: { id: null, name: 'test' } });
   await sql.end();
   home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
   unusedPort = await freePort();

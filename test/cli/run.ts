@@ -1,6 +1,7 @@
 // Runs a command as an operator or a script does, and returns how it exited.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { OPERATORS } from '../support/operators.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
@@ -16,12 +17,15 @@ export interface Surroundings {
   home: string;
   temporalAddress?: string;
   temporalNamespace?: string;
+  /** Default: ada's, which every test database knows. */
+  operatorKey?: string | undefined;
 }
 
 /** `databaseUrl` undefined: DATABASE_URL is not set. */
 export function runCli(words: readonly string[], surroundings: Surroundings): Promise<Ended> {
   const { databaseUrl, home, temporalAddress, temporalNamespace } = surroundings;
-  const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, ...environment } = process.env;
+  const operatorKey = 'operatorKey' in surroundings ? surroundings.operatorKey : OPERATORS.ada.key;
+  const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, MANILLA_OPERATOR_KEY: ___, ...environment } = process.env;
   return new Promise((resolve) => {
     execFile(
       process.execPath,
@@ -31,6 +35,7 @@ export function runCli(words: readonly string[], surroundings: Surroundings): Pr
           ...environment,
           MANILLA_HOME: home,
           ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+          ...(operatorKey && { MANILLA_OPERATOR_KEY: operatorKey }),
           ...(temporalAddress && { TEMPORAL_ADDRESS: temporalAddress }),
           ...(temporalNamespace && { TEMPORAL_NAMESPACE: temporalNamespace }),
         },

@@ -1,12 +1,12 @@
 // `wallets freeze | unfreeze | close | show`: status changes take effect immediately, are audited, and refusals state
 // the reason.
 import { execFile } from 'node:child_process';
-import { userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { OPERATORS } from '../support/operators.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
@@ -31,7 +31,7 @@ function wallets(...words: string[]): Promise<Ended> {
     execFile(
       process.execPath,
       [MAIN, 'wallets', ...words, '--organisation', organisation],
-      { env: { ...process.env, DATABASE_URL: api.databaseUrl } },
+      { env: { ...process.env, DATABASE_URL: api.databaseUrl, MANILLA_OPERATOR_KEY: OPERATORS.ada.key } },
       (error, output, errors) => resolve({ exitCode: Number(error?.code ?? 0), output, errors }),
     );
   });
@@ -49,7 +49,7 @@ describe('wallets freeze and unfreeze', () => {
     const transfer = () =>
       api.test.money(`/wallets/${source}/transfer`, { destinationWalletId: destination, amount: 30 });
 
-    const frozen = await wallets('freeze', source, '--reason', ' reported stolen ', '--operator', 'ngozi', '--json');
+    const frozen = await wallets('freeze', source, '--reason', ' reported stolen ', '--json');
     expect([frozen.exitCode, JSON.parse(frozen.output)]).toEqual([0, { id: source, status: 'frozen', changed: true }]);
     expect(await statusOf(source)).toBe('frozen');
     expect((await transfer()).error.code).toBe('WALLET_FROZEN');
@@ -62,8 +62,8 @@ describe('wallets freeze and unfreeze', () => {
     expect([active.exitCode, active.output]).toEqual([0, `The wallet ${source} is active.\n`]);
     expect((await transfer()).status).toBe(201);
     expect([...(await audit(source))]).toEqual([
-      { environment: 'test', operator: 'ngozi', action: 'wallet.freeze', reason: 'reported stolen' },
-      { environment: 'test', operator: userInfo().username, action: 'wallet.unfreeze', reason: 'owner confirmed' },
+      { environment: 'test', operator: 'ada', action: 'wallet.freeze', reason: 'reported stolen' },
+      { environment: 'test', operator: 'ada', action: 'wallet.unfreeze', reason: 'owner confirmed' },
     ]);
   });
 
@@ -186,7 +186,7 @@ describe('money in flight', () => {
     await start(walletId);
     expect(await api.balanceOf(walletId)).toBe(0);
     const { organisationId } = api.organisation;
-    const act = { operator: 'test', reason: 'test' };
+    const act = { operator: { id: null, name: 'test' }, reason: 'test' };
     const change = await setWalletStatus(api.sql, organisationId, requireUuid('wallet', walletId), 'closed', act);
     expect(change).toEqual({ outcome: 'in_flight', inFlight: { [kind]: 1 } });
     expect(await statusOf(walletId)).toBe('active');
@@ -196,7 +196,7 @@ describe('money in flight', () => {
 describe('wallets show', () => {
   test('wallets show lists what is in flight and the audit log', async () => {
     const walletId = await api.createWallet(api.test, { balance: 50 });
-    await wallets('freeze', walletId, '--reason', 'a look first', '--operator', 'ngozi');
+    await wallets('freeze', walletId, '--reason', 'a look first');
     const wallet = JSON.parse((await wallets('show', walletId, '--json')).output);
     expect(wallet).toEqual({
       id: walletId,
@@ -209,10 +209,10 @@ describe('wallets show', () => {
       currency: 'NGN',
       createdAt: expect.any(String),
       inFlight: {},
-      audit: [{ operator: 'ngozi', action: 'wallet.freeze', reason: 'a look first', createdAt: expect.any(String) }],
+      audit: [{ operator: 'ada', action: 'wallet.freeze', reason: 'a look first', createdAt: expect.any(String) }],
     });
     const { output } = await wallets('show', walletId);
-    for (const words of ['frozen', 'NGN 0.50', 'nothing', 'ngozi', 'a look first']) expect(output).toContain(words);
+    for (const words of ['frozen', 'NGN 0.50', 'nothing', 'ada', 'a look first']) expect(output).toContain(words);
   });
 });
 

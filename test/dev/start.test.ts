@@ -39,6 +39,7 @@ function run(name: 'dev/start' | 'dev/reset' | 'dev/demo' | 'src/cli/main', ...w
     MANILLA_HOME: home,
     DATABASE_URL: '',
     TEMPORAL_ADDRESS: '',
+    MANILLA_OPERATOR_KEY: '',
   };
   const child = spawn(process.execPath, [file, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
@@ -104,6 +105,7 @@ test('npm start writes a machine-readable quickstart.json, readable by its owner
     temporalAddress: `127.0.0.1:${ports.TEMPORAL_PORT}`,
     temporalUiUrl: `http://127.0.0.1:${ports.TEMPORAL_UI_PORT}`,
     databaseUrl: expect.stringContaining(`@127.0.0.1:${ports.POSTGRES_PORT}/`),
+    operatorKey: expect.stringMatching(/^svc_operator_/),
   });
   for (const file of ['quickstart.json', 'secrets.json', 'running.json']) {
     expect(statSync(path.join(home, file)).mode & 0o777).toBe(0o600);

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
+import { OPERATORS, type OperatorName } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -143,11 +144,13 @@ describe('unreachable rails', () => {
 });
 
 describe('attention commands', () => {
-  const cli = async (...words: string[]): Promise<unknown> => {
+  const cli = (...words: string[]): Promise<unknown> => cliAs('ada', ...words);
+  const cliAs = async (name: OperatorName, ...words: string[]): Promise<unknown> => {
     const { stdout } = await run(process.execPath, [CLI, 'attention', ...words, '--json'], {
       env: {
         ...process.env,
         DATABASE_URL: flows.databaseUrl,
+        MANILLA_OPERATOR_KEY: OPERATORS[name].key,
         TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
       },
     });
@@ -175,11 +178,9 @@ describe('attention commands', () => {
     const { id, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const resolution = ['resolve', id, '--reason', 'confirmed by letter'];
-    await expect(cli(...resolution, '--action', 'dismiss', '--operator', 'ngozi')).rejects.toThrow(
-      /retry, complete, fail/,
-    );
-    expect(await cli(...resolution, '--action', 'fail', '--operator', 'ngozi')).toMatchObject({ outcome: 'proposed' });
-    expect(await cli(...resolution, '--action', 'fail', '--operator', 'tunde')).toMatchObject({ outcome: 'accepted' });
+    await expect(cliAs('ngozi', ...resolution, '--action', 'dismiss')).rejects.toThrow(/retry, complete, fail/);
+    expect(await cliAs('ngozi', ...resolution, '--action', 'fail')).toMatchObject({ outcome: 'proposed' });
+    expect(await cliAs('tunde', ...resolution, '--action', 'fail')).toMatchObject({ outcome: 'accepted' });
     await flows.untilStatus(path, 'failed');
   });
 });

@@ -11,6 +11,7 @@ import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
+import { OPERATORS, type OperatorName } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -44,11 +45,14 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-async function cli(...words: string[]): Promise<unknown> {
+const cli = (...words: string[]): Promise<unknown> => cliAs('ada', ...words);
+
+async function cliAs(name: OperatorName, ...words: string[]): Promise<unknown> {
   const { stdout } = await run(process.execPath, [CLI, ...words, '--json'], {
     env: {
       ...process.env,
       DATABASE_URL: flows.databaseUrl,
+      MANILLA_OPERATOR_KEY: OPERATORS[name].key,
       TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
     },
   });
@@ -57,7 +61,7 @@ async function cli(...words: string[]): Promise<unknown> {
 
 const rail = (...words: string[]): Promise<unknown> => cli('rail', ...words);
 /** The effect of the commands, without a process for each. */
-const act = { operator: 'ngozi', reason: 'maintenance at the bank' };
+const act = { operator: OPERATORS.ngozi, reason: 'maintenance at the bank' };
 const pause = () => pauseRail(flows.sql, 'test', act);
 const resume = () => resumeRail(flows.sql, 'test', act);
 
@@ -190,7 +194,7 @@ describe('flows while the rail is paused', () => {
     await pause();
     const { id } = await withdraw(TAKES);
     await untilAttention(id, 'rail_paused');
-    const resolution = ['--action', 'fail', '--reason', 'x', '--operator', 'ngozi'];
+    const resolution = ['--action', 'fail', '--reason', 'x'];
     await expect(cli('attention', 'resolve', id, ...resolution)).rejects.toThrow(/after `rail resume`/);
     await resume();
     await flows.untilStatus(`/withdrawals/${id}`, 'completed');
@@ -221,15 +225,15 @@ test('an unreachable rail parks nothing during a pause, and its limit counts fro
   await untilAttention(id, 'rail_paused');
   await resume();
   await untilAttention(id, 'rail_unreachable');
-  for (const operator of ['ngozi', 'tunde']) {
-    await cli('attention', 'resolve', id, '--action', 'fail', '--reason', 'by letter', '--operator', operator);
+  for (const operator of ['ngozi', 'tunde'] as const) {
+    await cliAs(operator, 'attention', 'resolve', id, '--action', 'fail', '--reason', 'by letter');
   }
   await flows.untilStatus(`/withdrawals/${id}`, 'failed');
 });
 
 describe('rail commands', () => {
   test('rail pause and resume report changes, keep the first reason, and are audited once each', async () => {
-    const words = ['test', '--operator', 'ngozi', '--reason'];
+    const words = ['test', '--reason'];
     const before = await auditLog();
     expect(await rail('pause', ...words, ' maintenance ')).toEqual({
       environment: 'test',
@@ -238,14 +242,14 @@ describe('rail commands', () => {
     });
     expect(await rail('pause', ...words, 'again')).toEqual({ environment: 'test', paused: true, changed: false });
     expect(await rail('show')).toEqual([
-      { environment: 'test', paused: true, since: expect.any(String), operator: 'ngozi', reason: 'maintenance' },
+      { environment: 'test', paused: true, since: expect.any(String), operator: 'ada', reason: 'maintenance' },
       { environment: 'live', paused: false, since: null, operator: null, reason: null },
     ]);
     expect(await rail('resume', ...words, 'over')).toEqual({ environment: 'test', paused: false, changed: true });
     expect(await rail('resume', ...words, 'over')).toEqual({ environment: 'test', paused: false, changed: false });
     expect((await auditLog()).slice(before.length)).toEqual([
-      'ngozi rail.pause rail:test test maintenance',
-      'ngozi rail.resume rail:test test over',
+      'ada rail.pause rail:test test maintenance',
+      'ada rail.resume rail:test test over',
     ]);
   });
 

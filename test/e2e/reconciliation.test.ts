@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -222,6 +223,7 @@ test('reconciliation run and show report breaks, and a run with breaks is found 
   const environment = {
     ...process.env,
     DATABASE_URL: flows.databaseUrl,
+    MANILLA_OPERATOR_KEY: OPERATORS.ada.key,
     TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
     TEMPORAL_TASK_QUEUE: flows.dependencies.config.temporal.taskQueue,
   };

@@ -9,6 +9,7 @@ import { publicId, requireUuid } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -117,6 +118,7 @@ const cli = async (...words: string[]): Promise<unknown> => {
       env: {
         ...process.env,
         DATABASE_URL: flows.databaseUrl,
+        MANILLA_OPERATOR_KEY: OPERATORS.ada.key,
         TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
       },
     },

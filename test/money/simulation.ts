@@ -269,7 +269,9 @@ export class Simulation {
       ) open WHERE organisation_id = ${this.organisation.organisationId} AND status IN ('pending', 'processing')`;
     for (const { kind, id } of waiting) {
       try {
-        await this.flows.temporal.workflow.getHandle(publicId(kind, id)).signal(retry, OPERATOR);
+        await this.flows.temporal.workflow
+          .getHandle(publicId(kind, id))
+          .signal(retry, { operator: 'test', reason: OPERATOR.reason });
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error; // it has just ended, or is about to start
       }
@@ -277,4 +279,4 @@ export class Simulation {
   }
 }
 
-const OPERATOR = { operator: 'test', reason: 'a busy day' };
+const OPERATOR = { operator: { id: null, name: 'test' }, reason: 'a busy day' };

@@ -193,13 +193,17 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
         scopes: [...scopes],
         expiresAt,
       },
-      'test',
+      { id: null, name: 'test' },
     );
     return { id, key };
   };
 
   const addOrganisation = async (): Promise<TestOrganisation> => {
-    const created = await createOrganisation(sql, { name: 'Test Ltd', email: 'money@test.example', operator: 'test' });
+    const created = await createOrganisation(sql, {
+      name: 'Test Ltd',
+      email: 'money@test.example',
+      operator: { id: null, name: 'test' },
+    });
     const { organisationId } = created;
     const [test, live] = await Promise.all([
       createKey(organisationId),

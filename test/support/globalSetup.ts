@@ -12,6 +12,7 @@ import { findTemporal } from '../../dev/temporalInstall.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { bundleWorkflows } from '../../src/worker/workflowBundle.ts';
 import { keepForTeardown } from './globalTeardown.ts';
+import { createTestOperators } from './operators.ts';
 import { administer, databaseUrl, OWNER, STACK_VARIABLE, TEMPLATE, type TestStack } from './stack.ts';
 
 const say = (line: string) => console.log(line);
@@ -55,6 +56,7 @@ async function startDatabase(supervisor: Supervisor, folder: string): Promise<st
   });
   await administer(adminUrl, `CREATE DATABASE ${TEMPLATE} OWNER ${OWNER}`);
   await migrate(databaseUrl(adminUrl, OWNER, TEMPLATE));
+  await createTestOperators(databaseUrl(adminUrl, OWNER, TEMPLATE));
   return adminUrl;
 }
 

@@ -12,6 +12,7 @@ import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Answer, Resource, TestOrganisation } from './api.ts';
 import type { PaymentResource, TestFlows } from './flows.ts';
+import { OPERATORS } from './operators.ts';
 import { createShortPayment } from './shortPayments.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -283,7 +284,7 @@ export class ScenarioContext {
 
   /** An operator pauses the rail, for every organisation, or resumes it. */
   async pauseRail(paused: boolean): Promise<void> {
-    const note = { operator: 'ada', reason: 'maintenance at the bank' };
+    const note = { operator: OPERATORS.ada, reason: 'maintenance at the bank' };
     await (paused ? pauseRail : resumeRail)(this.flows.sql, 'test', note);
   }
 

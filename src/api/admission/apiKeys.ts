@@ -17,14 +17,15 @@ const KEY = /^svc_(test|live)_[0-9A-Za-z]{43}$/;
 const CACHE_MS = 3_000;
 const CACHED_KEYS_MAX = 10_000;
 
-export function newApiKey(environment: Environment): string {
+/** `operator`: the key of an operator, which the API does not accept. */
+export function newApiKey(of: Environment | 'operator'): string {
   let rest = BigInt(`0x${randomBytes(RANDOM_BYTES).toString('hex')}`);
   let digits = '';
   for (let position = 0; position < 43; position += 1) {
     digits = BASE62[Number(rest % 62n)] + digits;
     rest /= 62n;
   }
-  return `svc_${environment}_${digits}`;
+  return `svc_${of}_${digits}`;
 }
 
 export const hashApiKey = (key: string): Buffer => createHash('sha256').update(key).digest();

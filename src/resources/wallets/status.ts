@@ -2,6 +2,7 @@
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Environment, Kobo } from '../../money.ts';
+import type { Operator } from '../operators.ts';
 import { findWallet, type Wallet } from './queries.ts';
 
 /** Counts of unfinished resources by kind (`payments`, `withdrawals`, ...), without zeros. */
@@ -21,11 +22,12 @@ export async function setWalletStatus(
   organisationId: Uuid,
   walletId: Uuid,
   status: Wallet['status'],
-  act: { operator: string; reason: string },
+  act: { operator: Operator; reason: string },
 ): Promise<StatusChange> {
   const [row] = await sql<{ outcome: StatusChange['outcome']; held: Kobo; inFlight: InFlight }[]>`
     SELECT outcome, held, in_flight
-    FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, NULL, ${act.operator}, ${act.reason})`;
+    FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, ${act.operator.id}, ${act.operator.name},
+                                 ${act.reason})`;
   if (row === undefined) throw new Error('ledger.set_wallet_status returned no row');
   const { outcome, held, inFlight } = row;
   if (outcome === 'balance') return { outcome, balance: held };

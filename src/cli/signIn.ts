@@ -1,0 +1,70 @@
+// Who runs a command: the operator whose key is in MANILLA_OPERATOR_KEY, or in the quick start's file. A command that
+// writes the audit log, or shows customers' data, signs in first.
+import { hashApiKey } from '../api/admission/apiKeys.ts';
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import { findOperatorByKey, hasAdmin, type Operator } from '../resources/operators.ts';
+import type { OperatorScope } from '../workflows/operators/messages.ts';
+import { CommandError } from './failure.ts';
+import type { Settings } from './settings.ts';
+
+/**
+ * The scope that each command needs. Every operator may `view`. What a code decides is checked by the workflow, which
+ * knows the decision.
+ */
+export const COMMAND_SCOPES = {
+  'organisations create': 'admin',
+  'keys create': 'admin',
+  'keys rotate': 'admin',
+  'keys revoke': 'admin',
+  'operators create': 'admin',
+  'operators rotate': 'admin',
+  'operators revoke': 'admin',
+  'operators code': 'view',
+  'wallets show': 'view',
+  'wallets freeze': 'support',
+  'wallets unfreeze': 'support',
+  'wallets close': 'support',
+  'rail pause': 'finance',
+  'rail resume': 'finance',
+  'attention retry': 'support',
+  'attention resolve': 'support',
+  'reviews list': 'view',
+  'reviews show': 'view',
+  'reviews resolve': 'finance',
+} as const satisfies Record<string, OperatorScope>;
+
+export type SignedCommand = keyof typeof COMMAND_SCOPES;
+
+/** Returns the operator who runs the command. Throws a CommandError when there is none, or the scope is missing. */
+export async function signIn(
+  sql: Sql,
+  { operatorKey }: Settings,
+  command: SignedCommand,
+): Promise<Operator & { id: Uuid }> {
+  if (operatorKey === undefined) {
+    throw new CommandError(
+      `${command} records who acts: set MANILLA_OPERATOR_KEY to your operator key. An admin makes one: npm run cli -- operators create NAME`,
+    );
+  }
+  const operator = await findOperatorByKey(sql, hashApiKey(operatorKey));
+  if (operator === null) {
+    throw new CommandError('This operator key is unknown or revoked. Set MANILLA_OPERATOR_KEY to a valid one.');
+  }
+  const scope = COMMAND_SCOPES[command];
+  if (scope !== 'view' && !operator.scopes.includes(scope)) {
+    throw new CommandError(
+      `${command} needs the scope ${scope}; ${operator.name} has ${operator.scopes.join(', ') || 'none'}. Ask an operator who has it.`,
+    );
+  }
+  return operator;
+}
+
+/**
+ * The same for commands that also need the owner's database connection, which make operators: the connection is enough
+ * until there is an admin.
+ */
+export async function signInAsOwner(sql: Sql, settings: Settings, command: SignedCommand): Promise<Operator> {
+  if (settings.operatorKey === undefined && !(await hasAdmin(sql))) return { id: null, name: 'database owner' };
+  return await signIn(sql, settings, command);
+}

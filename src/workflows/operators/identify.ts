@@ -1,0 +1,14 @@
+// Identifies the operator who sent a message to this workflow.
+import { ApplicationFailure } from '@temporalio/common';
+import { workflowInfo } from '@temporalio/workflow';
+import type { OperatorActivities, OperatorCode } from './messages.ts';
+
+/** Returns the operator's public id. Throws the refusal, which fails the update that calls it and not the workflow. */
+export async function identify(
+  { identifyOperator }: OperatorActivities,
+  code: Omit<OperatorCode, 'workflowId'>,
+): Promise<string> {
+  const identified = await identifyOperator({ ...code, workflowId: workflowInfo().workflowId });
+  if ('refusal' in identified) throw ApplicationFailure.nonRetryable(identified.refusal);
+  return identified.operator;
+}

@@ -1,0 +1,27 @@
+// How a workflow learns which operator decides: the message carries a code that the operator's key made, and an activity
+// answers whose code it is. A workflow keeps the operator's public id; names are only in the database.
+export const OPERATOR_SCOPES = ['view', 'support', 'finance', 'admin'] as const;
+
+/** What an operator may do. Every operator may `view`. */
+export type OperatorScope = (typeof OPERATOR_SCOPES)[number];
+
+export interface OperatorCode {
+  /** As `npm run cli -- operators code WORKFLOW_ID` printed it. */
+  code: string;
+  /** The workflow that received it: a code is valid for one. */
+  workflowId: string;
+  /** The scope that the decision needs. */
+  scope: OperatorScope;
+  /**
+   * What is decided. A code is valid for the first decision that it is used for, also when that is sent again, and for
+   * no other: it is in the history, where others read it.
+   */
+  decision: string;
+}
+
+/** The operator's public id; or why the code is refused, as a message that says what to do. */
+export type Identified = { operator: string } | { refusal: string };
+
+export interface OperatorActivities {
+  identifyOperator: (code: OperatorCode) => Promise<Identified>;
+}

@@ -1,0 +1,236 @@
+// Operators: which command needs which scope, how the first one is made, and whose code a workflow accepts.
+import { tmpdir } from 'node:os';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Command } from 'commander';
+import { hashApiKey, newApiKey } from '../../src/api/admission/apiKeys.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { readSettings } from '../../src/cli/settings.ts';
+import { COMMAND_SCOPES, type SignedCommand, signIn } from '../../src/cli/signIn.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
+import { newUuid, publicId } from '../../src/ids.ts';
+import {
+  createOperatorCodes,
+  identifyOperator,
+  insertOperator,
+  replaceOperatorKey,
+  revokeOperator,
+} from '../../src/resources/operators.ts';
+import { OPERATOR_SCOPES, type OperatorScope } from '../../src/workflows/operators/messages.ts';
+import { codeOf, OPERATORS } from '../support/operators.ts';
+import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { runCli } from './run.ts';
+
+let database: TestDatabase;
+let owner: Sql;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  owner = connect(database.url, { connectionsMax: 1, role: 'owner' });
+  sql = connect(database.url, { connectionsMax: 2 });
+});
+
+afterAll(async () => {
+  await Promise.all([owner.end(), sql.end()]);
+  await database.drop();
+});
+
+async function createOperator(name: string, scopes: readonly OperatorScope[]): Promise<{ id: string; key: string }> {
+  const [id, key] = [newUuid(), newApiKey('operator')];
+  await insertOperator(
+    owner,
+    { id, name, scopes, key: { hash: hashApiKey(key), hint: key.slice(-4) } },
+    { id: null, name: 'test' },
+  );
+  return { id, key };
+}
+
+/** A command line for each command that signs in. */
+const WORDS: Record<SignedCommand, string> = {
+  'organisations create': '--name Acme',
+  'keys create': '--environment test --scopes wallet',
+  'keys rotate': 'svc_x_key',
+  'keys revoke': 'svc_x_key',
+  'operators create': 'bola --scopes view',
+  'operators rotate': 'bola',
+  'operators revoke': 'bola',
+  'operators code': 'svc_x_wth',
+  'wallets show': 'svc_x_wlt',
+  'wallets freeze': 'svc_x_wlt --reason why',
+  'wallets unfreeze': 'svc_x_wlt --reason why',
+  'wallets close': 'svc_x_wlt --reason why',
+  'rail pause': 'test --reason why',
+  'rail resume': 'test --reason why',
+  'attention retry': 'svc_x_wth --reason why',
+  'attention resolve': 'svc_x_wth --action fail --reason why',
+  'reviews list': '',
+  'reviews show': `${publicId('reviewCase', newUuid())}`,
+  'reviews resolve': 'svc_x_rev --action credit --reason why',
+};
+
+/** Commands that write no audit entry and show no customer's data. */
+const UNSIGNED = [
+  'organisations list',
+  'operators list',
+  'keys list',
+  'migrate',
+  'ledger verify',
+  'attention list',
+  'attention show',
+  'flows missing',
+  'rail show',
+  'reconciliation run',
+  'reconciliation show',
+];
+
+describe('commands', () => {
+  let environment: NodeJS.ProcessEnv;
+  beforeEach(() => {
+    environment = { ...process.env };
+    Object.assign(process.env, { DATABASE_URL: database.url, MANILLA_HOME: tmpdir() });
+    delete process.env.MANILLA_OPERATOR_KEY;
+  });
+  afterEach(() => {
+    process.env = environment;
+  });
+
+  const leavesOf = (command: Command, words: string[] = []): string[] =>
+    command.commands.length === 0
+      ? [words.join(' ')]
+      : command.commands.flatMap((child) => leavesOf(child, [...words, child.name()]));
+
+  test('every command is in the table of scopes, or writes no audit entry', async () => {
+    const known = [...Object.keys(COMMAND_SCOPES), ...UNSIGNED];
+    expect(leavesOf(await createProgram()).toSorted()).toEqual(known.toSorted());
+  });
+
+  test.each(Object.entries(WORDS))('`%s` does nothing without a key', async (command, words) => {
+    const line = [...command.split(' '), ...words.split(' ').filter((word) => word !== '')];
+    const program = await createProgram(line[0]);
+    await expect(program.parseAsync(line, { from: 'user' })).rejects.toThrow(`${command} records who acts`);
+    expect(await sql`SELECT FROM audit_log WHERE operator <> 'test'`).toHaveLength(0);
+  });
+
+  test('every command needs its scope: an operator with all others is refused', async () => {
+    const outcome = async (operatorKey: string, command: SignedCommand): Promise<string> => {
+      try {
+        return (await signIn(sql, { ...readSettings(), operatorKey }, command)).name;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    for (const scope of OPERATOR_SCOPES) {
+      const others = OPERATOR_SCOPES.filter((other) => other !== scope);
+      const has = await createOperator(`has-${scope}`, [scope]);
+      const lacks = await createOperator(`lacks-${scope}`, others);
+      const commands = (Object.keys(COMMAND_SCOPES) as SignedCommand[]).filter(
+        (name) => COMMAND_SCOPES[name] === scope,
+      );
+      const refusal = (command: string) =>
+        `${command} needs the scope ${scope}; lacks-${scope} has ${others.join(', ')}. Ask an operator who has it.`;
+      for (const command of commands) {
+        expect(await outcome(has.key, command)).toBe(`has-${scope}`);
+        // Every operator may view.
+        expect(await outcome(lacks.key, command)).toBe(scope === 'view' ? 'lacks-view' : refusal(command));
+      }
+    }
+  });
+});
+
+describe('keys', () => {
+  test('the database owner makes the first admin without a key, and from then on needs the key of an admin', async () => {
+    const fresh = await createDatabase();
+    const asOwner = connect(fresh.url, { connectionsMax: 1, role: 'owner' });
+    await asOwner`DELETE FROM operators`;
+    const run = (operatorKey: string | undefined, ...words: string[]) =>
+      runCli(['operators', ...words, '--json'], { databaseUrl: fresh.url, home: tmpdir(), operatorKey });
+    const first = await run(undefined, 'create', 'bola', '--scopes', 'admin');
+    expect(first.exitCode).toBe(0);
+    const { id, key } = JSON.parse(first.output) as { id: string; key: string };
+    expect(await run(undefined, 'create', 'chidi', '--scopes', 'admin')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('set MANILLA_OPERATOR_KEY'),
+    });
+    expect((await run(key, 'create', 'chidi', '--scopes', 'finance')).exitCode).toBe(0);
+    expect(await run(key, 'create', 'chidi', '--scopes', 'admin')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('never given again'),
+    });
+    expect(await asOwner`SELECT operator, action, reason FROM audit_log ORDER BY id`).toEqual([
+      { operator: 'database owner', action: 'operator.create', reason: 'admin' },
+      { operator: 'bola', action: 'operator.create', reason: 'finance' },
+    ]);
+    expect(await asOwner`SELECT FROM audit_log WHERE subject = ${id}`).toHaveLength(1);
+    const [stored] = await asOwner`SELECT string_agg(o::text, '') || (SELECT string_agg(a::text, '') FROM audit_log a)
+      AS everything FROM operators o`;
+    expect(stored?.everything).not.toContain(key.slice(0, -4));
+    await asOwner.end();
+    await fresh.drop();
+  });
+
+  test('a rotated or revoked key no longer signs in; the operator keeps the id', async () => {
+    const { id, key } = await createOperator('dayo', ['admin']);
+    const next = newApiKey('operator');
+    const stored = { hash: hashApiKey(next), hint: next.slice(-4) };
+    expect(await replaceOperatorKey(owner, 'dayo', stored, { id, name: 'dayo' })).toBe(id);
+    const settings = { databaseUrl: database.url, temporalAddress: undefined, organisationId: undefined };
+    const signedIn = (operatorKey: string) => signIn(sql, { ...settings, operatorKey }, 'keys create');
+    await expect(signedIn(key)).rejects.toThrow('unknown or revoked');
+    expect(await signedIn(next)).toMatchObject({ id, name: 'dayo' });
+    await revokeOperator(owner, 'dayo', 'left', { id, name: 'dayo' });
+    await expect(signedIn(next)).rejects.toThrow('unknown or revoked');
+  });
+
+  test('the application role can neither create an operator nor change one', async () => {
+    const refused = { code: '42501' };
+    await expect(sql`INSERT INTO operators (id, name, scopes, key_hash, hint)
+      VALUES (${newUuid()}, 'mallory', '{admin}', 'x', 'x')`).rejects.toMatchObject(refused);
+    await expect(sql`UPDATE operators SET scopes = '{admin}'`).rejects.toMatchObject(refused);
+    await expect(sql`UPDATE operators SET revoked_at = NULL`).rejects.toMatchObject(refused);
+  });
+});
+
+describe('codes', () => {
+  const request = { workflowId: 'svc_x_wth', scope: 'finance', decision: 'fail' } as const;
+  const REFUSED = { refusal: expect.stringContaining('npm run cli -- operators code svc_x_wth') };
+
+  test('a code identifies its operator, also when the decision is sent again, and however it is typed', async () => {
+    const code = await codeOf(sql, 'ngozi', 'svc_x_wth');
+    const typed = ` ${code.replaceAll('-', '').toUpperCase()}`;
+    for (const text of [code, code, typed]) {
+      expect(await identifyOperator(sql, { ...request, code: text })).toEqual({ operator: OPERATORS.ngozi.publicId });
+    }
+  });
+
+  test('a code that others read in the history is refused for another decision', async () => {
+    const code = await codeOf(sql, 'ngozi', 'svc_x_wth');
+    const decisions = ['fail', 'complete'].map((decision) => identifyOperator(sql, { ...request, code, decision }));
+    const answers = await Promise.all(decisions);
+    expect(answers.filter((answer) => 'operator' in answer)).toHaveLength(1);
+    expect(answers.filter((answer) => 'refusal' in answer)).toEqual([
+      { refusal: expect.stringContaining('was used for another decision') },
+    ]);
+  });
+
+  test('a code is refused in another workflow, without the scope, after ten minutes and after revocation', async () => {
+    const { id } = await createOperator('efe', ['support']);
+    const { codes, expiresAt } = await createOperatorCodes(sql, id, ['svc_x_wth', 'svc_y_wth']);
+    const code = codes.get('svc_x_wth') as string;
+    expect(await identifyOperator(sql, { ...request, code: 'guess' })).toEqual(REFUSED);
+    expect(await identifyOperator(sql, { ...request, code: codes.get('svc_y_wth') as string })).toEqual(REFUSED);
+    expect(await identifyOperator(sql, { ...request, code })).toEqual({
+      refusal: 'This needs an operator with the scope finance, which yours has not.',
+    });
+    const supported = { ...request, scope: 'support', decision: 'retry', code } as const;
+    expect(await identifyOperator(sql, supported)).toEqual({ operator: publicId('operator', id) });
+    const minutes = (expiresAt.getTime() - Date.now()) / 60_000;
+    expect(minutes).toBeGreaterThan(8);
+    expect(minutes).toBeLessThan(11);
+    await owner`UPDATE operator_codes SET expires_at = now() WHERE operator_id = ${id}`;
+    expect(await identifyOperator(sql, supported)).toEqual(REFUSED);
+    await owner`UPDATE operator_codes SET expires_at = now() + interval '1 minute' WHERE operator_id = ${id}`;
+    expect(await identifyOperator(sql, supported)).toEqual({ operator: publicId('operator', id) });
+    await revokeOperator(owner, 'efe', null, { id: null, name: 'test' });
+    expect(await identifyOperator(sql, supported)).toEqual(REFUSED);
+  });
+});
