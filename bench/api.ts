@@ -1,6 +1,7 @@
 // Starts the service's API and worker processes with production settings, and creates an API key for the load.
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../dev/freePort.ts';
+import { serviceUrl } from '../dev/postgres.ts';
 import type { Supervisor } from '../dev/supervisor.ts';
 import { DEFAULT_NAMESPACE, startTemporal, workerPolls } from '../dev/temporal.ts';
 import { findTemporal } from '../dev/temporalInstall.ts';
@@ -65,7 +66,7 @@ export async function startBenchApi(
   const url = `http://127.0.0.1:${sandboxPort}/v1`;
   const settings = {
     ...process.env,
-    DATABASE_URL: book.url,
+    DATABASE_URL: serviceUrl(book.url, new URL(book.url).pathname),
     TEMPORAL_ADDRESS: temporalAddress,
     MANILLA_KEYS: KEYS,
     SANDBOX_PORT: String(sandboxPort),

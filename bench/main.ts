@@ -9,7 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import postgres from 'postgres';
-import { startPostgres } from '../dev/postgres.ts';
+import { createServiceLogin, startPostgres } from '../dev/postgres.ts';
 import { Supervisor } from '../dev/supervisor.ts';
 import { stateFolderPath } from '../src/cli/settings.ts';
 import { migrate } from '../src/database/migrate.ts';
@@ -74,16 +74,22 @@ async function main(): Promise<void> {
   }
 }
 
-/** The server under test: the role of `url` creates and owns the databases, `adminUrl` is the superuser's. */
+/** The server under test: the role of `ownerUrl` creates and owns the databases, `adminUrl` is the superuser's. */
 interface Server {
-  url: string;
+  ownerUrl: string;
   adminUrl: string;
 }
 
 /** The server of POSTGRES_URL, as a superuser; otherwise an embedded one for this run, with fsync on. */
 async function openServer(supervisor: Supervisor, folder: string): Promise<Server> {
   const { POSTGRES_URL } = process.env;
-  if (POSTGRES_URL !== undefined) return { url: POSTGRES_URL, adminUrl: POSTGRES_URL };
+  if (POSTGRES_URL !== undefined) {
+    const sql = postgres(POSTGRES_URL, { max: 1, onnotice: () => {} });
+    const { username, password } = new URL(POSTGRES_URL);
+    await createServiceLogin(sql, username, password);
+    await sql.end();
+    return { ownerUrl: POSTGRES_URL, adminUrl: POSTGRES_URL };
+  }
   const password = randomBytes(12).toString('hex');
   // A quarter of the memory, as the Postgres documentation recommends. With less, reads of a large book would measure
   // the page cache of the operating system.
@@ -104,7 +110,7 @@ function chosen(names: readonly string[]): Stage[] {
 
 async function runStage(stage: Stage, supervisor: Supervisor, server: Server, machine: Machine): Promise<void> {
   say(`\n${stage.name}: ${stage.title}`);
-  const databases = new Databases(server.url);
+  const databases = new Databases(server.ownerUrl);
   const started = performance.now();
   const processorBefore = processorTime();
   let result: StageResult | { cannotRun: string };

@@ -39,7 +39,7 @@ export interface PostgresOptions {
   folder: string;
   /** Used when it is free. */
   portPreferred?: number | undefined;
-  /** The password of both roles. Fixed when the data directory is created. */
+  /** The password of the superuser and the owner. Fixed when the data directory is created. */
   password: string;
   /**
    * `throwAway`: the data is removed with the server and need not survive a machine crash. Without fsync, for tests.
@@ -52,12 +52,16 @@ export interface PostgresOptions {
 /** SQLSTATE invalid_password. */
 const WRONG_PASSWORD = '28P01';
 
-const APPLICATION_ROLE = 'manilla';
+/** Owns the database and may create roles, but is not a superuser; the database has its name. */
+export const OWNER = 'manilla';
+/** The login of API, worker and command line: it owns nothing, and its rights are those of `manilla_app`. */
+const SERVICE = 'manilla_service';
 const SUPERUSER = 'postgres';
 
 interface PostgresServer {
-  /** URL of the service's role: it owns its database and may create roles, but is not a superuser. */
+  /** URL of the service's login. */
   url: string;
+  ownerUrl: string;
   /** URL of the superuser. */
   adminUrl: string;
   port: number;
@@ -94,9 +98,7 @@ export async function startPostgres(supervisor: Supervisor, options: PostgresOpt
   };
   return await retryWhenTaken(async () => {
     const port = await freePort(options.portPreferred);
-    const urlOf = (role: string, database: string) =>
-      `postgres://${role}:${options.password}@127.0.0.1:${port}/${database}`;
-    const adminUrl = urlOf(SUPERUSER, 'postgres');
+    const adminUrl = `postgres://${SUPERUSER}:${options.password}@127.0.0.1:${port}/postgres`;
     await supervisor.start({
       name: 'postgres',
       kind: 'server',
@@ -116,20 +118,50 @@ export async function startPostgres(supervisor: Supervisor, options: PostgresOpt
       isReady: () => postgresAnswers(adminUrl),
     });
     await ensureDatabase(adminUrl, options);
-    return { url: urlOf(APPLICATION_ROLE, APPLICATION_ROLE), adminUrl, port };
+    return { url: serviceUrl(adminUrl, OWNER), ownerUrl: ownerUrl(adminUrl, OWNER), adminUrl, port };
   });
 }
 
-/** Creates the service's role and database on a running server, unless they exist. */
+/** The URL of a database on the same server for the owner's login. */
+export function ownerUrl(anyUrl: string, database: string): string {
+  const url = new URL(anyUrl);
+  url.username = OWNER;
+  url.pathname = database;
+  return url.href;
+}
+
+/** The URL of a database on the same server for the service's login, from the superuser's or the owner's URL. */
+export function serviceUrl(adminUrl: string, database: string): string {
+  const url = new URL(adminUrl);
+  url.username = SERVICE;
+  url.password = servicePassword(url.password);
+  url.pathname = database;
+  return url.href;
+}
+
+/** Derived one-way, so that the service's URL does not reveal the owner's password. */
+const servicePassword = (password: string): string =>
+  createHash('sha256').update(`${SERVICE} ${password}`).digest('hex');
+
+/** Creates the service's login, unless it exists. `owner` migrates databases of this server. */
+export async function createServiceLogin(sql: postgres.Sql, owner: string, password: string): Promise<void> {
+  await createRole(sql, 'manilla_app', `NOLOGIN ROLE ${owner}`);
+  await createRole(sql, SERVICE, `LOGIN PASSWORD '${servicePassword(password)}' IN ROLE manilla_app`);
+}
+
+async function createRole(sql: postgres.Sql, role: string, definition: string): Promise<void> {
+  const [existing] = await sql`SELECT FROM pg_roles WHERE rolname = ${role}`;
+  if (existing === undefined) await sql.unsafe(`CREATE ROLE ${role} ${definition}`);
+}
+
+/** Creates the roles and the database on a running server, unless they exist. */
 async function ensureDatabase(adminUrl: string, { password, folder }: PostgresOptions): Promise<void> {
   const sql = postgres(adminUrl, { max: 1, onnotice: () => {} });
   try {
-    const [role] = await sql`SELECT FROM pg_roles WHERE rolname = ${APPLICATION_ROLE}`;
-    if (role === undefined) {
-      await sql.unsafe(`CREATE ROLE ${APPLICATION_ROLE} LOGIN CREATEROLE CREATEDB PASSWORD '${password}'`);
-    }
-    const [database] = await sql`SELECT FROM pg_database WHERE datname = ${APPLICATION_ROLE}`;
-    if (database === undefined) await sql.unsafe(`CREATE DATABASE ${APPLICATION_ROLE} OWNER ${APPLICATION_ROLE}`);
+    await createRole(sql, OWNER, `LOGIN CREATEROLE CREATEDB PASSWORD '${password}'`);
+    await createServiceLogin(sql, OWNER, password);
+    const [database] = await sql`SELECT FROM pg_database WHERE datname = ${OWNER}`;
+    if (database === undefined) await sql.unsafe(`CREATE DATABASE ${OWNER} OWNER ${OWNER}`);
   } catch (error) {
     if ((error as { code?: string }).code !== WRONG_PASSWORD) throw error;
     throw new Error(

@@ -65,10 +65,10 @@ async function main(): Promise<void> {
   });
 
   const [database, temporal] = await Promise.all([useDatabase(supervisor, servers), useTemporal(supervisor, servers)]);
-  await migrate(database.url, { log: (line) => print(`  ${line}`) });
+  await migrate(database.ownerUrl, { log: (line) => print(`  ${line}`) });
   const chosen = await choosePorts(apiPorts, print);
-  const settingsWith = (ports: Ports) => applicationSettings(database.url, temporal, ports);
-  const operatorKey = await firstOperator(database.key, settingsWith(chosen));
+  const settingsWith = (ports: Ports) => applicationSettings(database, temporal, ports);
+  const operatorKey = await firstOperator(database, settingsWith(chosen));
   const organisation = await demoOrganisation(database.key, {
     ...settingsWith(chosen),
     MANILLA_OPERATOR_KEY: operatorKey,
@@ -97,6 +97,7 @@ async function main(): Promise<void> {
     temporalAddress: temporal.address,
     temporalUiUrl: temporal.uiUrl,
     databaseUrl: database.url,
+    ownerDatabaseUrl: database.ownerUrl,
     operatorKey,
   };
   if (!environment.TEMPORAL_ADDRESS) watch = watchOwnTemporal(supervisor, database.url, temporal, stallSeconds);
@@ -138,17 +139,30 @@ function wantedPort(setting: string, preset: number, what: string, address = '12
 const portOf = (setting: string, port: number | undefined): NodeJS.ProcessEnv =>
   port === undefined ? {} : { [setting]: String(port) };
 
-/** The database of DATABASE_URL, or the embedded one. `key` is its key among the stored demo organisations. */
-async function useDatabase(running: Supervisor, wanted: ServerPorts): Promise<{ url: string; key: string }> {
-  const url = environment.DATABASE_URL;
+/** `key` is its key among the stored demo organisations. */
+interface Database {
+  url: string;
+  ownerUrl: string;
+  key: string;
+}
+
+/** The database of DATABASE_URL and OWNER_DATABASE_URL, or the embedded one. */
+async function useDatabase(running: Supervisor, wanted: ServerPorts): Promise<Database> {
+  const [url, ownerUrl] = [environment.DATABASE_URL, environment.OWNER_DATABASE_URL];
   if (url) {
+    if (!ownerUrl) {
+      throw new Error(
+        'DATABASE_URL is set, but OWNER_DATABASE_URL is not. Set it to the URL of the same database for its owner, ' +
+          'who migrates it; DATABASE_URL is for the service (docs/configuration.md).',
+      );
+    }
     if (!(await postgresAnswers(url))) {
       const { host } = new URL(url);
       throw new Error(
         `DATABASE_URL is set, but no Postgres server responds at ${host}. Start it, or unset DATABASE_URL.`,
       );
     }
-    return { url, key: url };
+    return { url, ownerUrl, key: url };
   }
   const server = await startPostgres(running, {
     folder: stateFolder.path('postgres'),
@@ -157,7 +171,7 @@ async function useDatabase(running: Supervisor, wanted: ServerPorts): Promise<{ 
     durability: 'durable',
   });
   sayMoved(wanted.postgres, server.port, print);
-  return { url: server.url, key: 'embedded' };
+  return { url: server.url, ownerUrl: server.ownerUrl, key: 'embedded' };
 }
 
 interface Temporal {
@@ -242,16 +256,17 @@ function baseUrl(port: number): string {
 }
 
 /**
- * The environment of API, worker and command line. The entries before `...environment` are defaults that the user may
+ * The environment of API, worker and command line, without the owner's login. The entries before `...environment` are defaults that the user may
  * set.
  */
-function applicationSettings(databaseUrl: string, temporal: Temporal, ports: Ports): NodeJS.ProcessEnv {
+function applicationSettings(database: Database, temporal: Temporal, ports: Ports): NodeJS.ProcessEnv {
   return {
     WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
     // Short, so that a parked flow can be seen soon; the default for production is an hour.
     ATTENTION_RAIL_UNREACHABLE_SECONDS: '30',
     ...environment,
-    DATABASE_URL: databaseUrl,
+    OWNER_DATABASE_URL: undefined,
+    DATABASE_URL: database.url,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
     TEMPORAL_UI_URL: temporal.uiUrl,
@@ -266,12 +281,12 @@ function applicationSettings(databaseUrl: string, temporal: Temporal, ports: Por
 }
 
 /** The key of the operator who runs the commands of this machine; created on the first start, unless one is set. */
-async function firstOperator(database: string, settings: NodeJS.ProcessEnv): Promise<string> {
+async function firstOperator({ key: database, ownerUrl }: Database, settings: NodeJS.ProcessEnv): Promise<string> {
   const existing = environment.MANILLA_OPERATOR_KEY || stateFolder.secrets().operatorKeys[database];
   if (existing) return existing;
   const { key } = await runCli<{ key: string }>(
     ['operators', 'create', 'quickstart', '--scopes', OPERATOR_SCOPES.join(',')],
-    settings,
+    { ...settings, OWNER_DATABASE_URL: ownerUrl },
   );
   stateFolder.keepOperatorKey(database, key);
   return key;

@@ -17,6 +17,7 @@ export interface Quickstart {
   temporalAddress: string;
   temporalUiUrl: string;
   databaseUrl: string;
+  ownerDatabaseUrl: string;
   /** The key of the operator `quickstart`, with all scopes, who runs the commands of this machine. */
   operatorKey: string;
 }

@@ -63,6 +63,15 @@ const logNotices =
     log[severity === 'WARNING' ? 'warn' : 'debug']({ code, notice: message }, 'notice from Postgres');
   };
 
+/** Ends the process at once on an error that it cannot run with. */
+export const exitWith =
+  (log: Log) =>
+  (error: Error): void => {
+    log.fatal({ err: error }, error.message);
+    log.flush();
+    process.exit(1);
+  };
+
 /**
  * Graceful shutdown: the first SIGTERM or SIGINT calls `close`, which has `limitMs` to finish the work in progress; a
  * second signal exits at once. The exit code is 1 when work was cut off. Accepted work is durable in the database and

@@ -1,6 +1,7 @@
 // The API process.
 import { readConfig } from '../config.ts';
-import { createRuntime, onShutdown } from '../runtime.ts';
+import { requireServiceLogin } from '../database/serviceLogin.ts';
+import { createRuntime, exitWith, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
 import { createTemporalHealth } from '../temporal/health.ts';
@@ -13,6 +14,7 @@ const config = readConfig(process.env);
 const log = createLog('api', config.logLevel);
 const stopTracing = await startTracing(config, 'api');
 const runtime = createRuntime(config, log);
+await requireServiceLogin(runtime.sql, log, exitWith(log));
 const { address, namespace } = config.temporal;
 const temporal = createTemporalHealth(address, namespace, TEMPORAL_ANSWER_MS);
 

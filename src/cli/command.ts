@@ -1,7 +1,7 @@
 // Shared by all commands: the option --json, an example in the help and a database connection that is always closed.
 import type { Command } from 'commander';
 import { connect, type Sql } from '../database/pool.ts';
-import { readSettings, type Settings } from './settings.ts';
+import { ownerUrlOf, readSettings, type Settings } from './settings.ts';
 
 /** Adds a command with the shared options. `example` is the part after `npm run cli -- `. */
 export function addCommand(parent: Command, usage: string, description: string, example: string): Command {
@@ -18,7 +18,8 @@ export async function withDatabase<Result>(
   work: (sql: Sql, settings: Settings) => Promise<Result>,
 ): Promise<Result> {
   const settings = readSettings();
-  const sql = connect(settings.databaseUrl, { connectionsMax: 1, role });
+  const url = role === 'owner' ? ownerUrlOf(settings) : settings.databaseUrl;
+  const sql = connect(url, { connectionsMax: 1, role });
   try {
     return await work(sql, settings);
   } finally {

@@ -35,7 +35,7 @@ export function addLedgerCommands(program: Command): void {
     'verify that every balance is the sum of its postings, that every book sums to zero, and that the transactions of every resource have moved what its status says; exits 1 on violations',
     'ledger verify --json',
   ).action(async (options: { json?: true }) => {
-    const verification = await withDatabase('owner', (sql) => {
+    const verification = await withDatabase('application', (sql) => {
       const bar = new Bar();
       return verifyBooks(sql, { onProgress: (progress) => bar.show(progress) }).finally(() => bar.stop());
     });

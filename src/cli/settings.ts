@@ -10,6 +10,7 @@ const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 
 const quickstartSchema = z.object({
   databaseUrl: z.string().optional(),
+  ownerDatabaseUrl: z.string().optional(),
   temporalAddress: z.string().optional(),
   organisationId: z.string().optional(),
   operatorKey: z.string().optional(),
@@ -17,6 +18,8 @@ const quickstartSchema = z.object({
 
 export interface Settings {
   databaseUrl: string;
+  /** For migrations and for what only the owner may do; undefined when it is not set for this database. */
+  ownerDatabaseUrl: string | undefined;
   temporalAddress: string | undefined;
   /** Public id of the quick start's organisation; undefined when DATABASE_URL is another database. */
   organisationId: string | undefined;
@@ -43,6 +46,8 @@ export function readSettings(environment = process.env): Settings {
   const { organisationId, operatorKey } = databaseUrl === quickstart.databaseUrl ? quickstart : {};
   return {
     databaseUrl,
+    ownerDatabaseUrl:
+      environment.OWNER_DATABASE_URL || (fromEnvironment === undefined ? quickstart.ownerDatabaseUrl : undefined),
     temporalAddress: environment.TEMPORAL_ADDRESS || quickstart.temporalAddress,
     organisationId,
     operatorKey: environment.MANILLA_OPERATOR_KEY || operatorKey,
@@ -62,4 +67,10 @@ function readQuickstart(file: string): z.infer<typeof quickstartSchema> {
   } catch {
     throw new CommandError(`${file} is not a valid quickstart file. Run \`npm start\` again, or set DATABASE_URL.`);
   }
+}
+
+/** The URL for the database's owner. Throws a CommandError that says how to supply it. */
+export function ownerUrlOf({ ownerDatabaseUrl }: Settings): string {
+  if (ownerDatabaseUrl !== undefined) return ownerDatabaseUrl;
+  throw new CommandError('Set OWNER_DATABASE_URL: this command needs the login of the owner of the database.');
 }

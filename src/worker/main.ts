@@ -1,7 +1,8 @@
 // The worker process.
 import { Runtime } from '@temporalio/worker';
 import { readConfig } from '../config.ts';
-import { createRuntime, onShutdown } from '../runtime.ts';
+import { requireServiceLogin } from '../database/serviceLogin.ts';
+import { createRuntime, exitWith, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
 import { temporalLog } from '../temporal/sdkLog.ts';
@@ -19,6 +20,7 @@ Runtime.install({
 });
 const stopTracing = await startTracing(config, 'worker');
 const runtime = createRuntime(config, log);
+await requireServiceLogin(runtime.sql, log, exitWith(log));
 const worker = await startWorker(runtime);
 log.info({ taskQueue: config.temporal.taskQueue }, 'worker started');
 

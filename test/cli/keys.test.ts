@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ApiKeys } from '../../src/api/admission/apiKeys.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
-import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';
 
 let database: TestDatabase;
@@ -83,7 +83,7 @@ describe('organisations commands', () => {
     const before =
       await sql`SELECT (SELECT count(*) FROM organisations) AS o, (SELECT count(*) FROM ledger.accounts) AS a`;
     // The audit log row, which is written last, is rejected.
-    const owner = connect(database.url, { connectionsMax: 1, role: 'owner' });
+    const owner = connect(ownerOf(database.url), { connectionsMax: 1, role: 'owner' });
     await owner`ALTER TABLE audit_log ADD CONSTRAINT nothing_more CHECK (subject = '') NOT VALID`;
     const { exitCode } = await run('organisations', 'create', '--name', 'Half');
     await owner`ALTER TABLE audit_log DROP CONSTRAINT nothing_more`;

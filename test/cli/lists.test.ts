@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import type { Uuid } from '../../src/ids.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
-import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';
 
 /** More than the list of review cases shows. */
@@ -23,7 +23,7 @@ let organisationId: Uuid;
 beforeAll(async () => {
   database = await createDatabase();
   home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
-  sql = connect(database.url, { connectionsMax: 1, role: 'owner' });
+  sql = connect(ownerOf(database.url), { connectionsMax: 1, role: 'owner' });
   ({ organisationId } = await createOrganisation(sql, {
     name: 'Ada',
     email: 'ada@example.com',

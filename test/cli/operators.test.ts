@@ -17,7 +17,7 @@ import {
 } from '../../src/resources/operators.ts';
 import { OPERATOR_SCOPES, type OperatorScope } from '../../src/workflows/operators/messages.ts';
 import { codeOf, OPERATORS } from '../support/operators.ts';
-import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { runCli } from './run.ts';
 
 let database: TestDatabase;
@@ -26,7 +26,7 @@ let sql: Sql;
 
 beforeAll(async () => {
   database = await createDatabase();
-  owner = connect(database.url, { connectionsMax: 1, role: 'owner' });
+  owner = connect(ownerOf(database.url), { connectionsMax: 1, role: 'owner' });
   sql = connect(database.url, { connectionsMax: 2 });
 });
 
@@ -87,7 +87,11 @@ describe('commands', () => {
   let environment: NodeJS.ProcessEnv;
   beforeEach(() => {
     environment = { ...process.env };
-    Object.assign(process.env, { DATABASE_URL: database.url, MANILLA_HOME: tmpdir() });
+    Object.assign(process.env, {
+      DATABASE_URL: database.url,
+      OWNER_DATABASE_URL: ownerOf(database.url),
+      MANILLA_HOME: tmpdir(),
+    });
     delete process.env.MANILLA_OPERATOR_KEY;
   });
   afterEach(() => {
@@ -140,7 +144,7 @@ describe('commands', () => {
 describe('keys', () => {
   test('the database owner makes the first admin without a key, and from then on needs the key of an admin', async () => {
     const fresh = await createDatabase();
-    const asOwner = connect(fresh.url, { connectionsMax: 1, role: 'owner' });
+    const asOwner = connect(ownerOf(fresh.url), { connectionsMax: 1, role: 'owner' });
     await asOwner`DELETE FROM operators`;
     const run = (operatorKey: string | undefined, ...words: string[]) =>
       runCli(['operators', ...words, '--json'], { databaseUrl: fresh.url, home: tmpdir(), operatorKey });
@@ -173,7 +177,12 @@ describe('keys', () => {
     const next = newApiKey('operator');
     const stored = { hash: hashApiKey(next), hint: next.slice(-4) };
     expect(await replaceOperatorKey(owner, 'dayo', stored, { id, name: 'dayo' })).toBe(id);
-    const settings = { databaseUrl: database.url, temporalAddress: undefined, organisationId: undefined };
+    const settings = {
+      databaseUrl: database.url,
+      ownerDatabaseUrl: undefined,
+      temporalAddress: undefined,
+      organisationId: undefined,
+    };
     const signedIn = (operatorKey: string) => signIn(sql, { ...settings, operatorKey }, 'keys create');
     await expect(signedIn(key)).rejects.toThrow('unknown or revoked');
     expect(await signedIn(next)).toMatchObject({ id, name: 'dayo' });

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { OPERATORS } from '../support/operators.ts';
+import { ownerOf } from '../support/stack.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
@@ -34,7 +35,7 @@ export function runCli(words: readonly string[], surroundings: Surroundings): Pr
         env: {
           ...environment,
           MANILLA_HOME: home,
-          ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+          ...(databaseUrl && { DATABASE_URL: databaseUrl, OWNER_DATABASE_URL: ownerOf(databaseUrl) }),
           ...(operatorKey && { MANILLA_OPERATOR_KEY: operatorKey }),
           ...(temporalAddress && { TEMPORAL_ADDRESS: temporalAddress }),
           ...(temporalNamespace && { TEMPORAL_NAMESPACE: temporalNamespace }),

@@ -6,10 +6,11 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { OWNER, ownerUrl } from '../../dev/postgres.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
-import { administer, createDatabase, databaseUrl, OWNER, type TestDatabase, testStack } from '../support/stack.ts';
+import { administer, createDatabase, ownerOf, type TestDatabase, testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const FILES = (await readdir(new URL('../../src/database/migrations/', import.meta.url))).toSorted();
@@ -21,13 +22,13 @@ async function createEmptyDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(adminDatabaseUrl, `CREATE DATABASE ${name} OWNER ${OWNER}`);
   return {
-    url: databaseUrl(adminDatabaseUrl, OWNER, name),
+    url: ownerUrl(adminDatabaseUrl, name),
     drop: () => administer(adminDatabaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
 }
 
 async function withOwner<Result>(url: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
-  const sql = connect(url, { connectionsMax: 1, role: 'owner' });
+  const sql = connect(ownerOf(url), { connectionsMax: 1, role: 'owner' });
   try {
     return await work(sql);
   } finally {
@@ -39,17 +40,17 @@ const recorded = (sql: Sql) => sql<{ name: string }[]>`SELECT name FROM migratio
 
 test('of twenty concurrent runs all succeed, and each file is applied once', async () => {
   const database = await createEmptyDatabase();
-  const runs = await Promise.all(Array.from({ length: 20 }, () => migrate(database.url)));
+  const runs = await Promise.all(Array.from({ length: 20 }, () => migrate(ownerOf(database.url))));
   expect(runs.flatMap(({ applied }) => applied).toSorted()).toEqual([...FILES, ...FUNCTIONS].toSorted());
   expect((await withOwner(database.url, recorded)).map(({ name }) => name)).toEqual(FILES);
-  expect(await migrate(database.url)).toEqual({ applied: [] });
+  expect(await migrate(ownerOf(database.url))).toEqual({ applied: [] });
   await database.drop();
 });
 
 test('the name of each file is logged as it is applied', async () => {
   const database = await createEmptyDatabase();
   const lines: string[] = [];
-  await migrate(database.url, { log: (line) => lines.push(line) });
+  await migrate(ownerOf(database.url), { log: (line) => lines.push(line) });
   expect(lines).toEqual([...FILES, ...FUNCTIONS].map((name) => `applied ${name}`));
   await database.drop();
 });
@@ -57,7 +58,7 @@ test('the name of each file is logged as it is applied', async () => {
 test('a file that was edited after it was applied is refused by name', async () => {
   const database = await createDatabase();
   await withOwner(database.url, (sql) => sql`UPDATE migrations SET checksum = 'another' WHERE number = 2`);
-  await expect(migrate(database.url)).rejects.toThrow(`Migration ${FILES[1]} was edited after it was applied`);
+  await expect(migrate(ownerOf(database.url))).rejects.toThrow(`Migration ${FILES[1]} was edited after it was applied`);
   await database.drop();
 });
 
@@ -67,7 +68,7 @@ test('a database of a newer version is refused and left unchanged', async () => 
     database.url,
     (sql) => sql`INSERT INTO migrations (number, name, checksum) VALUES (9999, '9999_from_the_future.sql', 'x')`,
   );
-  await expect(migrate(database.url)).rejects.toThrow(
+  await expect(migrate(ownerOf(database.url))).rejects.toThrow(
     '9999_from_the_future.sql, which this version of Manilla does not know',
   );
   await database.drop();
@@ -77,13 +78,13 @@ test('a failed file leaves no changes and is applied by the next run', async () 
   const database = await createEmptyDatabase();
   // A table of the second file exists already.
   await withOwner(database.url, (sql) => sql`CREATE TABLE payments ()`);
-  await expect(migrate(database.url)).rejects.toThrow('relation "payments" already exists');
+  await expect(migrate(ownerOf(database.url))).rejects.toThrow('relation "payments" already exists');
   await withOwner(database.url, async (sql) => {
     expect((await recorded(sql)).map(({ name }) => name)).toEqual(FILES.slice(0, 1));
     expect(await sql`SELECT to_regclass('wallets') AS wallets`).toEqual([{ wallets: null }]);
     await sql`DROP TABLE payments`;
   });
-  expect(await migrate(database.url)).toEqual({ applied: [...FILES.slice(1), ...FUNCTIONS] });
+  expect(await migrate(ownerOf(database.url))).toEqual({ applied: [...FILES.slice(1), ...FUNCTIONS] });
   await database.drop();
 });
 
@@ -110,7 +111,7 @@ describe('a later migration', () => {
     const locking = await holder.reserve();
     await locking`BEGIN`;
     await locking`SELECT FROM wallets`;
-    const migrated = migrate(database.url, { folder, log: (line) => lines.push(line) });
+    const migrated = migrate(ownerOf(database.url), { folder, log: (line) => lines.push(line) });
     await waitFor('the migration to time out on the lock', () =>
       lines.includes(`${name}: lock timeout on a table; retrying`),
     );
@@ -145,7 +146,7 @@ describe('a later migration', () => {
     const writing = await early.reserve();
     await writing`BEGIN`;
     await insert(writing);
-    const runs = Promise.all(Array.from({ length: 5 }, () => migrate(database.url, { folder })));
+    const runs = Promise.all(Array.from({ length: 5 }, () => migrate(ownerOf(database.url), { folder })));
     await waitFor('the build to wait for the open transaction', async () => {
       const waiting = `SELECT FROM pg_stat_activity WHERE query ~ '^(CREATE|DROP) INDEX CONCURRENTLY' AND wait_event_type = 'Lock'`;
       return (await queryAsOwner(database.url, waiting)).length === 1;
@@ -183,10 +184,10 @@ describe('files of functions', () => {
     const database = await createDatabase();
     await withOwner(database.url, async (sql) => {
       await replaceFunction(sql, 0);
-      expect(await migrate(database.url)).toEqual({ applied: [FILE] });
+      expect(await migrate(ownerOf(database.url))).toEqual({ applied: [FILE] });
       expect(await callFunction(sql)).toBe(0);
     });
-    expect(await migrate(database.url)).toEqual({ applied: [] });
+    expect(await migrate(ownerOf(database.url))).toEqual({ applied: [] });
     await database.drop();
   });
 
@@ -194,7 +195,7 @@ describe('files of functions', () => {
     const database = await createDatabase();
     await withOwner(database.url, async (sql) => {
       await replaceFunction(sql, 99);
-      expect(await migrate(database.url)).toEqual({ applied: [] });
+      expect(await migrate(ownerOf(database.url))).toEqual({ applied: [] });
       expect(await callFunction(sql)).toBe(-1);
     });
     await database.drop();
@@ -203,7 +204,7 @@ describe('files of functions', () => {
   test('a file of functions that was edited without a new version is refused by name', async () => {
     const database = await createDatabase();
     await withOwner(database.url, (sql) => replaceFunction(sql, 1, 'another'));
-    await expect(migrate(database.url)).rejects.toThrow(
+    await expect(migrate(ownerOf(database.url))).rejects.toThrow(
       `${FILE} was edited and is still version 1. Raise the number in its first line.`,
     );
     await database.drop();
@@ -215,7 +216,7 @@ describe('rules for tables and functions', () => {
   let owner: Sql;
   beforeAll(async () => {
     database = await createDatabase();
-    owner = connect(database.url, { connectionsMax: 1, role: 'owner' });
+    owner = connect(ownerOf(database.url), { connectionsMax: 1, role: 'owner' });
   });
   afterAll(async () => {
     await owner.end();

@@ -3,9 +3,9 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync, writeFileSyn
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import postgres from 'postgres';
-import { removePostgresFolder, startPostgres } from '../../dev/postgres.ts';
+import { OWNER, ownerUrl, removePostgresFolder, serviceUrl, startPostgres } from '../../dev/postgres.ts';
 import { Supervisor } from '../../dev/supervisor.ts';
-import { databaseUrl, OWNER, testStack } from '../support/stack.ts';
+import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
@@ -56,13 +56,13 @@ function closedFolder(): string {
 
 test('data survives a restart and a crash', async () => {
   const first = await start(shared);
-  await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS number');
+  await query(first.ownerUrl, 'CREATE TABLE kept AS SELECT 1 AS number');
   await first.parts.stop();
   const second = await start(shared);
-  await query(second.url, 'INSERT INTO kept VALUES (2)');
+  await query(second.ownerUrl, 'INSERT INTO kept VALUES (2)');
   await second.kill();
   const third = await start(shared);
-  expect(await query(third.url, 'SELECT number FROM kept ORDER BY number')).toMatchObject([
+  expect(await query(third.ownerUrl, 'SELECT number FROM kept ORDER BY number')).toMatchObject([
     { number: 1 },
     { number: 2 },
   ]);
@@ -71,7 +71,7 @@ test('data survives a restart and a crash', async () => {
 test('Postgres starts in a folder that its account cannot enter: as root, the files are kept elsewhere behind a symbolic link', async () => {
   const folder = closedFolder();
   const { url, parts } = await start(folder);
-  expect(await query(url, 'SELECT current_user AS name')).toMatchObject([{ name: 'manilla' }]);
+  expect(await query(url, 'SELECT current_user AS name')).toMatchObject([{ name: 'manilla_service' }]);
   await parts.stop();
   expect(lstatSync(folder).isSymbolicLink()).toBe(isRoot);
 
@@ -106,13 +106,17 @@ test('a password other than the one at initialisation is reported with what to d
   await expect(start(shared, 'another')).rejects.toThrow(/another password.*npm run reset/s);
 });
 
-test("the service's role owns its database and is no superuser", async () => {
+test('the owner is no superuser, and the login of the service can do nothing but act as manilla_app', async () => {
   const { adminDatabaseUrl } = testStack();
-  const [role] = await query(
-    databaseUrl(adminDatabaseUrl, OWNER, OWNER),
-    'SELECT rolsuper, rolcreaterole FROM pg_roles WHERE rolname = current_user',
-  );
-  expect(role).toEqual({ rolsuper: false, rolcreaterole: true });
+  const rights = `SELECT rolsuper, rolcreaterole, rolcreatedb, rolbypassrls,
+    (SELECT array_agg(roleid::regrole::text) FROM pg_auth_members WHERE member = r.oid) AS member_of
+    FROM pg_roles r WHERE rolname = current_user`;
+  expect(await query(ownerUrl(adminDatabaseUrl, OWNER), rights)).toMatchObject([
+    { rolsuper: false, rolcreaterole: true, rolbypassrls: false },
+  ]);
+  expect(await query(serviceUrl(adminDatabaseUrl, OWNER), rights)).toEqual([
+    { rolsuper: false, rolcreaterole: false, rolcreatedb: false, rolbypassrls: false, member_of: ['manilla_app'] },
+  ]);
 });
 
 test('the server listens on loopback only and has no trust authentication', async () => {

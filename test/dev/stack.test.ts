@@ -1,11 +1,11 @@
 // The test stack, on which every other test file depends.
 import { expect, test } from '@jest/globals';
 import postgres from 'postgres';
-import { createDatabase } from '../support/stack.ts';
+import { createDatabase, ownerOf } from '../support/stack.ts';
 
 test('each test database is migrated, empty and isolated from the others', async () => {
   const [first, second] = await Promise.all([createDatabase(), createDatabase()]);
-  const [one, two] = [postgres(first.url), postgres(second.url)];
+  const [one, two] = [postgres(ownerOf(first.url)), postgres(ownerOf(second.url))];
   try {
     await one`CREATE TABLE only_here ()`;
     const [row] =

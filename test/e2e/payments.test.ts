@@ -15,6 +15,7 @@ import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { PaymentActivities } from '../../src/workflows/payment/messages.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
+import { ownerOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
@@ -26,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await replayEverything(flows);
-  const sql = connect(flows.databaseUrl, { connectionsMax: 1, role: 'owner' });
+  const sql = connect(ownerOf(flows.databaseUrl), { connectionsMax: 1, role: 'owner' });
   const { findings } = await verifyBooks(sql);
   await sql.end();
   await flows.close();

@@ -15,6 +15,7 @@ import { findTemporal } from '../../dev/temporalInstall.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { ownerOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
@@ -25,7 +26,7 @@ let workers: ChildProcess[] = [];
 
 beforeAll(async () => {
   api = await startTestApi();
-  owner = connect(api.databaseUrl, { connectionsMax: 2, role: 'owner' });
+  owner = connect(ownerOf(api.databaseUrl), { connectionsMax: 2, role: 'owner' });
 });
 
 afterAll(async () => {
@@ -93,7 +94,7 @@ test('after a worker is killed while posting a credit, another worker continues 
   const first = startWorkerProcess();
 
   // Lock the wallet's account row, so that the worker is inside ledger.post when it is killed.
-  const holder = connect(api.databaseUrl, { connectionsMax: 1, role: 'owner' });
+  const holder = connect(ownerOf(api.databaseUrl), { connectionsMax: 1, role: 'owner' });
   const code = `wallet:${walletId}`;
   await holder.unsafe('BEGIN');
   await holder`SELECT 1 FROM ledger.accounts WHERE code = ${code} FOR UPDATE`;

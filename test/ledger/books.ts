@@ -7,7 +7,7 @@ import { Journal } from '../../src/ledger/journal.ts';
 import type { Movement, PostResult, Transaction } from '../../src/ledger/movement.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
 import type { Book, Kobo } from '../../src/money.ts';
-import { asSuperuser, createDatabase } from '../support/stack.ts';
+import { asSuperuser, createDatabase, ownerOf } from '../support/stack.ts';
 
 /** The account that money comes from: a derived-balance account, which may be negative. */
 export const RAIL: AccountCode = 'clearing:sandbox';
@@ -32,7 +32,7 @@ export interface Books {
 export async function openBooks(): Promise<Books> {
   const { url, drop } = await createDatabase();
   const sql = connect(url, { connectionsMax: 4 });
-  const owner = connect(url, { connectionsMax: 2, role: 'owner' });
+  const owner = connect(ownerOf(url), { connectionsMax: 2, role: 'owner' });
   const pools = [sql, owner];
   const anotherPool = (via = url) => {
     const pool = connect(via, { connectionsMax: 2 });

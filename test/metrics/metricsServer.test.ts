@@ -11,7 +11,7 @@ import {
   startMetricsServer,
 } from '../../src/telemetry/metricsServer.ts';
 import { databaseGauges } from '../../src/worker/backlogGauges.ts';
-import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { scrape } from './exposition.ts';
 
 let database: TestDatabase;
@@ -20,7 +20,7 @@ let server: MetricsServer | null = null;
 
 beforeAll(async () => {
   database = await createDatabase();
-  sql = connect(database.url, { connectionsMax: 2, role: 'owner' });
+  sql = connect(ownerOf(database.url), { connectionsMax: 2, role: 'owner' });
 });
 
 afterAll(async () => {

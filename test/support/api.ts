@@ -19,7 +19,7 @@ import type { InboundCredit } from '../../src/resources/inboundCredits/queries.t
 import { createOrganisation } from '../../src/resources/organisations.ts';
 import { createRuntime, type ServiceRuntime } from '../../src/runtime.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { createDatabase, testStack } from './stack.ts';
+import { createDatabase, ownerOf, testStack } from './stack.ts';
 import { waitFor } from './waitFor.ts';
 
 /** A resource of the API; tests read the fields they need. */
@@ -168,7 +168,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     };
     return { runtime, dependencies, running: await startApi(dependencies) };
   });
-  const sql = connect(database.url, { connectionsMax: 2, role: 'owner' });
+  const sql = connect(ownerOf(database.url), { connectionsMax: 2, role: 'owner' });
   const urls = {
     test: `http://127.0.0.1:${running.ports.test}/v1`,
     live: `http://127.0.0.1:${running.ports.live}/v1`,

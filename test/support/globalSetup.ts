@@ -5,7 +5,7 @@ import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
-import { startPostgres } from '../../dev/postgres.ts';
+import { OWNER, ownerUrl, startPostgres } from '../../dev/postgres.ts';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
@@ -13,7 +13,7 @@ import { migrate } from '../../src/database/migrate.ts';
 import { bundleWorkflows } from '../../src/worker/workflowBundle.ts';
 import { keepForTeardown } from './globalTeardown.ts';
 import { createTestOperators } from './operators.ts';
-import { administer, databaseUrl, OWNER, STACK_VARIABLE, TEMPLATE, type TestStack } from './stack.ts';
+import { administer, STACK_VARIABLE, TEMPLATE, type TestStack } from './stack.ts';
 
 const say = (line: string) => console.log(line);
 
@@ -55,8 +55,8 @@ async function startDatabase(supervisor: Supervisor, folder: string): Promise<st
     durability: 'throwAway',
   });
   await administer(adminUrl, `CREATE DATABASE ${TEMPLATE} OWNER ${OWNER}`);
-  await migrate(databaseUrl(adminUrl, OWNER, TEMPLATE));
-  await createTestOperators(databaseUrl(adminUrl, OWNER, TEMPLATE));
+  await migrate(ownerUrl(adminUrl, TEMPLATE));
+  await createTestOperators(ownerUrl(adminUrl, TEMPLATE));
   return adminUrl;
 }
 

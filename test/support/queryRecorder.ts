@@ -1,7 +1,7 @@
 // Records what a service sends to Postgres: the statements of its pools, with the driver's `debug` option, and the plans
 // of all statements, including those inside functions, with the server's auto_explain, which `tellPlans` enables.
 import { connect, type Sql } from '../../src/database/pool.ts';
-import { administer, testStack } from './stack.ts';
+import { administer, ownerOf, testStack } from './stack.ts';
 
 export interface SentStatement {
   /** On one line. */
@@ -60,7 +60,7 @@ export async function tellPlans(databaseUrl: string): Promise<void> {
     await administer(testStack().adminDatabaseUrl, `ALTER DATABASE ${name} SET ${setting} = '${value}'`);
   }
   // The function is set to generic plans, which do not contain the parameter values.
-  const owner = connect(databaseUrl, { connectionsMax: 1, role: 'owner' });
+  const owner = connect(ownerOf(databaseUrl), { connectionsMax: 1, role: 'owner' });
   await owner`ALTER FUNCTION ledger.post RESET plan_cache_mode`;
   await owner.end();
 }

@@ -2,6 +2,7 @@
 // workflow bundle. Each test file creates its own database.
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
+import { OWNER, ownerUrl, serviceUrl } from '../../dev/postgres.ts';
 
 export interface TestStack {
   /** The superuser's URL of the database `postgres`. */
@@ -17,9 +18,6 @@ export const STACK_VARIABLE = 'MANILLA_TEST_STACK';
 /** The migrated template database of all test databases. */
 export const TEMPLATE = 'manilla_template';
 
-/** The role that owns it: as in production, it may create roles and databases but is not a superuser. */
-export const OWNER = 'manilla';
-
 export function testStack(): TestStack {
   const stack = process.env[STACK_VARIABLE];
   if (stack === undefined) throw new Error('The test stack is not running: run the tests with `npm test`.');
@@ -27,7 +25,7 @@ export function testStack(): TestStack {
 }
 
 export interface TestDatabase {
-  /** URL for the service, as the owner. */
+  /** URL for the service's login; `ownerOf(url)` is the owner's. */
   url: string;
   /** Drops the database, also with open connections. */
   drop: () => Promise<void>;
@@ -39,24 +37,23 @@ export async function createDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(adminDatabaseUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} OWNER ${OWNER}`);
   return {
-    url: databaseUrl(adminDatabaseUrl, OWNER, name),
+    url: serviceUrl(adminDatabaseUrl, name),
     drop: () => administer(adminDatabaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
 }
 
-/** The URL of another role and database on the same server; both roles of the test server have the same password. */
-export function databaseUrl(adminDatabaseUrl: string, role: string, database: string): string {
-  const url = new URL(adminDatabaseUrl);
-  url.username = role;
-  url.pathname = database;
-  return url.href;
+/** The URL of the same database for its owner, also by way of a proxy. */
+export function ownerOf(url: string): string {
+  const owner = new URL(url);
+  const admin = new URL(testStack().adminDatabaseUrl);
+  return ownerUrl(Object.assign(owner, { password: admin.password }).href, owner.pathname);
 }
 
 /** Runs `work` in a database as a superuser without triggers, so past all privileges and checks by trigger. */
 export async function asSuperuser(url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
-  const { adminDatabaseUrl } = testStack();
-  const role = new URL(adminDatabaseUrl).username;
-  const sql = postgres(databaseUrl(adminDatabaseUrl, role, new URL(url).pathname), {
+  const superuser = new URL(testStack().adminDatabaseUrl);
+  superuser.pathname = new URL(url).pathname;
+  const sql = postgres(superuser.href, {
     max: 1,
     connection: { session_replication_role: 'replica' }, // disables triggers
     onnotice: () => {},

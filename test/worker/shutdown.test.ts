@@ -16,7 +16,7 @@ import { connect, type Sql } from '../../src/database/pool.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { testStack } from '../support/stack.ts';
+import { ownerOf, testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
@@ -59,7 +59,7 @@ function startWorkerProcess(): ChildProcess {
 
 /** Does the work while another connection holds the lock that this statement takes. */
 async function whileLocked(statement: string, work: () => Promise<void>): Promise<void> {
-  const holder: Sql = connect(api.databaseUrl, { connectionsMax: 1, role: 'owner' });
+  const holder: Sql = connect(ownerOf(api.databaseUrl), { connectionsMax: 1, role: 'owner' });
   try {
     await holder.unsafe('BEGIN');
     await holder.unsafe(statement);
