@@ -54,6 +54,7 @@ const caseView = (row: Case) => ({
   paymentId: row.paymentId === null ? null : publicId('payment', row.paymentId),
   walletId: row.walletId === null ? null : publicId('wallet', row.walletId),
   inboundCreditId: row.inboundCreditId === null ? null : publicId('inboundCredit', row.inboundCreditId),
+  transfer: row.transfer,
   /** The rail reference of the last attempt to return the money; `failure` and `failureReason` say how it failed. */
   reference: row.attempts === 0 ? null : returnReference(row),
   attempts: row.attempts,

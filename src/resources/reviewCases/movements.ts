@@ -1,6 +1,6 @@
 // Ledger movements of a review case: opened with the posting to suspense, then credited to a wallet, moved to
-// unclaimed, or returned to the sender through transit. A case of a reconciliation break or an unconfirmed credit holds
-// no money and is closed without a posting.
+// unclaimed, or returned to the sender through transit. A case of a reconciliation break, an unconfirmed credit or a
+// clawback holds no money and is closed without a posting.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, IN_TRANSIT_RETURNS, UNCLAIMED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
@@ -12,7 +12,8 @@ import { startReviewCase } from './flow.ts';
 import { type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
 
 export function openReviewCase(
-  about: Pick<ReviewCase, 'reason' | 'amount' | 'accountCode' | 'inboundCreditId' | 'paymentId' | 'walletId'>,
+  about: Pick<ReviewCase, 'reason' | 'amount' | 'accountCode' | 'inboundCreditId' | 'paymentId' | 'walletId'> &
+    Partial<Pick<ReviewCase, 'transfer'>>,
 ): ReviewCase {
   return {
     id: newUuid(),
@@ -24,6 +25,7 @@ export function openReviewCase(
     failureReason: null,
     createdAt: new Date(),
     resolvedAt: null,
+    transfer: null,
     ...about,
   };
 }
@@ -117,12 +119,12 @@ export function returnToSuspense(
 }
 
 /**
- * Closes a case that holds no money. A reconciliation break has no events, because it does not concern integrators; an
- * unconfirmed credit had a `review_case.opened` event, so it gets a `review_case.resolved` event.
+ * Closes a case that holds no money. An unconfirmed credit had a `review_case.opened` event, so it gets a
+ * `review_case.resolved` event; the others are between us and the bank, and have none.
  */
 export function closeCase(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'closed');
-  const events = open.reason === 'reconciliation_break' ? [] : [caseEvent('review_case.resolved', next)];
+  const events = open.reason === 'credit_unconfirmed' ? [caseEvent('review_case.resolved', next)] : [];
   return { book, rows: { review_cases: [next] }, events };
 }
 
