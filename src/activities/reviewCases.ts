@@ -184,7 +184,8 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
       const book = bookOf(input);
       const answer = await retryOnConflict(journal, async ({ post }): Promise<ReviewAnswer | null> => {
         const row = await read(book, input.transferId);
-        if (row.status !== 'open')
+        const isClaim = row.status === 'unclaimed' && decision.action !== 'move_to_unclaimed';
+        if (row.status !== 'open' && !isClaim)
           return { outcome: 'done', message: `The case is ${row.status}.`, status: row.status };
         const movement = await movementOf(book, row, decision);
         if (typeof movement === 'string') return { outcome: 'refused', message: movement, status: row.status };

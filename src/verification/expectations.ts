@@ -247,14 +247,14 @@ export function expectReviewCase(row: ReviewCase): Expectation {
   };
 }
 
-/** Holds and returns are numbered by the version of the case, completions and returns by the reference at the rail. */
+/** Steps that may repeat are numbered by the version of the case, completions and returns by the reference at the rail. */
 function caseKeys(resource: string, row: ReviewCase): string[] {
   const versions = Array.from({ length: row.version }, (_, index) => index + 1);
   const references = Array.from({ length: row.attempts }, (_, index) =>
     returnReference({ id: row.id, attempts: index + 1 }),
   );
   return [
-    ...keysOf(resource, 'credit', 'unclaimed', ...versions.map((version) => `hold/${version}`)),
+    ...keysOf(resource, 'credit', ...versions.flatMap((version) => [`unclaimed/${version}`, `hold/${version}`])),
     ...references.flatMap((reference) =>
       keysOf(reference, 'completion', ...versions.map((version) => `return/${version}`)),
     ),

@@ -4,8 +4,11 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
+import { updateFlow } from '../../src/outbox/startFlow.ts';
 import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
+import { startReviewCase } from '../../src/resources/reviewCases/flow.ts';
+import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';
 import { type Resolution, resolve, retry } from '../../src/workflows/attention/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
@@ -281,6 +284,26 @@ export class ScenarioContext {
       return result !== null || (await versionOf()) !== before;
     });
     return caseId;
+  }
+
+  /** An operator decides about unclaimed money, which restarts the flow of its case. Repeated until it takes effect. */
+  async claim(caseId: string, decision: Pick<ReviewDecision, 'action' | 'walletId'>): Promise<void> {
+    await this.untilQuiet(caseId);
+    const { sql, temporal, dependencies } = this.flows;
+    const read = () => findCaseOf(sql, this.organisationId, requireUuid('reviewCase', caseId));
+    await this.#until(`${caseId} to be claimed`, async () => {
+      const row = await read();
+      if (row?.status !== 'unclaimed') return true;
+      const { message } = startReviewCase({ organisationId: this.organisationId, environment: 'test' }, row);
+      const args: [ReviewDecision] = [{ ...decision, operator: 'ada', reason: 'the owner has called' }];
+      await updateFlow(temporal, dependencies.config.temporal.taskQueue, message, {
+        name: resolveCase.name,
+        args,
+      }).catch(
+        () => null, // the flow was terminated during the update
+      );
+      return (await read())?.status !== 'unclaimed';
+    });
   }
 
   /** An operator pauses the rail, for every organisation, or resumes it. */

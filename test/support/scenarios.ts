@@ -611,6 +611,40 @@ export const SCENARIOS: Scenario[] = [
   },
   {
     flow: 'reviewCase',
+    ending: 'claimed',
+    run: async (stage) => {
+      const { workflowId } = await reviewed(stage, COMPLETES, 'move_to_unclaimed');
+      await stage.claim(workflowId, { action: 'credit', walletId: await stage.wallet('claimant') });
+      await stage.untilCount('review_case.resolved', 2);
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'credited',
+      money: { 'clearing:sandbox': -5_000, 'wallet:claimant': 5_000 },
+      events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'claimedAndReturned',
+    run: async (stage) => {
+      const { workflowId } = await reviewed(stage, COMPLETES, 'move_to_unclaimed');
+      await stage.claim(workflowId, { action: 'return_to_sender' });
+      await stage.untilCount('review_case.resolved', 2);
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'returned_to_sender',
+      money: {},
+      events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'reviewCase',
     ending: 'neverReceivedThenUnclaimed',
     run: (stage) => reviewed(stage, LOSES_TRANSFER, 'return_to_sender', 'move_to_unclaimed'),
     outcome: {

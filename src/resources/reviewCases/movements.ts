@@ -41,12 +41,12 @@ export function withCaseFlows(movement: Movement): Movement {
   };
 }
 
-/** Credits the money to a wallet, whose rules may refuse it. */
+/** Credits the money, also if it was unclaimed, to a wallet, whose rules may refuse it. */
 export function creditCase(book: Book, open: ReviewCase, walletId: Uuid): Movement {
   const next: ReviewCase = { ...resolved(open, 'credited'), walletId };
   return {
     book,
-    transaction: move(open, `${caseId(open)}/credit`, suspenseOf(open), walletAccount(walletId)),
+    transaction: move(open, `${caseId(open)}/credit`, holderOf(open), walletAccount(walletId)),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };
@@ -57,21 +57,28 @@ export function moveCaseToUnclaimed(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'unclaimed');
   return {
     book,
-    transaction: move(open, `${caseId(open)}/unclaimed`, suspenseOf(open), UNCLAIMED),
+    transaction: move(open, `${caseId(open)}/unclaimed/${open.version}`, suspenseOf(open), UNCLAIMED),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };
 }
 
 /**
- * Moves the money from suspense into transit, to be returned under the latest reference, or under a new one (`attempts`
+ * Moves the money, also from unclaimed, into transit, to be returned under the latest reference, or under a new one (`attempts`
  * incremented). For a new one, the caller must have checked that the rail has finished with the latest.
  */
 export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts: number): Movement {
-  const next: ReviewCase = { ...open, version: open.version + 1, status: 'returning', rail, attempts };
+  const next: ReviewCase = {
+    ...open,
+    version: open.version + 1,
+    status: 'returning',
+    rail,
+    attempts,
+    resolvedAt: null,
+  };
   return {
     book,
-    transaction: move(open, holdKey(open, open.version), suspenseOf(open), IN_TRANSIT_RETURNS),
+    transaction: move(open, holdKey(open, open.version), holderOf(open), IN_TRANSIT_RETURNS),
     rows: { review_cases: [next] },
   };
 }
@@ -156,6 +163,9 @@ function suspenseOf(row: ReviewCase): AccountCode {
   if (row.accountCode === null) throw new Error(`review case ${row.id} holds no money`);
   return row.accountCode;
 }
+
+/** The account that holds the money of a case that an operator may decide about. */
+const holderOf = (row: ReviewCase): AccountCode => (row.status === 'unclaimed' ? UNCLAIMED : suspenseOf(row));
 
 function railOf(row: ReviewCase): string {
   if (row.rail === null) throw new Error(`review case ${row.id} has no rail`);
