@@ -3,7 +3,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { KeyedMutex } from '../concurrency/keyedMutex.ts';
 import type { Uuid } from '../ids.ts';
-import type { Movement } from '../ledger/movement.ts';
+import type { Movement, RefusalCode } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { isRailPaused } from '../rail/pauses.ts';
 import {
@@ -29,10 +29,10 @@ import type {
 import { bookOf } from '../workflows/flows.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation, railPaused } from './failures.ts';
-import { retryOnConflict } from './posting.ts';
+import { refuse, retryOnConflict } from './posting.ts';
 
 /** A change that moves money. */
-export type TransferChange = Extract<TransferDecision, 'complete' | 'fail' | 'return'>;
+export type TransferChange = Extract<TransferDecision, 'complete' | 'fail' | 'return' | 'claw_back'>;
 
 /** The rows and postings of one kind of bank transfer. */
 export interface TransferAdapter<Row> {
@@ -46,14 +46,14 @@ export interface TransferAdapter<Row> {
   ) => Promise<{ row: Row; rail: string; state: TransferState; reference?: string }>;
   /** The instruction to the rail. Its reference never changes. */
   instruction: (book: Book, row: Row) => TransferInstruction;
-  /** The movement that posts a final status. */
+  /** The movement that posts a final status. Null: none, an operator must decide. */
   movement: (
     book: Book,
     row: Row,
     change: TransferChange,
     report: TransferReport,
     source: DecidedBy,
-  ) => Promise<Movement> | Movement;
+  ) => Promise<Movement | null> | Movement | null;
   /** The row that movements of other transfers change too, if there is one: they are posted one at a time. */
   sharedRow?: (row: Row) => Uuid;
 }
@@ -65,7 +65,10 @@ const STATE_AFTER: Record<TransferChange, TransferState> = {
   complete: 'completed',
   fail: 'failed',
   return: 'returned',
+  claw_back: 'completed',
 };
+
+const SHORT: RefusalCode = 'WALLET_INSUFFICIENT_FUNDS';
 
 /** Failure reason when the rail received none of the sends. */
 const NEVER_RECEIVED = 'The bank never received the transfer';
@@ -138,7 +141,7 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
 ) {
   /**
    * Queries the rail, runs `act` on its answer, and posts the resulting status. A paused rail is queried too; if its
-   * status is one of `deferred`, nothing is done until it is resumed.
+   * status is one of `deferred`, nothing is done until it is resumed. `decided`: the outcome that operators set.
    */
   async function advance(
     input: Input,
@@ -146,11 +149,15 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
     {
       deferred,
       pauseMode,
-      isDecision = false,
-    }: { deferred: readonly Answer['status'][]; pauseMode?: PauseMode | undefined; isDecision?: boolean },
+      decided,
+    }: {
+      deferred: readonly Answer['status'][];
+      pauseMode?: PauseMode | undefined;
+      decided?: OperatorDecision['outcome'];
+    },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
-    return await retryOnConflict(journal, async ({ postOrPark }) => {
+    return await retryOnConflict(journal, async ({ post }) => {
       const { row, rail: railName, state, reference = input.transferId } = await adapter.read(book, input.transferId);
       const rail = railOf(rails, book, railName);
       const answer = await queryRail(rail, book, reference);
@@ -158,22 +165,32 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       if (deferred.includes(answer.status) && (await isRailPaused(sql, book.environment))) {
         return pausedProgress(state, limits, pauseMode);
       }
+      const actsOn: TransferState = decided === 'return' ? 'completed' : 'processing';
       // An earlier attempt posted the decision, and its response was lost: the rail's status no longer matters.
-      if (isDecision && state !== 'processing') return { status: state, rail: 'known', limits };
-      const { status, report, decidedBy } = state === 'processing' ? await act(rail, book, row, answer) : answer;
+      if (decided !== undefined && state !== actsOn) return { status: state, rail: 'known', limits };
+      const { status, report, decidedBy } = state === actsOn ? await act(rail, book, row, answer) : answer;
       if (status === 'unreachable') return { status: state, rail: 'unreachable', limits };
       const decision = decideTransfer(state, status);
-      if (decision === 'contradiction') {
-        log.error({ reference, state, status }, 'the rail contradicts its earlier report');
-        return { status: state, rail: 'contradiction', limits };
-      }
       const known = status === 'unknown' ? 'unknown' : 'known';
       if (decision === 'none') return { status: state, rail: known, limits };
-      const posted = await postingMutex.run(
-        adapter.sharedRow?.(row) ?? input.transferId,
-        async () => await postOrPark(await adapter.movement(book, row, decision, report, decidedBy)),
-      );
-      return posted ? { status: STATE_AFTER[decision], rail: known, limits } : null;
+      if (decision === 'contradiction' || decision === 'claw_back') {
+        log.error({ reference, state, status }, 'the rail contradicts its earlier report');
+      }
+      const posted =
+        decision === 'contradiction'
+          ? 'impossible'
+          : await postingMutex.run(adapter.sharedRow?.(row) ?? input.transferId, async () => {
+              const movement = await adapter.movement(book, row, decision, report, decidedBy);
+              if (movement === null) return 'impossible';
+              const result = await post(movement);
+              if (result.outcome === 'posted') return STATE_AFTER[decision];
+              // A wallet that has less than was read: read again, and take what it has now.
+              const isShort = decision === 'claw_back' && 'code' in result && result.code === SHORT;
+              if (result.outcome === 'refused' && !isShort) refuse(movement, result);
+              return null;
+            });
+      if (posted === 'impossible') return { status: state, rail: 'contradiction', limits };
+      return posted === null ? null : { status: posted, rail: known, limits };
     });
   }
 
@@ -191,17 +208,20 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
     check: (input: Input, pauseMode?: PauseMode) =>
       advance(input, (_rail, _book, _row, answer) => answer, { deferred: ['unreachable'], pauseMode }),
 
-    /** Posts what operators decided. A final status that the rail has reported by now takes precedence. */
+    /**
+     * Posts what operators decided. A final status that the rail has reported by now takes precedence; a return is
+     * decided against its status `failed`.
+     */
     decide: (input: Input, { outcome, reason }: OperatorDecision) =>
       advance(
         input,
         (_rail, _book, _row, answer) => {
-          if (answer.status === 'completed' || answer.status === 'failed' || answer.status === 'returned')
-            return answer;
-          const status = outcome === 'complete' ? 'completed' : 'failed';
+          const isFinal = answer.status === 'completed' || answer.status === 'returned' || answer.status === 'failed';
+          if (isFinal && !(outcome === 'return' && answer.status === 'failed')) return answer;
+          const status = STATE_AFTER[outcome];
           return { status, report: emptyReport(answer.report.reference, status, reason), decidedBy: 'operators' };
         },
-        { deferred: [], isDecision: true },
+        { deferred: [], decided: outcome },
       ),
 
     /** Posts the transfer as never received, unless the rail knows it after all. */

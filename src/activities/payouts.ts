@@ -5,6 +5,7 @@ import { isSameName } from '../rail/accountNames.ts';
 import { isRailPaused } from '../rail/pauses.ts';
 import { RailUnavailableError } from '../rail/port.ts';
 import {
+  clawBackItem,
   completeItem,
   holdItem,
   type ItemFailure,
@@ -18,7 +19,7 @@ import {
   listOpenItems,
   type PayoutItem,
 } from '../resources/payouts/queries.ts';
-import { findWallet } from '../resources/wallets/queries.ts';
+import { findWallet, type Wallet } from '../resources/wallets/queries.ts';
 import type { PauseMode, TransferProgress } from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { hasUnreportedChange, rollUp } from '../workflows/payout/decide.ts';
@@ -46,10 +47,14 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
     return sourced;
   }
 
+  async function readWallet(book: Book, { item, sourceWalletId }: ItemWithWallet): Promise<Wallet> {
+    const wallet = await findWallet(sql, book, sourceWalletId);
+    if (wallet === null) throw invariantViolation(`the wallet of payout item ${item.id} is not in the database`);
+    return wallet;
+  }
+
   async function putBack(book: Book, sourced: ItemWithWallet, failure: ItemFailure) {
-    const wallet = await findWallet(sql, book, sourced.sourceWalletId);
-    if (wallet === null)
-      throw invariantViolation(`the wallet of payout item ${sourced.item.id} is not in the database`);
+    const wallet = await readWallet(book, sourced);
     return returnItemFunds(book, sourced, failure, wallet.status === 'closed');
   }
 
@@ -105,6 +110,9 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
     }),
     async movement(book, sourced, change, report) {
       if (change === 'complete') return completeItem(book, sourced.item, report);
+      if (change === 'claw_back') {
+        return clawBackItem(book, sourced, report, (await readWallet(book, sourced)).balance);
+      }
       const { sessionId } = report;
       return await putBack(
         book,

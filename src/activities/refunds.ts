@@ -1,8 +1,8 @@
 // The activities of a refund to a bank: the steps of its bank transfer.
 import { publicId, requireUuid } from '../ids.ts';
 import { findPayment } from '../resources/payments/queries.ts';
-import { completeRefund, returnRefundFunds } from '../resources/refunds/movements.ts';
-import { findRefund, type Refund } from '../resources/refunds/queries.ts';
+import { clawBackRefund, completeRefund, returnRefundFunds } from '../resources/refunds/movements.ts';
+import { findRefund, type Refund, sumOtherRefunds } from '../resources/refunds/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import type { RefundActivities, RefundInput } from '../workflows/refund/messages.ts';
 import { createBankTransferSteps, type TransferAdapter } from './bankTransfers.ts';
@@ -37,9 +37,11 @@ export function createRefundActivities(dependencies: ActivityDependencies): Refu
       const wallet = payment === null ? null : await findWallet(sql, book, payment.targetWalletId);
       if (payment === null || wallet === null)
         throw invariantViolation(`the payment of refund ${row.id} is not in the database`);
-      return change === 'complete'
-        ? completeRefund(book, payment, row, report)
-        : returnRefundFunds(book, payment, row, report, wallet.status === 'closed');
+      if (change === 'complete') return completeRefund(book, payment, row, report);
+      const others = change === 'claw_back' || row.clawedBack !== null ? await sumOtherRefunds(sql, book, row) : 0;
+      return change === 'claw_back'
+        ? clawBackRefund(book, payment, row, report, { balance: wallet.balance, others })
+        : returnRefundFunds(book, payment, row, report, { walletIsClosed: wallet.status === 'closed', others });
     },
     sharedRow: (row) => row.paymentId,
   };

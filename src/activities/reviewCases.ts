@@ -89,10 +89,12 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
       accountName: sender.accountName,
       narration: 'Returned payment',
     }),
-    movement: (book, { row }, change, report, source) =>
-      change === 'complete'
-        ? completeReturn(book, row)
-        : returnToSuspense(book, row, change === 'return' ? 'returned' : FAILURES[source], report),
+    movement(book, { row }, change, report, source) {
+      if (change === 'complete') return completeReturn(book, row);
+      // Nobody can spend money in suspense: the operator who decides about the case sees that it was paid.
+      if (change === 'claw_back') return null;
+      return returnToSuspense(book, row, change === 'return' ? 'returned' : FAILURES[source], report);
+    },
   };
   const { send, check, markUnsent, decide } = createBankTransferSteps<
     { row: ReviewCase; sender: Sender },
@@ -164,6 +166,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
         reference: returnReference(row),
         attempts: row.attempts,
         failure: row.failure,
+        transfer: row.transfer,
         break: found && {
           kind: found.kind,
           line: found.line,
@@ -181,7 +184,8 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
       const book = bookOf(input);
       const answer = await retryOnConflict(journal, async ({ post }): Promise<ReviewAnswer | null> => {
         const row = await read(book, input.transferId);
-        if (row.status !== 'open')
+        const isClaim = row.status === 'unclaimed' && decision.action !== 'move_to_unclaimed';
+        if (row.status !== 'open' && !isClaim)
           return { outcome: 'done', message: `The case is ${row.status}.`, status: row.status };
         const movement = await movementOf(book, row, decision);
         if (typeof movement === 'string') return { outcome: 'refused', message: movement, status: row.status };

@@ -1,7 +1,7 @@
 // The activities of a withdrawal: the steps of its bank transfer.
 import { publicId, requireUuid } from '../ids.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
-import { completeWithdrawal, returnWithdrawalFunds } from '../resources/withdrawals/movements.ts';
+import { clawBackWithdrawal, completeWithdrawal, returnWithdrawalFunds } from '../resources/withdrawals/movements.ts';
 import { findWithdrawal, type Withdrawal } from '../resources/withdrawals/queries.ts';
 import type { WithdrawalActivities, WithdrawalInput } from '../workflows/withdrawal/messages.ts';
 import { createBankTransferSteps, type TransferAdapter } from './bankTransfers.ts';
@@ -28,9 +28,9 @@ export function createWithdrawalActivities(dependencies: ActivityDependencies): 
     async movement(book, row, change, report) {
       const wallet = await findWallet(sql, book, row.sourceWalletId);
       if (wallet === null) throw invariantViolation(`the wallet of withdrawal ${row.id} is not in the database`);
-      return change === 'complete'
-        ? completeWithdrawal(book, row, report)
-        : returnWithdrawalFunds(book, row, change, report, wallet.status === 'closed');
+      if (change === 'complete') return completeWithdrawal(book, row, report);
+      if (change === 'claw_back') return clawBackWithdrawal(book, row, report, wallet.balance);
+      return returnWithdrawalFunds(book, row, change, report, wallet.status === 'closed');
     },
   };
   const { send, check, markUnsent, decide } = createBankTransferSteps<Withdrawal, WithdrawalInput>(

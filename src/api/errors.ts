@@ -97,7 +97,7 @@ export const CATALOG = {
   ],
   BANK_TRANSFER_ENDED: [
     409,
-    'The transfer has ended with another status, given in details.status. Simulate this outcome with a new transfer.',
+    'The transfer has ended with another status, given in details.status. Simulate this outcome with a new transfer, or add "contradict": true.',
   ],
   EXTERNAL_REFERENCE_TAKEN: [
     409,

@@ -142,12 +142,12 @@ function addResolve(group: Command): void {
   addCommand(
     group,
     'resolve <id>',
-    'resolve one parked flow; complete and fail need two operators',
+    'resolve one parked flow; complete, fail and return need two operators',
     'attention resolve svc_01k5…_wth --action fail --reason "confirmed by the bank" --evidence TICKET-1',
   )
     .requiredOption(
       '--action <action>',
-      'retry, complete, fail, dismiss or set_aside; `attention show` explains the choices of a flow',
+      'retry, complete, fail, return, dismiss or set_aside; `attention show` explains the choices of a flow',
     )
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket")

@@ -1,10 +1,12 @@
 // `reviews …`: list, show and resolve review cases: money in suspense, reconciliation breaks and credits that the rail
 // did not confirm.
+import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import { findBreak, type StoredBreak } from '../reconciliation/queries.ts';
 import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
+import { startReviewCase } from '../resources/reviewCases/flow.ts';
 import {
   findCaseOf,
   listReviewCases,
@@ -13,6 +15,7 @@ import {
   type ReviewReason,
   returnReference,
 } from '../resources/reviewCases/queries.ts';
+import type { FlowMessage } from '../workflows/flows.ts';
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
 import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/reviewCase/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
@@ -54,6 +57,7 @@ const caseView = (row: Case) => ({
   paymentId: row.paymentId === null ? null : publicId('payment', row.paymentId),
   walletId: row.walletId === null ? null : publicId('wallet', row.walletId),
   inboundCreditId: row.inboundCreditId === null ? null : publicId('inboundCredit', row.inboundCreditId),
+  transfer: row.transfer,
   /** The rail reference of the last attempt to return the money; `failure` and `failureReason` say how it failed. */
   reference: row.attempts === 0 ? null : returnReference(row),
   attempts: row.attempts,
@@ -176,6 +180,7 @@ function addResolve(group: Command): void {
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option('--wallet <id>', 'the wallet to credit (default: the one that the money was sent to)')
     .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket; required for close")
+    .option(...ORGANISATION_OPTION)
     .action(
       async (
         id: string,
@@ -184,6 +189,7 @@ function addResolve(group: Command): void {
           reason: string;
           wallet?: string;
           evidence?: string;
+          organisation?: string;
           json?: true;
         },
       ) => {
@@ -197,16 +203,10 @@ function addResolve(group: Command): void {
         };
         const answer = await withTemporal(async (client) => {
           try {
-            return await client.workflow
-              .getHandle(id)
-              .executeUpdate<ReviewAnswer, [ReviewDecision]>('resolveCase', { args: [decision] });
+            return await sendDecision(client, id, decision, options.organisation);
           } catch (error) {
             const refusal = refusalOf(error);
             if (refusal !== null) throw new CommandError(refusal);
-            if (isNoFlow(error))
-              throw new CommandError(
-                `There is no open review case ${id}. List the open ones: npm run cli -- reviews list`,
-              );
             throw error;
           }
         });
@@ -215,4 +215,37 @@ function addResolve(group: Command): void {
         printLine(answer.message);
       },
     );
+}
+
+/** The flow of an unclaimed case has ended: the decision restarts it. */
+async function sendDecision(
+  client: Client,
+  id: string,
+  decision: ReviewDecision,
+  organisation: string | undefined,
+): Promise<ReviewAnswer> {
+  const args: [ReviewDecision] = [decision];
+  try {
+    return await client.workflow.getHandle(id).executeUpdate<ReviewAnswer, typeof args>('resolveCase', { args });
+  } catch (error) {
+    if (!isNoFlow(error)) throw error;
+    const start = await startOfUnclaimed(id, organisation);
+    if (start === null)
+      throw new CommandError(`There is no open review case ${id}. List the open ones: npm run cli -- reviews list`);
+    const { updateFlow } = await import('../outbox/startFlow.ts');
+    const taskQueue = process.env.TEMPORAL_TASK_QUEUE || 'manilla';
+    return await updateFlow<ReviewAnswer>(client, taskQueue, start, { name: 'resolveCase', args });
+  }
+}
+
+/** The message that starts the flow of a case, if its money is unclaimed. */
+async function startOfUnclaimed(id: string, organisation: string | undefined): Promise<FlowMessage | null> {
+  const uuid = parseId('reviewCase', id);
+  if (uuid === null) return null;
+  return await withDatabase('application', async (sql, settings) => {
+    const organisationId = await chooseOrganisation(sql, settings, organisation);
+    const row = await findCaseOf(sql, organisationId, uuid);
+    if (row?.status !== 'unclaimed') return null;
+    return startReviewCase({ organisationId, environment: row.environment }, row).message;
+  });
 }

@@ -33,6 +33,9 @@ export const payoutReserveAccount = (payoutId: Uuid): AccountCode => `reserve:pa
 /** Fees earned by the service. */
 export const FEE_INCOME: AccountCode = 'income:fees';
 
+/** Money that a bank owes outside of clearing, until it is paid or given up as a loss. */
+export const BANK_RECEIVABLE: AccountCode = 'receivable:bank';
+
 /**
  * `wallet`: opened with its wallet, stored balance. `stored_balance` and `derived_balance`: opened by the first
  * posting.
@@ -49,6 +52,7 @@ const KINDS: readonly { prefix: string; kind: AccountKind; mayBeNegative: boolea
   { prefix: 'suspense:', kind: 'derived_balance', mayBeNegative: false },
   { prefix: 'unclaimed:', kind: 'derived_balance', mayBeNegative: false },
   { prefix: 'income:', kind: 'derived_balance', mayBeNegative: false },
+  { prefix: 'receivable:', kind: 'derived_balance', mayBeNegative: true },
 ];
 /** Any other account, such as an expense. */
 const OTHER = { kind: 'derived_balance', mayBeNegative: true } as const;

@@ -10,7 +10,7 @@ export type OpenKind =
   | 'withdrawal'
   | 'refund'
   | 'payout'
-  /** An ended payout with items that the bank returned later, which no event of the payout has reported yet. */
+  /** An ended payout with items that the bank returned or paid later, which no event of the payout has reported yet. */
   | 'unreportedPayoutReturn'
   | 'reviewCase'
   | 'webhookDelivery';
@@ -60,7 +60,8 @@ export async function listOpenResources(
       return await sql<OpenResource[]>`
         SELECT ${columns} FROM (
           SELECT p.* FROM payouts p
-          JOIN (SELECT DISTINCT organisation_id, payout_id FROM payout_items WHERE returned_at IS NOT NULL) r
+          JOIN (SELECT organisation_id, payout_id FROM payout_items WHERE returned_at IS NOT NULL
+                UNION SELECT organisation_id, payout_id FROM payout_items WHERE clawed_back IS NOT NULL) r
             ON r.organisation_id = p.organisation_id AND r.payout_id = p.id
           WHERE p.status <> 'processing' AND p.failures_reported <> (
             SELECT count(*) FROM payout_items i

@@ -1,6 +1,7 @@
 // Starts and signals workflows for committed outbox messages. Idempotent.
-import type { Client } from '@temporalio/client';
+import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
 import {
+  type Workflow,
   WorkflowExecutionAlreadyStartedError,
   WorkflowIdConflictPolicy,
   WorkflowIdReusePolicy,
@@ -16,14 +17,8 @@ import { flowAttributes } from '../workflows/searchAttributes.ts';
  * database, which records that the resource ended.
  */
 export async function startFlow(client: Client, taskQueue: string, message: FlowMessage): Promise<void> {
-  const { workflow, id, input, summary, signal, allowRestart, queue } = message;
-  const options = {
-    taskQueue: taskQueueOf(taskQueue, queue),
-    workflowId: id,
-    args: [input] as [unknown],
-    staticSummary: summary,
-    typedSearchAttributes: flowAttributes(message, publicId('organisation', input.organisationId)),
-  };
+  const { workflow, signal, allowRestart } = message;
+  const options = optionsOf(taskQueue, message);
   if (signal !== undefined) {
     await client.workflow.signalWithStart(workflow, {
       ...options,
@@ -45,6 +40,35 @@ export async function startFlow(client: Client, taskQueue: string, message: Flow
     // Already started, and that run has ended: the work is done.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
+}
+
+/** Sends an update to a flow, and starts the flow with it if none is running. Returns the result of the update. */
+export async function updateFlow<Result>(
+  client: Client,
+  taskQueue: string,
+  message: FlowMessage,
+  { name, args }: { name: string; args: [unknown] },
+): Promise<Result> {
+  const startWorkflowOperation = new WithStartWorkflowOperation(message.workflow, {
+    ...optionsOf(taskQueue, message),
+    workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+    workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
+  });
+  return await client.workflow.executeUpdateWithStart<Workflow, Result, [unknown]>(name, {
+    args,
+    startWorkflowOperation,
+  });
+}
+
+function optionsOf(taskQueue: string, message: FlowMessage) {
+  const { id, input, summary, queue } = message;
+  return {
+    taskQueue: taskQueueOf(taskQueue, queue),
+    workflowId: id,
+    args: [input] as [unknown],
+    staticSummary: summary,
+    typedSearchAttributes: flowAttributes(message, publicId('organisation', input.organisationId)),
+  };
 }
 
 /** Sends a signal without a payload to a running flow. Does nothing when the flow has ended or never existed. */

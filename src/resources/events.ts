@@ -19,6 +19,7 @@ export const EVENT_TYPES = [
   'payout.partially_completed',
   'payout.failed',
   'wallet.credited',
+  'wallet.debited',
   'review_case.opened',
   'review_case.resolved',
 ] as const;

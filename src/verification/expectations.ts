@@ -4,6 +4,7 @@
 import { publicId } from '../ids.ts';
 import {
   type AccountCode,
+  BANK_RECEIVABLE,
   clearingAccount,
   FEE_INCOME,
   IN_TRANSIT_PAYOUTS,
@@ -17,6 +18,7 @@ import {
   walletAccount,
 } from '../ledger/chart.ts';
 import type { Kobo } from '../money.ts';
+import { splitClawback } from '../resources/clawbacks.ts';
 import { creditKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
@@ -50,11 +52,44 @@ function moved(from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, 
 
 const NOTHING: NetEffect = {};
 
-/** Money that returned to a wallet, or, if the wallet was closed by then, to suspense. */
-const returned = (wallet: AccountCode, total: Kobo): [NetEffect, NetEffect] => [
+/**
+ * Money that returned to a wallet, or, if the wallet was closed by then, to suspense: all of it, or what a clawback had
+ * taken.
+ */
+const returned = (wallet: AccountCode, total: Kobo, clawedBack: Kobo | null): [NetEffect, ...NetEffect[]] => [
   NOTHING,
-  moved([[wallet, total]], [[UNMATCHED, total]]),
+  ...[total, clawedBack ?? 0].map((amount) => moved([[wallet, amount]], [[UNMATCHED, amount]])),
 ];
+
+/** A transfer from a wallet to a bank. */
+type PaidTransfer = Pick<Withdrawal, 'rail' | 'amount' | 'fee' | 'clawedBack'>;
+
+/**
+ * After the bank has paid. `held`: the account that held the money before. A clawback takes what the wallet has; if the
+ * wallet was closed when the transfer failed, the money is in suspense.
+ */
+function paidOut(held: AccountCode, wallet: AccountCode, row: PaidTransfer): Expectation['effects'] {
+  const { amount, fee, clawedBack } = row;
+  const total = amount + fee;
+  const { toFees, missing } = splitClawback(row, clawedBack ?? total);
+  const from = (suspended: Kobo): NetEffect =>
+    moved(
+      [
+        [held, total],
+        [wallet, clawedBack ?? total],
+        [BANK_RECEIVABLE, missing],
+      ],
+      [
+        [wallet, total - suspended],
+        [UNMATCHED, suspended],
+        [clearingAccount(row.rail), amount],
+        [FEE_INCOME, toFees],
+      ],
+    );
+  return clawedBack === null ? [from(0)] : [from(0), from(total)];
+}
+
+const STEPS = ['hold', 'completion', 'return', 'clawback', 'clawback_return'] as const;
 
 const keysOf = (resource: string, ...steps: string[]): string[] => steps.map((step) => `${resource}/${step}`);
 
@@ -82,19 +117,11 @@ export function expectWithdrawal(row: Withdrawal): Expectation {
   const total = row.amount + row.fee;
   const effects: Record<Withdrawal['status'], Expectation['effects']> = {
     processing: [moved([[wallet, total]], [[IN_TRANSIT_WITHDRAWALS, total]])],
-    completed: [
-      moved(
-        [[wallet, total]],
-        [
-          [clearingAccount(row.rail), row.amount],
-          [FEE_INCOME, row.fee],
-        ],
-      ),
-    ],
-    failed: returned(wallet, total),
-    returned: returned(wallet, total),
+    completed: paidOut(wallet, wallet, row),
+    failed: returned(wallet, total, null),
+    returned: returned(wallet, total, row.clawedBack),
   };
-  return { resource, keys: keysOf(resource, 'hold', 'completion', 'return'), effects: effects[row.status] };
+  return { resource, keys: keysOf(resource, ...STEPS), effects: effects[row.status] };
 }
 
 /** `targetWalletId`, `payerWalletId`: of its payment. */
@@ -102,14 +129,16 @@ export function expectRefund(row: Refund & Pick<Payment, 'targetWalletId' | 'pay
   const resource = publicId('refund', row.id);
   const wallet = walletAccount(row.targetWalletId);
   const { amount } = row;
-  const destination =
-    row.destination === 'bank' ? clearingAccount(row.rail ?? '') : walletAccount(row.payerWalletId ?? '');
+  const completed: Expectation['effects'] =
+    row.destination === 'bank'
+      ? paidOut(wallet, wallet, { ...row, rail: row.rail ?? '', fee: 0 })
+      : [moved([[wallet, amount]], [[walletAccount(row.payerWalletId ?? ''), amount]])];
   const effects: Record<Refund['status'], Expectation['effects']> = {
     processing: [moved([[wallet, amount]], [[IN_TRANSIT_REFUNDS, amount]])],
-    completed: [moved([[wallet, amount]], [[destination, amount]])],
-    failed: returned(wallet, amount),
+    completed,
+    failed: returned(wallet, amount, row.clawedBack),
   };
-  return { resource, keys: keysOf(resource, 'hold', 'completion', 'return'), effects: effects[row.status] };
+  return { resource, keys: keysOf(resource, ...STEPS), effects: effects[row.status] };
 }
 
 /** The reserve; what leaves it belongs to the items. */
@@ -127,25 +156,23 @@ export function expectPayout(row: Payout): Expectation {
 export function expectPayoutItem(row: PayoutItem & Pick<Payout, 'sourceWalletId'>): Expectation {
   const resource = publicId('payoutItem', row.id);
   const reserve = payoutReserveAccount(row.payoutId);
+  const wallet = walletAccount(row.sourceWalletId);
   const total = row.amount + row.fee;
   const effects: Record<PayoutItem['status'], Expectation['effects']> = {
     pending: [NOTHING],
     processing: [moved([[reserve, total]], [[IN_TRANSIT_PAYOUTS, total]])],
-    completed: [
+    completed: paidOut(reserve, wallet, row),
+    failed: [total, 0, total - (row.clawedBack ?? 0)].map((back) =>
       moved(
         [[reserve, total]],
         [
-          [clearingAccount(row.rail), row.amount],
-          [FEE_INCOME, row.fee],
+          [wallet, back],
+          [UNMATCHED, total - back],
         ],
       ),
-    ],
-    failed: [
-      moved([[reserve, total]], [[walletAccount(row.sourceWalletId), total]]),
-      moved([[reserve, total]], [[UNMATCHED, total]]),
-    ],
+    ) as [NetEffect, ...NetEffect[]],
   };
-  return { resource, keys: keysOf(resource, 'hold', 'completion', 'return'), effects: effects[row.status] };
+  return { resource, keys: keysOf(resource, ...STEPS), effects: effects[row.status] };
 }
 
 /** `credits`: the rail and session id of each credit that the payment accepted. */
@@ -220,14 +247,14 @@ export function expectReviewCase(row: ReviewCase): Expectation {
   };
 }
 
-/** Holds and returns are numbered by the version of the case, completions and returns by the reference at the rail. */
+/** Steps that may repeat are numbered by the version of the case, completions and returns by the reference at the rail. */
 function caseKeys(resource: string, row: ReviewCase): string[] {
   const versions = Array.from({ length: row.version }, (_, index) => index + 1);
   const references = Array.from({ length: row.attempts }, (_, index) =>
     returnReference({ id: row.id, attempts: index + 1 }),
   );
   return [
-    ...keysOf(resource, 'credit', 'unclaimed', ...versions.map((version) => `hold/${version}`)),
+    ...keysOf(resource, 'credit', ...versions.flatMap((version) => [`unclaimed/${version}`, `hold/${version}`])),
     ...references.flatMap((reference) =>
       keysOf(reference, 'completion', ...versions.map((version) => `return/${version}`)),
     ),

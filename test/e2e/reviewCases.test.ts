@@ -109,20 +109,16 @@ const bankHas = async (id: string) => [
 
 /** `reviews …` of the command line, as JSON. */
 const cli = async (...words: string[]): Promise<unknown> => {
-  const inOrganisation = words[0] !== 'resolve';
   const organisation = ['--organisation', publicId('organisation', flows.organisation.organisationId)];
-  const { stdout } = await run(
-    process.execPath,
-    [CLI, 'reviews', ...words, '--json', ...(inOrganisation ? organisation : [])],
-    {
-      env: {
-        ...process.env,
-        DATABASE_URL: flows.databaseUrl,
-        MANILLA_OPERATOR_KEY: OPERATORS.ada.key,
-        TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
-      },
+  const { stdout } = await run(process.execPath, [CLI, 'reviews', ...words, '--json', ...organisation], {
+    env: {
+      ...process.env,
+      DATABASE_URL: flows.databaseUrl,
+      MANILLA_OPERATOR_KEY: OPERATORS.ada.key,
+      TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
+      TEMPORAL_TASK_QUEUE: flows.dependencies.config.temporal.taskQueue,
     },
-  );
+  });
   return JSON.parse(stdout);
 };
 
@@ -334,7 +330,7 @@ test('an invalid decision is refused with the reason, and the case stays open', 
   await decide(id, { action: 'move_to_unclaimed' });
 });
 
-test('reviews list, resolve and show work with an open case', async () => {
+test('reviews list, resolve and show work with an open case, and with unclaimed money', async () => {
   const id = await openCase();
   expect(await cli('list')).toContainEqual(
     expect.objectContaining({ id, flow: 'reviewCase', attention: 'review', amount: AMOUNT, reason: 'unknown_account' }),
@@ -343,4 +339,12 @@ test('reviews list, resolve and show work with an open case', async () => {
     status: 'unclaimed',
   });
   expect(await cli('show', id)).toMatchObject({ id, status: 'unclaimed', attention: null });
+
+  await flows.temporal.workflow.getHandle(id).result();
+  const walletId = await flows.createWallet();
+  const claim = ['resolve', id, '--action', 'credit', '--wallet', walletId, '--reason', 'the owner has called'];
+  await expect(cli(...claim, '--wallet', 'svc_nobody_wlt')).rejects.toThrow(/There is no wallet/);
+  expect(await cli(...claim)).toMatchObject({ status: 'credited' });
+  expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
+  await expect(cli(...claim)).rejects.toThrow(/There is no open review case/);
 });

@@ -28,8 +28,8 @@ const statusOf = (reference: string) =>
   sandbox.rail.transferStatus({ organisationId: sandbox.organisationId, reference });
 const resolveName = (accountNumber: string, bankCode = '058') =>
   sandbox.rail.resolveAccount({ organisationId: sandbox.organisationId, accountNumber, bankCode });
-const end = (reference: string, outcome: Outcome) =>
-  sandbox.bank.transfers.resolve(sandbox.organisationId, reference, outcome);
+const end = (reference: string, outcome: Outcome, contradict = false) =>
+  sandbox.bank.transfers.resolve(sandbox.organisationId, reference, outcome, contradict);
 const record = (reference: string) => sandbox.bank.transfers.find(sandbox.organisationId, reference);
 const setBehaviour = (accountNumber: string, behaviour: Behaviour, more: { bankCode?: string; name?: string } = {}) =>
   sandbox.bank.transfers.setDestination(
@@ -245,7 +245,7 @@ describe('transfers to configured accounts', () => {
       accountName: 'ADA OBI',
     });
     expect(await sandbox.bank.transfers.find(newUuid(), own.reference)).toBeNull();
-    expect(await sandbox.bank.transfers.resolve(newUuid(), own.reference, 'reject')).toBe(false);
+    expect(await sandbox.bank.transfers.resolve(newUuid(), own.reference, 'reject', false)).toBe(false);
   });
 });
 
@@ -309,6 +309,17 @@ describe('one transfer per reference', () => {
     const second = { ...first, amount: 1, accountNumber: '0123456789' };
     expect(await sandbox.rail.sendTransfer(second)).toEqual(sent);
     expect(await record(first.reference)).toMatchObject({ amount: first.amount, accountNumber: '9999999003' });
+  });
+
+  test('a bank that changes its mind pays a failed transfer, or has the money of a completed one back, on its statement', async () => {
+    const { reference } = await sandbox.rail.sendTransfer(to('9999999003'));
+    await end(reference, 'reject');
+    expect(await end(reference, 'complete')).toBe(false);
+    expect(await end(reference, 'complete', true)).toBe(true);
+    expect(await record(reference)).toMatchObject({ status: 'completed', reason: null, timesPaid: 1 });
+    expect(await end(reference, 'reject', true)).toBe(true);
+    expect(await record(reference)).toMatchObject({ status: 'failed', timesPaid: 1, timesReturned: 1 });
+    await untilCallbacks(reference, 3);
   });
 
   test('random sends, settings and resolutions pay a transfer at most once and return only paid ones', async () => {

@@ -3,7 +3,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
-import { UNMATCHED } from '../../src/ledger/chart.ts';
 import type { Kobo } from '../../src/money.ts';
 import * as creditParts from '../../src/resources/inboundCredits/movements.ts';
 import * as paymentParts from '../../src/resources/payments/movements.ts';
@@ -179,8 +178,8 @@ test('a reversal undoes all that was posted since the hold of the transaction th
     const start = resolved === undefined ? reversed : find(resolved);
     const left = Object.entries(netOf(own.slice(start)));
     // The account that was debited has the money again; if it is a closed wallet, the money is in suspense. Money of
-    // a payout item came from the wallet by way of the reserve.
-    return !left.every(([account]) => /^(?:wallet|reserve):/.test(account) || account === UNMATCHED) || left.length > 2;
+    // a payout item came from the wallet by way of the reserve; money that was unclaimed goes to suspense.
+    return !left.every(([account]) => /^(?:wallet|reserve|unclaimed|suspense):/.test(account)) || left.length > 2;
   });
   expect(wrong.map(({ title }) => title)).toEqual([]);
 });
@@ -191,6 +190,7 @@ test('only money that returns to a wallet or leaves it for a refund is exempt fr
     'payout_item_failure',
     'payout_item_refusal',
     'payout_item_return',
+    'refund_clawback_return',
     'refund_completion',
     'refund_hold',
     'refund_return',
@@ -218,13 +218,16 @@ const EVENT_FIELDS = [
 test('events carry the status, amounts and reasons of the row that is written with them', () => {
   expect(
     exceptions((made) =>
-      (made.movement.events ?? []).every(({ data }) => {
-        const id = String(data.inboundCreditId ?? data.id);
+      (made.movement.events ?? []).every(({ type, data }) => {
+        const id = String(data.inboundCreditId ?? data.transferId ?? data.id);
         const rows = TABLES.flatMap((table): { id: Uuid }[] => [...writtenRows(made, table)]);
         const row = new Map(Object.entries(rows.find((one) => id.includes(idText(one.id))) ?? {}));
         return (
           row.size > 0 &&
-          EVENT_FIELDS.every((field) => !(field in data && row.has(field)) || data[field] === row.get(field))
+          EVENT_FIELDS.every((field) => {
+            const column = type === 'wallet.debited' && field === 'amount' ? 'clawedBack' : field;
+            return !(field in data && row.has(column)) || data[field] === row.get(column);
+          })
         );
       }),
     ),
@@ -249,7 +252,9 @@ test('transfers to a bank that failed or were returned have a reason, and comple
   expect(new Set(sessions)).toEqual(new Set(['session']));
 });
 
-test('every review case that a movement opens has its event, except that of a break, and its message', () => {
+const BETWEEN_US_AND_BANK = ['reconciliation_break', 'paid_after_failure'];
+
+test('every review case that a movement opens has its event, unless it is between us and the bank, and its message', () => {
   expect(
     exceptions((made) => {
       const opened = writtenRows(made, 'review_cases').filter(({ version }) => version === 1);
@@ -258,7 +263,7 @@ test('every review case that a movement opens has its event, except that of a br
       const started = (made.movement.outbox ?? []).map(({ message }) => (message as FlowMessage).id);
       return opened.every((row) => {
         const id = publicId('reviewCase', row.id);
-        return ids(started).includes(id) && ids(events).includes(id) === (row.reason !== 'reconciliation_break');
+        return ids(started).includes(id) && ids(events).includes(id) === !BETWEEN_US_AND_BANK.includes(row.reason);
       });
     }),
   ).toEqual([]);

@@ -4,8 +4,11 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
+import { updateFlow } from '../../src/outbox/startFlow.ts';
 import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
+import { startReviewCase } from '../../src/resources/reviewCases/flow.ts';
+import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';
 import { type Resolution, resolve, retry } from '../../src/workflows/attention/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
@@ -203,19 +206,20 @@ export class ScenarioContext {
    * Two operators decide the outcome of a parked bank transfer. Repeated until it takes effect, because a terminated
    * and restarted flow loses the updates.
    */
-  async decideParked(workflowId: string, action: 'complete' | 'fail'): Promise<void> {
-    const flow = await this.untilAttention(workflowId, 'rail_unreachable');
+  async decideParked(workflowId: string, action: 'complete' | 'fail' | 'return'): Promise<void> {
+    const flow = await this.untilAttention(workflowId, action === 'return' ? 'rail_contradiction' : 'rail_unreachable');
+    const before = action === 'return' ? ['completed', 'returned_to_sender'] : ['pending', 'processing', 'returning'];
     await this.#until(`${workflowId} to be decided`, async () => {
       for (const operator of ['ada', 'ngozi']) {
         const args: [Resolution] = [{ action, operator, reason: 'confirmed by the bank in writing' }];
         await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
       }
-      return !(await this.#isUnderWay(workflowId));
+      return !(await this.#isTransfer(workflowId, before));
     });
   }
 
-  /** Whether this bank transfer is still in progress in the database. */
-  async #isUnderWay(transferId: string): Promise<boolean> {
+  /** Whether this bank transfer has one of these statuses in the database. */
+  async #isTransfer(transferId: string, statuses: string[]): Promise<boolean> {
     const uuid = (['withdrawal', 'refund', 'payoutItem', 'reviewCase'] as const)
       .map((kind) => parseId(kind, transferId))
       .find((id) => id !== null);
@@ -224,7 +228,7 @@ export class ScenarioContext {
                    UNION ALL SELECT organisation_id, id, status FROM refunds
                    UNION ALL SELECT organisation_id, id, status FROM payout_items
                    UNION ALL SELECT organisation_id, id, status FROM review_cases) transfers
-      WHERE organisation_id = ${this.organisationId} AND id = ${uuid ?? null} AND status IN ('pending', 'processing', 'returning')`;
+      WHERE organisation_id = ${this.organisationId} AND id = ${uuid ?? null} AND status = ANY (${statuses}::text[])`;
     return rows.length > 0;
   }
 
@@ -282,6 +286,26 @@ export class ScenarioContext {
     return caseId;
   }
 
+  /** An operator decides about unclaimed money, which restarts the flow of its case. Repeated until it takes effect. */
+  async claim(caseId: string, decision: Pick<ReviewDecision, 'action' | 'walletId'>): Promise<void> {
+    await this.untilQuiet(caseId);
+    const { sql, temporal, dependencies } = this.flows;
+    const read = () => findCaseOf(sql, this.organisationId, requireUuid('reviewCase', caseId));
+    await this.#until(`${caseId} to be claimed`, async () => {
+      const row = await read();
+      if (row?.status !== 'unclaimed') return true;
+      const { message } = startReviewCase({ organisationId: this.organisationId, environment: 'test' }, row);
+      const args: [ReviewDecision] = [{ ...decision, operator: 'ada', reason: 'the owner has called' }];
+      await updateFlow(temporal, dependencies.config.temporal.taskQueue, message, {
+        name: resolveCase.name,
+        args,
+      }).catch(
+        () => null, // the flow was terminated during the update
+      );
+      return (await read())?.status !== 'unclaimed';
+    });
+  }
+
   /** An operator pauses the rail, for every organisation, or resumes it. */
   async pauseRail(paused: boolean): Promise<void> {
     const note = { operator: OPERATORS.ada, reason: 'maintenance at the bank' };
@@ -311,12 +335,10 @@ export class ScenarioContext {
     });
   }
 
-  /** The bank reports a transfer that it has reported as completed as failed. */
-  async contradict(reference: string): Promise<void> {
-    await this.flows.sql`
-      UPDATE sandbox_bank.transfers SET status = 'failed'
-      WHERE organisation_id = ${this.organisationId} AND reference = ${reference}`;
-    await this.endTransfer(reference, 'reject');
+  /** The bank reports a transfer that it has ended with another outcome. */
+  async contradict(reference: string, outcome: 'complete' | 'reject'): Promise<void> {
+    const body = { outcome, contradict: true };
+    accepted(await this.organisation.test.post(`/simulations/bank-transfers/${reference}/resolve`, body));
   }
 
   /** One operator decides about a flow that is parked for this reason. */

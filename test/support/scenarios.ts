@@ -90,6 +90,26 @@ async function withdrawn(
   return { workflowId: id, path };
 }
 
+/** A failed withdrawal that the bank pays after all, when a part of its money has been spent. */
+async function withdrawnAndPaidAfterFailure(stage: ScenarioContext): Promise<ScenarioRun> {
+  const run = await withdrawn(stage, REJECTS, 'failed');
+  const path = `/withdrawals/${run.workflowId}`;
+  await stage.untilQuiet(run.workflowId);
+  const { sourceWalletId } = (await stage.organisation.test.get(path)).data;
+  const transfer = { destinationWalletId: await stage.wallet('other'), amount: 40_000 };
+  await stage.money(`/wallets/${String(sourceWalletId)}/transfer`, transfer);
+  await stage.contradict(run.workflowId, 'complete');
+  await stage.untilStatus(path, 'completed');
+  return run;
+}
+
+/** After its completion the bank reports a transfer as failed. */
+async function reportedAsFailed(stage: ScenarioContext, run: ScenarioRun): Promise<ScenarioRun> {
+  await stage.untilQuiet(run.workflowId);
+  await stage.contradict(run.workflowId, 'reject');
+  return run;
+}
+
 async function refunded(
   stage: ScenarioContext,
   accountNumber: string,
@@ -443,6 +463,34 @@ export const SCENARIOS: Scenario[] = [
   },
   {
     flow: 'withdrawal',
+    ending: 'contradictionReturned',
+    run: async (stage) => {
+      const run = await reportedAsFailed(stage, await withdrawn(stage, COMPLETES, 'completed'));
+      await stage.decideParked(run.workflowId, 'return');
+      return run;
+    },
+    outcome: {
+      status: 'returned',
+      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      events: ['withdrawal.completed', 'withdrawal.returned'],
+      reviews: [],
+      bank: ['failed, paid 1 times, returned 1 times'],
+    },
+  },
+  {
+    flow: 'withdrawal',
+    ending: 'clawedBack',
+    run: (stage) => withdrawnAndPaidAfterFailure(stage),
+    outcome: {
+      status: 'completed',
+      money: { 'clearing:sandbox': -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
+      events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
+      reviews: ['paid_after_failure: 37000 of nothing, open'],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'withdrawal',
     ending: 'neverReceived',
     run: (stage) => withdrawn(stage, LOSES_TRANSFER, 'failed'),
     outcome: {
@@ -563,6 +611,40 @@ export const SCENARIOS: Scenario[] = [
   },
   {
     flow: 'reviewCase',
+    ending: 'claimed',
+    run: async (stage) => {
+      const { workflowId } = await reviewed(stage, COMPLETES, 'move_to_unclaimed');
+      await stage.claim(workflowId, { action: 'credit', walletId: await stage.wallet('claimant') });
+      await stage.untilCount('review_case.resolved', 2);
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'credited',
+      money: { 'clearing:sandbox': -5_000, 'wallet:claimant': 5_000 },
+      events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'claimedAndReturned',
+    run: async (stage) => {
+      const { workflowId } = await reviewed(stage, COMPLETES, 'move_to_unclaimed');
+      await stage.claim(workflowId, { action: 'return_to_sender' });
+      await stage.untilCount('review_case.resolved', 2);
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'returned_to_sender',
+      money: {},
+      events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'reviewCase',
     ending: 'neverReceivedThenUnclaimed',
     run: (stage) => reviewed(stage, LOSES_TRANSFER, 'return_to_sender', 'move_to_unclaimed'),
     outcome: {
@@ -648,6 +730,22 @@ export const SCENARIOS: Scenario[] = [
     },
   },
   {
+    flow: 'reviewCase',
+    ending: 'clawbackClosed',
+    run: async (stage) => {
+      await withdrawnAndPaidAfterFailure(stage);
+      const workflowId = await stage.decideReview({ action: 'close', evidence: 'an adjustment books the loss' });
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'closed',
+      money: { 'clearing:sandbox': -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
+      events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
+      reviews: ['paid_after_failure: 37000 of nothing, closed'],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
     flow: 'payout',
     ending: 'completed',
     run: (stage) => paidOut(stage, [COMPLETES, COMPLETES], 'completed'),
@@ -717,6 +815,24 @@ export const SCENARIOS: Scenario[] = [
       events: ['payout.failed'],
       reviews: [],
       bank: [],
+    },
+  },
+  {
+    flow: 'payoutItem',
+    ending: 'clawedBack',
+    run: async (stage) => {
+      const run = await paidOut(stage, [REJECTS], 'failed', 'item');
+      await stage.untilQuiet(run.workflowId);
+      await stage.contradict(run.workflowId, 'complete');
+      await stage.untilEvent('payout.completed');
+      return run;
+    },
+    outcome: {
+      status: 'completed',
+      money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
+      events: ['payout.failed', 'wallet.debited', 'payout.completed'],
+      reviews: ['paid_after_failure: 0 of nothing, open'],
+      bank: ['completed, paid 1 times, returned 0 times'],
     },
   },
   {
@@ -798,16 +914,6 @@ async function paused(stage: ScenarioContext): Promise<ScenarioRun> {
   await stage.untilAttention(run.workflowId, 'rail_paused');
   await stage.pauseRail(false);
   await stage.untilStatus(run.path, 'completed');
-  return run;
-}
-
-/** A completed withdrawal that the bank reports as failed later. */
-async function contradicted(stage: ScenarioContext): Promise<ScenarioRun> {
-  const run = await withdrawing(stage, COMPLETES);
-  await stage.untilStatus(run.path, 'completed');
-  await stage.untilQuiet(run.workflowId);
-  await stage.contradict(run.workflowId);
-  await stage.decideAttention(run.workflowId, 'rail_contradiction', 'dismiss');
   return run;
 }
 
@@ -939,7 +1045,15 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     run: (stage) => reviewed(stage, RETURNS, 'return_to_sender', 'credit'),
   },
   { flow: 'withdrawal', ending: 'paused', run: paused },
-  { flow: 'withdrawal', ending: 'contradictionDismissed', run: contradicted },
+  {
+    flow: 'withdrawal',
+    ending: 'contradictionDismissed',
+    run: async (stage) => {
+      const run = await reportedAsFailed(stage, await withdrawn(stage, COMPLETES, 'completed'));
+      await stage.decideAttention(run.workflowId, 'rail_contradiction', 'dismiss');
+      return run;
+    },
+  },
   {
     flow: 'withdrawal',
     ending: 'outcomeUnknown',

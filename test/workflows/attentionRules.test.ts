@@ -51,7 +51,12 @@ describe('resolutions', () => {
       { ...retryRequest, action: 'refund' as never },
       /retry, complete, fail/,
     ],
-    ['with an action of another cause', 'rail_contradiction', { ...retryRequest, action: 'fail' }, /retry, dismiss/],
+    [
+      'with an action of another cause',
+      'rail_contradiction',
+      { ...retryRequest, action: 'fail' },
+      /retry, return, dismiss/,
+    ],
     ['of a flow that waits for a paused rail', 'rail_paused', retryRequest, /after `rail resume`/],
     ['that decides for the ledger', 'posting_refused', { ...retryRequest, action: 'complete' }, /one of retry:/],
     ['that decides for the bank', 'credit_unconfirmed', { ...retryRequest, action: 'complete' }, /retry, set_aside/],
@@ -77,6 +82,7 @@ describe('resolutions', () => {
     ['set_aside is accepted from one operator', null, { ...retryRequest, action: 'set_aside' }, 'accepted'],
     ['dismiss is accepted from one operator', null, { ...retryRequest, action: 'dismiss' }, 'accepted'],
     ['fail by one operator is a proposal', null, fail, 'proposed'],
+    ['return by one operator is a proposal', null, { ...fail, action: 'return' }, 'proposed'],
     ['a proposal repeated by the same operator stays a proposal', fail, fail, 'proposed'],
     ['a proposal repeated by a second operator is accepted', fail, { ...fail, operator: 'tunde' }, 'accepted'],
     [

@@ -48,7 +48,7 @@ export const CARELESS_CHANGES: CarelessChange[] = [
     find: 'const resolution = await attention.park(',
     edited: (isMade) =>
       `if (${isMade} && cause !== 'rail_unreachable') showState(cause); const resolution = await attention.park(`,
-    rejectedBy: ['withdrawal-contradictionDismissed', 'withdrawal-outcomeUnknown'],
+    rejectedBy: ['withdrawal-contradictionDismissed', 'withdrawal-contradictionReturned', 'withdrawal-outcomeUnknown'],
   },
   {
     name: 'a requested redelivery wakes no flow',

@@ -28,6 +28,7 @@ const COMMANDS = [
   'upsertSearchAttributes',
 ];
 const NO_COMMANDS = [
+  'allHandlersFinished',
   'ActivityCancellationType',
   'ChildWorkflowCancellationType',
   'ChildWorkflowFailure',

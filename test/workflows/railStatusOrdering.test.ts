@@ -1,5 +1,5 @@
-// The rail statuses of a transfer in every order, each reported twice concurrently, with the real ledger: money is
-// returned at most once, a contradiction moves nothing, and nothing is sent a second time.
+// The rail statuses of a transfer in every order, each reported twice concurrently, with the real ledger: money is put
+// back and clawed back at most once, a contradiction moves nothing, and nothing is sent a second time.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { createRefundActivities } from '../../src/activities/refunds.ts';
@@ -7,7 +7,11 @@ import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts'
 import type { Journal } from '../../src/ledger/journal.ts';
 import type { Movement } from '../../src/ledger/movement.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
-import type { BankTransferInput, TransferProgress } from '../../src/workflows/bankTransfer/messages.ts';
+import type {
+  BankTransferInput,
+  OperatorDecision,
+  TransferProgress,
+} from '../../src/workflows/bankTransfer/messages.ts';
 import type { RefundInput } from '../../src/workflows/refund/messages.ts';
 import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
 import { ScriptedRail, type Word } from '../support/scriptedRail.ts';
@@ -39,26 +43,34 @@ function sequences(lengthMax: number): Word[][] {
   return all;
 }
 
-/** The expected final state: the first final status counts, except that a completed transfer may still be returned. */
-function endOf(statuses: readonly Word[]): Word {
-  const first = statuses.find((status) => status !== 'processing') ?? 'processing';
-  return first === 'completed' && statuses.includes('returned') ? 'returned' : first;
+/** The expected state and postings: a completed transfer may still be returned, a failed one may still be completed. */
+function expectedAfter(statuses: readonly Word[]): { state: Word; posted: string[] } {
+  let state: Word = 'processing';
+  const posted: string[] = [];
+  for (const status of statuses) {
+    if (status === 'processing') continue;
+    if (state === 'processing') posted.push(status === 'completed' ? 'completion' : 'return');
+    else if (state === 'failed' && status === 'completed') posted.push('clawback');
+    else if (state === 'completed' && status === 'returned')
+      posted.push(posted.includes('clawback') ? 'clawback_return' : 'return');
+    else continue;
+    state = status;
+  }
+  return { state, posted };
 }
 
 /** Whether the last status contradicts what was posted before. */
-function contradicts(statuses: readonly Word[]): boolean {
-  const before = endOf(statuses.slice(0, -1));
-  const status = statuses.at(-1);
-  return (before === 'completed' && status === 'failed') || (before === 'failed' && status === 'completed');
-}
+const contradicts = (statuses: readonly Word[]): boolean =>
+  expectedAfter(statuses.slice(0, -1)).state === 'completed' && statuses.at(-1) === 'failed';
 
 type Step = (input: never) => Promise<TransferProgress>;
+type Decide = (input: never, decision: OperatorDecision) => Promise<TransferProgress>;
 
 interface Kind {
   lengthMax: number;
   /** Accepts this many transfers of `AMOUNT` each, from newly created wallets. */
   accept: (count: number) => Promise<BankTransferInput[]>;
-  steps: () => { send: Step; check: Step; markUnsent: Step };
+  steps: () => { send: Step; check: Step; markUnsent: Step; decide: Decide };
 }
 
 const scope = () => ({ organisationId: api.organisation.organisationId, environment: 'test' as const });
@@ -76,8 +88,14 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       return made.map(({ id }) => ({ ...scope(), transferId: id, walletId, amount: AMOUNT }));
     },
     steps: () => {
-      const { sendWithdrawal, checkWithdrawal, markWithdrawalUnsent } = createWithdrawalActivities(api.dependencies);
-      return { send: sendWithdrawal, check: checkWithdrawal, markUnsent: markWithdrawalUnsent };
+      const { sendWithdrawal, checkWithdrawal, markWithdrawalUnsent, applyWithdrawalDecision } =
+        createWithdrawalActivities(api.dependencies);
+      return {
+        send: sendWithdrawal,
+        check: checkWithdrawal,
+        markUnsent: markWithdrawalUnsent,
+        decide: applyWithdrawalDecision,
+      };
     },
   },
   refund: {
@@ -96,8 +114,10 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       return inputs;
     },
     steps: () => {
-      const { sendRefund, checkRefund, markRefundUnsent } = createRefundActivities(api.dependencies);
-      return { send: sendRefund, check: checkRefund, markUnsent: markRefundUnsent };
+      const { sendRefund, checkRefund, markRefundUnsent, applyRefundDecision } = createRefundActivities(
+        api.dependencies,
+      );
+      return { send: sendRefund, check: checkRefund, markUnsent: markRefundUnsent, decide: applyRefundDecision };
     },
   },
   payoutItem: {
@@ -109,8 +129,15 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       return (payout.items as Resource[]).map(({ id }) => ({ ...scope(), transferId: id, amount: AMOUNT }));
     },
     steps: () => {
-      const { sendPayoutItem, checkPayoutItem, markPayoutItemUnsent } = createPayoutActivities(api.dependencies);
-      return { send: sendPayoutItem, check: checkPayoutItem, markUnsent: markPayoutItemUnsent };
+      const { sendPayoutItem, checkPayoutItem, markPayoutItemUnsent, applyPayoutItemDecision } = createPayoutActivities(
+        api.dependencies,
+      );
+      return {
+        send: sendPayoutItem,
+        check: checkPayoutItem,
+        markUnsent: markPayoutItemUnsent,
+        decide: applyPayoutItemDecision,
+      };
     },
   },
 };
@@ -127,14 +154,6 @@ async function postingsOf(transferId: string): Promise<string[]> {
     SELECT key FROM ledger.transactions WHERE resource = ${transferId} AND key NOT LIKE '%/hold' ORDER BY id`;
   return rows.map(({ key }) => key.slice(key.indexOf('/') + 1));
 }
-
-/** The expected postings by final state. */
-const POSTED: Record<string, string[]> = {
-  processing: [],
-  completed: ['completion'],
-  failed: ['return'],
-  returned: ['return'],
-};
 
 /** Runs one sequence, with two concurrent checks per status, as by two workers. Returns the violations found. */
 async function runSequence(kind: Kind, input: BankTransferInput, statuses: readonly Word[]): Promise<string[]> {
@@ -154,13 +173,7 @@ async function runSequence(kind: Kind, input: BankTransferInput, statuses: reado
       `${status} is reported as ${answers.map((answer) => answer.rail).join(' and ')}`,
     );
     const posted = await postingsOf(reference);
-    const postedExpected = POSTED[endOf(statusesSoFar)] ?? [];
-    const wasCompleted =
-      endOf(statusesSoFar) === 'returned' && statusesSoFar.find((one) => one !== 'processing') === 'completed';
-    verify(
-      posted.join() === (wasCompleted ? ['completion', ...postedExpected] : postedExpected).join(),
-      `posted ${posted.join()} after ${status}`,
-    );
+    verify(posted.join() === expectedAfter(statusesSoFar).posted.join(), `posted ${posted.join()} after ${status}`);
   }
   // A delayed attempt of an earlier activity changes nothing either.
   const before = await postingsOf(reference);
@@ -210,6 +223,99 @@ test('concurrent ends of refunds of one payment cause no conflicts', async () =>
   expect(outcomes).toEqual(inputs.map(() => 'posted'));
 });
 
+describe('a completed transfer that the bank reports as failed', () => {
+  const decision: OperatorDecision = { outcome: 'return', reason: 'the bank has the money' };
+
+  test.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
+    'the return of a %s that operators decide is posted once',
+    async (name) => {
+      const [input] = (await KINDS[name].accept(1)) as [BankTransferInput];
+      const { send, check, decide } = KINDS[name].steps();
+      await send(input as never);
+      // A transfer that is not completed is not returned.
+      expect(await decide(input as never, decision)).toMatchObject({ status: 'processing' });
+      rail.say(input.transferId, 'completed');
+      await check(input as never);
+      rail.say(input.transferId, 'failed');
+      expect(await check(input as never)).toMatchObject({ status: 'completed', rail: 'contradiction' });
+      const answers = await Promise.all([decide(input as never, decision), decide(input as never, decision)]);
+      expect(answers.map(({ status }) => status)).toEqual(['returned', 'returned']);
+      expect(await check(input as never)).toMatchObject({ status: 'returned', rail: 'known' });
+      expect(await postingsOf(input.transferId)).toEqual(['completion', 'return']);
+    },
+  );
+
+  test('a return is not posted once the bank reports the transfer as completed again', async () => {
+    const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
+    const { send, check, decide } = KINDS.withdrawal.steps();
+    await send(input as never);
+    rail.say(input.transferId, 'completed');
+    await check(input as never);
+    expect(await decide(input as never, decision)).toMatchObject({ status: 'completed', rail: 'known' });
+    expect(await postingsOf(input.transferId)).toEqual(['completion']);
+  });
+});
+
+describe('a failed transfer that the bank has paid', () => {
+  /** A failed withdrawal of 100,000 kobo and a fee of 3,000, from a wallet that has nothing else. */
+  async function failed(): Promise<{ input: BankTransferInput; walletId: string }> {
+    const walletId = await api.createWallet(undefined, { balance: 103_000 });
+    const { id } = await accept(`/wallets/${walletId}/withdraw`, { amount: 100_000, ...account });
+    const input = { ...scope(), transferId: id, walletId, amount: 100_000 };
+    const { send, check } = KINDS.withdrawal.steps();
+    await send(input as never);
+    rail.say(id, 'failed');
+    await check(input as never);
+    rail.say(id, 'completed');
+    return { input, walletId };
+  }
+
+  async function spend(walletId: string, amount: number): Promise<void> {
+    const destinationWalletId = await api.createWallet();
+    if (amount > 0) await accept(`/wallets/${walletId}/transfer`, { destinationWalletId, amount });
+  }
+
+  const missingIn = async (transfer: string) => {
+    const rows = await api.sql<{ amount: number; status: string }[]>`
+      SELECT amount, status FROM review_cases WHERE transfer = ${transfer}`;
+    return rows.map(({ amount, status }) => `${status}: ${amount}`);
+  };
+
+  test.each([
+    ['all of it', 0, 0, 0],
+    ['the amount before the fee', 2_000, 0, 0],
+    ['as much as there is', 40_000, 0, 37_000],
+    ['nothing', 103_000, 0, 100_000],
+  ])('what is still in the wallet is taken at once: %s', async (_title, spent, left, missing) => {
+    const { input, walletId } = await failed();
+    await spend(walletId, spent);
+    const { check } = KINDS.withdrawal.steps();
+    const answers = await Promise.all([check(input as never), check(input as never)]);
+    expect(answers.map(({ status }) => status)).toEqual(['completed', 'completed']);
+    expect(await api.balanceOf(walletId)).toBe(left);
+    expect(await missingIn(input.transferId)).toEqual([`open: ${missing}`]);
+    expect(await postingsOf(input.transferId)).toEqual(['return', 'clawback']);
+  });
+
+  test('money that is spent between the reading of the wallet and the posting is missing, and nothing is taken twice', async () => {
+    const { input, walletId } = await failed();
+    const posts: string[] = [];
+    const journal = {
+      post: async (movement: Movement) => {
+        if (posts.length === 0) await spend(walletId, 60_000);
+        const result = await api.dependencies.journal.post(movement);
+        posts.push(result.outcome);
+        return result;
+      },
+    } as Journal;
+    const { checkWithdrawal } = createWithdrawalActivities({ ...api.dependencies, journal });
+    expect(await checkWithdrawal(input as never)).toMatchObject({ status: 'completed' });
+    expect(posts).toEqual(['refused', 'posted']);
+    expect(await api.balanceOf(walletId)).toBe(0);
+    expect(await missingIn(input.transferId)).toEqual(['open: 57000']);
+  });
+});
+
 describe('transfers that the rail no longer knows', () => {
   test.each([
     [['completed', 'unknown'], ['completion']],
@@ -228,7 +334,7 @@ describe('transfers that the rail no longer knows', () => {
     expect(rail.sendsOf(input.transferId)).toBe(1);
   });
 
-  test('a transfer that became unknown while processing is failed once, and a later completion is a contradiction', async () => {
+  test('a transfer that became unknown while processing is failed once, and clawed back when it completes later', async () => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
     const { send, check, markUnsent } = KINDS.withdrawal.steps();
     await send(input as never);
@@ -238,9 +344,8 @@ describe('transfers that the rail no longer knows', () => {
     const ends = await Promise.all([markUnsent(input as never), markUnsent(input as never)]);
     expect(ends.map(({ status }) => status)).toEqual(['failed', 'failed']);
     expect(await postingsOf(input.transferId)).toEqual(['return']);
-    // The bank had received it after all, which an operator must resolve.
     rail.say(input.transferId, 'completed');
-    expect(await check(input as never)).toMatchObject({ status: 'failed', rail: 'contradiction' });
-    expect(await postingsOf(input.transferId)).toEqual(['return']);
+    expect(await check(input as never)).toMatchObject({ status: 'completed', rail: 'known' });
+    expect(await postingsOf(input.transferId)).toEqual(['return', 'clawback']);
   });
 });

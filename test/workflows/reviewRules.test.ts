@@ -72,10 +72,11 @@ describe('details of a review case', () => {
     reference: 'svc_case_rev_2',
     attempts: 2,
     failure: 'refused',
+    transfer: null,
     break: null,
   };
 
-  test.each(['late_credit', 'reconciliation_break', 'credit_unconfirmed'])(
+  test.each(['late_credit', 'reconciliation_break', 'credit_unconfirmed', 'paid_after_failure'])(
     'the details of a %s case list exactly its choices',
     (reason) => {
       const facts = {

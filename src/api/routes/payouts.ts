@@ -116,6 +116,7 @@ const create = route({
         rail: rail.name,
         sessionId: null,
         returnedAt: null,
+        clawedBack: null,
       };
     });
     const payout: Payout = {

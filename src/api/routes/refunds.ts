@@ -174,6 +174,7 @@ function newRefund(id: Uuid, payment: Payment, body: CreateBody, destination: De
     createdAt: now,
     completedAt: toBank ? null : now,
     returnedAt: null,
+    clawedBack: null,
   };
 }
 

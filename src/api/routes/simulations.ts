@@ -87,7 +87,7 @@ const resolveTransfer = route({
   path: '/simulations/bank-transfers/:reference/resolve',
   access: 'any',
   environments: ['test'],
-  body: z.strictObject({ outcome: z.enum(OUTCOMES) }),
+  body: z.strictObject({ outcome: z.enum(OUTCOMES), contradict: optional(z.boolean()) }),
   handle: async (call) => {
     const { dependencies, caller, body } = call;
     const { reference } = await requireTransfer(call, SUBMISSION_WAIT_MS);
@@ -95,6 +95,7 @@ const resolveTransfer = route({
       caller.book.organisationId,
       reference,
       body.outcome,
+      body.contradict ?? false,
     );
     const transfer = await requireTransfer(call);
     if (!resolved) {

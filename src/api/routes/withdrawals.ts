@@ -59,6 +59,7 @@ const create = route({
       sessionId: null,
       createdAt: new Date(),
       completedAt: null,
+      clawedBack: null,
     };
     const result = { status: 201 as const, data: withdrawalView(row) };
     await postNew(dependencies.journal, {

@@ -1,4 +1,4 @@
--- version 2
+-- version 3
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
@@ -48,14 +48,15 @@ DECLARE written integer;
 BEGIN
   INSERT INTO withdrawals (
     organisation_id, environment, id, version, source_wallet_id, amount, fee, status, account_number, account_name,
-    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at
+    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at, clawed_back
   )
   SELECT
     organisation_id, environment, id, version, source_wallet_id, amount, fee, status, account_number, account_name,
-    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at
+    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at, clawed_back
   FROM jsonb_populate_recordset(NULL::withdrawals, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-    failure_reason = excluded.failure_reason, session_id = excluded.session_id, completed_at = excluded.completed_at
+    failure_reason = excluded.failure_reason, session_id = excluded.session_id, completed_at = excluded.completed_at,
+    clawed_back = coalesce(excluded.clawed_back, withdrawals.clawed_back)
   WHERE withdrawals.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
@@ -66,15 +67,15 @@ DECLARE written integer;
 BEGIN
   INSERT INTO refunds (
     organisation_id, environment, id, version, payment_id, amount, destination, status, reason, account_number,
-    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at
+    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at, clawed_back
   )
   SELECT
     organisation_id, environment, id, version, payment_id, amount, destination, status, reason, account_number,
-    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at
+    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at, clawed_back
   FROM jsonb_populate_recordset(NULL::refunds, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
     failure_reason = excluded.failure_reason, session_id = excluded.session_id, completed_at = excluded.completed_at,
-    returned_at = excluded.returned_at
+    returned_at = excluded.returned_at, clawed_back = coalesce(excluded.clawed_back, refunds.clawed_back)
   WHERE refunds.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
@@ -103,15 +104,15 @@ DECLARE written integer;
 BEGIN
   INSERT INTO payout_items (
     organisation_id, environment, id, version, payout_id, position, amount, fee, status, destination_wallet_id,
-    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at
+    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at, clawed_back
   )
   SELECT
     organisation_id, environment, id, version, payout_id, position, amount, fee, status, destination_wallet_id,
-    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at
+    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at, clawed_back
   FROM jsonb_populate_recordset(NULL::payout_items, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
     account_name = excluded.account_name, failure_reason = excluded.failure_reason, session_id = excluded.session_id,
-    returned_at = excluded.returned_at
+    returned_at = excluded.returned_at, clawed_back = coalesce(excluded.clawed_back, payout_items.clawed_back)
   WHERE payout_items.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
@@ -139,11 +140,11 @@ DECLARE written integer;
 BEGIN
   INSERT INTO review_cases (
     organisation_id, environment, id, version, reason, status, amount, account_code, inbound_credit_id, payment_id,
-    wallet_id, rail, attempts, failure, failure_reason, created_at, resolved_at
+    wallet_id, rail, attempts, failure, failure_reason, created_at, resolved_at, transfer
   )
   SELECT
     organisation_id, environment, id, version, reason, status, amount, account_code, inbound_credit_id, payment_id,
-    wallet_id, rail, attempts, failure, failure_reason, created_at, resolved_at
+    wallet_id, rail, attempts, failure, failure_reason, created_at, resolved_at, transfer
   FROM jsonb_populate_recordset(NULL::review_cases, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
     wallet_id = excluded.wallet_id, rail = excluded.rail, attempts = excluded.attempts, failure = excluded.failure,

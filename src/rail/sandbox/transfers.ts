@@ -70,6 +70,9 @@ const ENDINGS: Record<Outcome, { status: SandboxTransfer['status']; reason: stri
   return: { status: 'returned', reason: 'The receiving bank returned the money' },
 };
 
+/** The status that an outcome contradicts, where a bank has been seen to report one after the other. */
+const CONTRADICTED: Partial<Record<Outcome, SandboxTransfer['status']>> = { complete: 'failed', reject: 'completed' };
+
 /** The sender's name of a transfer to an account of this bank. */
 const SENDER_NAME = 'Sandbox Bank customer';
 
@@ -191,15 +194,17 @@ export class SandboxTransfers {
 
   /**
    * Ends a transfer in progress, or returns a completed one that was not paid to an account of this bank. Repeating the
-   * same outcome sends the callback again. Returns false, without a change, for a transfer that ended another way.
+   * same outcome sends the callback again. Returns false, without a change, for a transfer that ended another way,
+   * unless it is to be contradicted: a failed one is paid after all, or the money of a completed one is back.
    */
-  async resolve(organisationId: Uuid, reference: string, outcome: Outcome): Promise<boolean> {
+  async resolve(organisationId: Uuid, reference: string, outcome: Outcome, contradict: boolean): Promise<boolean> {
     const { sql } = this.#options;
+    const contradicted = contradict ? CONTRADICTED[outcome] : undefined;
     const ended = await this.#end(sql`
       SELECT organisation_id, reference, status, ${outcome}::text AS outcome FROM sandbox_bank.transfers t
       WHERE organisation_id = ${organisationId} AND reference = ${reference}
-        AND (status IN ('processing', ${ENDINGS[outcome].status})
-             OR (${outcome}::text = 'return' AND status = 'completed' AND NOT EXISTS (
+        AND (status IN ('processing', ${ENDINGS[outcome].status}) OR status = 'failed' AND ${contradicted === 'failed'}::boolean
+             OR (${outcome === 'return' || contradicted === 'completed'}::boolean AND status = 'completed' AND NOT EXISTS (
                    SELECT FROM sandbox_bank.accounts a
                    WHERE a.organisation_id = t.organisation_id AND a.account_number = t.account_number)))
       FOR UPDATE`);
@@ -241,17 +246,17 @@ export class SandboxTransfers {
       ), line AS (
         INSERT INTO sandbox_bank.statement_lines (organisation_id, reference, kind, amount)
         SELECT organisation_id, reference, 'sent', amount FROM ended
-        WHERE status_before = 'processing' AND status IN ('completed', 'returned')
+        WHERE status_before IN ('processing', 'failed') AND status IN ('completed', 'returned')
         UNION ALL
         SELECT organisation_id, reference, 'returned', amount FROM ended
-        WHERE status_before <> 'returned' AND status = 'returned'
+        WHERE status_before <> 'returned' AND status = 'returned' OR status_before = 'completed' AND status = 'failed'
       ), credit AS (
         INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, sender_name,
                                           sender_account_number, sender_bank_code)
         SELECT organisation_id, e.session_id, account_number, e.amount, ${SENDER_NAME}::text, NULL,
                ${SANDBOX_BANK.code}::text
         FROM ended e JOIN sandbox_bank.accounts USING (organisation_id, account_number)
-        WHERE e.status_before = 'processing' AND e.status = 'completed'
+        WHERE e.status_before IN ('processing', 'failed') AND e.status = 'completed'
         -- A simulated credit may already have this session id; it counts as this one.
         ON CONFLICT (organisation_id, session_id) DO NOTHING
         RETURNING *

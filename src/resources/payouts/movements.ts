@@ -11,9 +11,10 @@ import {
 } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Leg } from '../../ledger/postings.ts';
-import { type Book, CURRENCY } from '../../money.ts';
+import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type ItemCounts, type PayoutState, rollUp } from '../../workflows/payout/decide.ts';
+import { clawable, clawBack, undoClawback } from '../clawbacks.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
 
@@ -37,7 +38,7 @@ export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Tra
 
 const total = (item: PayoutItem) => item.amount + item.fee;
 
-const keyOf = (item: PayoutItem, step: 'hold' | 'completion' | 'return'): string =>
+const keyOf = (item: PayoutItem, step: 'hold' | 'completion' | 'return' | 'clawback' | 'clawback_return'): string =>
   `${publicId('payoutItem', item.id)}/${step}`;
 
 function itemTransaction(
@@ -95,10 +96,37 @@ export interface ItemFailure {
   sessionId: string | null;
 }
 
+/** After the rail has paid an item that it reported as failed. `balance`: of the wallet. */
+export function clawBackItem(
+  book: Book,
+  { item, sourceWalletId }: ItemWithWallet,
+  report: TransferReport,
+  balance: Kobo,
+): Movement {
+  const taken = clawable(item, balance);
+  const movement = clawBack({
+    ...item,
+    book,
+    transfer: publicId('payoutItem', item.id),
+    kind: 'payout_item_clawback',
+    walletId: sourceWalletId,
+    taken,
+  });
+  const next: PayoutItem = {
+    ...item,
+    version: item.version + 1,
+    status: 'completed',
+    failureReason: null,
+    sessionId: report.sessionId ?? item.sessionId,
+    clawedBack: taken,
+  };
+  return { ...movement, rows: { ...movement.rows, payout_items: [next] } };
+}
+
 /**
  * Returns amount and fee of an item to the wallet, once: from the reserve if the item was never sent, from transit
- * while the rail has it, or from clearing and fee income if the bank returns it after completion. If the wallet has
- * been closed, the money goes to suspense with a review case for an operator.
+ * while the rail has it, or from clearing and fee income if the bank returns it after completion. After a clawback,
+ * what that took. If the wallet has been closed, the money goes to suspense with a review case for an operator.
  */
 export function returnItemFunds(
   book: Book,
@@ -107,18 +135,23 @@ export function returnItemFunds(
   walletIsClosed: boolean,
 ): Movement {
   const destination = walletIsClosed ? UNMATCHED : walletAccount(sourceWalletId);
+  const { clawedBack } = item;
+  const returned = clawedBack ?? total(item);
   return withCaseFlows({
     book,
     transaction: {
       id: newUuid(),
-      key: keyOf(item, 'return'),
+      key: keyOf(item, clawedBack === null ? 'return' : 'clawback_return'),
       kind: failure.kind,
       resource: publicId('payoutItem', item.id),
       effectiveAt: new Date(),
       rules: 'credit_exempt',
       ...(item.status === 'processing' && { reverses: keyOf(item, 'hold') }),
-      ...(item.status === 'completed' && { reverses: keyOf(item, 'completion') }),
-      postings: allocate(currentLegs(item), [{ account: destination, amount: total(item) }]),
+      ...(item.status === 'completed' && { reverses: keyOf(item, clawedBack === null ? 'completion' : 'clawback') }),
+      postings:
+        clawedBack === null
+          ? allocate(currentLegs(item), [{ account: destination, amount: returned }])
+          : undoClawback(item, clawedBack, destination),
     },
     rows: {
       payout_items: [
@@ -131,7 +164,7 @@ export function returnItemFunds(
           returnedAt: failure.kind === 'payout_item_return' ? new Date() : null,
         } satisfies PayoutItem,
       ],
-      review_cases: walletIsClosed ? [closedWalletCase(item, sourceWalletId)] : [],
+      review_cases: walletIsClosed && returned > 0 ? [closedWalletCase(returned, sourceWalletId)] : [],
     },
   });
 }
@@ -153,10 +186,10 @@ function currentLegs(item: PayoutItem): Leg[] {
   }
 }
 
-const closedWalletCase = (item: PayoutItem, walletId: Uuid) =>
+const closedWalletCase = (amount: Kobo, walletId: Uuid) =>
   openReviewCase({
     reason: 'wallet_closed',
-    amount: total(item),
+    amount,
     accountCode: UNMATCHED,
     inboundCreditId: null,
     paymentId: null,

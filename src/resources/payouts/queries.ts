@@ -46,6 +46,8 @@ export interface PayoutItem {
   sessionId: string | null;
   /** When the bank returned the money; null if it did not. */
   returnedAt: Date | null;
+  /** What was taken back from the wallet, if the bank paid it after reporting it as failed. */
+  clawedBack: Kobo | null;
 }
 
 export interface PayoutWithItems extends Payout {
@@ -65,7 +67,7 @@ const payoutColumns = (sql: Sql) => sql`
 const itemColumns = (sql: Sql) => sql`
   i.id, i.version, i.payout_id, i.position, i.amount, i.fee, i.status, i.destination_wallet_id, i.account_number,
   i.account_name, i.bank_code, i.reference, i.failure_reason, i.rail, i.session_id,
-  i.returned_at`;
+  i.returned_at, i.clawed_back`;
 
 /** Adds the items to each payout, with one query for all. */
 async function withItems(sql: Sql, book: Book, payouts: Payout[]): Promise<PayoutWithItems[]> {

@@ -6,6 +6,7 @@ import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
+import { clawable, clawBack, undoClawback } from '../clawbacks.ts';
 import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -54,17 +55,66 @@ export function completeRefund(book: Book, payment: Payment, refund: Refund, rep
 }
 
 /**
- * Returns the money to the wallet, once: from transit, or, if the refund was completed before, from clearing. If the
- * wallet has been closed, the money goes to suspense with a review case for an operator.
+ * After the rail has paid a refund that it reported as failed. `balance`: of the wallet. `others`: the sum of the
+ * payment's other completed refunds, one of which may have replaced this one.
+ */
+export function clawBackRefund(
+  book: Book,
+  payment: Payment,
+  refund: Refund,
+  report: TransferReport,
+  { balance, others }: { balance: Kobo; others: Kobo },
+): Movement {
+  const rail = railOf(refund);
+  const taken = clawable({ ...refund, fee: 0 }, balance);
+  const next: Refund = {
+    ...refund,
+    version: refund.version + 1,
+    status: 'completed',
+    failureReason: null,
+    sessionId: report.sessionId ?? refund.sessionId,
+    completedAt: new Date(),
+    clawedBack: taken,
+  };
+  const movement = clawBack({
+    book,
+    transfer: publicId('refund', refund.id),
+    kind: 'refund_clawback',
+    rail,
+    amount: refund.amount,
+    fee: 0,
+    paymentId: payment.id,
+    walletId: payment.targetWalletId,
+    taken,
+  });
+  return {
+    ...movement,
+    rows: { ...movement.rows, refunds: [next], payments: [paymentAfterClawback(payment, others + refund.amount)] },
+    events: [...(movement.events ?? []), refundEvent('refund.completed', next)],
+  };
+}
+
+/** A payment never shows more refunds than it was credited, even if the bank has paid more. */
+const paymentAfterClawback = (payment: Payment, completed: Kobo): Payment =>
+  paymentWith(payment, {
+    refunded: Math.min(completed, payment.amountCredited - payment.amountRefunding) - payment.amountRefunded,
+  });
+
+/**
+ * Returns the money to the wallet, once: from transit, or, if the refund was completed before, from clearing. After a
+ * clawback, what that took. If the wallet has been closed, the money goes to suspense with a review case for an
+ * operator. `others`: as for `clawBackRefund`.
  */
 export function returnRefundFunds(
   book: Book,
   payment: Payment,
   refund: Refund,
   report: TransferReport,
-  walletIsClosed: boolean,
+  { walletIsClosed, others }: { walletIsClosed: boolean; others: Kobo },
 ): Movement {
   const wasCompleted = refund.status === 'completed';
+  const { clawedBack } = refund;
+  const amount = clawedBack ?? refund.amount;
   const next: Refund = {
     ...refund,
     version: refund.version + 1,
@@ -77,36 +127,50 @@ export function returnRefundFunds(
   const destination = walletIsClosed ? UNMATCHED : walletAccount(payment.targetWalletId);
   return withCaseFlows({
     book,
-    transaction: {
-      ...move(refund, 'return', wasCompleted ? clearingOf(refund) : IN_TRANSIT_REFUNDS, destination),
-      reverses: keyOf(refund, wasCompleted ? 'completion' : 'hold'),
-    },
+    transaction:
+      clawedBack === null
+        ? {
+            ...move(refund, 'return', wasCompleted ? clearingOf(refund) : IN_TRANSIT_REFUNDS, destination),
+            reverses: keyOf(refund, wasCompleted ? 'completion' : 'hold'),
+          }
+        : {
+            ...move(refund, 'clawback_return', clearingOf(refund), destination),
+            reverses: keyOf(refund, 'clawback'),
+            postings: undoClawback({ ...refund, rail: railOf(refund), fee: 0 }, clawedBack, destination),
+          },
     rows: {
       refunds: [next],
-      payments: [paymentWith(payment, wasCompleted ? { refunded: -refund.amount } : { refunding: -refund.amount })],
-      review_cases: walletIsClosed
-        ? [
-            openReviewCase({
-              reason: 'wallet_closed',
-              amount: refund.amount,
-              accountCode: UNMATCHED,
-              inboundCreditId: null,
-              paymentId: payment.id,
-              walletId: payment.targetWalletId,
-            }),
-          ]
-        : [],
+      payments: [
+        clawedBack === null
+          ? paymentWith(payment, wasCompleted ? { refunded: -refund.amount } : { refunding: -refund.amount })
+          : paymentAfterClawback(payment, others),
+      ],
+      review_cases:
+        walletIsClosed && amount > 0
+          ? [
+              openReviewCase({
+                reason: 'wallet_closed',
+                amount,
+                accountCode: UNMATCHED,
+                inboundCreditId: null,
+                paymentId: payment.id,
+                walletId: payment.targetWalletId,
+              }),
+            ]
+          : [],
     },
     events: [refundEvent('refund.failed', next)],
   });
 }
 
-function clearingOf(refund: Refund): AccountCode {
+function railOf(refund: Refund): string {
   if (refund.rail === null) throw new Error(`refund ${refund.id} has no rail`);
-  return clearingAccount(refund.rail);
+  return refund.rail;
 }
 
-const keyOf = (refund: Refund, step: 'hold' | 'completion' | 'return'): string =>
+const clearingOf = (refund: Refund): AccountCode => clearingAccount(railOf(refund));
+
+const keyOf = (refund: Refund, step: 'hold' | 'completion' | 'return' | 'clawback' | 'clawback_return'): string =>
   `${publicId('refund', refund.id)}/${step}`;
 
 /**
@@ -115,7 +179,7 @@ const keyOf = (refund: Refund, step: 'hold' | 'completion' | 'return'): string =
  */
 function move(
   refund: Refund,
-  step: 'hold' | 'completion' | 'return',
+  step: 'hold' | 'completion' | 'return' | 'clawback_return',
   debit: AccountCode,
   credit: AccountCode,
 ): Transaction {

@@ -25,17 +25,28 @@ export interface Refund {
   completedAt: Date | null;
   /** When the bank returned the money; null if it did not. */
   returnedAt: Date | null;
+  /** What was taken back from the wallet, if the bank paid it after reporting it as failed. */
+  clawedBack: Kobo | null;
 }
 
 const columns = (sql: Sql) => sql`
   id, version, payment_id, amount, destination, status, reason, account_number, account_name, bank_code, failure_reason,
-  rail, session_id, created_at, completed_at, returned_at`;
+  rail, session_id, created_at, completed_at, returned_at, clawed_back`;
 
 export async function findRefund(sql: Sql, book: Book, id: Uuid): Promise<Refund | null> {
   const [row] = await sql<Refund[]>`
     SELECT ${columns(sql)} FROM refunds
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
   return row ?? null;
+}
+
+/** The sum of a payment's completed refunds, without one of them. */
+export async function sumOtherRefunds(sql: Sql, book: Book, { id, paymentId }: Refund): Promise<Kobo> {
+  const [row] = await sql<{ amount: Kobo }[]>`
+    SELECT coalesce(sum(amount), 0)::bigint AS amount FROM refunds
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND payment_id = ${paymentId}
+      AND status = 'completed' AND id <> ${id}`;
+  return row?.amount ?? 0;
 }
 
 /** A page of a payment's refunds, newest first, plus one row when another page exists. */

@@ -1,6 +1,6 @@
 // Ledger movements of a review case: opened with the posting to suspense, then credited to a wallet, moved to
-// unclaimed, or returned to the sender through transit. A case of a reconciliation break or an unconfirmed credit holds
-// no money and is closed without a posting.
+// unclaimed, or returned to the sender through transit. A case of a reconciliation break, an unconfirmed credit or a
+// clawback holds no money and is closed without a posting.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, IN_TRANSIT_RETURNS, UNCLAIMED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
@@ -12,7 +12,8 @@ import { startReviewCase } from './flow.ts';
 import { type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
 
 export function openReviewCase(
-  about: Pick<ReviewCase, 'reason' | 'amount' | 'accountCode' | 'inboundCreditId' | 'paymentId' | 'walletId'>,
+  about: Pick<ReviewCase, 'reason' | 'amount' | 'accountCode' | 'inboundCreditId' | 'paymentId' | 'walletId'> &
+    Partial<Pick<ReviewCase, 'transfer'>>,
 ): ReviewCase {
   return {
     id: newUuid(),
@@ -24,6 +25,7 @@ export function openReviewCase(
     failureReason: null,
     createdAt: new Date(),
     resolvedAt: null,
+    transfer: null,
     ...about,
   };
 }
@@ -39,12 +41,12 @@ export function withCaseFlows(movement: Movement): Movement {
   };
 }
 
-/** Credits the money to a wallet, whose rules may refuse it. */
+/** Credits the money, also if it was unclaimed, to a wallet, whose rules may refuse it. */
 export function creditCase(book: Book, open: ReviewCase, walletId: Uuid): Movement {
   const next: ReviewCase = { ...resolved(open, 'credited'), walletId };
   return {
     book,
-    transaction: move(open, `${caseId(open)}/credit`, suspenseOf(open), walletAccount(walletId)),
+    transaction: move(open, `${caseId(open)}/credit`, holderOf(open), walletAccount(walletId)),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };
@@ -55,21 +57,28 @@ export function moveCaseToUnclaimed(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'unclaimed');
   return {
     book,
-    transaction: move(open, `${caseId(open)}/unclaimed`, suspenseOf(open), UNCLAIMED),
+    transaction: move(open, `${caseId(open)}/unclaimed/${open.version}`, suspenseOf(open), UNCLAIMED),
     rows: { review_cases: [next] },
     events: [caseEvent('review_case.resolved', next)],
   };
 }
 
 /**
- * Moves the money from suspense into transit, to be returned under the latest reference, or under a new one (`attempts`
+ * Moves the money, also from unclaimed, into transit, to be returned under the latest reference, or under a new one (`attempts`
  * incremented). For a new one, the caller must have checked that the rail has finished with the latest.
  */
 export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts: number): Movement {
-  const next: ReviewCase = { ...open, version: open.version + 1, status: 'returning', rail, attempts };
+  const next: ReviewCase = {
+    ...open,
+    version: open.version + 1,
+    status: 'returning',
+    rail,
+    attempts,
+    resolvedAt: null,
+  };
   return {
     book,
-    transaction: move(open, holdKey(open, open.version), suspenseOf(open), IN_TRANSIT_RETURNS),
+    transaction: move(open, holdKey(open, open.version), holderOf(open), IN_TRANSIT_RETURNS),
     rows: { review_cases: [next] },
   };
 }
@@ -117,12 +126,12 @@ export function returnToSuspense(
 }
 
 /**
- * Closes a case that holds no money. A reconciliation break has no events, because it does not concern integrators; an
- * unconfirmed credit had a `review_case.opened` event, so it gets a `review_case.resolved` event.
+ * Closes a case that holds no money. An unconfirmed credit had a `review_case.opened` event, so it gets a
+ * `review_case.resolved` event; the others are between us and the bank, and have none.
  */
 export function closeCase(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'closed');
-  const events = open.reason === 'reconciliation_break' ? [] : [caseEvent('review_case.resolved', next)];
+  const events = open.reason === 'credit_unconfirmed' ? [caseEvent('review_case.resolved', next)] : [];
   return { book, rows: { review_cases: [next] }, events };
 }
 
@@ -154,6 +163,9 @@ function suspenseOf(row: ReviewCase): AccountCode {
   if (row.accountCode === null) throw new Error(`review case ${row.id} holds no money`);
   return row.accountCode;
 }
+
+/** The account that holds the money of a case that an operator may decide about. */
+const holderOf = (row: ReviewCase): AccountCode => (row.status === 'unclaimed' ? UNCLAIMED : suspenseOf(row));
 
 function railOf(row: ReviewCase): string {
   if (row.rail === null) throw new Error(`review case ${row.id} has no rail`);

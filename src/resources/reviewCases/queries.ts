@@ -6,7 +6,7 @@ import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
 import type { PayerAccount } from '../refunds/queries.ts';
 
-/** Why a review case was opened. `reconciliation_break` and `credit_unconfirmed` hold no money. */
+/** Why a review case was opened. The last three hold no money. */
 export const REVIEW_REASONS = [
   'late_credit',
   'credit_after_settlement',
@@ -19,6 +19,7 @@ export const REVIEW_REASONS = [
   'wallet_unverified',
   'reconciliation_break',
   'credit_unconfirmed',
+  'paid_after_failure',
 ] as const;
 
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
@@ -55,6 +56,8 @@ export interface ReviewCase {
   failureReason: string | null;
   createdAt: Date;
   resolvedAt: Date | null;
+  /** Public id of the transfer that the bank paid after reporting it as failed; null for other cases. */
+  transfer: string | null;
 }
 
 /**
@@ -72,7 +75,7 @@ export function caseOfReference(reference: string): Uuid | null {
 
 const columns = (sql: Sql) => sql`
   id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, attempts, failure,
-  failure_reason, created_at, resolved_at`;
+  failure_reason, created_at, resolved_at, transfer`;
 
 export async function findReviewCase(sql: Sql, book: Book, id: Uuid): Promise<ReviewCase | null> {
   const [row] = await sql<ReviewCase[]>`

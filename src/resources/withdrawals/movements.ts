@@ -1,15 +1,16 @@
 // Ledger movements of a withdrawal: held in transit when accepted, then completed by the rail, or returned to the
-// wallet.
+// wallet, and clawed back if the rail has paid it all the same.
 import { newUuid, publicId } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, IN_TRANSIT_WITHDRAWALS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
-import { type Book, CURRENCY } from '../../money.ts';
+import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
+import { clawable, clawBack, undoClawback } from '../clawbacks.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { Withdrawal } from './queries.ts';
 
-const keyOf = (row: Withdrawal, step: 'hold' | 'completion' | 'return'): string =>
+const keyOf = (row: Withdrawal, step: 'hold' | 'completion' | 'return' | 'clawback' | 'clawback_return'): string =>
   `${publicId('withdrawal', row.id)}/${step}`;
 
 /** Moves amount and fee from the wallet into transit. A refusal is returned to the caller. */
@@ -63,9 +64,35 @@ export function completeWithdrawal(book: Book, row: Withdrawal, report: Transfer
   };
 }
 
+/** After the rail has paid a withdrawal that it reported as failed. `balance`: of the wallet. */
+export function clawBackWithdrawal(book: Book, row: Withdrawal, report: TransferReport, balance: Kobo): Movement {
+  const next: Withdrawal = {
+    ...row,
+    version: row.version + 1,
+    status: 'completed',
+    failureReason: null,
+    sessionId: report.sessionId ?? row.sessionId,
+    completedAt: new Date(),
+    clawedBack: clawable(row, balance),
+  };
+  const movement = clawBack({
+    ...row,
+    book,
+    transfer: publicId('withdrawal', row.id),
+    kind: 'withdrawal_clawback',
+    walletId: row.sourceWalletId,
+    taken: clawable(row, balance),
+  });
+  return {
+    ...movement,
+    rows: { ...movement.rows, withdrawals: [next] },
+    events: [...(movement.events ?? []), withdrawalEvent('withdrawal.completed', next)],
+  };
+}
+
 /**
  * Returns amount and fee to the wallet, once: from transit, or, if the withdrawal was completed before, from clearing
- * and fee income. If the wallet has been closed, the money goes to suspense with a review case for an operator.
+ * and fee income. After a clawback, what that took. If the wallet has been closed, the money goes to suspense with a review case for an operator.
  */
 export function returnWithdrawalFunds(
   book: Book,
@@ -75,7 +102,8 @@ export function returnWithdrawalFunds(
   walletIsClosed: boolean,
 ): Movement {
   const now = new Date();
-  const total = row.amount + row.fee;
+  const { clawedBack } = row;
+  const total = clawedBack ?? row.amount + row.fee;
   const next: Withdrawal = {
     ...row,
     version: row.version + 1,
@@ -93,21 +121,26 @@ export function returnWithdrawalFunds(
         ]
       : [{ account: IN_TRANSIT_WITHDRAWALS, amount: total }];
   const destination = walletIsClosed ? UNMATCHED : walletAccount(row.sourceWalletId);
+  const opensCase = walletIsClosed && total > 0;
   return withCaseFlows({
     book,
     transaction: {
       id: newUuid(),
-      key: keyOf(row, 'return'),
+      key: keyOf(row, clawedBack === null ? 'return' : 'clawback_return'),
       kind: change === 'fail' ? 'withdrawal_failure' : 'withdrawal_return',
       resource: publicId('withdrawal', row.id),
       effectiveAt: now,
       rules: 'credit_exempt',
-      reverses: keyOf(row, row.status === 'completed' ? 'completion' : 'hold'),
-      postings: allocate(sources, [{ account: destination, amount: total }]),
+      ...(clawedBack === null
+        ? {
+            reverses: keyOf(row, row.status === 'completed' ? 'completion' : 'hold'),
+            postings: allocate(sources, [{ account: destination, amount: total }]),
+          }
+        : { reverses: keyOf(row, 'clawback'), postings: undoClawback(row, clawedBack, destination) }),
     },
     rows: {
       withdrawals: [next],
-      review_cases: walletIsClosed
+      review_cases: opensCase
         ? [
             openReviewCase({
               reason: 'wallet_closed',

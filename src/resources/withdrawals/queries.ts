@@ -25,11 +25,13 @@ export interface Withdrawal {
   sessionId: string | null;
   createdAt: Date;
   completedAt: Date | null;
+  /** What was taken back from the wallet, if the bank paid it after reporting it as failed. */
+  clawedBack: Kobo | null;
 }
 
 const columns = (sql: Sql) => sql`
   id, version, source_wallet_id, amount, fee, status, account_number, account_name, bank_code, bank_name, narration,
-  failure_reason, rail, session_id, created_at, completed_at`;
+  failure_reason, rail, session_id, created_at, completed_at, clawed_back`;
 
 export async function findWithdrawal(sql: Sql, book: Book, id: Uuid): Promise<Withdrawal | null> {
   const [row] = await sql<Withdrawal[]>`

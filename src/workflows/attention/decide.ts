@@ -48,6 +48,7 @@ export const CHOICES: Record<AttentionCause, Choices> = {
   outcome_unknown: WITHOUT_THE_RAIL,
   rail_contradiction: {
     retry: 'query the rail again and continue',
+    return: 'post it as returned and put the money back; needs two operators',
     dismiss: 'leave the ledger as it is; the difference is settled with the bank manually',
   },
   rail_paused: {},
@@ -63,7 +64,7 @@ export const CHOICES: Record<AttentionCause, Choices> = {
 };
 
 /** An action that moves money without the rail's confirmation needs two operators. */
-const NEEDS_TWO: readonly ResolveAction[] = ['complete', 'fail'];
+const NEEDS_TWO: readonly ResolveAction[] = ['complete', 'fail', 'return'];
 
 /** Why a resolution is refused, as a message that says what to do; null if it is allowed. */
 export function refuseResolution(

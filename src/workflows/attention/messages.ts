@@ -24,11 +24,11 @@ export type AttentionCause =
   | 'webhook_retries_exhausted';
 
 /**
- * `retry`: continue as before. `complete`, `fail`: set the outcome without, or against, the rail's report; a second
- * operator must send the same action. `dismiss`: leave things as they are. `set_aside`: take a credit out of the flow
+ * `retry`: continue as before. `complete`, `fail`, `return`: set the outcome without, or against, the rail's report; a
+ * second operator must send the same action. `dismiss`: leave things as they are. `set_aside`: take a credit out of the flow
  * without posting it.
  */
-export type ResolveAction = 'retry' | 'complete' | 'fail' | 'dismiss' | 'set_aside';
+export type ResolveAction = 'retry' | 'complete' | 'fail' | 'return' | 'dismiss' | 'set_aside';
 
 export interface Resolution {
   action: ResolveAction;

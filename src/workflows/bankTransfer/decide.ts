@@ -15,6 +15,8 @@ export type TransferDecision =
   | 'fail'
   /** It was paid and returned: the money goes back. */
   | 'return'
+  /** It was paid although the money went back: what is still there is taken again. */
+  | 'claw_back'
   /** The rail contradicts what was posted on its earlier report. An operator must decide. */
   | 'contradiction';
 
@@ -27,8 +29,8 @@ const DECISIONS: Record<TransferState, Record<RailStatus, TransferDecision>> = {
     returned: 'return',
     unknown: 'contradiction',
   },
-  // The money is back already: a return agrees with that, a completion would mean that it was paid out as well.
-  failed: { processing: 'none', completed: 'contradiction', failed: 'none', returned: 'none', unknown: 'none' },
+  // The money is back already: a return agrees with that, a completion means that it was paid out as well.
+  failed: { processing: 'none', completed: 'claw_back', failed: 'none', returned: 'none', unknown: 'none' },
   // A completion precedes a return, in whatever order the reports arrive.
   returned: { processing: 'none', completed: 'none', failed: 'none', returned: 'none', unknown: 'none' },
 };

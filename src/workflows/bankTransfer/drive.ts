@@ -109,7 +109,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
 const referenceOf = ({ reference, transferId }: BankTransferInput): string => reference ?? transferId;
 
 function decisionOf({ action, operator, reason }: Resolution): OperatorDecision | null {
-  return action === 'complete' || action === 'fail'
+  return action === 'complete' || action === 'fail' || action === 'return'
     ? { outcome: action, reason: `Decided by ${operator}: ${reason}` }
     : null;
 }

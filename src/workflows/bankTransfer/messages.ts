@@ -45,9 +45,12 @@ export interface TransferLimits extends AttentionLimits {
   unknownIsFinalAfterMs: number;
 }
 
-/** The outcome that operators set where the rail reports none. */
+/**
+ * The outcome that operators set where the rail reports none: `complete` or `fail` of a transfer in progress, `return`
+ * of a completed one.
+ */
 export interface OperatorDecision {
-  outcome: 'complete' | 'fail';
+  outcome: 'complete' | 'fail' | 'return';
   reason: string;
 }
 

@@ -17,6 +17,12 @@ const WITHOUT_MONEY: Readonly<Record<string, { choices: readonly ReviewAction[];
       'the rail did not confirm this credit, so nothing was posted. The case holds no money to credit, return or ' +
       'move to unclaimed; query the rail again with retry, or close the case with evidence.',
   },
+  paid_after_failure: {
+    choices: ['close'],
+    because:
+      'the bank paid a transfer that it had reported as failed, and what the wallet had was taken back. The case holds ' +
+      'no money; claim the rest from the bank or book it by an adjustment, then close the case.',
+  },
 };
 
 const WITH_MONEY: readonly ReviewAction[] = ['credit', 'return_to_sender', 'move_to_unclaimed'];

@@ -50,9 +50,20 @@ export function describeCase(input: ReviewCaseInput, snapshot: ReviewCaseSnapsho
 
 function describe(input: ReviewCaseInput, snapshot: ReviewCaseSnapshot, paidAfterAll: boolean): string[] {
   if (snapshot.break !== null) return describeBreak(snapshot.break);
+  if (input.reason === 'paid_after_failure') return describeClawback(input, snapshot);
   return input.reason === 'credit_unconfirmed'
     ? describeUnconfirmed(input)
     : describeMoney(input, snapshot, paidAfterAll);
+}
+
+function describeClawback({ amount, walletId }: ReviewCaseInput, { transfer }: ReviewCaseSnapshot): string[] {
+  return [
+    '**Needs attention: review** (paid_after_failure)',
+    '',
+    `The bank has paid ${transfer}, which it had reported as failed. The money that had gone back was taken from ` +
+      `${walletId} again, as far as it went; **${amount} kobo are missing** and stand in receivable:bank. Ask the bank ` +
+      'in writing. If it keeps the money, book the missing amount as a loss by an adjustment.',
+  ];
 }
 
 function describeUnconfirmed({ amount, walletId, transferId }: ReviewCaseInput): string[] {

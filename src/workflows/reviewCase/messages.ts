@@ -31,6 +31,8 @@ export interface ReviewCaseSnapshot {
    * database.
    */
   failure: 'refused' | 'returned' | 'never_received' | 'decided' | null;
+  /** The transfer that the bank paid after reporting it as failed; null for other cases. */
+  transfer: string | null;
   /** The reconciliation break behind the case; null for other cases. */
   break: BreakFacts | null;
 }

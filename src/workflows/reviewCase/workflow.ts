@@ -7,7 +7,8 @@
 //   3. return_to_sender: drive the bank transfer to its end.   Compensation: if it fails or is returned, the money goes
 //      back to suspense and the case is open again.
 //   4. close, retry: the case ends, and no money is posted; a retry that succeeds starts the flow of the credit.
-import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
+//   5. The owner of unclaimed money appears: the flow is restarted with a decision, as above.
+import { allHandlersFinished, condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { transferUpdated } from '../bankTransfer/messages.ts';
@@ -35,6 +36,9 @@ const {
 
 const STEPS = { send: sendReturn, check: checkReturn, mark_unsent: markReturnUnsent, decide: applyReturnDecision };
 
+/** The statuses in which an operator may decide. */
+const DECIDABLE = ['open', 'unclaimed'];
+
 /** What the handlers change while the flow waits. */
 interface CaseState {
   /** Null: not read yet. */
@@ -52,6 +56,11 @@ export async function reviewCase(input: ReviewCaseInput): Promise<ReviewCaseResu
   let snapshot = await readCase(input, state);
   for (;;) {
     if (snapshot.status === 'open') snapshot = await untilDecided(input, state);
+    if (snapshot.status === 'unclaimed') {
+      await condition(allHandlersFinished);
+      snapshot = state.snapshot ?? snapshot;
+      if (snapshot.status === 'open') continue;
+    }
     if (snapshot.status !== 'returning' && !(snapshot.status === 'returned_to_sender' && state.updated)) break;
     state.updated = false; // driveBankTransfer handles the signal from here on
     await driveBankTransfer({ ...input, reference: snapshot.reference }, STEPS, { recordOperatorAction });
@@ -76,7 +85,7 @@ function handleUpdates(state: CaseState): void {
 
 function handleDecisions(input: ReviewCaseInput, state: CaseState): void {
   const refuse = (decision: Parameters<typeof refuseDecision>[1]): string | null => {
-    const isOpen = (state.snapshot?.status ?? 'open') === 'open' && !state.deciding;
+    const isOpen = DECIDABLE.includes(state.snapshot?.status ?? 'open') && !state.deciding;
     return refuseDecision({ isOpen, reason: input.reason }, decision);
   };
   setHandler(

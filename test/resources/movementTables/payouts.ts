@@ -2,6 +2,7 @@
 import { bankTransferFee } from '../../../src/ledger/fees.ts';
 import type { Kobo } from '../../../src/money.ts';
 import {
+  clawBackItem,
   completeItem,
   holdItem,
   type ItemFailure,
@@ -30,6 +31,7 @@ export const itemToBank = (row: Pick<PayoutItem, 'id' | 'payoutId' | 'position' 
   rail: 'sandbox',
   sessionId: null,
   returnedAt: null,
+  clawedBack: null,
 });
 const items = [
   itemToBank({ id: newId('payoutItem', 'first item'), payoutId, position: 0, amount: 100_000 }),
@@ -158,6 +160,58 @@ const returns = RETURNS.flatMap(({ state, after, item, leaves, failures }) =>
   }),
 );
 
+const failed = step({
+  title: 'an item that the bank refuses is back in its wallet',
+  after: held,
+  call: call(returnItemFunds, BOOK, withWallet(itemAfter(held)), FAILURE, OPEN),
+  net: { 'in_transit:payouts': -103_000, 'wallet:owner': 103_000 },
+  transaction: {
+    key: 'first item/return',
+    kind: 'payout_item_failure',
+    rules: 'credit_exempt',
+    reverses: 'first item/hold',
+  },
+  rows: ['payout_items: failed, version 3'],
+});
+
+const clawedBack = step({
+  title: 'a failed item that the bank has paid is taken from a wallet with less than its amount',
+  after: failed,
+  call: call(clawBackItem, BOOK, withWallet(itemAfter(failed)), PAID, 70_000),
+  net: { 'wallet:owner': -70_000, 'receivable:bank': -30_000, 'clearing:sandbox': 100_000 },
+  transaction: { key: 'first item/clawback', kind: 'payout_item_clawback', rules: 'enforced' },
+  rows: [
+    'payout_items: completed, version 4',
+    'review_cases: open, version 1, paid_after_failure of 30000 in no account',
+  ],
+  events: ['wallet.debited'],
+  outbox: ['reviewCase: start'],
+});
+
+const clawbackReturned = (walletIsClosed: boolean) =>
+  step({
+    title: `a clawed back item that the bank returns goes ${walletIsClosed ? 'to suspense' : 'to the wallet'}`,
+    after: clawedBack,
+    call: call(returnItemFunds, BOOK, withWallet(itemAfter(clawedBack)), RETURN, walletIsClosed),
+    net: {
+      'clearing:sandbox': -100_000,
+      'receivable:bank': 30_000,
+      [walletIsClosed ? 'suspense:unmatched' : 'wallet:owner']: 70_000,
+    },
+    transaction: {
+      key: 'first item/clawback_return',
+      kind: 'payout_item_return',
+      rules: 'credit_exempt',
+      reverses: 'first item/clawback',
+    },
+    rows: [
+      'payout_items: failed, version 5',
+      ...(walletIsClosed ? ['review_cases: open, version 1, wallet_closed of 70000 in suspense:unmatched'] : []),
+    ],
+    events: walletIsClosed ? ['review_case.opened'] : [],
+    outbox: walletIsClosed ? ['reviewCase: start'] : [],
+  });
+
 const secondHeld = step({
   title: 'a second item is sent after the first was completed',
   after: completed,
@@ -266,6 +320,10 @@ export const PAYOUTS = [
     rows: ['payout_items: failed, version 3'],
   }),
   ...returns,
+  failed,
+  clawedBack,
+  clawbackReturned(OPEN),
+  clawbackReturned(CLOSED),
   secondHeld,
   bothCompleted,
   allPaid,

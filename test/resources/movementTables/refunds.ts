@@ -1,6 +1,7 @@
 // Movements of refunds of a payment that credited NGN 2,000.00: first NGN 500.00, then the other NGN 1,500.00.
 import type { Payment } from '../../../src/resources/payments/queries.ts';
 import {
+  clawBackRefund,
   completeRefund,
   holdRefund,
   refundToWallet,
@@ -59,6 +60,7 @@ const toBank = (name: string, amount: number): Refund => ({
   createdAt: new Date(),
   completedAt: null,
   returnedAt: null,
+  clawedBack: null,
 });
 
 const fromWallet: Payment = {
@@ -186,6 +188,36 @@ const LATE_RETURN = { ...RETURN, reverses: 'refund/completion' } as const;
 const CASE = 'review_cases: open, version 1, wallet_closed of 50000 in suspense:unmatched';
 const SETTLED_AGAIN = 'payments: settled, version 4, received 202000, credited 200000';
 
+const failed = step({
+  title: 'a refund that the bank refuses is back in its wallet',
+  after: held,
+  call: call(returnRefundFunds, BOOK, paymentAfter(held), refundAfter(held), REFUSED, {
+    walletIsClosed: OPEN,
+    others: 0,
+  }),
+  net: { 'in_transit:refunds': -50_000, 'wallet:owner': 50_000 },
+  transaction: RETURN,
+  rows: [SETTLED_AGAIN, 'refunds: failed, version 2'],
+  events: ['refund.failed'],
+});
+
+const CLAWBACK = { key: 'refund/clawback', kind: 'refund_clawback', rules: 'enforced' } as const;
+
+const clawedBack = step({
+  title: 'a failed refund that the bank has paid is taken from a wallet with less than its amount',
+  after: failed,
+  call: call(clawBackRefund, BOOK, paymentAfter(failed), refundAfter(failed), PAID, { balance: 30_000, others: 0 }),
+  net: { 'wallet:owner': -30_000, 'receivable:bank': -20_000, 'clearing:sandbox': 50_000 },
+  transaction: CLAWBACK,
+  rows: [
+    'payments: partially_refunded, version 5, received 202000, credited 200000, refunded 50000',
+    'refunds: completed, version 3',
+    'review_cases: open, version 1, paid_after_failure of 20000 in no account',
+  ],
+  events: ['wallet.debited', 'refund.completed'],
+  outbox: ['reviewCase: start'],
+});
+
 export const REFUNDS = [
   partToWallet,
   step({
@@ -209,7 +241,10 @@ export const REFUNDS = [
     step({
       title: `a refund in transit that the bank reports as ${report.status} returns to the wallet`,
       after: held,
-      call: call(returnRefundFunds, BOOK, paymentAfter(held), refundAfter(held), report, OPEN),
+      call: call(returnRefundFunds, BOOK, paymentAfter(held), refundAfter(held), report, {
+        walletIsClosed: OPEN,
+        others: 0,
+      }),
       net: { 'in_transit:refunds': -50_000, 'wallet:owner': 50_000 },
       transaction: RETURN,
       rows: [SETTLED_AGAIN, 'refunds: failed, version 2'],
@@ -218,7 +253,10 @@ export const REFUNDS = [
     step({
       title: `a refund in transit that the bank reports as ${report.status} is in suspense if the wallet was closed`,
       after: held,
-      call: call(returnRefundFunds, BOOK, paymentAfter(held), refundAfter(held), report, CLOSED),
+      call: call(returnRefundFunds, BOOK, paymentAfter(held), refundAfter(held), report, {
+        walletIsClosed: CLOSED,
+        others: 0,
+      }),
       net: { 'in_transit:refunds': -50_000, 'suspense:unmatched': 50_000 },
       transaction: RETURN,
       rows: [SETTLED_AGAIN, 'refunds: failed, version 2', CASE],
@@ -229,7 +267,10 @@ export const REFUNDS = [
   step({
     title: 'a refund that is returned after its completion returns from clearing, and the payment is settled again',
     after: completed,
-    call: call(returnRefundFunds, BOOK, paymentAfter(completed), refundAfter(completed), RETURNED, OPEN),
+    call: call(returnRefundFunds, BOOK, paymentAfter(completed), refundAfter(completed), RETURNED, {
+      walletIsClosed: OPEN,
+      others: 0,
+    }),
     net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },
     transaction: LATE_RETURN,
     rows: ['payments: settled, version 5, received 202000, credited 200000', 'refunds: failed, version 3'],
@@ -238,7 +279,10 @@ export const REFUNDS = [
   step({
     title: 'a refund that is returned after its completion is placed in suspense if the wallet was closed',
     after: completed,
-    call: call(returnRefundFunds, BOOK, paymentAfter(completed), refundAfter(completed), RETURNED, CLOSED),
+    call: call(returnRefundFunds, BOOK, paymentAfter(completed), refundAfter(completed), RETURNED, {
+      walletIsClosed: CLOSED,
+      others: 0,
+    }),
     net: { 'clearing:sandbox': -50_000, 'suspense:unmatched': 50_000 },
     transaction: LATE_RETURN,
     rows: ['payments: settled, version 5, received 202000, credited 200000', 'refunds: failed, version 3', CASE],
@@ -248,7 +292,10 @@ export const REFUNDS = [
   step({
     title: 'one of two completed refunds that is returned leaves the payment partially refunded',
     after: lastOfTwo,
-    call: call(returnRefundFunds, BOOK, paymentAfter(lastOfTwo), refundAfter(firstOfTwo), RETURNED, OPEN),
+    call: call(returnRefundFunds, BOOK, paymentAfter(lastOfTwo), refundAfter(firstOfTwo), RETURNED, {
+      walletIsClosed: OPEN,
+      others: 0,
+    }),
     net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },
     transaction: LATE_RETURN,
     rows: [
@@ -256,5 +303,41 @@ export const REFUNDS = [
       'refunds: failed, version 3',
     ],
     events: ['refund.failed'],
+  }),
+  failed,
+  clawedBack,
+  step({
+    title: 'a clawed back refund that the bank returns gives back what was taken, and the payment is settled again',
+    after: clawedBack,
+    call: call(returnRefundFunds, BOOK, paymentAfter(clawedBack), refundAfter(clawedBack), RETURNED, {
+      walletIsClosed: OPEN,
+      others: 0,
+    }),
+    net: { 'clearing:sandbox': -50_000, 'receivable:bank': 20_000, 'wallet:owner': 30_000 },
+    transaction: {
+      key: 'refund/clawback_return',
+      kind: 'refund_clawback_return',
+      rules: 'credit_exempt',
+      reverses: 'refund/clawback',
+    },
+    rows: ['payments: settled, version 6, received 202000, credited 200000', 'refunds: failed, version 4'],
+    events: ['refund.failed'],
+  }),
+  step({
+    title: 'a payment whose refund was replaced by others never shows more refunds than it was credited',
+    after: failed,
+    call: call(clawBackRefund, BOOK, paymentAfter(failed), refundAfter(failed), PAID, {
+      balance: 50_000,
+      others: 180_000,
+    }),
+    net: { 'wallet:owner': -50_000, 'clearing:sandbox': 50_000 },
+    transaction: CLAWBACK,
+    rows: [
+      'payments: refunded, version 5, received 202000, credited 200000, refunded 200000',
+      'refunds: completed, version 3',
+      'review_cases: open, version 1, paid_after_failure of 0 in no account',
+    ],
+    events: ['wallet.debited', 'refund.completed'],
+    outbox: ['reviewCase: start'],
   }),
 ];

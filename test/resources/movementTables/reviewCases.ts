@@ -113,7 +113,55 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
     more: ', attempts 2, last one returned',
   });
 
+  const unclaimed = step({
+    title: `${about} is moved to unclaimed`,
+    after: opened,
+    call: call(moveCaseToUnclaimed, BOOK, caseOf(opened)),
+    net: { [suspense]: -amount, 'unclaimed:credits': amount },
+    transaction: transactionOf('reviewCase/unclaimed/1', 'review_unclaimed'),
+    rows: [row('unclaimed', 2)],
+    events: ['review_case.resolved'],
+  });
+  const heldFromUnclaimed = step({
+    title: `${about} moves from unclaimed into transit when its sender appears`,
+    after: unclaimed,
+    call: call(holdReturn, BOOK, caseOf(unclaimed), 'sandbox', 1),
+    net: { 'unclaimed:credits': -amount, 'in_transit:returns': amount },
+    transaction: transactionOf('reviewCase/hold/2', 'review_hold'),
+    rows: [row('returning', 3, ', attempts 1')],
+  });
+  const refusedFromUnclaimed = step({
+    title: `${about} moves from transit to suspense when the bank refuses the return of unclaimed money`,
+    after: heldFromUnclaimed,
+    call: call(returnToSuspense, BOOK, caseOf(heldFromUnclaimed), 'refused', REFUSED),
+    net: { 'in_transit:returns': -amount, [suspense]: amount },
+    transaction: { ...transactionOf('reviewCase/return/3', 'review_return'), reverses: 'reviewCase/hold/2' },
+    rows: [row('open', 4, ', attempts 1, last one refused')],
+    events: ['review_case.opened'],
+  });
+
   return [
+    unclaimed,
+    heldFromUnclaimed,
+    refusedFromUnclaimed,
+    step({
+      title: `${about} is moved to unclaimed a second time`,
+      after: refusedFromUnclaimed,
+      call: call(moveCaseToUnclaimed, BOOK, caseOf(refusedFromUnclaimed)),
+      net: { [suspense]: -amount, 'unclaimed:credits': amount },
+      transaction: transactionOf('reviewCase/unclaimed/4', 'review_unclaimed'),
+      rows: [row('unclaimed', 5, ', attempts 1, last one refused')],
+      events: ['review_case.resolved'],
+    }),
+    step({
+      title: `${about} is credited from unclaimed when its owner appears`,
+      after: unclaimed,
+      call: call(creditCase, BOOK, caseOf(unclaimed), OTHER),
+      net: { 'unclaimed:credits': -amount, 'wallet:other': amount },
+      transaction: transactionOf('reviewCase/credit', 'review_credit'),
+      rows: [row('credited', 3)],
+      events: ['review_case.resolved'],
+    }),
     step({
       title: `${about} is credited to the wallet that an operator names`,
       after: opened,
@@ -121,15 +169,6 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
       net: { [suspense]: -amount, 'wallet:other': amount },
       transaction: transactionOf('reviewCase/credit', 'review_credit'),
       rows: [row('credited', 2)],
-      events: ['review_case.resolved'],
-    }),
-    step({
-      title: `${about} is moved to unclaimed`,
-      after: opened,
-      call: call(moveCaseToUnclaimed, BOOK, caseOf(opened)),
-      net: { [suspense]: -amount, 'unclaimed:credits': amount },
-      transaction: transactionOf('reviewCase/unclaimed', 'review_unclaimed'),
-      rows: [row('unclaimed', 2)],
       events: ['review_case.resolved'],
     }),
     held,
@@ -150,7 +189,7 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
       after: cameBack,
       call: call(moveCaseToUnclaimed, BOOK, caseOf(cameBack)),
       net: { [suspense]: -amount, 'unclaimed:credits': amount },
-      transaction: transactionOf('reviewCase/unclaimed', 'review_unclaimed'),
+      transaction: transactionOf('reviewCase/unclaimed/4', 'review_unclaimed'),
       rows: [row('unclaimed', 5, ', attempts 1, last one returned')],
       events: ['review_case.resolved'],
     }),

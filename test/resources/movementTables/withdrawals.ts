@@ -1,12 +1,26 @@
 // Movements of a withdrawal of NGN 1,000.00 with a fee of NGN 30.00.
 import { bankTransferFee } from '../../../src/ledger/fees.ts';
 import {
+  clawBackWithdrawal,
   completeWithdrawal,
   holdWithdrawal,
   returnWithdrawalFunds,
 } from '../../../src/resources/withdrawals/movements.ts';
 import type { Withdrawal } from '../../../src/resources/withdrawals/queries.ts';
-import { BOOK, CLOSED, call, newId, OPEN, OWNER, PAID, REFUSED, RETURNED, rowAfter, step } from '../movementTable.ts';
+import {
+  BOOK,
+  CLOSED,
+  call,
+  newId,
+  OPEN,
+  OWNER,
+  PAID,
+  REFUSED,
+  RETURNED,
+  rowAfter,
+  type Step,
+  step,
+} from '../movementTable.ts';
 
 const accepted: Withdrawal = {
   id: newId('withdrawal', 'withdrawal'),
@@ -25,6 +39,7 @@ const accepted: Withdrawal = {
   sessionId: null,
   createdAt: new Date(),
   completedAt: null,
+  clawedBack: null,
 };
 
 const held = step({
@@ -63,18 +78,70 @@ const RETURN = { ...FAILURE, kind: 'withdrawal_return' } as const;
 const LATE_RETURN = { ...RETURN, reverses: 'withdrawal/completion' } as const;
 const CASE = 'review_cases: open, version 1, wallet_closed of 103000 in suspense:unmatched';
 
+const failed = step({
+  title: 'a withdrawal that the bank refuses returns amount and fee from transit to the wallet',
+  after: held,
+  call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, OPEN),
+  net: { 'in_transit:withdrawals': -103_000, 'wallet:owner': 103_000 },
+  transaction: FAILURE,
+  rows: ['withdrawals: failed, version 2'],
+  events: ['withdrawal.failed'],
+});
+
+/** What a clawback takes from a wallet with this balance, and what a later return gives back. */
+function clawbacks(balance: number, taken: Record<string, number>, missing: number): Step[] {
+  const net: Record<string, number> = { ...taken, 'clearing:sandbox': 100_000 };
+  const clawedBack = step({
+    title: `a failed withdrawal that the bank has paid is taken from a wallet with ${balance} kobo`,
+    after: failed,
+    call: call(clawBackWithdrawal, BOOK, rowAfter(failed, 'withdrawals'), PAID, balance),
+    net,
+    transaction: { key: 'withdrawal/clawback', kind: 'withdrawal_clawback', rules: 'enforced' },
+    rows: [
+      'withdrawals: completed, version 3',
+      `review_cases: open, version 1, paid_after_failure of ${missing} in no account`,
+    ],
+    events: ['wallet.debited', 'withdrawal.completed'],
+    outbox: ['reviewCase: start'],
+  });
+  const back = (walletIsClosed: boolean) => {
+    const { 'wallet:owner': fromWallet = 0, ...others } = net;
+    const destination = walletIsClosed ? 'suspense:unmatched' : 'wallet:owner';
+    const opensCase = walletIsClosed && fromWallet !== 0;
+    return step({
+      title: `what a clawback took of ${balance} kobo goes back ${walletIsClosed ? 'to suspense' : 'to the wallet'} when the bank returns the withdrawal`,
+      after: clawedBack,
+      call: call(returnWithdrawalFunds, BOOK, rowAfter(clawedBack, 'withdrawals'), 'return', RETURNED, walletIsClosed),
+      net: Object.fromEntries(
+        [...Object.entries(others), [destination, fromWallet] as const]
+          .filter(([, amount]) => amount !== 0)
+          .map(([account, amount]) => [account, -amount]),
+      ),
+      transaction: {
+        key: 'withdrawal/clawback_return',
+        kind: 'withdrawal_return',
+        rules: 'credit_exempt',
+        reverses: 'withdrawal/clawback',
+      },
+      rows: [
+        'withdrawals: returned, version 4',
+        ...(opensCase ? [`review_cases: open, version 1, wallet_closed of ${-fromWallet} in suspense:unmatched`] : []),
+      ],
+      events: ['withdrawal.returned', ...(opensCase ? ['review_case.opened'] : [])],
+      outbox: opensCase ? ['reviewCase: start'] : [],
+    });
+  };
+  return [clawedBack, back(OPEN), back(CLOSED)];
+}
+
 export const WITHDRAWALS = [
   held,
   completed,
-  step({
-    title: 'a withdrawal that the bank refuses returns amount and fee from transit to the wallet',
-    after: held,
-    call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, OPEN),
-    net: { 'in_transit:withdrawals': -103_000, 'wallet:owner': 103_000 },
-    transaction: FAILURE,
-    rows: ['withdrawals: failed, version 2'],
-    events: ['withdrawal.failed'],
-  }),
+  failed,
+  ...clawbacks(500_000, { 'wallet:owner': -103_000, 'income:fees': 3_000 }, 0),
+  ...clawbacks(101_000, { 'wallet:owner': -101_000, 'income:fees': 1_000 }, 0),
+  ...clawbacks(40_000, { 'wallet:owner': -40_000, 'receivable:bank': -60_000 }, 60_000),
+  ...clawbacks(0, { 'receivable:bank': -100_000 }, 100_000),
   step({
     title: 'a withdrawal that the bank refuses is placed in suspense if the wallet was closed',
     after: held,
