@@ -1,7 +1,9 @@
 // `ledger …`: verify the integrity of the ledger.
+import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import type { Command } from 'commander';
 import type { Finding, Progress } from '../ledger/verify.ts';
+import { parseSeals } from '../verification/seals.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
@@ -20,6 +22,8 @@ const MEANINGS: Record<Finding['kind'], string> = {
   REVERSED_TWICE: 'a transaction was reversed more than once',
   RESOURCE_MISMATCH: 'the transactions of a resource have not moved what its status says',
   UNEXPLAINED_BALANCE: 'the balance is not what the resources have moved',
+  SEAL_MISMATCH: 'sealed history was changed',
+  SEAL_MISSING: 'a seal is missing',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
 
@@ -34,39 +38,46 @@ export function addLedgerCommands(program: Command): void {
     'verify',
     'verify that every balance is the sum of its postings, that every book sums to zero, and that the transactions of every resource have moved what its status says; exits 1 on violations',
     'ledger verify --json',
-  ).action(async (options: { json?: true }) => {
-    const verification = await withDatabase('application', (sql) => {
-      const bar = new Bar();
-      return verifyBooks(sql, { onProgress: (progress) => bar.show(progress) }).finally(() => bar.stop());
-    });
-    const { books, accounts, postings, transactions, findings, truncated } = verification;
-    if (findings.length > 0) process.exitCode = EXIT.failed;
-    if (options.json) {
-      printJson(verification);
-      return;
-    }
-    if (findings.length > 0) {
-      printTable(
-        ['Violation', 'Organisation', 'Book', 'Resource', 'Account', 'Transaction', 'Posting', 'Expected', 'Found'],
-        findings.map((finding) => [
-          MEANINGS[finding.kind],
-          finding.organisation,
-          finding.environment,
-          finding.resource ?? '-',
-          finding.account ?? '-',
-          finding.transaction ?? '-',
-          finding.posting ?? '-',
-          finding.expected,
-          finding.found,
-        ]),
-        '',
+  )
+    .option('--seals <file>', 'seals that were published (SEAL_FILE, or the log of the worker), to compare')
+    .action(async (options: { seals?: string; json?: true }) => {
+      const publishedSeals = options.seals === undefined ? [] : parseSeals(await readFile(options.seals, 'utf8'));
+      const verification = await withDatabase('application', (sql) => {
+        const bar = new Bar();
+        return verifyBooks(sql, { publishedSeals, onProgress: (progress) => bar.show(progress) }).finally(() =>
+          bar.stop(),
+        );
+      });
+      const { books, accounts, postings, transactions, findings, truncated } = verification;
+      if (findings.length > 0) process.exitCode = EXIT.failed;
+      if (options.json) {
+        printJson(verification);
+        return;
+      }
+      if (findings.length > 0) {
+        printTable(
+          ['Violation', 'Organisation', 'Book', 'Resource', 'Account', 'Transaction', 'Posting', 'Expected', 'Found'],
+          findings.map((finding) => [
+            MEANINGS[finding.kind],
+            finding.organisation,
+            finding.environment,
+            finding.resource ?? '-',
+            finding.account ?? '-',
+            finding.transaction ?? '-',
+            finding.posting ?? '-',
+            finding.expected,
+            finding.found,
+          ]),
+          '',
+        );
+      }
+      const verdict =
+        findings.length === 0 ? 'The ledger is ok' : `${truncated ? 'More than ' : ''}${findings.length} violations`;
+      printLine(
+        `${verdict}: ${books} books, ${accounts} accounts, ${transactions} transactions, ${postings} postings.`,
       );
-    }
-    const verdict =
-      findings.length === 0 ? 'The ledger is ok' : `${truncated ? 'More than ' : ''}${findings.length} violations`;
-    printLine(`${verdict}: ${books} books, ${accounts} accounts, ${transactions} transactions, ${postings} postings.`);
-    if (findings.length > 0) printLine('What to do: docs/operating.md, alert LedgerIntegrityViolation.');
-  });
+      if (findings.length > 0) printLine('What to do: docs/operating.md, alert LedgerIntegrityViolation.');
+    });
 }
 
 /** Progress on standard error: a bar on a terminal; for a large ledger without a TTY, a line every five seconds. */

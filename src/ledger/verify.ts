@@ -19,7 +19,9 @@ export type FindingKind =
   | 'REVERSED_TWICE'
   | 'RESOURCE_MISMATCH'
   | 'UNEXPLAINED_BALANCE'
-  | 'SUSPENSE_MISMATCH';
+  | 'SUSPENSE_MISMATCH'
+  | 'SEAL_MISMATCH'
+  | 'SEAL_MISSING';
 
 /** One violation. Amounts are kobo as text: a corrupt ledger may contain more than a safe integer. */
 export interface Finding {

@@ -139,6 +139,11 @@ export const ledgerVerifications = outcomeCounter(
   ['ok', 'violations'],
 );
 
+export const ledgerSealings = new Counter({
+  name: 'manilla_ledger_sealings_total',
+  help: 'Completed runs that sealed the new postings of every book and published the seals.',
+});
+
 export const flowsRestarted = new Counter({
   name: 'manilla_flows_restarted_total',
   help: 'Flows that the sweep started for accepted resources that had none.',

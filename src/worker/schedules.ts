@@ -40,6 +40,12 @@ function scheduledFlows({ maintenance }: Pick<Config, 'maintenance'>): Scheduled
       summary: 'Deletes expired idempotency keys and webhook attempts',
     },
     {
+      workflow: 'ledgerSealing',
+      everyMs: maintenance.sealEveryMs,
+      offsetMs: 0,
+      summary: 'Seals the new postings of every book, and publishes the seals',
+    },
+    {
       workflow: 'ledgerVerification',
       everyMs: maintenance.ledgerVerificationEveryMs,
       offsetMs: 2 * HOUR_MS,

@@ -4,6 +4,7 @@ import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporal
 import { createAttentionActivities } from '../activities/attention.ts';
 import { createHousekeepingActivities } from '../activities/housekeeping.ts';
 import { createInboundCreditActivities } from '../activities/inboundCredits.ts';
+import { createLedgerSealingActivities } from '../activities/ledgerSealing.ts';
 import { createLedgerVerificationActivities } from '../activities/ledgerVerification.ts';
 import { createPaymentActivities } from '../activities/payments.ts';
 import { createPayoutActivities } from '../activities/payouts.ts';
@@ -92,6 +93,7 @@ export async function startWorker(
       ...createRefundActivities(runtime),
       ...createReviewCaseActivities(runtime),
       ...createSweepActivities({ ...runtime, client }),
+      ...createLedgerSealingActivities(maintenance),
       ...createLedgerVerificationActivities(maintenance),
       ...createHousekeepingActivities(maintenance),
       ...createReconciliationActivities(maintenance),

@@ -1,6 +1,7 @@
 // Every workflow of the service: the entry point of the worker's workflow bundle and of replays.
 export { housekeeping } from './housekeeping/workflow.ts';
 export { inboundCredit } from './inboundCredit/workflow.ts';
+export { ledgerSealing } from './ledgerSealing/workflow.ts';
 export { ledgerVerification } from './ledgerVerification/workflow.ts';
 export { payment } from './payment/workflow.ts';
 export { payout, payoutPage } from './payout/workflow.ts';

@@ -6,6 +6,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { newUuid, requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { asSuperuser } from '../support/stack.ts';
 
 let flows: TestFlows;
 
@@ -40,6 +41,20 @@ test('ledger verification returns what it read, and fails with LEDGER_INTEGRITY_
     type: 'LEDGER_INTEGRITY_VIOLATION',
     message: expect.stringContaining('BALANCE_MISMATCH'),
   });
+});
+
+test('sealing seals the postings of the books that are old enough, and publishes the seals once', async () => {
+  const walletId = await flows.createWallet(undefined, { balance: 50_000 });
+  const code = walletAccount(requireUuid('wallet', walletId));
+  expect(await runFlow('ledgerSealing')).toEqual({ seals: 0, published: 0 });
+  await asSuperuser(
+    flows.databaseUrl,
+    (sql) => sql`
+    UPDATE ledger.postings SET created_at = now() - interval '1 hour'
+    WHERE credit_account_id = (SELECT id FROM ledger.accounts WHERE code = ${code})`,
+  );
+  expect(await runFlow('ledgerSealing')).toEqual({ seals: 1, published: 1 });
+  expect(await runFlow('ledgerSealing')).toEqual({ seals: 0, published: 0 });
 });
 
 test('housekeeping deletes idempotency keys after 7 days and webhook attempts after 90, in batches', async () => {

@@ -226,7 +226,7 @@ async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { 
 }
 
 /** Flows of Schedules without a scenario: each runs one activity, and none is running during a deployment. */
-export const WITHOUT_SCENARIO = ['housekeeping', 'ledgerVerification', 'reconciliation', 'sweep'];
+export const WITHOUT_SCENARIO = ['housekeeping', 'ledgerSealing', 'ledgerVerification', 'reconciliation', 'sweep'];
 
 /** Incoming money is a negative balance of the clearing account, so the balances of every outcome add up to zero. */
 export const SCENARIOS: Scenario[] = [

@@ -1,0 +1,31 @@
+// Seals the ledger and publishes the seals. A seal that was made and not published is published by the next attempt.
+import { heartbeat } from '@temporalio/activity';
+import { requireTimeLeft } from '../concurrency/attempt.ts';
+import type { Config } from '../config.ts';
+import { ledgerSealings } from '../telemetry/metrics.ts';
+import { publishSeals } from '../verification/publishSeals.ts';
+import { sealNext } from '../verification/seals.ts';
+import type { LedgerSealingActivities, SealingResult } from '../workflows/ledgerSealing/messages.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+
+export function createLedgerSealingActivities({
+  sql,
+  log,
+  config: { seals: settings },
+}: Pick<ActivityDependencies, 'sql' | 'log'> & { config: Pick<Config, 'seals'> }): LedgerSealingActivities {
+  return {
+    async sealLedger(): Promise<SealingResult> {
+      const result: SealingResult = { seals: 0, published: 0 };
+      for (let isBehind = true; isBehind; ) {
+        requireTimeLeft(0);
+        const sealed = await sealNext(sql, settings.lagMs);
+        result.seals += sealed.seals;
+        result.published += await publishSeals(sql, log, settings);
+        isBehind = sealed.isBehind;
+        heartbeat(result);
+      }
+      ledgerSealings.inc();
+      return result;
+    },
+  };
+}

@@ -1,0 +1,60 @@
+-- version 1
+-- Seals (migration 0013). The digest of a posting covers everything that is said about it: the posting, and the
+-- transaction that it belongs to.
+
+-- SHA-256 over the columns, one a line, with NULL as an empty line and times in milliseconds since 1970: the same in every
+-- session. No column of a posting that the service wrote contains a line break, so no other columns have the same text.
+CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.transactions) RETURNS bytea LANGUAGE sql STABLE AS $$
+  SELECT sha256(convert_to(concat_ws(E'\n',
+    p.organisation_id, p.environment, p.id, p.transaction_id, p.debit_account_id, p.credit_account_id, p.amount,
+    coalesce(p.debit_balance_after::text, ''), coalesce(p.credit_balance_after::text, ''),
+    (extract(epoch FROM p.created_at) * 1000)::bigint, t.environment, t.key, t.kind, t.resource,
+    coalesce(t.resolves::text, ''), coalesce(t.reverses::text, ''), (extract(epoch FROM t.effective_at) * 1000)::bigint,
+    (extract(epoch FROM t.created_at) * 1000)::bigint
+  ), 'UTF8'))
+$$;
+
+-- Seals the postings of all books that are dated before a time, which must be longer ago than a statement of the service
+-- can take: then all of them are committed. Seals at most about `postings_max` at a time, to limit memory, and returns
+-- the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns false.
+CREATE OR REPLACE FUNCTION ledger.seal(closed_before timestamptz, postings_max integer, OUT seals integer, OUT is_behind boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+DECLARE
+  sealed_before timestamptz;
+  new_until     timestamptz := closed_before;
+  limited_until timestamptz;
+BEGIN
+  seals := 0;
+  is_behind := false;
+  IF closed_before > now() - interval '10 s' THEN
+    RAISE EXCEPTION 'postings of the last ten seconds may be uncommitted' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  IF NOT pg_try_advisory_xact_lock(7164500002) THEN RETURN; END IF;
+  SELECT coalesce(max(s.sealed_until), '-infinity') INTO sealed_before FROM ledger.seals s;
+  SELECT p.created_at INTO limited_until FROM ledger.postings p
+  WHERE p.created_at > sealed_before AND p.created_at < closed_before ORDER BY p.created_at OFFSET postings_max LIMIT 1;
+  IF limited_until IS NOT NULL THEN
+    new_until := limited_until;
+    is_behind := true;
+  END IF;
+  INSERT INTO ledger.seals (organisation_id, environment, number, sealed_until, posting_count, amount, digest)
+  SELECT b.organisation_id, b.environment, coalesce(previous.number, 0) + 1, new_until, b.posting_count, b.amount,
+         sha256(coalesce(previous.digest, '') || b.digests)
+  FROM (
+    SELECT p.organisation_id, p.environment, count(*) AS posting_count, sum(p.amount) AS amount,
+           string_agg(ledger.posting_digest(p, t), '' ORDER BY p.id) AS digests
+    FROM ledger.postings p
+    JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
+    WHERE p.created_at > sealed_before AND p.created_at <= new_until
+    GROUP BY p.organisation_id, p.environment
+  ) b
+  LEFT JOIN LATERAL (
+    SELECT s.number, s.digest FROM ledger.seals s
+    WHERE s.organisation_id = b.organisation_id AND s.environment = b.environment ORDER BY s.number DESC LIMIT 1
+  ) previous ON true;
+  GET DIAGNOSTICS seals = ROW_COUNT;
+END
+$$;
+COMMENT ON FUNCTION ledger.seal IS 'Seals the postings of all books before a time. See src/verification/seals.ts.';
+REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.seal FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.seal TO manilla_app;

@@ -1,0 +1,192 @@
+// Seals of the ledger (migration 0013): a chain of digests over the postings of each book. This makes them, and finds
+// history that no longer has the digests of its seals.
+import { createHash } from 'node:crypto';
+import type { Sql } from '../database/pool.ts';
+import { publicId, requireUuid, type Uuid } from '../ids.ts';
+import type { Finding } from '../ledger/verify.ts';
+import type { Environment } from '../money.ts';
+
+/** Limits the memory of a statement; a busy installation makes as many postings in some minutes. */
+const POSTINGS_MAX = 200_000;
+
+const PAGE_SIZE = 1_000;
+
+/** A seal as it is published. `digest`: hexadecimal. */
+export interface Seal {
+  /** Public id. */
+  organisation: string;
+  environment: Environment;
+  number: number;
+  /** ISO 8601. It covers the postings of its book after the seal before it and up to this time. */
+  sealedUntil: string;
+  postings: number;
+  /** Kobo, as text. */
+  amount: string;
+  digest: string;
+}
+
+/**
+ * Seals the postings of all books that are older than `lagMs`, or the first of them. `isBehind`: there are more.
+ * Several processes may call it; one of them seals.
+ */
+export async function sealNext(sql: Sql, lagMs: number): Promise<{ seals: number; isBehind: boolean }> {
+  const [row] = await sql<{ seals: number; isBehind: boolean }[]>`
+    SELECT seals, is_behind FROM ledger.seal(now() - make_interval(secs => ${lagMs / 1000}), ${POSTINGS_MAX})`;
+  return row ?? { seals: 0, isBehind: false };
+}
+
+interface SealRow {
+  organisationId: Uuid;
+  environment: Environment;
+  number: number;
+  sealedUntil: Date;
+  postingCount: number;
+  amount: string;
+  digest: Buffer;
+}
+
+export const sealOf = ({ organisationId, digest, sealedUntil, postingCount, ...row }: SealRow): Seal => ({
+  organisation: publicId('organisation', organisationId),
+  environment: row.environment,
+  number: row.number,
+  sealedUntil: sealedUntil.toISOString(),
+  postings: postingCount,
+  amount: row.amount,
+  digest: digest.toString('hex'),
+});
+
+/** The seals that are not published yet, oldest first. */
+export const listUnpublished = async (sql: Sql, max: number): Promise<SealRow[]> => [
+  ...(await sql<SealRow[]>`
+    SELECT organisation_id, environment, number, sealed_until, posting_count, amount::text, digest
+    FROM ledger.seals WHERE published_at IS NULL ORDER BY organisation_id, environment, number LIMIT ${max}`),
+];
+
+export async function markPublished(sql: Sql, seals: readonly SealRow[]): Promise<void> {
+  await sql`
+    UPDATE ledger.seals s SET published_at = now()
+    FROM unnest(${seals.map(({ organisationId }) => organisationId)}::uuid[],
+                ${seals.map(({ environment }) => environment)}::text[],
+                ${seals.map(({ number }) => number)}::integer[]) AS p (organisation_id, environment, number)
+    WHERE s.organisation_id = p.organisation_id AND s.environment = p.environment AND s.number = p.number
+      AND s.published_at IS NULL`;
+}
+
+/** What is in the ledger for a seal now. */
+interface Sealed extends SealRow {
+  previousDigest: Buffer | null;
+  foundCount: number;
+  foundAmount: string;
+  /** The digests of its postings, joined. */
+  foundDigests: Buffer | null;
+}
+
+/**
+ * Compares every seal with the postings that it covers, and every published seal with the one in the database. Of each
+ * book the first violation is reported: the seals after it are chained to it.
+ */
+export async function checkSeals(sql: Sql, published: readonly Seal[] = []): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  let after: SealRow | undefined;
+  let wrongBook = '';
+  const names = new Set<string>();
+  const copies = new Map(published.map((seal) => [nameOf(seal), seal]));
+  for (;;) {
+    const page = await readSeals(sql, after);
+    for (const row of page) {
+      const seal = sealOf(row);
+      names.add(nameOf(seal));
+      const book = `${seal.organisation} ${seal.environment}`;
+      const previous = after !== undefined && bookOf(after) === bookOf(row) ? after.number : 0;
+      after = row;
+      if (book === wrongBook) continue;
+      const violation = violationOf(row, previous, copies.get(nameOf(seal)));
+      if (violation === null) continue;
+      wrongBook = book;
+      findings.push({ ...place(seal), ...violation });
+    }
+    if (page.length < PAGE_SIZE) break;
+  }
+  for (const seal of published) {
+    if (names.has(nameOf(seal))) continue;
+    findings.push({ ...place(seal), kind: 'SEAL_MISSING', expected: describe(seal), found: 'no such seal' });
+  }
+  return findings;
+}
+
+const bookOf = ({ organisationId, environment }: SealRow): string => `${organisationId} ${environment}`;
+const nameOf = ({ organisation, environment, number }: Seal): string => `${organisation} ${environment} ${number}`;
+
+const place = ({ organisation, environment }: Seal) => ({
+  organisation,
+  environment,
+  account: null,
+  resource: null,
+  transaction: null,
+  posting: null,
+});
+
+const describe = ({ number, sealedUntil, postings, amount }: Omit<Seal, 'digest'>): string =>
+  `seal ${number} until ${sealedUntil}: ${postings} postings of ${amount} kobo`;
+
+function violationOf(
+  row: Sealed,
+  previousNumber: number,
+  copy: Seal | undefined,
+): Pick<Finding, 'kind' | 'expected' | 'found'> | null {
+  const seal = sealOf(row);
+  if (row.number !== previousNumber + 1) {
+    return { kind: 'SEAL_MISSING', expected: `seal ${previousNumber + 1}`, found: `seal ${row.number} comes next` };
+  }
+  if (copy !== undefined && copy.digest !== seal.digest) {
+    return {
+      kind: 'SEAL_MISMATCH',
+      expected: `${describe(copy)}, as published`,
+      found: 'another digest in the database',
+    };
+  }
+  const digest = createHash('sha256')
+    .update(row.previousDigest ?? Buffer.alloc(0))
+    .update(row.foundDigests ?? Buffer.alloc(0))
+    .digest();
+  if (digest.equals(row.digest)) return null;
+  const same = row.foundCount === row.postingCount && row.foundAmount === row.amount;
+  const found = `${row.foundCount} postings of ${row.foundAmount} kobo`;
+  return { kind: 'SEAL_MISMATCH', expected: describe(seal), found: same ? `${found}, which were changed` : found };
+}
+
+/** The next page of seals, each with the postings that it covers; after the first of them it begins at its own book. */
+async function readSeals(sql: Sql, after: SealRow | undefined): Promise<Sealed[]> {
+  const rows = await sql<Sealed[]>`
+    SELECT s.organisation_id, s.environment, s.number, s.sealed_until, s.posting_count, s.amount::text, s.digest,
+           previous.digest AS previous_digest, f.found_count, f.found_amount, f.found_digests
+    FROM (
+      SELECT * FROM ledger.seals
+      ${after === undefined ? sql`` : sql`WHERE (organisation_id, environment, number) > (${after.organisationId}, ${after.environment}, ${after.number})`}
+      ORDER BY organisation_id, environment, number LIMIT ${PAGE_SIZE}
+    ) s
+    LEFT JOIN ledger.seals previous ON previous.organisation_id = s.organisation_id
+      AND previous.environment = s.environment AND previous.number = s.number - 1
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS found_count, coalesce(sum(p.amount), 0)::text AS found_amount,
+             string_agg(ledger.posting_digest(p, t), '' ORDER BY p.id) AS found_digests
+      FROM ledger.postings p
+      JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
+      -- IS TRUE: only the index by time, which is small, fits; the others would be read from end to end for each seal.
+      WHERE (p.organisation_id = s.organisation_id) IS TRUE AND (p.environment = s.environment) IS TRUE
+        AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until
+    ) f
+    ORDER BY s.organisation_id, s.environment, s.number`;
+  return [...rows];
+}
+
+/** Parses published seals: one JSON object a line, as the log of the worker and SEAL_FILE have them. */
+export function parseSeals(text: string): Seal[] {
+  return text.split('\n').flatMap((line) => {
+    if (!line.includes('"sealedUntil"')) return [];
+    const parsed = JSON.parse(line) as Seal & { seal?: Seal };
+    const seal = parsed.seal ?? parsed;
+    requireUuid('organisation', seal.organisation);
+    return [seal];
+  });
+}

@@ -1,0 +1,210 @@
+// Seals: history that is rewritten, however consistently and with whatever rights, is found and named.
+
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type postgres from 'postgres';
+import { publicId } from '../../src/ids.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { publishSeals } from '../../src/verification/publishSeals.ts';
+import { checkSeals, parseSeals, sealNext } from '../../src/verification/seals.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { temporaryFolder } from '../dev/temporaryFolder.ts';
+import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
+
+const LAG_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const log = createLog('test', 'silent');
+const NOWHERE = { file: '', webhookUrl: '' };
+
+let books: Books;
+let wallet: string;
+
+beforeEach(async () => {
+  books = await openBooks();
+  wallet = await newWallet(books);
+});
+
+afterEach(() => books.close());
+
+/** Posts these amounts to the wallet, as if this many hours ago. */
+async function post(hoursAgo: number, ...amounts: number[]): Promise<void> {
+  for (const amount of amounts) await expectPosted(books.journal.post(move(books.book, RAIL, wallet, amount)));
+  await books.asSuperuser(async (sql) => {
+    for (const table of ['ledger.postings', 'ledger.transactions']) {
+      await sql`UPDATE ${sql(table)} SET created_at = now() - make_interval(hours => ${hoursAgo}) WHERE created_at > now() - interval '10 minutes'`;
+    }
+  });
+}
+
+const findings = async (published?: Parameters<typeof checkSeals>[1]) =>
+  (await checkSeals(books.sql, published)).map(({ kind, expected, found }) => ({
+    kind,
+    expected: expected.replace(/until \S+:/, 'until then:'),
+    found,
+  }));
+
+/** Two seals, of three postings and of one. */
+async function sealTwice(): Promise<void> {
+  await post(3, 100, 200, 300);
+  expect(await sealNext(books.sql, 2.5 * HOUR_MS)).toEqual({ seals: 1, isBehind: false });
+  await post(2, 400);
+  expect(await sealNext(books.sql, LAG_MS)).toEqual({ seals: 1, isBehind: false });
+}
+
+test('the postings of every book are sealed once, by one of many processes, without those of the last minute', async () => {
+  await post(3, 100, 200);
+  await newWallet(books, { balance: 5, book: { ...books.book, environment: 'live' } });
+  const another = books.anotherPool();
+  await Promise.all([books.sql, another, books.sql, another].map((sql) => sealNext(sql, LAG_MS)));
+  expect(await books.sql`SELECT environment, number, posting_count FROM ledger.seals`).toEqual([
+    { environment: 'test', number: 1, postingCount: 2 },
+  ]);
+  expect(await sealNext(books.sql, LAG_MS)).toEqual({ seals: 0, isBehind: false });
+  await expect(sealNext(books.sql, 1_000)).rejects.toThrow('may be uncommitted');
+});
+
+test('a long history is sealed in parts, which all are whole', async () => {
+  for (const hours of [6, 5, 4, 3]) await post(hours, 10, 20);
+  const parts: boolean[] = [];
+  for (let isBehind = true; isBehind; ) {
+    const [row] = await books.sql<
+      { isBehind: boolean }[]
+    >`SELECT is_behind FROM ledger.seal(now() - interval '1 minute', 2)`;
+    isBehind = row?.isBehind ?? false;
+    parts.push(isBehind);
+  }
+  expect(parts.length).toBeGreaterThan(1);
+  const [total] = await books.sql`SELECT sum(posting_count)::int AS postings FROM ledger.seals`;
+  expect(total).toEqual({ postings: 8 });
+  expect(await findings()).toEqual([]);
+});
+
+describe('a superuser who rewrites history', () => {
+  const first = `WHERE p.amount = 200`;
+  const cases: [string, (sql: postgres.Sql) => Promise<unknown>, string, string, string][] = [
+    [
+      'raises an amount and all balances after it',
+      async (sql) => {
+        await sql.unsafe(
+          `UPDATE ledger.postings p SET amount = 250, credit_balance_after = credit_balance_after + 50 ${first}`,
+        );
+        await sql`UPDATE ledger.postings SET credit_balance_after = credit_balance_after + 50 WHERE amount IN (300, 400)`;
+        await sql`UPDATE ledger.accounts SET balance = balance + 50 WHERE code = ${wallet}`;
+      },
+      'SEAL_MISMATCH',
+      'seal 1 until then: 3 postings of 600 kobo',
+      '3 postings of 650 kobo',
+    ],
+    [
+      'changes the kind and the date of a transaction',
+      (sql) =>
+        sql`UPDATE ledger.transactions SET kind = 'other', effective_at = now() WHERE id = (SELECT transaction_id FROM ledger.postings WHERE amount = 400)`,
+      'SEAL_MISMATCH',
+      'seal 2 until then: 1 postings of 400 kobo',
+      '1 postings of 400 kobo, which were changed',
+    ],
+    [
+      'deletes the newest transaction',
+      async (sql) => {
+        await sql`DELETE FROM ledger.transactions WHERE id = (SELECT transaction_id FROM ledger.postings WHERE amount = 400)`;
+        await sql`DELETE FROM ledger.postings WHERE amount = 400`;
+        await sql`UPDATE ledger.accounts SET balance = 600 WHERE code = ${wallet}`;
+      },
+      'SEAL_MISMATCH',
+      'seal 2 until then: 1 postings of 400 kobo',
+      '0 postings of 0 kobo',
+    ],
+    [
+      'moves a posting to an earlier time',
+      (sql) => sql`UPDATE ledger.postings SET created_at = now() - interval '150 minutes' WHERE amount = 200`,
+      'SEAL_MISMATCH',
+      'seal 1 until then: 3 postings of 600 kobo',
+      '2 postings of 400 kobo',
+    ],
+    [
+      'deletes a seal',
+      (sql) => sql`DELETE FROM ledger.seals WHERE number = 1`,
+      'SEAL_MISSING',
+      'seal 1',
+      'seal 2 comes next',
+    ],
+  ];
+  test.each(cases)('and %s is found', async (_, rewrite, kind, expected, found) => {
+    await sealTwice();
+    expect(await findings()).toEqual([]);
+    await books.asSuperuser(rewrite);
+    expect(await findings()).toEqual([{ kind, expected, found }]);
+    expect((await verifyBooks(books.sql)).findings.map((finding) => finding.kind)).toContain(kind);
+  });
+
+  test('and the seals too is found by the seals that were published', async () => {
+    await sealTwice();
+    const file = path.join(temporaryFolder(), 'seals.jsonl');
+    expect(await publishSeals(books.sql, log, { ...NOWHERE, file })).toBe(2);
+    const published = parseSeals(await readFile(file, 'utf8'));
+    expect(published).toMatchObject([
+      {
+        organisation: publicId('organisation', books.book.organisationId),
+        environment: 'test',
+        number: 1,
+        postings: 3,
+      },
+      { number: 2, postings: 1, amount: '400' },
+    ]);
+    expect(await findings(published)).toEqual([]);
+
+    await books.asSuperuser(async (sql) => {
+      await sql`UPDATE ledger.transactions SET kind = 'other'`;
+      await sql`DELETE FROM ledger.seals`;
+      await sql`SELECT * FROM ledger.seal(now() - interval '1 minute', 1000)`;
+    });
+    expect(await findings()).toEqual([]);
+    expect(await findings(published)).toEqual([
+      {
+        kind: 'SEAL_MISMATCH',
+        expected: 'seal 1 until then: 3 postings of 600 kobo, as published',
+        found: 'another digest in the database',
+      },
+      { kind: 'SEAL_MISSING', expected: 'seal 2 until then: 1 postings of 400 kobo', found: 'no such seal' },
+    ]);
+  });
+});
+
+test.each([
+  `UPDATE ledger.seals SET digest = '\\x00'`,
+  `UPDATE ledger.seals SET published_at = now(), amount = 1`,
+  'DELETE FROM ledger.seals',
+  'TRUNCATE ledger.seals',
+])('not even the owner may %s', async (statement) => {
+  await sealTwice();
+  await expect(books.owner.unsafe(statement)).rejects.toMatchObject({ code: '42501' });
+});
+
+test('a seal that the URL did not take is published by the next run', async () => {
+  await sealTwice();
+  const received: unknown[] = [];
+  let status = 503;
+  const server = createServer((request, response) => {
+    request
+      .setEncoding('utf8')
+      .toArray()
+      .then(
+        (parts) => {
+          received.push(...JSON.parse(parts.join('')).seals);
+          response.writeHead(status).end();
+        },
+        () => response.destroy(),
+      );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const settings = { file: '', webhookUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+  await expect(publishSeals(books.sql, log, settings)).rejects.toThrow('SEAL_WEBHOOK_URL answered 503');
+  status = 204;
+  expect(await publishSeals(books.sql, log, settings)).toBe(2);
+  expect(await publishSeals(books.sql, log, settings)).toBe(0);
+  expect(received).toHaveLength(4);
+  server.close();
+});
