@@ -20,6 +20,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   REVERSED_TWICE: 'a transaction was reversed more than once',
   RESOURCE_MISMATCH: 'the transactions of a resource have not moved what its status says',
   UNEXPLAINED_BALANCE: 'the balance is not what the resources have moved',
+  BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last told',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
 

@@ -18,15 +18,13 @@ export function addReconciliationCommands(program: Command): void {
   addCommand(
     group,
     'run',
-    'run a reconciliation now, on a worker; exits 1 when there are breaks',
+    'run a reconciliation now, on a worker: of each book from where it is reconciled to until now, or of a period; exits 1 when there are breaks, or a bank fails',
     'reconciliation run --from 2026-01-01 --to 2026-01-02',
   )
-    .option('--from <time>', 'start of the period, ISO 8601 (default: 24 hours before the end)')
-    .option('--to <time>', 'end of the period, ISO 8601 (default: now)')
+    .option('--from <time>', 'start of a period, ISO 8601 (default: 24 hours before its end)')
+    .option('--to <time>', 'end of a period, ISO 8601 (default: now)')
     .action(async (options: { from?: string; to?: string; json?: true }) => {
-      const to = readTime(options.to) ?? new Date();
-      const from = readTime(options.from) ?? new Date(to.getTime() - DAY_MS);
-      const input: ReconciliationInput = { from: from.toISOString(), to: to.toISOString() };
+      const input = periodOf(options);
       const reconciled = await withTemporal(
         async (client): Promise<Reconciled> =>
           await client.workflow.execute('reconciliation', {
@@ -35,10 +33,12 @@ export function addReconciliationCommands(program: Command): void {
             args: [input],
           }),
       );
-      if (reconciled.breaks > 0) process.exitCode = EXIT.failed;
+      if (reconciled.breaks + reconciled.failed > 0) process.exitCode = EXIT.failed;
       if (options.json) return printJson({ ...input, ...reconciled });
-      const { breaks, opened, books, lines } = reconciled;
+      const { breaks, opened, books, lines, failed } = reconciled;
       printLine(`${breaks} breaks in ${books} books and ${lines} lines; ${opened} new review cases.`);
+      if (failed > 0)
+        printLine(`The bank of ${failed} books failed: the worker's log has the reason. Run it again later.`);
       if (breaks > 0) printLine('List the breaks: npm run cli -- reconciliation show');
     });
 
@@ -92,6 +92,14 @@ export function addReconciliationCommands(program: Command): void {
         '',
       );
     });
+}
+
+/** The period of the options; null without any. */
+function periodOf(options: { from?: string; to?: string }): ReconciliationInput | null {
+  if (options.from === undefined && options.to === undefined) return null;
+  const to = readTime(options.to) ?? new Date();
+  const from = readTime(options.from) ?? new Date(to.getTime() - DAY_MS);
+  return { from: from.toISOString(), to: to.toISOString() };
 }
 
 function positive(text: string): number {

@@ -19,7 +19,8 @@ export type FindingKind =
   | 'REVERSED_TWICE'
   | 'RESOURCE_MISMATCH'
   | 'UNEXPLAINED_BALANCE'
-  | 'SUSPENSE_MISMATCH';
+  | 'SUSPENSE_MISMATCH'
+  | 'BANK_BALANCE_MISMATCH';
 
 /** One violation. Amounts are kobo as text: a corrupt ledger may contain more than a safe integer. */
 export interface Finding {

@@ -219,6 +219,32 @@ test('closing a break requires evidence, posts nothing, is audited, and no later
   expect((await caseOf('duplicate')).status).toBe('closed');
 });
 
+test('a credit whose callback is lost arrives by itself, and a charge of the bank is posted', async () => {
+  const wallet = await context.wallet('poller');
+  const payment = await context.payment(wallet, 'bank_transfer');
+  const { accountNumber } = payment.virtualAccount;
+  const { test: client } = context.organisation;
+  const lost = await client.post('/simulations/inbound-credits', {
+    accountNumber,
+    amount: payment.payableAmount,
+    sessionId: 'lost',
+    callback: false,
+  });
+  const charged = await client.post('/simulations/statement-lines', { kind: 'charge', amount: 1_500 });
+  expect([lost.status, charged.status]).toEqual([201, 201]);
+  // As if it had come a minute ago: a younger callback may still be on its way.
+  await flows.sql`UPDATE sandbox_bank.credits SET received_at = now() - interval '1 minute' WHERE session_id = 'lost'`;
+  const { taskQueue } = flows.dependencies.config.temporal;
+  const poll = { taskQueue, workflowId: `creditPolling-${randomUUID()}` };
+  expect(await flows.temporal.workflow.execute('creditPolling', poll)).toMatchObject({ recovered: 1, failed: 0 });
+  await context.untilStatus(`/payments/${payment.id}`, 'settled');
+
+  expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
+  expect([...(await flows.sql`SELECT key, kind FROM ledger.transactions WHERE resource LIKE '%_ste'`)]).toEqual([
+    { key: `charge/sandbox/${String(charged.data.reference)}`, kind: 'rail_charge' },
+  ]);
+});
+
 test('reconciliation run and show report breaks, and a run with breaks is found by Attention', async () => {
   const environment = {
     ...process.env,
@@ -230,7 +256,16 @@ test('reconciliation run and show report breaks, and a run with breaks is found 
   const cli = (...words: string[]) => run(process.execPath, [CLI, 'reconciliation', ...words], { env: environment });
   const reviews = async (...words: string[]): Promise<unknown> =>
     JSON.parse((await run(process.execPath, [CLI, 'reviews', ...words, '--json'], { env: environment })).stdout);
-  await expect(cli('run', '--json')).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('"breaks": 5') });
+  const period = [
+    '--from',
+    new Date(Date.now() - HOUR_MS).toISOString(),
+    '--to',
+    new Date(Date.now() + HOUR_MS).toISOString(),
+  ];
+  await expect(cli('run', '--json', ...period)).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('"breaks": 5'),
+  });
   const reports = JSON.parse((await cli('show', '--json')).stdout) as { breakCount: number; rail: string }[];
   expect(reports[0]).toMatchObject({ rail: 'sandbox', breakCount: 5 });
   expect((await cli('show')).stdout).toContain('nobodys_reference');

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const workflow of ['sweep', 'housekeeping', 'ledgerVerification', 'reconciliation'])
+  for (const workflow of ['sweep', 'housekeeping', 'ledgerVerification', 'reconciliation', 'creditPolling'])
     await scheduleOf(workflow).delete();
   const { findings } = await verifyBooks(flows.sql);
   await flows.close();

@@ -92,5 +92,11 @@ test('an empty Temporal server gets its Schedules and flows again without a rest
   expect(await flows.balanceOf(walletId)).toBe(200_000);
   const schedules: string[] = [];
   for await (const { scheduleId: id } of client().schedule.list()) schedules.push(id.replace(/.*-/, ''));
-  expect(schedules.toSorted()).toEqual(['housekeeping', 'ledgerVerification', 'reconciliation', 'sweep']);
+  expect(schedules.toSorted()).toEqual([
+    'creditPolling',
+    'housekeeping',
+    'ledgerVerification',
+    'reconciliation',
+    'sweep',
+  ]);
 });
