@@ -38,17 +38,29 @@ export async function listClearingLines(
   rail: string,
   { from, to }: Period,
 ): Promise<PostedLine[]> {
+  // Ids follow the times but for the seconds that a statement takes.
+  const idsEnd = new Date(to.getTime() + 2 * MINUTE_MS);
+  // OFFSET 0: the search for the ids is made once, and the postings are read by the index of their ids.
   const entries = (side: 'debit' | 'credit') => sql`
-    SELECT transaction_id, ${side === 'debit' ? sql`amount` : sql`-amount`} AS amount, created_at FROM ledger.postings
-    WHERE organisation_id = a.organisation_id AND ${sql(`${side}_account_id`)} = a.id
-      AND id >= ledger.first_posting_since(a.id, ${side}, ${from}) AND created_at >= ${from} AND created_at < ${to}
-      -- Ids follow the times but for the seconds that a statement takes.
-      AND id < ledger.first_posting_since(a.id, ${side}, ${new Date(to.getTime() + 2 * MINUTE_MS)})`;
+    SELECT p.transaction_id, ${side === 'debit' ? sql`p.amount` : sql`-p.amount`} AS amount
+    FROM (
+      SELECT ledger.first_posting_since(a.id, ${side}, ${from}) AS first, ledger.first_posting_since(a.id, ${side}, ${idsEnd}) AS next
+      OFFSET 0
+    ) ids
+    CROSS JOIN LATERAL (
+      SELECT transaction_id, amount FROM ledger.postings
+      WHERE organisation_id = a.organisation_id AND ${sql(`${side}_account_id`)} = a.id
+        AND id >= ids.first AND id < ids.next AND created_at >= ${from} AND created_at < ${to}
+      OFFSET 0
+    ) p`;
   const postings = await sql<ClearingPosting[]>`
     SELECT t.key, sum(e.amount)::bigint AS amount, t.created_at AS at, t.effective_at
     FROM ledger.accounts a
     CROSS JOIN LATERAL (${entries('debit')} UNION ALL ${entries('credit')}) e
-    JOIN ledger.transactions t ON t.organisation_id = a.organisation_id AND t.id = e.transaction_id
+    CROSS JOIN LATERAL (
+      SELECT id, key, created_at, effective_at FROM ledger.transactions
+      WHERE organisation_id = a.organisation_id AND id = e.transaction_id OFFSET 0
+    ) t
     WHERE a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
       AND a.code = ${clearingAccount(rail)}
     GROUP BY t.id, t.key, t.created_at, t.effective_at HAVING sum(e.amount) <> 0`;
