@@ -16,6 +16,7 @@ export function bankOf(
   const { organisationId } = book;
   return {
     name: rail.name,
+    hasHistory: true,
 
     async readStatement(period) {
       const lines = [];

@@ -47,10 +47,10 @@ export function keysOfLine(rail: string, { kind, reference }: LineName, caseVers
     case 'credit':
       return [creditKey({ rail, sessionId: reference })];
     case 'sent':
-      return [`${reference}/completion`];
+      return [`${reference}/completion`, `${reference}/clawback`];
     case 'returned':
       return caseVersion === undefined
-        ? [`${reference}/return`]
+        ? [`${reference}/return`, `${reference}/clawback_return`]
         : Array.from({ length: caseVersion }, (_, index) => `${reference}/return/${index + 1}`);
     case 'charge':
     case 'settlement':
@@ -65,6 +65,6 @@ export function lineOfKey(rail: string, key: string): LineName | null {
   if (ownReference !== undefined) {
     return ofRail === rail ? { kind: kind as LineKind, reference: ownReference } : null;
   }
-  const [, reference, step] = /^([^/]+)\/(completion|return)(?:\/\d+)?$/.exec(key) ?? [];
-  return reference === undefined ? null : { kind: step === 'completion' ? 'sent' : 'returned', reference };
+  const [, reference, step = ''] = /^([^/]+)\/(completion|clawback|return|clawback_return)(?:\/\d+)?$/.exec(key) ?? [];
+  return reference === undefined ? null : { kind: step.endsWith('return') ? 'returned' : 'sent', reference };
 }

@@ -65,7 +65,7 @@ export function matchStatement(sides: Sides, answers: Answers): { breaks: Break[
   }
   for (const line of linesMissingIn(sides.ledger, sides.statement)) {
     // What was posted from a statement is on that one.
-    if (!isOwnLine(line) && !answers.isKnownToRail(line))
+    if (!isOwnLine(line) && !wasUndone(line, posted, answers) && !answers.isKnownToRail(line))
       breaks.push(breakOf('unmatched_ledger', line, line.amount, null));
   }
   return { breaks, outstanding };
@@ -88,6 +88,17 @@ function wasReturnedBeforePosting(
   const [line] = stated.get(nameOf(other)) ?? [];
   if (line !== undefined) return line.amount === amount;
   return kind === 'returned' || isKnownToRail(other);
+}
+
+/** A transfer that the rail first confirmed and then denied, and whose completion was returned: it has no line. */
+function wasUndone(
+  { kind, reference, amount }: Line,
+  posted: ReadonlyMap<string, Line>,
+  { isKnownToRail }: Answers,
+): boolean {
+  if (kind !== 'sent' && kind !== 'returned') return false;
+  const other = { kind: kind === 'sent' ? ('returned' as const) : ('sent' as const), reference };
+  return posted.get(nameOf(other))?.amount === amount && !isKnownToRail({ kind: 'sent', reference });
 }
 
 /** The sum of lines in the balance at the rail. */

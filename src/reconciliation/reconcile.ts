@@ -23,6 +23,8 @@ export interface Statement {
 /** What reconciliation reads and asks of a rail, or of the file of a bank without an API. */
 export interface Bank {
   name: string;
+  /** Whether its statement can be read from before a period; that of a file cannot. */
+  hasHistory: boolean;
   readStatement: (period: Period) => Promise<Statement>;
   /** Whether the bank, asked by reference, knows a line. */
   isKnown: (line: LineName) => Promise<boolean>;
@@ -113,6 +115,47 @@ export async function reconcilePeriod(
   return { lines, breaks, opened };
 }
 
+/** The statement of a file, for a bank that cannot be asked. */
+export interface ImportedStatement extends Statement {
+  period: Period;
+}
+
+/**
+ * Compares a book with the statement of a file. `waiting`: the oldest line whose resource is still in progress; `gap`:
+ * where the book is reconciled to, if the statement begins later.
+ */
+export async function reconcileImported(
+  dependencies: ReconcileDependencies,
+  book: Book,
+  rail: string,
+  { period, lines, closingBalance }: ImportedStatement,
+  now: number,
+): Promise<Reconciliation & { waiting: Date | null; gap: Date | null }> {
+  const { sql } = dependencies;
+  const bank: Bank = {
+    name: rail,
+    hasHistory: false,
+    readStatement: ({ from, to }) =>
+      Promise.resolve({ lines: lines.filter(({ at }) => at >= from && at < to), closingBalance }),
+    isKnown: () => Promise.resolve(false),
+    receiveCredit: () => Promise.resolve(),
+  };
+  const committed = new Date(now - COMMITTED_AFTER_MS);
+  const part = await compare(dependencies, book, bank, period, committed);
+  const { reconciledTo } = await findProgress(sql, book, rail);
+  const gap = reconciledTo < period.from ? reconciledTo : null;
+  if (gap === null) {
+    await saveProgress(sql, book, rail, { reconciledTo: period.to, readFrom: part.outstandingSince ?? period.to });
+  }
+  if (closingBalance !== null) {
+    const inFlight = (await part.untoldSum()) - part.unpostedSum;
+    const told = { balance: closingBalance, toldFor: period.to, comparedAt: committed, inFlight };
+    await saveBankBalance(sql, book, rail, told);
+  }
+  const { breaks, opened } = part;
+  return { lines: part.lines, breaks, opened, waiting: part.outstandingSince, gap };
+}
+
 interface Comparison extends Reconciliation {
   closingBalance: Kobo | null;
   /** The oldest line whose resource is still in progress. */
@@ -142,7 +185,10 @@ async function compare(
   postings.push(...(await postOwnLines(journal, book, bank.name, unposted)));
   await receiveUntoldCredits(sql, book, bank, unposted);
   const settled = earlier(to, LAG_MS);
-  const ledger = await listClearingLines(sql, book, bank.name, { from: judgedFrom, to: settled });
+  // Without history, what was posted in the first hour may be on the statement before.
+  const posted = { from: bank.hasHistory ? judgedFrom : new Date(from.getTime() + LAG_MS), to: settled };
+  const ledger = await listClearingLines(sql, book, bank.name, posted);
+  postings.push(...(await findPostings(sql, book, bank.name, linesMissingIn(ledger, lines))));
   onStep();
   const standingOf = await findStandingOf(sql, book, bank.name, unposted, committed);
   const sides = { statement: lines, postings, ledger };
@@ -151,7 +197,7 @@ async function compare(
   });
   const match = matchStatement(sides, { standingOf, isKnownToRail });
   const breaks = match.breaks.filter(({ at }) => at >= judgedFrom);
-  const opened = await updateCases(sql, journal, book, bank.name, { from: judgedFrom, to }, settled, breaks);
+  const opened = await updateCases(sql, journal, book, bank.name, { from: judgedFrom, to }, posted, breaks);
 
   const inPeriod = ({ at }: Line): boolean => at >= from;
   const count = lines.filter(inPeriod).length;
@@ -244,12 +290,12 @@ async function updateCases(
   book: Book,
   rail: string,
   judged: Period,
-  settled: Date,
+  posted: Period,
   breaks: readonly Break[],
 ): Promise<number> {
   const stored = (await listStoredBreaks(sql, book, rail, judged)).filter(
-    // A posting after `settled` was not looked at.
-    ({ kind, at }) => kind !== 'unmatched_ledger' || at < settled,
+    // A posting outside of these was not looked at.
+    ({ kind, at }) => kind !== 'unmatched_ledger' || (at >= posted.from && at < posted.to),
   );
   const { opened, cleared, reopened } = compareBreaks(breaks, stored);
   const now = new Date();

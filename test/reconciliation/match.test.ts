@@ -136,6 +136,17 @@ describe('a transfer that came back', () => {
     expect(match({ statement: [sent] }).breaks).toEqual(['status sent a']);
   });
 
+  test('after the bank confirmed and then denied it has no line, and is no break once it is undone', () => {
+    expect(match({ ledger: [sent] }).breaks).toEqual(['unmatched_ledger sent a']);
+    expect(match({ ledger: [sent], postings: [sent, returned] })).toEqual(NONE);
+    expect(match({ ledger: [returned], postings: [sent, returned] })).toEqual(NONE);
+    // The bank has paid it: what was returned is missing.
+    const paid = { known: [sent] };
+    expect(match({ ledger: [returned], postings: [sent, returned] }, paid).breaks).toEqual([
+      'unmatched_ledger returned a',
+    ]);
+  });
+
   test('with another amount, or of somebody else, is a break', () => {
     expect(match({ statement: [sent, line('returned', 'a', 900)] }).breaks).toHaveLength(2);
     expect(match({ statement: [sent, returned] }, { standing: 'unknown' }).breaks).toHaveLength(2);

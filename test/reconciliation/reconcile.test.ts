@@ -144,6 +144,7 @@ const reconcileLater = async (rail: StatedRail, book: Book, ms = 2 * HOUR) =>
     bookOf(book),
     {
       name: 'sandbox',
+      hasHistory: true,
       readStatement: (period) => rail.rail.statement({ ...bookOf(book), ...period, cursor: null }),
       isKnown: ({ reference }) =>
         Promise.resolve(rail.lines.get(book.organisationId)?.some((one) => one.reference === reference) ?? false),
