@@ -1,4 +1,4 @@
--- version 3
+-- version 4
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
