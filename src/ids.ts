@@ -19,6 +19,7 @@ export const ID_SUFFIXES = {
   inboundCredit: 'inc',
   reviewCase: 'rev',
   operator: 'opr',
+  statementEntry: 'ste',
 } as const;
 
 export type IdKind = keyof typeof ID_SUFFIXES;

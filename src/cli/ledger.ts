@@ -24,6 +24,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   UNEXPLAINED_BALANCE: 'the balance is not what the resources have moved',
   SEAL_MISMATCH: 'sealed history was changed',
   SEAL_MISSING: 'a seal is missing',
+  BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last told',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
 

@@ -1,11 +1,23 @@
-// `reconciliation …`: compare the rails' statements with the ledger now, and show the reports.
+// `reconciliation …`: compare the rails' statements, or one in a file, with the ledger now, and show the reports.
 import { randomUUID } from 'node:crypto';
-import { type Command, InvalidArgumentError } from 'commander';
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { publicId } from '../ids.ts';
+import { Journal } from '../ledger/journal.ts';
+import type { Environment } from '../money.ts';
 import { listReports } from '../reconciliation/queries.ts';
+import { type ImportedStatement, reconcileImported } from '../reconciliation/reconcile.ts';
+import {
+  CSV_HEADER,
+  parseCamt053,
+  parseCsvStatement,
+  type StatementFile,
+  StatementFileError,
+} from '../reconciliation/statementFile.ts';
 import type { Reconciled, ReconciliationInput } from '../workflows/reconciliation/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
+import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
 
@@ -18,15 +30,13 @@ export function addReconciliationCommands(program: Command): void {
   addCommand(
     group,
     'run',
-    'run a reconciliation now, on a worker; exits 1 when there are breaks',
+    'run a reconciliation now, on a worker: of each book from where it is reconciled to until now, or of a period; exits 1 when there are breaks, or a bank fails',
     'reconciliation run --from 2026-01-01 --to 2026-01-02',
   )
-    .option('--from <time>', 'start of the period, ISO 8601 (default: 24 hours before the end)')
-    .option('--to <time>', 'end of the period, ISO 8601 (default: now)')
+    .option('--from <time>', 'start of a period, ISO 8601 (default: 24 hours before its end)')
+    .option('--to <time>', 'end of a period, ISO 8601 (default: now)')
     .action(async (options: { from?: string; to?: string; json?: true }) => {
-      const to = readTime(options.to) ?? new Date();
-      const from = readTime(options.from) ?? new Date(to.getTime() - DAY_MS);
-      const input: ReconciliationInput = { from: from.toISOString(), to: to.toISOString() };
+      const input = periodOf(options);
       const reconciled = await withTemporal(
         async (client): Promise<Reconciled> =>
           await client.workflow.execute('reconciliation', {
@@ -35,11 +45,47 @@ export function addReconciliationCommands(program: Command): void {
             args: [input],
           }),
       );
-      if (reconciled.breaks > 0) process.exitCode = EXIT.failed;
+      if (reconciled.breaks + reconciled.failed > 0) process.exitCode = EXIT.failed;
       if (options.json) return printJson({ ...input, ...reconciled });
-      const { breaks, opened, books, lines } = reconciled;
+      const { breaks, opened, books, lines, failed } = reconciled;
       printLine(`${breaks} breaks in ${books} books and ${lines} lines; ${opened} new review cases.`);
+      if (failed > 0)
+        printLine(`The bank of ${failed} books failed: the worker's log has the reason. Run it again later.`);
       if (breaks > 0) printLine('List the breaks: npm run cli -- reconciliation show');
+    });
+
+  addCommand(
+    group,
+    'import <file>',
+    `compare a book with a statement in a file, for a bank without an API: CSV with the header \`${CSV_HEADER.join(',')}\` (amounts in kobo; a row of the kind closing_balance for the balance), or camt.053; a wrong file changes nothing; exits 1 when there are breaks`,
+    'reconciliation import statement.csv --rail providus --environment live',
+  )
+    .requiredOption('--rail <name>', 'the bank: its clearing account is clearing:<name>', railName)
+    .addOption(new Option('--environment <name>', 'the book').choices(['test', 'live']).makeOptionMandatory())
+    .option('--organisation <id>', 'the organisation of the book (default: the only one)')
+    .addOption(new Option('--format <name>', 'default: by the name of the file').choices(['csv', 'camt.053']))
+    .option('--from <time>', 'start of the statement, ISO 8601 (default: its first line)')
+    .option('--to <time>', 'end of the statement, ISO 8601 (default: the time of its balance, or its last line)')
+    .action(async (file: string, options: ImportOptions) => {
+      const statement = readStatement(file, options);
+      const result = await withDatabase('application', async (sql, settings) => {
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        const book = { organisationId, environment: options.environment };
+        const dependencies = { sql, journal: new Journal(sql) };
+        return await reconcileImported(dependencies, book, options.rail, statement, Date.now());
+      });
+      if (result.breaks > 0) process.exitCode = EXIT.failed;
+      if (options.json) return printJson({ ...statement.period, ...result });
+      const { lines, breaks, opened, waiting, gap } = result;
+      printLine(`${breaks} breaks in ${lines} lines; ${opened} new review cases.`);
+      if (breaks > 0) printLine('List the breaks: npm run cli -- reconciliation show');
+      if (waiting !== null) {
+        printLine(
+          `Lines from ${timeText(waiting)} on wait for flows in progress: import them again when these have ended.`,
+        );
+      }
+      if (gap !== null)
+        printLine(`Import the statement from ${timeText(gap)} to ${timeText(statement.period.from)} too.`);
     });
 
   addCommand(group, 'show', 'show the newest reports and their breaks', 'reconciliation show --limit 100 --json')
@@ -92,6 +138,59 @@ export function addReconciliationCommands(program: Command): void {
         '',
       );
     });
+}
+
+interface ImportOptions {
+  rail: string;
+  environment: Environment;
+  organisation?: string;
+  format?: 'csv' | 'camt.053';
+  from?: string;
+  to?: string;
+  json?: true;
+}
+
+/** Reads the whole file before anything is changed. */
+function readStatement(file: string, options: ImportOptions): ImportedStatement {
+  const format = options.format ?? (file.endsWith('.xml') ? 'camt.053' : 'csv');
+  const { lines, closing } = parseFile(file, format);
+  const times = lines.map(({ at }) => at.getTime());
+  const from = readTime(options.from) ?? new Date(times.reduce((one, other) => Math.min(one, other), Infinity));
+  const to =
+    readTime(options.to) ?? closing?.at ?? new Date(times.reduce((one, other) => Math.max(one, other), -Infinity) + 1);
+  if (!(from < to)) throw new CommandError('The statement has no period. Add --from and --to.');
+  if (to.getTime() > Date.now()) throw new CommandError('The statement ends in the future. Correct its time, or --to.');
+  const outside = lines.find(({ at }) => at < from || at >= to);
+  if (outside !== undefined) {
+    throw new CommandError(
+      `${file}: the line ${outside.reference} is outside of the statement. Correct --from or --to.`,
+    );
+  }
+  return { period: { from, to }, lines, closingBalance: closing?.balance ?? null };
+}
+
+function parseFile(file: string, format: 'csv' | 'camt.053'): StatementFile {
+  try {
+    const text = readFileSync(file, 'utf8');
+    return format === 'csv' ? parseCsvStatement(text) : parseCamt053(text);
+  } catch (error) {
+    const isExpected = error instanceof StatementFileError || (error as { code?: unknown }).code !== undefined;
+    if (!isExpected) throw error;
+    throw new CommandError(`${file}: ${(error as Error).message}. Nothing was taken in.`);
+  }
+}
+
+function railName(text: string): string {
+  if (!/^[a-z0-9_]{1,40}$/.test(text)) throw new InvalidArgumentError('It must be lower-case letters, digits or _.');
+  return text;
+}
+
+/** The period of the options; null without any. */
+function periodOf(options: { from?: string; to?: string }): ReconciliationInput | null {
+  if (options.from === undefined && options.to === undefined) return null;
+  const to = readTime(options.to) ?? new Date();
+  const from = readTime(options.from) ?? new Date(to.getTime() - DAY_MS);
+  return { from: from.toISOString(), to: to.toISOString() };
 }
 
 function positive(text: string): number {

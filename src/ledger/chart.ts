@@ -36,6 +36,15 @@ export const FEE_INCOME: AccountCode = 'income:fees';
 /** Money that a bank owes outside of clearing, until it is paid or given up as a loss. */
 export const BANK_RECEIVABLE: AccountCode = 'receivable:bank';
 
+/** Interest that rails paid on the money that they hold. */
+export const INTEREST_INCOME: AccountCode = 'income:interest';
+
+/** What rails charged. */
+export const RAIL_EXPENSE: AccountCode = 'expense:rail';
+
+/** Money that a rail paid out to our own bank account. */
+export const settlementAccount = (rail: string): AccountCode => `settlement:${rail}`;
+
 /**
  * `wallet`: opened with its wallet, stored balance. `stored_balance` and `derived_balance`: opened by the first
  * posting.

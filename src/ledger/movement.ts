@@ -66,6 +66,7 @@ export type RowTable =
   | 'inbound_credits'
   | 'review_cases'
   | 'reconciliation_breaks'
+  | 'statement_entries'
   | 'virtual_accounts'
   | 'audit_log';
 

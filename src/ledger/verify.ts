@@ -21,7 +21,8 @@ export type FindingKind =
   | 'UNEXPLAINED_BALANCE'
   | 'SUSPENSE_MISMATCH'
   | 'SEAL_MISMATCH'
-  | 'SEAL_MISSING';
+  | 'SEAL_MISSING'
+  | 'BANK_BALANCE_MISMATCH';
 
 /** One violation. Amounts are kobo as text: a corrupt ledger may contain more than a safe integer. */
 export interface Finding {

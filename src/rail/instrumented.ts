@@ -1,7 +1,7 @@
 // Wraps a rail with a time limit, a duration metric and (with traces on) a span per call. Adapters need none of these.
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import { RAIL_CALL_MAX_MS } from '../concurrency/timeLimits.ts';
-import { railCallbacks, railSeconds } from '../telemetry/metrics.ts';
+import { creditsRecovered, railCallbacks, railSeconds } from '../telemetry/metrics.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import { withinLimit } from './callLimit.ts';
 import { countPendingCall } from './pendingCalls.ts';
@@ -11,6 +11,7 @@ export function instrumentedRail(rail: BankRail): BankRail {
   const { name } = rail;
   const callLimitMs = Math.min(rail.callLimitMs, RAIL_CALL_MAX_MS);
   for (const outcome of ['accepted', 'invalid']) railCallbacks.inc({ rail: name, outcome }, 0);
+  creditsRecovered.inc({ rail: name }, 0);
 
   async function measured<Result>(
     operation: string,
@@ -42,6 +43,8 @@ export function instrumentedRail(rail: BankRail): BankRail {
       measured('close_virtual_account', given, (signal) => rail.closeVirtualAccount(request, signal)),
     findInboundCredit: (request, given) =>
       measured('find_inbound_credit', given, (signal) => rail.findInboundCredit(request, signal)),
+    listInboundCredits: (request, given) =>
+      measured('list_inbound_credits', given, (signal) => rail.listInboundCredits(request, signal)),
     banks: (given) => measured('banks', given, (signal) => rail.banks(signal)),
     resolveAccount: (request, given) =>
       measured('resolve_account', given, (signal) => rail.resolveAccount(request, signal)),

@@ -54,9 +54,12 @@ export interface TransferReport {
 
 /** A line of a rail's bank statement. */
 export interface StatementLine {
-  /** `credit`: money came in. `sent`: a transfer left. `returned`: it came back. */
-  kind: 'credit' | 'sent' | 'returned';
-  /** The session id of a credit, our reference of a transfer. */
+  /**
+   * `credit`: money came in. `sent`: a transfer left. `returned`: it came back. By the rail itself: `charge`: it took a
+   * fee. `settlement`: it paid our money out to us. `interest`: it paid interest.
+   */
+  kind: 'credit' | 'sent' | 'returned' | 'charge' | 'settlement' | 'interest';
+  /** The session id of a credit, our reference of a transfer, the rail's own id of any other line. */
   reference: string;
   amount: Kobo;
   at: Date;
@@ -65,6 +68,14 @@ export interface StatementLine {
 /** A page of a statement. `nextCursor` null: it was the last. */
 export interface StatementPage {
   lines: StatementLine[];
+  nextCursor: string | null;
+  /** The balance after all lines before the end of the statement; null: the rail does not tell it. */
+  closingBalance: Kobo | null;
+}
+
+/** A page of credits. `nextCursor` null: it was the last. */
+export interface CreditPage {
+  credits: InboundCreditReport[];
   nextCursor: string | null;
 }
 
@@ -103,6 +114,12 @@ export interface BankRail {
     request: { organisationId: Uuid; sessionId: string },
     signal?: AbortSignal,
   ): Promise<InboundCreditReport | null>;
+
+  /** Returns a page of the credits received from `from` (inclusive) on, oldest first. Throws RailUnavailableError. */
+  listInboundCredits(
+    request: { organisationId: Uuid; from: Date; cursor: string | null },
+    signal?: AbortSignal,
+  ): Promise<CreditPage>;
 
   /** Returns the banks that it can send to. */
   banks(signal?: AbortSignal): Promise<readonly Bank[]>;

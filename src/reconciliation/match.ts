@@ -1,23 +1,12 @@
-// Reconciliation as a pure function: matches the rail's statement line by line with what the ledger posted through the
-// rail. It finds breaks and repairs none.
+// Reconciliation as pure functions: matches the rail's statement line by line with what the ledger posted through the
+// rail, by reference and not by time. It finds breaks and repairs none.
 import type { Kobo } from '../money.ts';
-
-/** `credit`: money came in. `sent`: a transfer was paid out. `returned`: it came back. */
-export type LineKind = 'credit' | 'sent' | 'returned';
-
-/** One movement through the rail, as either side recorded it. */
-export interface Line {
-  kind: LineKind;
-  /** The identifier on both sides: the session id of a credit, the reference of a transfer. */
-  reference: string;
-  amount: Kobo;
-  at: Date;
-}
+import { isOwnLine, type Line, type LineKind, type LineName, nameOf, signedAmount } from './lines.ts';
 
 /**
- * `unmatched_ledger`: in the ledger, not on the statement. `unmatched_statement`: on the statement, and no resource of
- * ours has the reference. `status`: on the statement, and our resource exists without such a posting. `amount`: on
- * both, with different amounts. `duplicate`: more than once on one side.
+ * `unmatched_ledger`: in the ledger, and neither on the statement nor known to the rail. `unmatched_statement`: on the
+ * statement, and no resource of ours has the reference. `status`: on the statement, and our resource has ended without
+ * such a posting. `amount`: on both, with different amounts. `duplicate`: more than once on the statement.
  */
 export type BreakKind = 'unmatched_ledger' | 'unmatched_statement' | 'amount' | 'duplicate' | 'status';
 
@@ -31,49 +20,89 @@ export interface Break {
   at: Date;
 }
 
-/** `known`: whether a reference belongs to a resource of ours, posted or not. */
-export function matchStatement(
-  statement: readonly Line[],
-  ledger: readonly Line[],
-  known: (kind: LineKind, reference: string) => boolean,
-): Break[] {
-  const posted = Map.groupBy(ledger, matchKey);
-  const stated = Map.groupBy(statement, matchKey);
+/** Whether the resource of a reference may still post its line, has ended, or does not exist. */
+export type Standing = 'in_progress' | 'ended' | 'unknown';
+
+export interface Sides {
+  statement: readonly Line[];
+  /** What was posted under the references of the statement, at any time. */
+  postings: readonly Line[];
+  /** What was posted in the period of the statement. */
+  ledger: readonly Line[];
+}
+
+interface Answers {
+  standingOf: (line: Line) => Standing;
+  /** Whether the rail, asked by reference, knows a line that its statement lacks. */
+  isKnownToRail: (line: LineName) => boolean;
+}
+
+/** The lines that `others` lack, by kind and reference. */
+export function linesMissingIn<One extends Line>(lines: readonly One[], others: readonly Line[]): One[] {
+  const names = new Set(others.map(nameOf));
+  return lines.filter((line) => !names.has(nameOf(line)));
+}
+
+/** `outstanding`: on the statement and not posted yet, because our resource is still in progress. */
+export function matchStatement(sides: Sides, answers: Answers): { breaks: Break[]; outstanding: Line[] } {
+  const stated = Map.groupBy(sides.statement, nameOf);
+  const posted = new Map([...sides.ledger, ...sides.postings].map((line) => [nameOf(line), line]));
   const breaks: Break[] = [];
-  for (const [key, lines] of stated) {
-    const ours = posted.get(key) ?? [];
+  const outstanding: Line[] = [];
+  for (const [name, lines] of stated) {
     const [first] = lines as [Line];
-    if (ours.length === 0) {
-      if (!wasReturnedBeforePosting(first, posted, stated)) {
-        breaks.push(
-          breakOf(known(first.kind, first.reference) ? 'status' : 'unmatched_statement', first, null, first.amount),
-        );
+    const ours = posted.get(name);
+    if (ours === undefined) {
+      const standing = answers.standingOf(first);
+      if (standing === 'in_progress') outstanding.push(first);
+      else if (standing === 'unknown' || !wasReturnedBeforePosting(first, posted, stated, answers)) {
+        breaks.push(breakOf(standing === 'ended' ? 'status' : 'unmatched_statement', first, null, first.amount));
       }
-    } else if (ours[0]?.amount !== first.amount) {
-      breaks.push(breakOf('amount', first, ours[0]?.amount ?? null, first.amount));
+    } else if (ours.amount !== first.amount) {
+      breaks.push(breakOf('amount', first, ours.amount, first.amount));
     }
     for (const extra of lines.slice(1)) breaks.push(breakOf('duplicate', extra, null, extra.amount));
   }
-  for (const [key, lines] of posted) {
-    const [first] = lines as [Line];
-    if (!stated.has(key)) breaks.push(breakOf('unmatched_ledger', first, first.amount, null));
-    for (const extra of lines.slice(1)) breaks.push(breakOf('duplicate', extra, extra.amount, null));
+  for (const line of linesMissingIn(sides.ledger, sides.statement)) {
+    // What was posted from a statement is on that one.
+    if (!isOwnLine(line) && !wasUndone(line, posted, answers) && !answers.isKnownToRail(line))
+      breaks.push(breakOf('unmatched_ledger', line, line.amount, null));
   }
-  return breaks;
+  return { breaks, outstanding };
 }
 
-const matchKey = ({ kind, reference }: Pick<Line, 'kind' | 'reference'>): string => `${kind} ${reference}`;
-
-/** A transfer returned before its completion was posted: neither line was posted through the rail's account. */
+/**
+ * A transfer returned before its completion was posted: neither line was posted through the rail's account. The two
+ * lines may be on different statements. A return that stands alone follows a sent line on an earlier one; a sent line
+ * that stands alone came back if the rail says so.
+ */
 function wasReturnedBeforePosting(
   { kind, reference, amount }: Line,
-  posted: ReadonlyMap<string, Line[]>,
+  posted: ReadonlyMap<string, Line>,
   stated: ReadonlyMap<string, Line[]>,
+  { isKnownToRail }: Answers,
 ): boolean {
-  if (kind === 'credit') return false;
-  const other = matchKey({ kind: kind === 'sent' ? 'returned' : 'sent', reference });
-  return !posted.has(other) && stated.get(other)?.[0]?.amount === amount;
+  if (kind !== 'sent' && kind !== 'returned') return false;
+  const other = { kind: kind === 'sent' ? ('returned' as const) : ('sent' as const), reference };
+  if (posted.has(nameOf(other))) return false;
+  const [line] = stated.get(nameOf(other)) ?? [];
+  if (line !== undefined) return line.amount === amount;
+  return kind === 'returned' || isKnownToRail(other);
 }
+
+/** A transfer that the rail first confirmed and then denied, and whose completion was returned: it has no line. */
+function wasUndone(
+  { kind, reference, amount }: Line,
+  posted: ReadonlyMap<string, Line>,
+  { isKnownToRail }: Answers,
+): boolean {
+  if (kind !== 'sent' && kind !== 'returned') return false;
+  const other = { kind: kind === 'sent' ? ('returned' as const) : ('sent' as const), reference };
+  return posted.get(nameOf(other))?.amount === amount && !isKnownToRail({ kind: 'sent', reference });
+}
+
+/** The sum of lines in the balance at the rail. */
+export const sumOf = (lines: readonly Line[]): Kobo => lines.reduce((sum, line) => sum + signedAmount(line), 0);
 
 function breakOf(kind: BreakKind, line: Line, ledgerAmount: Kobo | null, statementAmount: Kobo | null): Break {
   return { kind, line: line.kind, reference: line.reference, ledgerAmount, statementAmount, at: line.at };

@@ -1,19 +1,11 @@
-// Queries of reconciliation: the postings of a rail's clearing account, references that belong to our resources,
-// reports and stored breaks.
+// Queries of reconciliation: reports and stored breaks.
 import type { Sql } from '../database/pool.ts';
-import { type IdKind, parseId, type Uuid } from '../ids.ts';
-import { clearingAccount } from '../ledger/chart.ts';
+import type { Uuid } from '../ids.ts';
 import type { Book, Environment } from '../money.ts';
-import { creditKey } from '../resources/inboundCredits/movements.ts';
-import { caseOfReference, type ReviewCase } from '../resources/reviewCases/queries.ts';
+import type { ReviewCase } from '../resources/reviewCases/queries.ts';
 import type { NumberedBreak } from './compare.ts';
-import type { Break, Line, LineKind } from './match.ts';
-
-/** A period: `from` inclusive, `to` exclusive. */
-export interface Period {
-  from: Date;
-  to: Date;
-}
+import type { Period } from './lines.ts';
+import type { Break } from './match.ts';
 
 export interface ReconciliationReport {
   organisationId: Uuid;
@@ -27,75 +19,6 @@ export interface ReconciliationReport {
   /** A report stores a limited number of breaks; `breakCount` counts all. Times are ISO 8601. */
   breaks: (Omit<Break, 'at'> & { at: string })[];
   createdAt: Date;
-}
-
-/**
- * What the ledger posted through a rail in a period, as lines. The reference of a credit is the session id in its
- * business key; that of a transfer is the rail's reference at the start of the key.
- */
-export async function listClearingLines(sql: Sql, book: Book, rail: string, { from, to }: Period): Promise<Line[]> {
-  const creditPrefix = creditKey({ rail, sessionId: '' });
-  return await sql<Line[]>`
-    SELECT CASE WHEN p.credit_account_id = a.id THEN 'sent'
-                WHEN starts_with(t.key, ${creditPrefix}) THEN 'credit' ELSE 'returned' END AS kind,
-           CASE WHEN starts_with(t.key, ${creditPrefix}) THEN substr(t.key, ${creditPrefix.length + 1}::int) ELSE split_part(t.key, '/', 1) END AS reference,
-           sum(p.amount)::bigint AS amount, t.created_at AS at
-    FROM ledger.accounts a
-    JOIN ledger.postings p ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
-    JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
-    WHERE a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
-      AND a.code = ${clearingAccount(rail)} AND p.created_at >= ${from} AND p.created_at < ${to}
-    GROUP BY 1, 2, t.id, t.created_at`;
-}
-
-/** Those of the references that belong to a resource of ours, posted or not. */
-export async function findKnownReferences(
-  sql: Sql,
-  book: Book,
-  rail: string,
-  lines: readonly { kind: LineKind; reference: string }[],
-): Promise<Set<string>> {
-  const { organisationId, environment } = book;
-  const sessions = lines.filter(({ kind }) => kind === 'credit').map(({ reference }) => reference);
-  const transfers = lines.filter(({ kind }) => kind !== 'credit').map(({ reference }) => reference);
-  /** References grouped by the id in each; a review case may have more than one reference. */
-  const groupById = (idOf: (reference: string) => Uuid | null) => {
-    const pairs = transfers.flatMap((reference) => {
-      const id = idOf(reference);
-      return id === null ? [] : [{ id, reference }];
-    });
-    return Map.groupBy(pairs, ({ id }) => id);
-  };
-  const idOf = (kind: IdKind) => (reference: string) => parseId(kind, reference);
-  const withdrawals = groupById(idOf('withdrawal'));
-  const refunds = groupById(idOf('refund'));
-  const items = groupById(idOf('payoutItem'));
-  const cases = groupById(caseOfReference);
-  const found = await sql<{ reference: string | null; id: Uuid | null }[]>`
-    SELECT session_id AS reference, NULL::uuid AS id FROM inbound_credits
-    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND rail = ${rail} AND session_id = ANY (${sessions}::text[])
-    UNION ALL SELECT NULL, id FROM withdrawals
-    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ANY (${[...withdrawals.keys()]}::uuid[])
-    UNION ALL SELECT NULL, id FROM refunds
-    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ANY (${[...refunds.keys()]}::uuid[])
-    UNION ALL SELECT NULL, id FROM payout_items
-    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ANY (${[...items.keys()]}::uuid[])
-    UNION ALL SELECT NULL, id FROM review_cases
-    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ANY (${[...cases.keys()]}::uuid[])`;
-  const references = new Map([...withdrawals, ...refunds, ...items, ...cases]);
-  return new Set(
-    found.flatMap(({ reference, id }) =>
-      reference === null ? (references.get(id ?? '') ?? []).map((one) => one.reference) : [reference],
-    ),
-  );
-}
-
-/** Every book of an environment. */
-export async function listBooks(sql: Sql, environment: Environment): Promise<Book[]> {
-  const rows = await sql<
-    { organisationId: Uuid }[]
-  >`SELECT organisation_id FROM organisations ORDER BY organisation_id`;
-  return rows.map(({ organisationId }) => ({ organisationId, environment }));
 }
 
 /** Stores a report. Idempotent by its id. */

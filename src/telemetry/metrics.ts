@@ -114,6 +114,13 @@ export const railCallbacks = new Counter({
   registers,
 });
 
+export const creditsRecovered = new Counter({
+  name: 'manilla_credits_recovered_total',
+  help: 'Inbound credits that no callback told: found in the list of credits or on the statement of the rail.',
+  labelNames: ['rail'],
+  registers,
+});
+
 export const webhookAttempts = outcomeCounter(
   'manilla_webhook_attempts_total',
   'Webhook delivery attempts by outcome: delivered, the status class of another response, or the reason why there was none.',
@@ -190,6 +197,11 @@ export const openReviewCases = backlogGauge('manilla_review_cases_open', 'Unreso
 export const reviewCaseAge = backlogGauge(
   'manilla_review_case_oldest_age_seconds',
   'Age of the oldest unresolved review case; 0 when there is none.',
+  ['environment'],
+);
+export const reconciliationAge = backlogGauge(
+  'manilla_reconciliation_oldest_age_seconds',
+  'Time since which the book that is furthest behind is not reconciled with its rail; 0 when there is no rail.',
   ['environment'],
 );
 export const railPaused = backlogGauge('manilla_rail_paused', '1 while an operator has paused the rail, 0 otherwise.', [

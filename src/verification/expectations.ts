@@ -11,8 +11,11 @@ import {
   IN_TRANSIT_REFUNDS,
   IN_TRANSIT_RETURNS,
   IN_TRANSIT_WITHDRAWALS,
+  INTEREST_INCOME,
   paymentSuspenseAccount,
   payoutReserveAccount,
+  RAIL_EXPENSE,
+  settlementAccount,
   UNCLAIMED,
   UNMATCHED,
   walletAccount,
@@ -25,6 +28,7 @@ import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
 import type { Refund } from '../resources/refunds/queries.ts';
 import { type ReviewCase, returnReference } from '../resources/reviewCases/queries.ts';
+import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
 import type { Transfer } from '../resources/transfers/queries.ts';
 import type { Withdrawal } from '../resources/withdrawals/queries.ts';
 
@@ -224,6 +228,20 @@ export function expectInboundCredit(row: InboundCredit): Expectation {
     posted: [moved([clearing], [[walletAccount(row.ownerId ?? ''), row.amount]])],
   };
   return { resource, keys: [creditKey(row)], effects: effects[row.status] };
+}
+
+export function expectStatementEntry(row: StatementEntry): Expectation {
+  const clearing: [AccountCode, Kobo] = [clearingAccount(row.rail), row.amount];
+  const effects: Record<StatementEntry['kind'], NetEffect> = {
+    charge: moved([[RAIL_EXPENSE, row.amount]], [clearing]),
+    settlement: moved([[settlementAccount(row.rail), row.amount]], [clearing]),
+    interest: moved([clearing], [[INTEREST_INCOME, row.amount]]),
+  };
+  return {
+    resource: publicId('statementEntry', row.id),
+    keys: [statementEntryKey(row)],
+    effects: [effects[row.kind]],
+  };
 }
 
 export function expectReviewCase(row: ReviewCase): Expectation {

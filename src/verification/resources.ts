@@ -9,8 +9,10 @@ import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
 import type { Refund } from '../resources/refunds/queries.ts';
 import type { ReviewCase } from '../resources/reviewCases/queries.ts';
+import type { StatementEntry } from '../resources/statementEntries/movements.ts';
 import type { Transfer } from '../resources/transfers/queries.ts';
 import type { Withdrawal } from '../resources/withdrawals/queries.ts';
+import { checkBankBalances } from './bankBalances.ts';
 import {
   differences,
   type Expectation,
@@ -20,6 +22,7 @@ import {
   expectPayoutItem,
   expectRefund,
   expectReviewCase,
+  expectStatementEntry,
   expectTransfer,
   expectWithdrawal,
 } from './expectations.ts';
@@ -76,6 +79,7 @@ const READERS: readonly Reader[] = [
     expectPayment,
   ),
   reader<InboundCredit>((sql, { rows }) => sql`${rows('inbound_credits')}`, expectInboundCredit),
+  reader<StatementEntry>((sql, { rows }) => sql`${rows('statement_entries')}`, expectStatementEntry),
   reader<ReviewCase>((sql, { rows }) => sql`${rows('review_cases')}`, expectReviewCase),
 ];
 
@@ -107,6 +111,7 @@ export const checkResources: ResourceCheck = async ({ snapshot, organisationId, 
       after = page.at(-1)?.id ?? null;
     }
   }
+  await checkBankBalances(snapshot, organisationId, add);
   return { moved, held };
 };
 

@@ -2,6 +2,7 @@
 // database connection of its own, so that a scrape never occupies a connection of the money path.
 import type { Client } from '@temporalio/client';
 import { connect } from '../database/pool.ts';
+import type { Rails } from '../rail/rails.ts';
 import {
   databaseConnections,
   openReviewCases,
@@ -10,6 +11,7 @@ import {
   parkedFlowAge,
   parkedFlows,
   railPaused,
+  reconciliationAge,
   reviewCaseAge,
   suspenseBalance,
   unattemptedAge,
@@ -27,7 +29,7 @@ const STATEMENT_TIMEOUT_MS = 2_000;
 const PARKED_READ_MAX = 1_000;
 
 const TOPICS = [FLOW_TOPIC, 'event'];
-const ENVIRONMENTS = ['test', 'live'];
+const ENVIRONMENTS = ['test', 'live'] as const;
 
 const BY_TOPIC = { outboxDepth, outboxLag };
 const BY_ENVIRONMENT = {
@@ -36,17 +38,20 @@ const BY_ENVIRONMENT = {
   suspenseBalance,
   openReviewCases,
   reviewCaseAge,
+  reconciliationAge,
   railPaused,
 };
 type GaugeName = keyof typeof BY_TOPIC | keyof typeof BY_ENVIRONMENT | 'databaseConnections';
 
 /** Reads the gauges that come from the database, in one statement. Close it before the process ends. */
-export function databaseGauges(databaseUrl: string): Collector & { close: () => Promise<void> } {
+export function databaseGauges(databaseUrl: string, rails: Rails): Collector & { close: () => Promise<void> } {
   const sql = connect(databaseUrl, {
     connectionsMax: 1,
     closeWhenStalled: true,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
+  const withRail = ENVIRONMENTS.filter((environment) => rails.of(environment) !== null);
+  const railNames = withRail.map((environment) => rails.of(environment)?.name ?? '');
   return {
     name: 'database',
     collect: async () => {
@@ -62,7 +67,7 @@ export function databaseGauges(databaseUrl: string): Collector & { close: () => 
             SELECT min(created_at) FROM webhook_deliveries d
             WHERE d.status = 'pending' AND d.environment = e.environment
               AND (d.attempts = 0 AND d.next_attempt_at IS NULL) = n.never_attempted), never_attempted
-          FROM unnest(${ENVIRONMENTS}::text[]) AS e (environment), (VALUES (true), (false)) AS n (never_attempted)
+          FROM unnest(${[...ENVIRONMENTS]}::text[]) AS e (environment), (VALUES (true), (false)) AS n (never_attempted)
         ), suspense AS (
           SELECT organisation_id, environment, id, balance FROM ledger.accounts
           WHERE code >= 'suspense' AND code < 'suspensf' AND code LIKE 'suspense:%'
@@ -89,6 +94,14 @@ export function databaseGauges(databaseUrl: string): Collector & { close: () => 
           UNION ALL
           SELECT 'reviewCaseAge', environment, extract(epoch FROM now() - min(created_at))::float8
           FROM review_cases WHERE status IN ('open', 'returning') GROUP BY environment
+          UNION ALL
+          SELECT 'reconciliationAge', r.environment,
+                 extract(epoch FROM now() - min(coalesce(p.reconciled_to, o.created_at)))::float8
+          FROM organisations o
+          CROSS JOIN unnest(${withRail}::text[], ${railNames}::text[]) AS r (environment, rail)
+          LEFT JOIN reconciliation_progress p
+            ON p.organisation_id = o.organisation_id AND p.environment = r.environment AND p.rail = r.rail
+          GROUP BY r.environment
           UNION ALL
           SELECT 'railPaused', environment, 1 FROM rail_pauses
           UNION ALL

@@ -16,12 +16,14 @@ interface ScheduledFlow {
   everyMs: number;
   /** Offset from midnight UTC, for a daily flow. */
   offsetMs: number;
+  /** How late a missed run is still started. Default: `CATCH_UP_MS`. */
+  catchUpMs?: number;
   summary: string;
 }
 
 const HOUR_MS = 3_600_000;
 /** Short: runs missed while Temporal was down are not caught up one by one, because each run covers everything. */
-const CATCH_UP = '1 minute';
+const CATCH_UP_MS = 60_000;
 /** Limits how long a call to an unresponsive server delays the worker's shutdown. */
 const CALL_TIMEOUT_MS = 5_000;
 
@@ -55,7 +57,15 @@ function scheduledFlows({ maintenance }: Pick<Config, 'maintenance'>): Scheduled
       workflow: 'reconciliation',
       everyMs: maintenance.reconciliationEveryMs,
       offsetMs: 3 * HOUR_MS,
+      // Of the runs missed in an outage one is started as soon as it is over: it covers all of them.
+      catchUpMs: Math.max(maintenance.reconciliationEveryMs, CATCH_UP_MS),
       summary: "Compares the rails' statements with the ledger",
+    },
+    {
+      workflow: 'creditPolling',
+      everyMs: maintenance.creditPollingEveryMs,
+      offsetMs: 0,
+      summary: 'Takes in credits whose callback was lost',
     },
   ];
 }
@@ -128,7 +138,7 @@ type DesiredSchedule = ReturnType<typeof schedulesOf>[number];
 
 function schedulesOf(config: Settings) {
   const { taskQueue } = config.temporal;
-  return scheduledFlows(config).map(({ workflow, everyMs, offsetMs, summary }) => {
+  return scheduledFlows(config).map(({ workflow, everyMs, offsetMs, catchUpMs, summary }) => {
     const id = scheduleId(taskQueue, workflow);
     const action: ScheduleOptionsStartWorkflowAction<Workflow> = {
       type: 'startWorkflow',
@@ -142,7 +152,7 @@ function schedulesOf(config: Settings) {
       scheduleId: id,
       spec: { intervals: [{ every: everyMs, offset: offsetMs % everyMs }] },
       action,
-      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP } as const,
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: catchUpMs ?? CATCH_UP_MS } as const,
     };
   });
 }

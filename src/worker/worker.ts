@@ -2,6 +2,7 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createAttentionActivities } from '../activities/attention.ts';
+import { createCreditPollingActivities } from '../activities/creditPolling.ts';
 import { createHousekeepingActivities } from '../activities/housekeeping.ts';
 import { createInboundCreditActivities } from '../activities/inboundCredits.ts';
 import { createLedgerSealingActivities } from '../activities/ledgerSealing.ts';
@@ -97,6 +98,7 @@ export async function startWorker(
       ...createLedgerVerificationActivities(maintenance),
       ...createHousekeepingActivities(maintenance),
       ...createReconciliationActivities(maintenance),
+      ...createCreditPollingActivities(maintenance),
       ...createWebhookActivities({ sql, keyring: config.keyring, config, log }),
     },
     ...FLOWS_CAPACITY,
@@ -138,11 +140,11 @@ export async function startWorker(
 }
 
 /** Starts the metrics listener with the database gauges; null when none is configured. */
-async function startMetrics({ config, log }: Pick<ServiceRuntime, 'config' | 'log'>) {
+async function startMetrics({ config, log, rails }: Pick<ServiceRuntime, 'config' | 'log' | 'rails'>) {
   const { ports, bindAddress } = config.metrics;
   if (ports.worker === null) return null;
   const server = await startMetricsServer({ port: ports.worker, bindAddress, log });
-  const database = databaseGauges(config.databaseUrl);
+  const database = databaseGauges(config.databaseUrl, rails);
   server.add(database);
   return {
     server,

@@ -1,6 +1,7 @@
 // The simulation routes: controlling the sandbox bank, on the test host only and within the caller's own organisation.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
+import type { BankRail } from '../../src/rail/port.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -182,6 +183,55 @@ describe('POST /simulations/bank-transfers/:reference/resolve', () => {
   });
 });
 
+describe('POST /simulations/statement-lines', () => {
+  test('the lines of the bank and credits without a callback are on its statement, in its list and in its balance', async () => {
+    const organisation = await api.createOrganisation();
+    const { test: client, organisationId } = organisation;
+    const charge = await client.post('/simulations/statement-lines', { kind: 'charge', amount: 1_500 });
+    expect([charge.status, charge.data]).toEqual([
+      201,
+      {
+        kind: 'charge',
+        reference: expect.stringMatching(/^[0-9]{30}$/),
+        amount: 1_500,
+        currency: 'NGN',
+        at: expect.any(String),
+      },
+    ]);
+    await client.post('/simulations/statement-lines', { kind: 'settlement', amount: 200 });
+    await client.post('/simulations/statement-lines', { kind: 'interest', amount: 30 });
+    await client.post('/simulations/inbound-credits', { accountNumber: '6000000001', amount: 9_000, callback: false });
+    expect(await api.sql`SELECT FROM sandbox_bank.callbacks WHERE organisation_id = ${organisationId}`).toHaveLength(0);
+    const rail = api.dependencies.rails.of('test') as BankRail;
+    const from = new Date(Date.now() - 60_000);
+    const statement = { organisationId, from, to: new Date(Date.now() + 60_000), cursor: null };
+    const { lines, closingBalance } = await rail.statement(statement);
+    expect(lines.map(({ kind, amount }) => `${kind} ${amount}`)).toEqual([
+      'charge 1500',
+      'settlement 200',
+      'interest 30',
+      'credit 9000',
+    ]);
+    expect(closingBalance).toBe(9_000 - 1_500 - 200 + 30);
+    const list = await rail.listInboundCredits({ organisationId, from, cursor: null });
+    expect(list).toMatchObject({ credits: [{ accountNumber: '6000000001', amount: 9_000 }], nextCursor: null });
+    expect((await rail.listInboundCredits({ organisationId, from: statement.to, cursor: null })).credits).toEqual([]);
+  });
+
+  test('a list of credits has pages, in which each credit is once', async () => {
+    const { organisationId } = await api.createOrganisation();
+    await api.sql`
+      INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount)
+      SELECT ${organisationId}, 's' || n, '6000000001', 1 FROM generate_series(1, 1500) n`;
+    const rail = api.dependencies.rails.of('test') as BankRail;
+    const request = { organisationId, from: new Date(Date.now() - 60_000) };
+    const first = await rail.listInboundCredits({ ...request, cursor: null });
+    const second = await rail.listInboundCredits({ ...request, cursor: first.nextCursor });
+    expect([first.credits.length, second.credits.length, second.nextCursor]).toEqual([1_000, 500, null]);
+    expect(new Set([...first.credits, ...second.credits].map(({ sessionId }) => sessionId)).size).toBe(1_500);
+  });
+});
+
 describe('POST /simulations/inbound-credits', () => {
   test('an inbound credit is 201, with a generated session id unless one is given', async () => {
     const { status, data } = await api.test.post('/simulations/inbound-credits', {
@@ -225,6 +275,7 @@ describe('POST /simulations/inbound-credits', () => {
 describe('access to the simulation routes', () => {
   const ROUTES = [
     ['POST', '/simulations/inbound-credits', { accountNumber: '6000000001', amount: 1 }],
+    ['POST', '/simulations/statement-lines', { kind: 'charge', amount: 1 }],
     ['PUT', '/simulations/bank-accounts/2000000001', { behaviour: 'complete' }],
     ['GET', '/simulations/bank-transfers/x', undefined],
     ['POST', '/simulations/bank-transfers/x/resolve', { outcome: 'complete' }],

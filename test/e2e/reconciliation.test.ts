@@ -2,6 +2,9 @@
 // each kind of seeded break is reported once, with a review case that an operator closes, and no money is moved.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -219,6 +222,32 @@ test('closing a break requires evidence, posts nothing, is audited, and no later
   expect((await caseOf('duplicate')).status).toBe('closed');
 });
 
+test('a credit whose callback is lost arrives by itself, and a charge of the bank is posted', async () => {
+  const wallet = await context.wallet('poller');
+  const payment = await context.payment(wallet, 'bank_transfer');
+  const { accountNumber } = payment.virtualAccount;
+  const { test: client } = context.organisation;
+  const lost = await client.post('/simulations/inbound-credits', {
+    accountNumber,
+    amount: payment.payableAmount,
+    sessionId: 'lost',
+    callback: false,
+  });
+  const charged = await client.post('/simulations/statement-lines', { kind: 'charge', amount: 1_500 });
+  expect([lost.status, charged.status]).toEqual([201, 201]);
+  // As if it had come a minute ago: a younger callback may still be on its way.
+  await flows.sql`UPDATE sandbox_bank.credits SET received_at = now() - interval '1 minute' WHERE session_id = 'lost'`;
+  const { taskQueue } = flows.dependencies.config.temporal;
+  const poll = { taskQueue, workflowId: `creditPolling-${randomUUID()}` };
+  expect(await flows.temporal.workflow.execute('creditPolling', poll)).toMatchObject({ recovered: 1, failed: 0 });
+  await context.untilStatus(`/payments/${payment.id}`, 'settled');
+
+  expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
+  expect([...(await flows.sql`SELECT key, kind FROM ledger.transactions WHERE resource LIKE '%_ste'`)]).toEqual([
+    { key: `charge/sandbox/${String(charged.data.reference)}`, kind: 'rail_charge' },
+  ]);
+});
+
 test('reconciliation run and show report breaks, and a run with breaks is found by Attention', async () => {
   const environment = {
     ...process.env,
@@ -230,7 +259,16 @@ test('reconciliation run and show report breaks, and a run with breaks is found 
   const cli = (...words: string[]) => run(process.execPath, [CLI, 'reconciliation', ...words], { env: environment });
   const reviews = async (...words: string[]): Promise<unknown> =>
     JSON.parse((await run(process.execPath, [CLI, 'reviews', ...words, '--json'], { env: environment })).stdout);
-  await expect(cli('run', '--json')).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('"breaks": 5') });
+  const period = [
+    '--from',
+    new Date(Date.now() - HOUR_MS).toISOString(),
+    '--to',
+    new Date(Date.now() + HOUR_MS).toISOString(),
+  ];
+  await expect(cli('run', '--json', ...period)).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('"breaks": 5'),
+  });
   const reports = JSON.parse((await cli('show', '--json')).stdout) as { breakCount: number; rail: string }[];
   expect(reports[0]).toMatchObject({ rail: 'sandbox', breakCount: 5 });
   expect((await cli('show')).stdout).toContain('nobodys_reference');
@@ -256,4 +294,44 @@ test('reconciliation run and show report breaks, and a run with breaks is found 
     const { count } = await flows.temporal.workflow.count(`Attention = 'reconciliation_breaks'`);
     return count > 0;
   });
+});
+
+test('a statement in a file is compared and posted like that of a rail; a wrong file changes nothing', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'manilla-statement-'));
+  const file = path.join(folder, 'statement.csv');
+  const importFile = async (text: string) => {
+    await writeFile(file, text);
+    const words = ['import', file, '--rail', 'paper_bank', '--environment', 'test', '--json'];
+    const organisation = ['--organisation', publicId('organisation', context.organisationId)];
+    const { stdout, stderr, code } = await run(process.execPath, [CLI, 'reconciliation', ...words, ...organisation], {
+      env: { ...process.env, DATABASE_URL: flows.databaseUrl },
+    }).then(
+      (ended) => ({ ...ended, code: 0 }),
+      (error: { stdout: string; stderr: string; code: number }) => error,
+    );
+    return { code, answer: stdout === '' ? null : (JSON.parse(stdout) as object), stderr };
+  };
+  const at = new Date(Date.now() - 2 * HOUR_MS).toISOString();
+  const end = new Date(Date.now() - HOUR_MS).toISOString();
+  const rows = ['kind,reference,amount,at', `charge,c1,700,${at}`, `closing_balance,,-700,${end}`];
+  const before = await postings();
+  expect(await importFile([...rows, `credit,x,0,${at}`].join('\n'))).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/line 4, column 3: amount must be more than 0\. Nothing was taken in\./),
+  });
+  expect(await postings()).toEqual(before);
+
+  expect(await importFile(rows.join('\n'))).toMatchObject({ code: 0, answer: { lines: 1, breaks: 0, opened: 0 } });
+  expect(await importFile(rows.join('\n'))).toMatchObject({ code: 0, answer: { lines: 1, breaks: 0 } });
+  expect(await importFile([...rows, `sent,stranger,40,${at}`].join('\n'))).toMatchObject({
+    code: 1,
+    answer: { breaks: 1, opened: 1 },
+  });
+  expect(await flows.sql`SELECT key FROM ledger.transactions WHERE key LIKE '%/paper_bank/%'`).toEqual([
+    { key: 'charge/paper_bank/c1' },
+  ]);
+  expect(await flows.sql`SELECT balance, in_flight FROM bank_balances WHERE rail = 'paper_bank'`).toEqual([
+    { balance: -700, inFlight: 700 },
+  ]);
+  await rm(folder, { recursive: true });
 });

@@ -8,6 +8,7 @@ import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { scheduleId, syncSchedules } from '../../src/worker/schedules.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { WITHOUT_SCENARIO } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
 
@@ -30,8 +31,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const workflow of ['sweep', 'housekeeping', 'ledgerSealing', 'ledgerVerification', 'reconciliation'])
-    await scheduleOf(workflow).delete();
+  for (const workflow of WITHOUT_SCENARIO) await scheduleOf(workflow).delete();
   const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);

@@ -93,6 +93,7 @@ test('an empty Temporal server gets its Schedules and flows again without a rest
   const schedules: string[] = [];
   for await (const { scheduleId: id } of client().schedule.list()) schedules.push(id.replace(/.*-/, ''));
   expect(schedules.toSorted()).toEqual([
+    'creditPolling',
     'housekeeping',
     'ledgerSealing',
     'ledgerVerification',

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
 import type { AuditRow, RowTable } from '../../src/ledger/movement.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
+import { postEntry } from '../../src/resources/statementEntries/movements.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -18,6 +19,7 @@ const TABLES: Record<RowTable, true> = {
   inbound_credits: true,
   review_cases: true,
   reconciliation_breaks: true,
+  statement_entries: true,
   virtual_accounts: true,
   audit_log: true,
 };
@@ -82,6 +84,9 @@ test('a process of this release writes every table of the next one, and its new 
   expect(await flows.sql`SELECT operator, action FROM audit_log WHERE operator_id = ${operatorId}`).toEqual([
     { operator: 'ngozi', action: 'review:close' },
   ]);
+
+  const charge = { rail: 'sandbox', kind: 'charge', reference: 'x', amount: 1, at: new Date() } as const;
+  expect(await flows.dependencies.journal.post(postEntry(book, charge))).toEqual({ outcome: 'posted' });
 
   for (const table of Object.keys(TABLES)) {
     const rows = await flows.sql.unsafe(`SELECT DISTINCT added_later FROM ${table}`);

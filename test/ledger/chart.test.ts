@@ -9,9 +9,12 @@ import {
   IN_TRANSIT_REFUNDS,
   IN_TRANSIT_RETURNS,
   IN_TRANSIT_WITHDRAWALS,
+  INTEREST_INCOME,
   mayBeNegative,
   paymentSuspenseAccount,
   payoutReserveAccount,
+  RAIL_EXPENSE,
+  settlementAccount,
   UNCLAIMED,
   UNMATCHED,
   walletAccount,
@@ -34,15 +37,21 @@ const ACCOUNTS = [
   [UNCLAIMED, 'derived_balance'],
   [UNMATCHED, 'derived_balance'],
   [FEE_INCOME, 'derived_balance'],
-  ['expense:rail', 'derived_balance'],
+  [RAIL_EXPENSE, 'derived_balance'],
+  [settlementAccount('sandbox'), 'derived_balance'],
+  [INTEREST_INCOME, 'derived_balance'],
 ] as const;
 
 test.each(ACCOUNTS)('the account %s is of the kind %s', (code, kind) => {
   expect(accountKind(code)).toBe(kind);
 });
 
-test('only the balance of a clearing or expense account may be negative', () => {
-  expect(ACCOUNTS.map(([code]) => code).filter(mayBeNegative)).toEqual([clearingAccount('sandbox'), 'expense:rail']);
+test('only the balance of a clearing, expense or settlement account may be negative', () => {
+  expect(ACCOUNTS.map(([code]) => code).filter(mayBeNegative)).toEqual([
+    clearingAccount('sandbox'),
+    RAIL_EXPENSE,
+    settlementAccount('sandbox'),
+  ]);
 });
 
 test('every account code has the form that the database requires', () => {

@@ -3,6 +3,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { connect, type Sql } from '../../src/database/pool.ts';
+import type { BankRail } from '../../src/rail/port.ts';
+import { Rails } from '../../src/rail/rails.ts';
 import { parkedFlows } from '../../src/telemetry/metrics.ts';
 import {
   type Collector,
@@ -13,6 +15,9 @@ import {
 import { databaseGauges } from '../../src/worker/backlogGauges.ts';
 import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { scrape } from './exposition.ts';
+
+/** A rail in test, none in live. */
+const RAILS = new Rails({ test: { name: 'sandbox' } as BankRail });
 
 let database: TestDatabase;
 let sql: Sql;
@@ -99,7 +104,7 @@ test('a scrape does not wait for a hanging source, and its late result is discar
 
 test('polling a busy database is cancelled after two seconds by its statement timeout', async () => {
   const { port, add } = await start({ cacheMs: 0 });
-  const gauges = databaseGauges(database.url);
+  const gauges = databaseGauges(database.url, RAILS);
   add(gauges);
   try {
     expect((await scrape(port)).value('manilla_outbox_messages', { topic: 'flow' })).toBe(0);
@@ -126,7 +131,7 @@ test('polling a busy database is cancelled after two seconds by its statement ti
 
 test('backlog gauges report the age of the oldest item per environment', async () => {
   const { port, add } = await start({ cacheMs: 0 });
-  const gauges = databaseGauges(database.url);
+  const gauges = databaseGauges(database.url, RAILS);
   add(gauges);
   const organisation = '018f0000-0000-7000-8000-000000000001';
   try {
@@ -139,6 +144,13 @@ test('backlog gauges report the age of the oldest item per environment', async (
       VALUES (${organisation}, 'live', gen_random_uuid(), gen_random_uuid(), 'pending', 3, now() - interval '510 s'),
              (${organisation}, 'live', gen_random_uuid(), gen_random_uuid(), 'delivered', 1, now() - interval '900 s'),
              (${organisation}, 'test', gen_random_uuid(), gen_random_uuid(), 'pending', 0, now() - interval '310 s')`;
+    // The second organisation was never reconciled.
+    await sql`
+      INSERT INTO organisations (organisation_id, name, created_at)
+      VALUES (${organisation}, 'Ada', now() - interval '9 days'), (gen_random_uuid(), 'Obi', now() - interval '710 s')`;
+    await sql`
+      INSERT INTO reconciliation_progress (organisation_id, environment, rail, reconciled_to, read_from)
+      VALUES (${organisation}, 'test', 'sandbox', now() - interval '60 s', now() - interval '60 s')`;
     const scraped = await scrape(port);
     // Rounded down to fifty seconds, so that the scrape may be later than the rows.
     const about = (name: string, labels: Record<string, string>) =>
@@ -148,6 +160,8 @@ test('backlog gauges report the age of the oldest item per environment', async (
     expect(about('manilla_outbox_lag_seconds', { topic: 'flow' })).toBe(50);
     expect(about('manilla_webhook_oldest_undelivered_age_seconds', { environment: 'live' })).toBe(500);
     expect(about('manilla_webhook_oldest_undelivered_age_seconds', { environment: 'test' })).toBe(300);
+    expect(about('manilla_reconciliation_oldest_age_seconds', { environment: 'test' })).toBe(700);
+    expect(about('manilla_reconciliation_oldest_age_seconds', { environment: 'live' })).toBe(0);
     // An event that is still in the outbox counts as not attempted.
     expect(about('manilla_webhook_oldest_unattempted_age_seconds', { environment: 'live' })).toBe(100);
     expect(about('manilla_webhook_oldest_unattempted_age_seconds', { environment: 'test' })).toBe(300);

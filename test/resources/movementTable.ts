@@ -10,6 +10,7 @@ import type { Payment } from '../../src/resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
 import type { Refund } from '../../src/resources/refunds/queries.ts';
 import type { ReviewCase } from '../../src/resources/reviewCases/queries.ts';
+import type { StatementEntry } from '../../src/resources/statementEntries/movements.ts';
 import type { Transfer } from '../../src/resources/transfers/queries.ts';
 import type { Withdrawal } from '../../src/resources/withdrawals/queries.ts';
 import type { FlowMessage } from '../../src/workflows/flows.ts';
@@ -25,6 +26,7 @@ interface RowTypes {
   inbound_credits: InboundCredit;
   review_cases: ReviewCase;
   reconciliation_breaks: StoredBreak & { status?: undefined };
+  statement_entries: StatementEntry & { status?: undefined; version?: undefined };
 }
 export type Table = keyof RowTypes;
 type Rows = { [T in Table]?: readonly RowTypes[T][] };
@@ -105,6 +107,7 @@ export const TABLES: readonly Table[] = [
   'inbound_credits',
   'review_cases',
   'reconciliation_breaks',
+  'statement_entries',
 ];
 
 const names = new Map<string, string>();

@@ -7,6 +7,7 @@ import type { Kobo } from '../../src/money.ts';
 import * as creditParts from '../../src/resources/inboundCredits/movements.ts';
 import * as paymentParts from '../../src/resources/payments/movements.ts';
 import * as caseParts from '../../src/resources/reviewCases/movements.ts';
+import * as entryParts from '../../src/resources/statementEntries/movements.ts';
 import type { FlowMessage } from '../../src/workflows/flows.ts';
 import {
   committedBy,
@@ -28,6 +29,7 @@ const PARTS: readonly unknown[] = [
   creditParts.creditKey,
   creditParts.creditTransaction,
   creditParts.reviewReasonOf,
+  entryParts.statementEntryKey,
   paymentParts.newPayment,
   paymentParts.paymentAfter,
   paymentParts.paymentRow,
@@ -104,9 +106,10 @@ test('movements with the same key are alternatives for the same resource', () =>
   const byKey = Map.groupBy(transactionsOf(STEPS), ({ key }) => key);
   const resourcesOf = (key: string) => new Set(byKey.get(key)?.map(({ resource }) => resource));
   expect([...byKey.keys()].filter((key) => resourcesOf(key).size !== 1).map(readable)).toEqual([]);
-  // Except for credits, whose key is the session id at the bank, a key begins with the id of the resource.
+  // Except for credits and statement entries, whose key is their id at the bank, a key begins with that of the resource.
   const isOwnKey = (key: string) =>
-    key.startsWith('credit/') || [...resourcesOf(key)].every((resource) => key.startsWith(resource));
+    /^(credit|charge|settlement|interest)\//.test(key) ||
+    [...resourcesOf(key)].every((resource) => key.startsWith(resource));
   expect([...byKey.keys()].filter((key) => !isOwnKey(key)).map(readable)).toEqual([]);
 });
 
@@ -119,7 +122,7 @@ test('every transaction names a resource whose row is written with it', () => {
 test('each row that is written has the version after the one before, or is new', () => {
   expect(
     exceptions((made) =>
-      TABLES.filter((table) => table !== 'transfers').every((table) => {
+      TABLES.filter((table) => table !== 'transfers' && table !== 'statement_entries').every((table) => {
         const unmade: Step = { ...made, movement: { book: made.movement.book } };
         const before = latestRows([...pathOf(made).slice(0, -1), unmade], table);
         const versionBefore = (id: Uuid) => before.find((row) => row.id === id)?.version ?? 0;

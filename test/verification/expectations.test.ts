@@ -11,6 +11,7 @@ import {
   expectPayoutItem,
   expectRefund,
   expectReviewCase,
+  expectStatementEntry,
   expectTransfer,
   expectWithdrawal,
 } from '../../src/verification/expectations.ts';
@@ -45,6 +46,7 @@ function expectations(path: readonly Step[]): Expectation[] {
       }),
     ),
     ...credits.map(expectInboundCredit),
+    ...latestRows(path, 'statement_entries').map(expectStatementEntry),
     ...latestRows(path, 'review_cases').map(expectReviewCase),
   ];
 }

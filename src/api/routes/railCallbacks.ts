@@ -1,19 +1,16 @@
 // Callbacks from rails. A callback is authenticated over its raw bytes and wakes its flow through the outbox; a credit
 // is stored under the rail's session id, so repeats have no effect. The flow queries the rail before any money moves.
 import { z } from 'zod';
-import { newUuid, parseId } from '../../ids.ts';
+import { parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { type InboundCreditReport, RailCallbackInvalidError } from '../../rail/port.ts';
-import { startInboundCredit } from '../../resources/inboundCredits/flow.ts';
-import type { InboundCredit } from '../../resources/inboundCredits/queries.ts';
-import { findPayment } from '../../resources/payments/queries.ts';
+import { RailCallbackInvalidError } from '../../rail/port.ts';
+import { receiveCredit } from '../../resources/inboundCredits/receive.ts';
 import { wakePayoutItem } from '../../resources/payouts/flow.ts';
 import { findPayoutItem } from '../../resources/payouts/queries.ts';
 import { wakeRefund } from '../../resources/refunds/flow.ts';
 import { findRefund } from '../../resources/refunds/queries.ts';
 import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
 import { caseOfReference, findReviewCase } from '../../resources/reviewCases/queries.ts';
-import { findAccountByNumber } from '../../resources/wallets/virtualAccounts.ts';
 import { wakeWithdrawal } from '../../resources/withdrawals/flow.ts';
 import { findWithdrawal } from '../../resources/withdrawals/queries.ts';
 import type { FlowOutboxMessage } from '../../workflows/flows.ts';
@@ -46,40 +43,6 @@ const receive = route({
     return { status: 200, data: { received: true } };
   },
 });
-
-/** Stores a credit and starts or wakes its flow, in one statement. A repeated session id changes nothing. */
-async function receiveCredit(
-  dependencies: ApiDependencies,
-  book: Book,
-  rail: string,
-  report: InboundCreditReport,
-): Promise<void> {
-  const { organisationId: _organisationId, ...fields } = report;
-  const owner = await findAccountByNumber(dependencies.sql, book, rail, report.accountNumber);
-  const credit: InboundCredit = {
-    id: newUuid(),
-    version: 1,
-    rail,
-    ownerKind: owner?.ownerKind ?? null,
-    ownerId: owner?.ownerId ?? null,
-    status: 'received',
-    createdAt: new Date(),
-    ...fields,
-  };
-  const flow = await flowOf(dependencies, book, credit);
-  const result = await dependencies.journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [flow] });
-  if (result.outcome === 'conflict' && result.constraint !== 'inbound_credit_session_unique') {
-    throw new Error(`an inbound credit could not be stored: ${result.constraint}`);
-  }
-}
-
-/** The message that starts or wakes the flow of a credit: its payment's flow, or a flow of its own. */
-async function flowOf(dependencies: ApiDependencies, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage> {
-  if (credit.ownerKind !== 'payment' || credit.ownerId === null) return startInboundCredit(book, credit, null);
-  const payment = await findPayment(dependencies.sql, book, credit.ownerId);
-  if (payment === null) throw new Error('a virtual account belongs to a payment that does not exist');
-  return startInboundCredit(book, credit, payment);
-}
 
 /** Wakes the flow of a bank transfer. An update with an unknown reference is ignored. */
 async function receiveTransferUpdate(dependencies: ApiDependencies, book: Book, reference: string): Promise<void> {

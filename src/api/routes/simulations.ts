@@ -1,6 +1,7 @@
 // Simulations: requests by which an integrator controls the sandbox bank (docs/sandbox.md). On the test host only.
 import { z } from 'zod';
 import { CURRENCY } from '../../money.ts';
+import { OWN_LINE_KINDS } from '../../rail/sandbox/bank.ts';
 import { isBankCode } from '../../rail/sandbox/banks.ts';
 import { BEHAVIOURS, OUTCOMES } from '../../rail/sandbox/destinations.ts';
 import { newSessionId, type SandboxTransferRecord } from '../../rail/sandbox/transfers.ts';
@@ -22,17 +23,21 @@ const inboundCredit = route({
     sessionId: optional(
       z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be 1 to 100 letters, digits, hyphens or underscores'),
     ),
+    callback: optional(z.boolean()),
   }),
   handle: async ({ dependencies, caller, body }) => {
-    const credit = await dependencies.sandboxBank.receiveCredit({
-      organisationId: caller.book.organisationId,
-      sessionId: body.sessionId ?? newSessionId(new Date()),
-      accountNumber: body.accountNumber,
-      amount: body.amount,
-      senderName: body.senderName ?? 'Sandbox Payer',
-      senderAccountNumber: body.senderAccountNumber ?? '0123456789',
-      senderBankCode: body.senderBankCode ?? '058',
-    });
+    const credit = await dependencies.sandboxBank.receiveCredit(
+      {
+        organisationId: caller.book.organisationId,
+        sessionId: body.sessionId ?? newSessionId(new Date()),
+        accountNumber: body.accountNumber,
+        amount: body.amount,
+        senderName: body.senderName ?? 'Sandbox Payer',
+        senderAccountNumber: body.senderAccountNumber ?? '0123456789',
+        senderBankCode: body.senderBankCode ?? '058',
+      },
+      { callback: body.callback ?? true },
+    );
     return {
       status: 201,
       data: {
@@ -46,6 +51,23 @@ const inboundCredit = route({
         receivedAt: credit.receivedAt.toISOString(),
       },
     };
+  },
+});
+
+const statementLine = route({
+  method: 'post',
+  path: '/simulations/statement-lines',
+  access: 'any',
+  environments: ['test'],
+  body: z.strictObject({ kind: z.enum(OWN_LINE_KINDS), amount }),
+  handle: async ({ dependencies, caller, body }) => {
+    const { kind, reference, at, ...line } = await dependencies.sandboxBank.addStatementLine({
+      organisationId: caller.book.organisationId,
+      kind: body.kind,
+      reference: newSessionId(new Date()),
+      amount: body.amount,
+    });
+    return { status: 201, data: { kind, reference, amount: line.amount, currency: CURRENCY, at: at.toISOString() } };
   },
 });
 
@@ -150,4 +172,10 @@ const transferView = (transfer: SandboxTransferRecord) => ({
   timesReturned: transfer.timesReturned,
 });
 
-export const simulationRoutes: Route[] = [inboundCredit, chooseBankAccount, readTransfer, resolveTransfer];
+export const simulationRoutes: Route[] = [
+  inboundCredit,
+  statementLine,
+  chooseBankAccount,
+  readTransfer,
+  resolveTransfer,
+];

@@ -1,4 +1,4 @@
--- version 3
+-- version 4
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
@@ -199,6 +199,16 @@ BEGIN
   RETURN written;
 END $$;
 
+CREATE OR REPLACE FUNCTION ledger.write_statement_entries(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO statement_entries (organisation_id, environment, id, rail, kind, reference, amount, at, created_at)
+  SELECT organisation_id, environment, id, rail, kind, reference, amount, at, created_at
+  FROM jsonb_populate_recordset(NULL::statement_entries, table_rows);
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
 -- Static calls instead of dynamic SQL: their plans are cached, where EXECUTE would plan the call for each batch.
 CREATE OR REPLACE FUNCTION ledger.write_rows(row_table text, table_rows jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
@@ -212,6 +222,7 @@ BEGIN
     WHEN 'inbound_credits' THEN RETURN ledger.write_inbound_credits(table_rows);
     WHEN 'review_cases' THEN RETURN ledger.write_review_cases(table_rows);
     WHEN 'reconciliation_breaks' THEN RETURN ledger.write_reconciliation_breaks(table_rows);
+    WHEN 'statement_entries' THEN RETURN ledger.write_statement_entries(table_rows);
     WHEN 'virtual_accounts' THEN RETURN ledger.write_virtual_accounts(table_rows);
     WHEN 'audit_log' THEN RETURN ledger.write_audit_log(table_rows);
   END CASE; -- any other name fails here
@@ -220,5 +231,6 @@ COMMENT ON FUNCTION ledger.write_rows IS 'Writes the rows of movements in one ta
 REVOKE ALL ON FUNCTION
   ledger.write_rows, ledger.write_payments, ledger.write_transfers, ledger.write_withdrawals, ledger.write_refunds,
   ledger.write_payouts, ledger.write_payout_items, ledger.write_inbound_credits, ledger.write_review_cases,
-  ledger.write_reconciliation_breaks, ledger.write_virtual_accounts, ledger.write_audit_log
+  ledger.write_reconciliation_breaks, ledger.write_statement_entries, ledger.write_virtual_accounts,
+  ledger.write_audit_log
 FROM PUBLIC;

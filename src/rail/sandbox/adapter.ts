@@ -53,6 +53,10 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
       return await call(signal, () => bank.findCredit(organisationId, sessionId));
     },
 
+    async listInboundCredits({ organisationId, from, cursor }, signal) {
+      return await call(signal, () => bank.listCredits(organisationId, from, cursor));
+    },
+
     banks() {
       return Promise.resolve(BANKS);
     },

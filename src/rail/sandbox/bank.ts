@@ -4,12 +4,12 @@
 import type { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
-import type { StatementLine, StatementPage } from '../port.ts';
+import type { CreditPage, StatementLine, StatementPage } from '../port.ts';
 import { type CallbackOptions, createCallbackLoop, creditCallback } from './callbacks.ts';
 import { SandboxTransfers } from './transfers.ts';
 
-/** Statement lines per page. */
-const STATEMENT_PAGE_SIZE = 1_000;
+/** Lines of a statement, and credits of a list, per page. */
+const PAGE_SIZE = 1_000;
 
 export interface SandboxAccount {
   accountNumber: string;
@@ -26,6 +26,10 @@ export interface SandboxCredit {
   senderBankCode: string | null;
   receivedAt: Date;
 }
+
+/** Lines of the statement that are the bank's own doing. */
+export const OWN_LINE_KINDS = ['charge', 'settlement', 'interest'] as const;
+export type OwnLineKind = (typeof OWN_LINE_KINDS)[number];
 
 export interface SandboxBankOptions extends CallbackOptions {
   /** The delay before the bank acts and reports, in milliseconds. */
@@ -75,9 +79,13 @@ export class SandboxBank {
 
   /**
    * Simulates an inbound credit. Any account number accepts it, also a closed or unknown one, because real banks
-   * sometimes do that. The same session id is the same credit; its callback is sent again.
+   * sometimes do that. The same session id is the same credit; its callback is sent again. With `callback` false none
+   * is sent, as if it had been lost.
    */
-  async receiveCredit(credit: Omit<SandboxCredit, 'receivedAt'>): Promise<SandboxCredit> {
+  async receiveCredit(
+    credit: Omit<SandboxCredit, 'receivedAt'>,
+    { callback = true }: { callback?: boolean } = {},
+  ): Promise<SandboxCredit> {
     const { sql, delayMs } = this.#options;
     const [received] = await sql<SandboxCredit[]>`
       WITH credit AS (
@@ -90,7 +98,7 @@ export class SandboxBank {
       ), callback AS (
         INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
         SELECT organisation_id, ${creditCallback(sql)}, now() + make_interval(secs => ${delayMs / 1000})
-        FROM credit
+        FROM credit WHERE ${callback}::boolean
       )
       SELECT * FROM credit`;
     return received as SandboxCredit;
@@ -100,6 +108,34 @@ export class SandboxBank {
     const [credit] = await this.#options.sql<SandboxCredit[]>`
       SELECT * FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}`;
     return credit ?? null;
+  }
+
+  /** Returns a page of the credits received since a time. The cursor orders them by time, then session id. */
+  async listCredits(organisationId: Uuid, from: Date, cursor: string | null): Promise<CreditPage> {
+    const { sql } = this.#options;
+    const sortKey = sql`to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' ' || session_id COLLATE "C"`;
+    const credits = await sql<(SandboxCredit & { sortKey: string })[]>`
+      SELECT *, ${sortKey} AS sort_key FROM sandbox_bank.credits
+      WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND ${sortKey} > ${cursor ?? ''}
+      ORDER BY sort_key LIMIT ${PAGE_SIZE}`;
+    return {
+      credits: credits.map(({ sortKey: _sortKey, ...credit }) => credit),
+      nextCursor: credits.length < PAGE_SIZE ? null : (credits.at(-1)?.sortKey ?? null),
+    };
+  }
+
+  /** Simulates a line of the statement that is the bank's own doing: a charge, a settlement or interest. */
+  async addStatementLine(line: {
+    organisationId: Uuid;
+    kind: OwnLineKind;
+    reference: string;
+    amount: Kobo;
+  }): Promise<StatementLine> {
+    const [added] = await this.#options.sql<StatementLine[]>`
+      INSERT INTO sandbox_bank.statement_lines (organisation_id, kind, reference, amount)
+      VALUES (${line.organisationId}, ${line.kind}, ${line.reference}, ${line.amount})
+      RETURNING kind, reference, amount, created_at AS at`;
+    return added as StatementLine;
   }
 
   /** Returns a page of the bank's statement. The cursor orders lines by time, then kind, then session id or line id. */
@@ -121,11 +157,25 @@ export class SandboxBank {
         WHERE organisation_id = ${organisationId} AND created_at >= ${from} AND created_at < ${to}
       ) lines
       WHERE sort_key COLLATE "C" > ${cursor ?? ''}
-      ORDER BY sort_key COLLATE "C" LIMIT ${STATEMENT_PAGE_SIZE}`;
+      ORDER BY sort_key COLLATE "C" LIMIT ${PAGE_SIZE}`;
+    const nextCursor = lines.length < PAGE_SIZE ? null : (lines.at(-1)?.sortKey ?? null);
     return {
       lines: lines.map(({ kind, reference, amount, at }) => ({ kind, reference, amount, at })),
-      nextCursor: lines.length < STATEMENT_PAGE_SIZE ? null : (lines.at(-1)?.sortKey ?? null),
+      nextCursor,
+      closingBalance: nextCursor === null ? await this.#balance(organisationId, to) : null,
     };
+  }
+
+  /** The balance after all lines before a time. */
+  async #balance(organisationId: Uuid, before: Date): Promise<Kobo> {
+    const [row] = await this.#options.sql<{ balance: Kobo }[]>`
+      SELECT coalesce(sum(amount), 0)::bigint AS balance FROM (
+        SELECT amount FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} AND received_at < ${before}
+        UNION ALL
+        SELECT CASE WHEN kind IN ('returned', 'interest') THEN amount ELSE -amount END FROM sandbox_bank.statement_lines
+        WHERE organisation_id = ${organisationId} AND created_at < ${before}
+      ) lines`;
+    return row?.balance ?? 0;
   }
 
   /** The bank's background loops: end due transfers and send callbacks. Any number of processes may run them. */

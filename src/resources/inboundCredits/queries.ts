@@ -109,3 +109,18 @@ export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: num
     GROUP BY sender_account_number, sender_bank_code
     ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
 }
+
+/** Those of these session ids that no credit of ours has. */
+export async function findUnknownSessions(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  sessions: readonly string[],
+): Promise<Set<string>> {
+  const rows = await sql<{ sessionId: string }[]>`
+    SELECT session_id FROM inbound_credits
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}
+      AND session_id = ANY (${[...sessions]}::text[])`;
+  const known = new Set(rows.map(({ sessionId }) => sessionId));
+  return new Set(sessions.filter((one) => !known.has(one)));
+}

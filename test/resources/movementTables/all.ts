@@ -6,6 +6,7 @@ import { PAYOUTS } from './payouts.ts';
 import { RECONCILIATION } from './reconciliation.ts';
 import { REFUNDS } from './refunds.ts';
 import { REVIEW_CASES } from './reviewCases.ts';
+import { STATEMENT_ENTRIES } from './statementEntries.ts';
 import { TRANSFERS } from './transfers.ts';
 import { WITHDRAWALS } from './withdrawals.ts';
 
@@ -19,4 +20,5 @@ export const BY_RESOURCE: Record<string, readonly Step[]> = {
   'inbound credits': INBOUND_CREDITS,
   'review cases': REVIEW_CASES,
   reconciliation: RECONCILIATION,
+  'statement entries': STATEMENT_ENTRIES,
 };

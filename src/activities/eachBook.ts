@@ -1,0 +1,59 @@
+// Work on every book that has a rail. Each book stands by itself: one that fails holds up no other, and a retry continues
+// after the last book, by the heartbeat.
+import { activityInfo, heartbeat } from '@temporalio/activity';
+import { AttemptOverError, requireTimeLeft } from '../concurrency/attempt.ts';
+import { isOutage } from '../database/errors.ts';
+import type { Book } from '../money.ts';
+import type { BankRail } from '../rail/port.ts';
+import { listBooks } from '../reconciliation/progress.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+
+const ENVIRONMENTS = ['test', 'live'] as const;
+
+/** The sums of a run so far. */
+interface Total {
+  books: number;
+  /** Books whose bank failed. */
+  failed: number;
+}
+
+/** `onStep` reports within a book that the run is alive, and throws when it must end. */
+export async function eachBook<Sums extends Total>(
+  { sql, rails, log }: Pick<ActivityDependencies, 'sql' | 'rails' | 'log'>,
+  start: Sums,
+  work: (book: Book, rail: BankRail, onStep: () => void, total: Sums) => Promise<void>,
+): Promise<Sums> {
+  const beat: { after: Book | null; total: Sums } = activityInfo().heartbeatDetails ?? { after: null, total: start };
+  const onStep = (): void => {
+    requireTimeLeft(0);
+    heartbeat(beat);
+  };
+  for (const environment of ENVIRONMENTS) {
+    const rail = rails.of(environment);
+    const { after } = beat;
+    if (
+      rail === null ||
+      (after !== null && ENVIRONMENTS.indexOf(after.environment) > ENVIRONMENTS.indexOf(environment))
+    )
+      continue;
+    const resumesAfter = after?.environment === environment ? after.organisationId : null;
+    for (const book of await listBooks(sql, environment, resumesAfter)) {
+      onStep();
+      try {
+        await work(book, rail, onStep, beat.total);
+      } catch (error) {
+        // An outage of our database concerns every book, so the activity is retried.
+        if (error instanceof AttemptOverError || isOutage(error)) throw error;
+        beat.total.failed += 1;
+        log.error(
+          { ...book, rail: rail.name, err: error },
+          'a book could not be compared with its rail; retrying later',
+        );
+      }
+      beat.total.books += 1;
+      beat.after = book;
+    }
+  }
+  heartbeat(beat);
+  return beat.total;
+}

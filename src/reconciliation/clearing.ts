@@ -1,0 +1,164 @@
+// The ledger's side of a statement: what is posted on a rail's clearing account, by time and by reference, and whether
+// the resources behind a statement's lines may still post.
+import type { Sql } from '../database/pool.ts';
+import { type IdKind, parseId, type Uuid } from '../ids.ts';
+import { clearingAccount } from '../ledger/chart.ts';
+import type { Book, Kobo } from '../money.ts';
+import { caseOfReference } from '../resources/reviewCases/queries.ts';
+import { keysOfLine, type Line, type LineName, lineOfKey, nameOf, type Period } from './lines.ts';
+import type { Standing } from './match.ts';
+
+const MINUTE_MS = 60_000;
+const KEYS_PER_QUERY = 5_000;
+
+/** A line as the ledger posted it. `at` is when it was posted. */
+export interface PostedLine extends Line {
+  /** When it happened; the bank's own time for a credit and for what was posted from a statement. */
+  effectiveAt: Date;
+}
+
+/** A posting on a clearing account, by the business key of its transaction. `amount` adds to the balance at the rail. */
+interface ClearingPosting {
+  key: string;
+  amount: Kobo;
+  at: Date;
+  effectiveAt: Date;
+}
+
+const toLines = (rail: string, postings: readonly ClearingPosting[]): PostedLine[] =>
+  postings.flatMap(({ key, amount, at, effectiveAt }) => {
+    const name = lineOfKey(rail, key);
+    return name === null ? [] : [{ ...name, amount: Math.abs(amount), at, effectiveAt }];
+  });
+
+/** What the ledger posted through a rail in a period, as lines. Reads the postings of the period only. */
+export async function listClearingLines(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  { from, to }: Period,
+): Promise<PostedLine[]> {
+  // Ids follow the times but for the seconds that a statement takes.
+  const idsEnd = new Date(to.getTime() + 2 * MINUTE_MS);
+  // OFFSET 0: the search for the ids is made once, and the postings are read by the index of their ids.
+  const entries = (side: 'debit' | 'credit') => sql`
+    SELECT p.transaction_id, ${side === 'debit' ? sql`p.amount` : sql`-p.amount`} AS amount
+    FROM (
+      SELECT ledger.first_posting_since(a.id, ${side}, ${from}) AS first, ledger.first_posting_since(a.id, ${side}, ${idsEnd}) AS next
+      OFFSET 0
+    ) ids
+    CROSS JOIN LATERAL (
+      SELECT transaction_id, amount FROM ledger.postings
+      WHERE organisation_id = a.organisation_id AND ${sql(`${side}_account_id`)} = a.id
+        AND id >= ids.first AND id < ids.next AND created_at >= ${from} AND created_at < ${to}
+      OFFSET 0
+    ) p`;
+  const postings = await sql<ClearingPosting[]>`
+    SELECT t.key, sum(e.amount)::bigint AS amount, t.created_at AS at, t.effective_at
+    FROM ledger.accounts a
+    CROSS JOIN LATERAL (${entries('debit')} UNION ALL ${entries('credit')}) e
+    CROSS JOIN LATERAL (
+      SELECT id, key, created_at, effective_at FROM ledger.transactions
+      WHERE organisation_id = a.organisation_id AND id = e.transaction_id OFFSET 0
+    ) t
+    WHERE a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
+      AND a.code = ${clearingAccount(rail)}
+    GROUP BY t.id, t.key, t.created_at, t.effective_at HAVING sum(e.amount) <> 0`;
+  return toLines(rail, postings);
+}
+
+/**
+ * What the ledger posted under the references of these lines, at any time: a late posting is found as well as an early
+ * one. For a transfer both of its lines are looked up, so that a late return meets its old transfer.
+ */
+export async function findPostings(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  lines: readonly LineName[],
+): Promise<PostedLine[]> {
+  const names = lines.flatMap((line): LineName[] =>
+    line.kind === 'sent' || line.kind === 'returned'
+      ? [
+          { ...line, kind: 'sent' },
+          { ...line, kind: 'returned' },
+        ]
+      : [line],
+  );
+  const caseIds = names.flatMap(({ reference }) => caseOfReference(reference) ?? []);
+  const versions = new Map<Uuid, number>();
+  if (caseIds.length > 0) {
+    const rows = await sql<{ id: Uuid; version: number }[]>`
+      SELECT id, version FROM review_cases
+      WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ANY (${caseIds}::uuid[])`;
+    for (const { id, version } of rows) versions.set(id, version);
+  }
+  const keys = new Set(
+    names.flatMap((name) => keysOfLine(rail, name, versions.get(caseOfReference(name.reference) ?? ''))),
+  );
+  const postings: ClearingPosting[] = [];
+  for (const page of pagesOf([...keys], KEYS_PER_QUERY)) {
+    // OFFSET 0: one index look-up per key, whatever the planner believes about the tables.
+    const found = await sql<ClearingPosting[]>`
+      SELECT t.key, sum(CASE WHEN p.debit_account_id = a.id THEN p.amount ELSE -p.amount END)::bigint AS amount,
+             t.created_at AS at, t.effective_at
+      FROM unnest(${page}::text[]) AS k (key)
+      CROSS JOIN LATERAL (
+        SELECT id, key, created_at, effective_at FROM ledger.transactions
+        WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND key = k.key OFFSET 0
+      ) t
+      CROSS JOIN LATERAL (
+        SELECT debit_account_id, credit_account_id, amount FROM ledger.postings
+        WHERE organisation_id = ${book.organisationId} AND transaction_id = t.id OFFSET 0
+      ) p
+      JOIN ledger.accounts a ON a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
+        AND a.code = ${clearingAccount(rail)} AND a.id IN (p.debit_account_id, p.credit_account_id)
+      GROUP BY t.id, t.key, t.created_at, t.effective_at`;
+    postings.push(...found.filter(({ amount }) => amount !== 0));
+  }
+  return toLines(rail, postings);
+}
+
+/** Whether the resources that these lines refer to are still in progress; a line without a resource is absent. */
+export async function findStandings(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  lines: readonly LineName[],
+): Promise<Map<string, Standing>> {
+  const { organisationId, environment } = book;
+  const sessions = lines.filter(({ kind }) => kind === 'credit').map(({ reference }) => reference);
+  const transfers = lines
+    .filter(({ kind }) => kind === 'sent' || kind === 'returned')
+    .map(({ reference }) => reference);
+  const idsOf = (idOf: (reference: string) => Uuid | null): Uuid[] => transfers.flatMap((one) => idOf(one) ?? []);
+  const ids = (kind: IdKind): Uuid[] => idsOf((reference) => parseId(kind, reference));
+  const ofBook = sql`organisation_id = ${organisationId} AND environment = ${environment}`;
+  const found = await sql<{ session: string | null; id: Uuid | null; inProgress: boolean }[]>`
+    SELECT session_id AS session, NULL::uuid AS id, status = 'received' AS in_progress FROM inbound_credits
+    WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${sessions}::text[])
+    UNION ALL SELECT NULL, id, status = 'processing' FROM withdrawals WHERE ${ofBook} AND id = ANY (${ids('withdrawal')}::uuid[])
+    UNION ALL SELECT NULL, id, status = 'processing' FROM refunds WHERE ${ofBook} AND id = ANY (${ids('refund')}::uuid[])
+    UNION ALL SELECT NULL, id, status IN ('pending', 'processing') FROM payout_items
+    WHERE ${ofBook} AND id = ANY (${ids('payoutItem')}::uuid[])
+    UNION ALL SELECT NULL, id, status = 'returning' FROM review_cases
+    WHERE ${ofBook} AND id = ANY (${idsOf(caseOfReference)}::uuid[])`;
+  const standings = new Map(
+    found.map(({ session, id, inProgress }) => [session ?? id ?? '', inProgress ? 'in_progress' : 'ended'] as const),
+  );
+  const kinds = ['withdrawal', 'refund', 'payoutItem'] as const;
+  const resourceOf = (reference: string): Uuid | undefined =>
+    [...kinds.map((kind) => parseId(kind, reference)), caseOfReference(reference)].find((id) => id !== null) ??
+    undefined;
+  return new Map(
+    lines.flatMap((line) => {
+      const standing = standings.get(line.kind === 'credit' ? line.reference : (resourceOf(line.reference) ?? ''));
+      return standing === undefined ? [] : [[nameOf(line), standing] as const];
+    }),
+  );
+}
+
+/** A list in pieces of at most `size`. */
+export function* pagesOf<One>(list: readonly One[], size: number): Generator<One[]> {
+  for (let start = 0; start < list.length; start += size) yield list.slice(start, start + size);
+}

@@ -1,0 +1,70 @@
+// The lines of a statement, and the business keys under which the ledger posts them: by its key a line is found whenever
+// it was posted, and by its key a posting names its line.
+import type { Kobo } from '../money.ts';
+import { creditKey } from '../resources/inboundCredits/movements.ts';
+import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
+
+/**
+ * `credit`: money came in. `sent`: a transfer was paid out. `returned`: it came back. `charge`, `settlement`,
+ * `interest`: the rail's own doing, posted from its statement.
+ */
+export type LineKind = 'credit' | 'sent' | 'returned' | StatementEntry['kind'];
+
+/** One movement through the rail, as either side recorded it. */
+export interface Line {
+  kind: LineKind;
+  /** The identifier on both sides: the session id of a credit, the reference of a transfer, the rail's own id. */
+  reference: string;
+  amount: Kobo;
+  at: Date;
+}
+
+/** A period: `from` inclusive, `to` exclusive. */
+export interface Period {
+  from: Date;
+  to: Date;
+}
+
+/** A kind and a reference: what identifies a line on either side. */
+export type LineName = Pick<Line, 'kind' | 'reference'>;
+
+/** Whether a line is the rail's own doing. */
+export const isOwnLine = (line: Line): line is Line & Pick<StatementEntry, 'kind'> =>
+  line.kind === 'charge' || line.kind === 'settlement' || line.kind === 'interest';
+
+export const nameOf = ({ kind, reference }: LineName): string => `${kind} ${reference}`;
+
+/** What a line adds to the balance at the rail. */
+export const signedAmount = ({ kind, amount }: Pick<Line, 'kind' | 'amount'>): Kobo =>
+  kind === 'credit' || kind === 'returned' || kind === 'interest' ? amount : -amount;
+
+/**
+ * The business keys that a line may be posted under. `caseVersion`: the version of the review case that the reference
+ * of a return belongs to; each return of a case has the version that it changed in its key.
+ */
+export function keysOfLine(rail: string, { kind, reference }: LineName, caseVersion: number | undefined): string[] {
+  switch (kind) {
+    case 'credit':
+      return [creditKey({ rail, sessionId: reference })];
+    case 'sent':
+      return [`${reference}/completion`, `${reference}/clawback`];
+    case 'returned':
+      return caseVersion === undefined
+        ? [`${reference}/return`, `${reference}/clawback_return`]
+        : Array.from({ length: caseVersion }, (_, index) => `${reference}/return/${index + 1}`);
+    case 'charge':
+    case 'settlement':
+    case 'interest':
+      return [statementEntryKey({ rail, kind, reference })];
+  }
+}
+
+/** The line of a business key; null if no statement has a line for it, as for an adjustment. */
+export function lineOfKey(rail: string, key: string): LineName | null {
+  const [, kind, ofRail, ownReference] = /^(credit|charge|settlement|interest)\/([^/]+)\/(.+)$/.exec(key) ?? [];
+  if (ownReference !== undefined) {
+    return ofRail === rail ? { kind: kind as LineKind, reference: ownReference } : null;
+  }
+  const [, reference, step = ''] = /^([^/]+)\/(completion|clawback|return|clawback_return)(?:\/\d+)?$/.exec(key) ?? [];
+  return reference === undefined ? null : { kind: step.endsWith('return') ? 'returned' : 'sent', reference };
+}

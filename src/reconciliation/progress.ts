@@ -1,0 +1,86 @@
+// How far each book is compared with its rail, and the balance that the rail last told.
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Book, Environment, Kobo } from '../money.ts';
+
+/** The books of an environment, in the order of their organisations: those after this one. */
+export async function listBooks(sql: Sql, environment: Environment, after: Uuid | null = null): Promise<Book[]> {
+  const rows = await sql<{ organisationId: Uuid }[]>`
+    SELECT organisation_id FROM organisations ${after === null ? sql`` : sql`WHERE organisation_id > ${after}`}
+    ORDER BY organisation_id`;
+  return rows.map(({ organisationId }) => ({ organisationId, environment }));
+}
+
+/** How far a book is reconciled, and where the next run reads from. A new book begins with its organisation. */
+export interface ReconciliationProgress {
+  reconciledTo: Date;
+  readFrom: Date;
+}
+
+export async function findProgress(sql: Sql, book: Book, rail: string): Promise<ReconciliationProgress> {
+  const [row] = await sql<ReconciliationProgress[]>`
+    SELECT coalesce(p.reconciled_to, o.created_at) AS reconciled_to, coalesce(p.read_from, o.created_at) AS read_from
+    FROM organisations o
+    LEFT JOIN reconciliation_progress p
+      ON p.organisation_id = o.organisation_id AND p.environment = ${book.environment} AND p.rail = ${rail}
+    WHERE o.organisation_id = ${book.organisationId}`;
+  if (row === undefined) throw new Error(`there is no organisation ${book.organisationId}`);
+  return row;
+}
+
+/** Stores how far a book is reconciled. It never goes back, whatever order concurrent runs end in. */
+export async function saveProgress(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  { reconciledTo, readFrom }: ReconciliationProgress,
+): Promise<void> {
+  await sql`
+    INSERT INTO reconciliation_progress AS p (organisation_id, environment, rail, reconciled_to, read_from)
+    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${reconciledTo}, ${readFrom})
+    ON CONFLICT (organisation_id, environment, rail)
+    DO UPDATE SET reconciled_to = excluded.reconciled_to, read_from = excluded.read_from
+    WHERE p.reconciled_to <= excluded.reconciled_to`;
+}
+
+/** What a rail told of the balance of a book, and what it must be in the books. */
+export interface BankBalance {
+  balance: Kobo;
+  /** The balance includes every line before this moment. */
+  toldFor: Date;
+  /** The postings before this moment are compared with it. */
+  comparedAt: Date;
+  /** What was posted and is not told yet, less what was told and is not posted yet. */
+  inFlight: Kobo;
+}
+
+/** Stores the balance that a rail told last. */
+export async function saveBankBalance(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  { balance, toldFor, comparedAt, inFlight }: BankBalance,
+): Promise<void> {
+  await sql`
+    INSERT INTO bank_balances AS b (organisation_id, environment, rail, balance, told_for, compared_at, in_flight)
+    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${balance}, ${toldFor}, ${comparedAt}, ${inFlight})
+    ON CONFLICT (organisation_id, environment, rail)
+    DO UPDATE SET balance = excluded.balance, told_for = excluded.told_for, compared_at = excluded.compared_at,
+      in_flight = excluded.in_flight
+    WHERE b.told_for <= excluded.told_for`;
+}
+
+/** Up to when the credits that a rail lists were polled; null: never. */
+export async function findPolledTo(sql: Sql, book: Book, rail: string): Promise<Date | null> {
+  const [row] = await sql<{ listedTo: Date }[]>`
+    SELECT listed_to FROM credit_polls
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}`;
+  return row?.listedTo ?? null;
+}
+
+export async function savePolledTo(sql: Sql, book: Book, rail: string, listedTo: Date): Promise<void> {
+  await sql`
+    INSERT INTO credit_polls (organisation_id, environment, rail, listed_to)
+    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${listedTo})
+    ON CONFLICT (organisation_id, environment, rail) DO UPDATE SET listed_to = excluded.listed_to`;
+}

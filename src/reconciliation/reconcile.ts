@@ -1,0 +1,328 @@
+// Compares one book with its rail: reads the statement, takes in what only the statement tells, matches it with the
+// ledger, stores a report, and opens a review case for each new break. No break is repaired.
+import type { Sql } from '../database/pool.ts';
+import { newUuid } from '../ids.ts';
+import type { Journal } from '../ledger/journal.ts';
+import type { Book, Kobo } from '../money.ts';
+import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
+import { postEntry } from '../resources/statementEntries/movements.ts';
+import { findPostings, findStandings, listClearingLines, pagesOf } from './clearing.ts';
+import { compareBreaks } from './compare.ts';
+import { isOwnLine, type Line, type LineName, nameOf, type Period } from './lines.ts';
+import { type Break, linesMissingIn, matchStatement, type Standing, sumOf } from './match.ts';
+import { openBreak, updateBreak } from './movements.ts';
+import { findProgress, saveBankBalance, saveProgress } from './progress.ts';
+import { insertReport, listStoredBreaks } from './queries.ts';
+
+export interface Statement {
+  lines: Line[];
+  /** The balance at the end of the statement; null: the bank does not tell it. */
+  closingBalance: Kobo | null;
+}
+
+/** What reconciliation reads and asks of a rail, or of the file of a bank without an API. */
+export interface Bank {
+  name: string;
+  /** Whether its statement can be read from before a period; that of a file cannot. */
+  hasHistory: boolean;
+  readStatement: (period: Period) => Promise<Statement>;
+  /** Whether the bank, asked by reference, knows a line. */
+  isKnown: (line: LineName) => Promise<boolean>;
+  /** Takes in a credit that no callback told, if the bank confirms it. */
+  receiveCredit: (sessionId: string) => Promise<void>;
+}
+
+export interface Reconciliation {
+  /** Statement lines of the period. */
+  lines: number;
+  breaks: number;
+  /** Breaks that were new. */
+  opened: number;
+}
+
+export interface ReconcileDependencies {
+  sql: Sql;
+  journal: Journal;
+  /** Called between steps: it reports that the run is alive, and throws when the run must end. */
+  onStep?: () => void;
+}
+
+const HOUR_MS = 3_600_000;
+/** A longer period is compared in parts of a day, each with a report, so that an outage of a week needs no more memory. */
+const DAY_MS = 24 * HOUR_MS;
+/**
+ * A bank may list a line this long after the ledger posted it: younger postings are compared by the next run. Periods
+ * overlap by as much.
+ */
+const LAG_MS = HOUR_MS;
+/** Both sides have committed what they date before this. Longer than any statement and any difference of clocks. */
+const COMMITTED_AFTER_MS = 60_000;
+/** A resource may be in progress this long after the bank's line; then the line is a break. */
+const IN_PROGRESS_MAX_MS = 7 * DAY_MS;
+/** Questions to the bank at once. */
+const QUESTIONS_AT_ONCE = 10;
+/** Breaks that a report stores. */
+const BREAKS_STORED_MAX = 1_000;
+/**
+ * New cases that one comparison opens. More breaks than these have one cause, a wrong statement for example, which more
+ * review cases do not help to find; the next run opens the next ones.
+ */
+const CASES_OPENED_MAX = 1_000;
+
+/** Compares a book from where it is reconciled to until now, whatever was down meanwhile. */
+export async function reconcileToDate(
+  dependencies: ReconcileDependencies,
+  book: Book,
+  bank: Bank,
+  now: number,
+): Promise<Reconciliation> {
+  const { sql } = dependencies;
+  const until = new Date(now - COMMITTED_AFTER_MS);
+  const progress = await findProgress(sql, book, bank.name);
+  const total: Reconciliation = { lines: 0, breaks: 0, opened: 0 };
+  let { readFrom } = progress;
+  let inFlight = 0;
+  for (let from = progress.readFrom; from < until; ) {
+    const to = new Date(Math.min(from.getTime() + DAY_MS, until.getTime()));
+    const part = await compare(dependencies, book, bank, { from, to }, until);
+    total.lines += part.lines;
+    total.breaks += part.breaks;
+    total.opened += part.opened;
+    inFlight -= part.unpostedSum;
+    // Lines that wait for a resource are read again by the next run.
+    if (readFrom >= from) readFrom = part.outstandingSince ?? to;
+    const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
+    await saveProgress(sql, book, bank.name, { reconciledTo, readFrom });
+    if (to >= until && part.closingBalance !== null) {
+      inFlight += await part.untoldSum();
+      const told = { balance: part.closingBalance, toldFor: to, comparedAt: until, inFlight };
+      await saveBankBalance(sql, book, bank.name, told);
+    }
+    from = to;
+  }
+  return total;
+}
+
+/** Compares the lines of one period, whatever was compared before. */
+export async function reconcilePeriod(
+  dependencies: ReconcileDependencies,
+  book: Book,
+  bank: Bank,
+  period: Period,
+  now: number,
+): Promise<Reconciliation> {
+  const { lines, breaks, opened } = await compare(dependencies, book, bank, period, new Date(now));
+  return { lines, breaks, opened };
+}
+
+/** The statement of a file, for a bank that cannot be asked. */
+export interface ImportedStatement extends Statement {
+  period: Period;
+}
+
+/**
+ * Compares a book with the statement of a file. `waiting`: the oldest line whose resource is still in progress; `gap`:
+ * where the book is reconciled to, if the statement begins later.
+ */
+export async function reconcileImported(
+  dependencies: ReconcileDependencies,
+  book: Book,
+  rail: string,
+  { period, lines, closingBalance }: ImportedStatement,
+  now: number,
+): Promise<Reconciliation & { waiting: Date | null; gap: Date | null }> {
+  const { sql } = dependencies;
+  const bank: Bank = {
+    name: rail,
+    hasHistory: false,
+    readStatement: ({ from, to }) =>
+      Promise.resolve({ lines: lines.filter(({ at }) => at >= from && at < to), closingBalance }),
+    isKnown: () => Promise.resolve(false),
+    receiveCredit: () => Promise.resolve(),
+  };
+  const committed = new Date(now - COMMITTED_AFTER_MS);
+  const part = await compare(dependencies, book, bank, period, committed);
+  const { reconciledTo } = await findProgress(sql, book, rail);
+  const gap = reconciledTo < period.from ? reconciledTo : null;
+  if (gap === null) {
+    await saveProgress(sql, book, rail, { reconciledTo: period.to, readFrom: part.outstandingSince ?? period.to });
+  }
+  if (closingBalance !== null) {
+    const inFlight = (await part.untoldSum()) - part.unpostedSum;
+    const told = { balance: closingBalance, toldFor: period.to, comparedAt: committed, inFlight };
+    await saveBankBalance(sql, book, rail, told);
+  }
+  const { breaks, opened } = part;
+  return { lines: part.lines, breaks, opened, waiting: part.outstandingSince, gap };
+}
+
+interface Comparison extends Reconciliation {
+  closingBalance: Kobo | null;
+  /** The oldest line whose resource is still in progress. */
+  outstandingSince: Date | null;
+  /** What the statement tells of the period and is not posted before `committed`, although nothing is wrong. */
+  unpostedSum: Kobo;
+  /** What was posted since the last hour of the period and before `committed`, and the statement does not tell yet. */
+  untoldSum: () => Promise<Kobo>;
+}
+
+/** `committed`: postings before it are compared with the balance at the bank. */
+async function compare(
+  { sql, journal, onStep = () => {} }: ReconcileDependencies,
+  book: Book,
+  bank: Bank,
+  { from, to }: Period,
+  committed: Date,
+): Promise<Comparison> {
+  // Breaks are looked for from `judgedFrom` on; the hour before it has the lines of what was posted after it.
+  const judgedFrom = earlier(from, LAG_MS);
+  const readFrom = earlier(judgedFrom, LAG_MS);
+  const { lines, closingBalance } = await bank.readStatement({ from: readFrom, to });
+  onStep();
+  // The ledger is read after the statement, so that what is on the statement has been posted.
+  const postings: Line[] = await findPostings(sql, book, bank.name, lines);
+  const unposted = linesMissingIn(lines, postings);
+  postings.push(...(await postOwnLines(journal, book, bank.name, unposted)));
+  await receiveUntoldCredits(sql, book, bank, unposted);
+  const settled = earlier(to, LAG_MS);
+  // Without history, what was posted in the first hour may be on the statement before.
+  const posted = { from: bank.hasHistory ? judgedFrom : new Date(from.getTime() + LAG_MS), to: settled };
+  const ledger = await listClearingLines(sql, book, bank.name, posted);
+  postings.push(...(await findPostings(sql, book, bank.name, linesMissingIn(ledger, lines))));
+  onStep();
+  const standingOf = await findStandingOf(sql, book, bank.name, unposted, committed);
+  const sides = { statement: lines, postings, ledger };
+  const isKnownToRail = await askAbout(bank, onStep, (isAsked) => {
+    matchStatement(sides, { standingOf, isKnownToRail: isAsked });
+  });
+  const match = matchStatement(sides, { standingOf, isKnownToRail });
+  const breaks = match.breaks.filter(({ at }) => at >= judgedFrom);
+  const opened = await updateCases(sql, journal, book, bank.name, { from: judgedFrom, to }, posted, breaks);
+
+  const inPeriod = ({ at }: Line): boolean => at >= from;
+  const count = lines.filter(inPeriod).length;
+  if (count > 0 || breaks.length > 0) await storeReport(sql, book, bank.name, { from, to }, count, breaks);
+  const postedAt = new Map(postings.map((line) => [nameOf(line), line.at]));
+  const postedLater = lines.filter((line) => (postedAt.get(nameOf(line)) ?? committed) > committed);
+  return {
+    lines: count,
+    breaks: breaks.length,
+    opened,
+    closingBalance,
+    outstandingSince: match.outstanding.filter(inPeriod).reduce<Date | null>(oldest, null),
+    unpostedSum: sumOf([...match.outstanding, ...postedLater].filter(inPeriod)),
+    untoldSum: async () => {
+      const young = await listClearingLines(sql, book, bank.name, { from: settled, to: committed });
+      // What the bank dates before this statement was told by an earlier one, and is in the balance.
+      return sumOf(linesMissingIn(young, lines).filter(({ effectiveAt }) => effectiveAt >= readFrom));
+    },
+  };
+}
+
+const earlier = (at: Date, ms: number): Date => new Date(at.getTime() - ms);
+
+const oldest = (one: Date | null, { at }: Line): Date => (one === null || at < one ? at : one);
+
+/** Posts the lines that are the bank's own doing. Returns them as posted lines. */
+async function postOwnLines(journal: Journal, book: Book, rail: string, unposted: readonly Line[]): Promise<Line[]> {
+  const own = [...new Map(unposted.filter(isOwnLine).map((line) => [nameOf(line), line])).values()];
+  // A concurrent run may have posted one meanwhile: a duplicate by its key, or a conflict of its row.
+  await Promise.all(own.map((line) => journal.post(postEntry(book, { rail, ...line }))));
+  return own.map((line) => ({ ...line, at: new Date() }));
+}
+
+/** Has the bank confirm each credit of the statement that no callback told, and takes it in as a callback does. */
+async function receiveUntoldCredits(sql: Sql, book: Book, bank: Bank, unposted: readonly Line[]): Promise<void> {
+  const sessions = unposted.filter(({ kind }) => kind === 'credit').map(({ reference }) => reference);
+  if (sessions.length === 0) return;
+  const unknown = await findUnknownSessions(sql, book, bank.name, sessions);
+  for (const page of pagesOf([...unknown], QUESTIONS_AT_ONCE)) {
+    await Promise.all(page.map((sessionId) => bank.receiveCredit(sessionId)));
+  }
+}
+
+/** Whether the resource of a line may still post it. One that is in progress for too long counts as ended. */
+async function findStandingOf(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  unposted: readonly Line[],
+  now: Date,
+): Promise<(line: Line) => Standing> {
+  const standings = await findStandings(sql, book, rail, unposted);
+  const overdue = earlier(now, IN_PROGRESS_MAX_MS);
+  return (line) => {
+    const standing = standings.get(nameOf(line)) ?? 'unknown';
+    return standing === 'in_progress' && line.at < overdue ? 'ended' : standing;
+  };
+}
+
+/** Asks the bank about each line that `match` wants to know. */
+async function askAbout(
+  bank: Bank,
+  onStep: () => void,
+  match: (isAsked: (line: LineName) => boolean) => void,
+): Promise<(line: LineName) => boolean> {
+  const questions = new Map<string, LineName>();
+  match((line) => {
+    questions.set(nameOf(line), line);
+    return true;
+  });
+  const known = new Set<string>();
+  for (const page of pagesOf([...questions], QUESTIONS_AT_ONCE)) {
+    await Promise.all(
+      page.map(async ([name, line]) => {
+        if (await bank.isKnown(line)) known.add(name);
+      }),
+    );
+    onStep();
+  }
+  return (line) => known.has(nameOf(line));
+}
+
+/**
+ * Opens a review case for each new break, and records which breaks cleared or reopened. Returns the number of cases
+ * opened. Posts no money. A concurrent run that finds the same breaks opens no second case for them.
+ */
+async function updateCases(
+  sql: Sql,
+  journal: Journal,
+  book: Book,
+  rail: string,
+  judged: Period,
+  posted: Period,
+  breaks: readonly Break[],
+): Promise<number> {
+  const stored = (await listStoredBreaks(sql, book, rail, judged)).filter(
+    // A posting outside of these was not looked at.
+    ({ kind, at }) => kind !== 'unmatched_ledger' || (at >= posted.from && at < posted.to),
+  );
+  const { opened, cleared, reopened } = compareBreaks(breaks, stored);
+  const now = new Date();
+  const [results] = await Promise.all([
+    Promise.all(opened.slice(0, CASES_OPENED_MAX).map((one) => journal.post(openBreak(book, rail, one)))),
+    Promise.all(cleared.map((one) => journal.post(updateBreak(book, one, now)))),
+    Promise.all(reopened.map((one) => journal.post(updateBreak(book, one, null)))),
+  ]);
+  return results.filter(({ outcome }) => outcome === 'posted').length;
+}
+
+async function storeReport(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  { from, to }: Period,
+  lineCount: number,
+  breaks: readonly Break[],
+): Promise<void> {
+  await insertReport(sql, {
+    ...book,
+    id: newUuid(),
+    rail,
+    periodFrom: from,
+    periodTo: to,
+    lineCount,
+    breakCount: breaks.length,
+    breaks: breaks.slice(0, BREAKS_STORED_MAX).map((one) => ({ ...one, at: one.at.toISOString() })),
+  });
+}

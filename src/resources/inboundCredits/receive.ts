@@ -1,0 +1,47 @@
+// Takes in a credit that a rail tells of: by a callback, in its list of credits or on its statement. The credit is stored
+// under the rail's session id, so repeats have no effect; its flow queries the rail before any money moves.
+import type { Sql } from '../../database/pool.ts';
+import { newUuid } from '../../ids.ts';
+import type { Journal } from '../../ledger/journal.ts';
+import type { Book } from '../../money.ts';
+import type { InboundCreditReport } from '../../rail/port.ts';
+import type { FlowOutboxMessage } from '../../workflows/flows.ts';
+import { findPayment } from '../payments/queries.ts';
+import { findAccountByNumber } from '../wallets/virtualAccounts.ts';
+import { startInboundCredit } from './flow.ts';
+import type { InboundCredit } from './queries.ts';
+
+/** Stores a credit and starts or wakes its flow, in one statement. False: it was stored before, and nothing changes. */
+export async function receiveCredit(
+  { sql, journal }: { sql: Sql; journal: Journal },
+  book: Book,
+  rail: string,
+  report: InboundCreditReport,
+): Promise<boolean> {
+  const { organisationId: _organisationId, ...fields } = report;
+  const owner = await findAccountByNumber(sql, book, rail, report.accountNumber);
+  const credit: InboundCredit = {
+    id: newUuid(),
+    version: 1,
+    rail,
+    ownerKind: owner?.ownerKind ?? null,
+    ownerId: owner?.ownerId ?? null,
+    status: 'received',
+    createdAt: new Date(),
+    ...fields,
+  };
+  const flow = await flowOf(sql, book, credit);
+  const result = await journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [flow] });
+  if (result.outcome === 'conflict' && result.constraint !== 'inbound_credit_session_unique') {
+    throw new Error(`an inbound credit could not be stored: ${result.constraint}`);
+  }
+  return result.outcome === 'posted';
+}
+
+/** The message that starts or wakes the flow of a credit: its payment's flow, or a flow of its own. */
+async function flowOf(sql: Sql, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage> {
+  if (credit.ownerKind !== 'payment' || credit.ownerId === null) return startInboundCredit(book, credit, null);
+  const payment = await findPayment(sql, book, credit.ownerId);
+  if (payment === null) throw new Error('a virtual account belongs to a payment that does not exist');
+  return startInboundCredit(book, credit, payment);
+}

@@ -1,0 +1,386 @@
+// Reconciliation of books with a rail whose statement the tests write: catching up after an outage, books that stand by
+// themselves, late postings, lost callbacks, the rail's own lines, and the balance at the bank.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { createCreditPollingActivities } from '../../src/activities/creditPolling.ts';
+import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
+import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import type { Book } from '../../src/money.ts';
+import {
+  type BankRail,
+  type InboundCreditReport,
+  RailUnavailableError,
+  type StatementLine,
+} from '../../src/rail/port.ts';
+import { Rails } from '../../src/rail/rails.ts';
+import { listClearingLines } from '../../src/reconciliation/clearing.ts';
+import { reconcileToDate } from '../../src/reconciliation/reconcile.ts';
+import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
+import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { asSuperuser } from '../support/stack.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.close());
+
+const ago = (ms: number): Date => new Date(Date.now() - ms);
+
+/** The bank of these tests, for any number of books. */
+class StatedRail {
+  readonly lines = new Map<Uuid, StatementLine[]>();
+  readonly credits = new Map<string, InboundCreditReport>();
+  readonly statementsRead: { organisationId: Uuid; from: Date; to: Date }[] = [];
+  readonly failing = new Set<Uuid>();
+
+  tell(book: Book, ...lines: StatementLine[]): void {
+    this.lines.set(book.organisationId, [...(this.lines.get(book.organisationId) ?? []), ...lines]);
+  }
+
+  get rail(): BankRail {
+    const sign = { credit: 1, returned: 1, interest: 1, sent: -1, charge: -1, settlement: -1 };
+    return {
+      ...(api.dependencies.rails.of('test') as BankRail),
+      statement: ({ organisationId, from, to }) => {
+        this.statementsRead.push({ organisationId, from, to });
+        if (this.failing.has(organisationId)) return Promise.reject(new RailUnavailableError('away'));
+        const before = (this.lines.get(organisationId) ?? []).filter(({ at }) => at < to);
+        return Promise.resolve({
+          lines: before.filter(({ at }) => at >= from),
+          nextCursor: null,
+          closingBalance: before.reduce((sum, { kind, amount }) => sum + sign[kind] * amount, 0),
+        });
+      },
+      findInboundCredit: ({ sessionId }) => Promise.resolve(this.credits.get(sessionId) ?? null),
+      listInboundCredits: ({ from }) =>
+        Promise.resolve({
+          credits: [...this.credits.values()].filter(({ receivedAt }) => receivedAt >= from),
+          nextCursor: null,
+        }),
+      transferStatus: () => Promise.resolve(null),
+    };
+  }
+
+  /** What the activities of a worker with this rail need. */
+  get dependencies() {
+    return { ...api.dependencies, rails: new Rails({ test: this.rail }) };
+  }
+
+  /** Runs the scheduled activity. */
+  run(info: { heartbeatDetails?: unknown } = {}) {
+    return new MockActivityEnvironment(info).run(
+      createReconciliationActivities(this.dependencies).reconcileBooks,
+      null,
+    );
+  }
+}
+
+/** A book that was opened `days` ago, and is the only one unless stated otherwise. */
+async function openBook(days: number, { keepOthers = false } = {}): Promise<Book & { wallet: string }> {
+  if (!keepOthers) await api.sql`DELETE FROM organisations`;
+  const organisation = await api.createOrganisation();
+  const { organisationId } = organisation;
+  await api.sql`UPDATE organisations SET created_at = ${ago(days * DAY)} WHERE organisation_id = ${organisationId}`;
+  return { organisationId, environment: 'test', wallet: await api.createWallet(organisation.test) };
+}
+const bookOf = ({ organisationId, environment }: Book): Book => ({ organisationId, environment });
+
+/** A credit to the wallet of the book, stored as received. */
+async function received(book: Book & { wallet: string }, sessionId: string, amount: number, receivedAt: Date) {
+  const [owner] = await api.sql<{ id: Uuid }[]>`
+    SELECT id FROM wallets WHERE organisation_id = ${book.organisationId} AND kind = 'end_user'`;
+  const credit: InboundCredit = {
+    id: newUuid(),
+    version: 1,
+    rail: 'sandbox',
+    sessionId,
+    accountNumber: '6000000001',
+    amount,
+    senderName: null,
+    senderAccountNumber: null,
+    senderBankCode: null,
+    ownerKind: 'wallet',
+    ownerId: owner?.id ?? null,
+    status: 'received',
+    receivedAt,
+    createdAt: new Date(),
+  };
+  await api.dependencies.journal.post({ book: bookOf(book), rows: { inbound_credits: [credit] } });
+  return {
+    ...credit,
+    post: () => api.dependencies.journal.post(depositMovement(bookOf(book), credit, owner?.id ?? '')),
+  };
+}
+
+const line = (kind: StatementLine['kind'], reference: string, amount: number, at: Date): StatementLine => ({
+  kind,
+  reference,
+  amount,
+  at,
+});
+
+const breaksOf = async ({ organisationId }: Book): Promise<string[]> => {
+  const rows = await api.sql<{ kind: string; line: string; reference: string }[]>`
+    SELECT kind, line, reference FROM reconciliation_breaks WHERE organisation_id = ${organisationId} ORDER BY reference`;
+  return rows.map((one) => `${one.kind} ${one.line} ${one.reference}`);
+};
+const progressOf = async ({ organisationId }: Book) => {
+  const [row] = await api.sql<{ reconciledTo: Date; readFrom: Date }[]>`
+    SELECT reconciled_to, read_from FROM reconciliation_progress WHERE organisation_id = ${organisationId}`;
+  return row;
+};
+/** Reconciles as if it were this much later, so that what was just posted counts as committed. */
+const reconcileLater = async (rail: StatedRail, book: Book, ms = 2 * HOUR) =>
+  await reconcileToDate(
+    api.dependencies,
+    bookOf(book),
+    {
+      name: 'sandbox',
+      hasHistory: true,
+      readStatement: (period) => rail.rail.statement({ ...bookOf(book), ...period, cursor: null }),
+      isKnown: ({ reference }) =>
+        Promise.resolve(rail.lines.get(book.organisationId)?.some((one) => one.reference === reference) ?? false),
+      receiveCredit: () => Promise.resolve(),
+    },
+    Date.now() + ms,
+  );
+const findings = async (book: Book): Promise<string[]> =>
+  (await verifyBooks(api.sql)).findings
+    .filter(({ organisation }) => organisation === publicId('organisation', book.organisationId))
+    .map(({ kind, account, expected, found }) => `${kind} ${account}: ${expected}, found ${found}`);
+
+describe('each book by itself', () => {
+  test('an outage of days is caught up in parts of a day, from where the last run ended', async () => {
+    const book = await openBook(4);
+    const rail = new StatedRail();
+    rail.tell(book, line('sent', 'lost', 10, ago(3.5 * DAY)), line('sent', 'late', 10, ago(HOUR)));
+    expect(await rail.run()).toMatchObject({ books: 1, failed: 0, lines: 2, breaks: 2 });
+    expect(rail.statementsRead).toHaveLength(4);
+    expect(await breaksOf(book)).toEqual(['unmatched_statement sent late', 'unmatched_statement sent lost']);
+    const { reconciledTo } = (await progressOf(book)) ?? {};
+    expect(Date.now() - (reconciledTo?.getTime() ?? 0)).toBeLessThan(HOUR);
+
+    await api.sql`UPDATE reconciliation_progress SET reconciled_to = ${ago(2.5 * DAY)}, read_from = ${ago(2.5 * DAY)}`;
+    rail.tell(book, line('sent', 'meanwhile', 10, ago(2 * DAY)));
+    await rail.run();
+    expect(await breaksOf(book)).toHaveLength(3);
+    expect(rail.statementsRead).toHaveLength(4 + 3);
+  });
+
+  test('a book whose bank fails holds up no other, and continues from its own place', async () => {
+    const failing = await openBook(2);
+    const other = await openBook(1, { keepOthers: true });
+    const rail = new StatedRail();
+    rail.failing.add(failing.organisationId);
+    rail.tell(failing, line('sent', 'a', 10, ago(1.5 * DAY)));
+    rail.tell(other, line('sent', 'b', 10, ago(HOUR)));
+    expect(await rail.run()).toMatchObject({ books: 2, failed: 1, breaks: 1 });
+    expect([await breaksOf(failing), await breaksOf(other)]).toEqual([[], ['unmatched_statement sent b']]);
+    expect(await progressOf(failing)).toBeUndefined();
+
+    rail.failing.clear();
+    expect(await rail.run()).toMatchObject({ books: 2, failed: 0 });
+    expect(await breaksOf(failing)).toEqual(['unmatched_statement sent a']);
+  });
+
+  test('a retry continues after the last book, by the heartbeat', async () => {
+    const first = await openBook(1);
+    const second = await openBook(1, { keepOthers: true });
+    const rail = new StatedRail();
+    const total = { books: 1, failed: 0, lines: 7, breaks: 0, opened: 0 };
+    expect(await rail.run({ heartbeatDetails: { after: bookOf(first), total } })).toMatchObject({ books: 2, lines: 7 });
+    expect(new Set(rail.statementsRead.map(({ organisationId }) => organisationId))).toEqual(
+      new Set([second.organisationId]),
+    );
+  });
+});
+
+describe('matching by reference', () => {
+  test('a credit that is posted hours after the bank received it is no break, in any run', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    const credit = await received(book, 'late', 1_000, ago(6 * HOUR));
+    rail.tell(book, line('credit', 'late', 1_000, ago(6 * HOUR)));
+    // The worker was away: the credit is known and not posted. The next run reads the line again.
+    expect(await rail.run()).toMatchObject({ lines: 1, breaks: 0 });
+    expect(((await progressOf(book))?.readFrom ?? new Date()).getTime()).toBeLessThan(Date.now() - 5 * HOUR);
+    expect(await credit.post()).toEqual({ outcome: 'posted' });
+    expect(await rail.run()).toMatchObject({ breaks: 0 });
+    expect(await reconcileLater(rail, book, DAY)).toMatchObject({ breaks: 0 });
+    const { readFrom, reconciledTo } = (await progressOf(book)) ?? {};
+    expect(readFrom).toEqual(reconciledTo);
+  });
+
+  test('a resource that is still in progress after a week is a break', async () => {
+    const book = await openBook(9);
+    const rail = new StatedRail();
+    await received(book, 'stuck', 1_000, ago(8 * DAY));
+    rail.tell(book, line('credit', 'stuck', 1_000, ago(8 * DAY)));
+    await rail.run();
+    expect(await breaksOf(book)).toEqual(['status credit stuck']);
+  });
+
+  test('a posting that the statement lacks is a break only if the rail does not know its reference', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    for (const sessionId of ['known', 'unknown']) {
+      await (await received(book, sessionId, 500, ago(HOUR))).post();
+    }
+    const { receivedAt, ...credit } = await received(book, 'reported', 500, ago(HOUR));
+    rail.credits.set('known', { ...credit, organisationId: book.organisationId, sessionId: 'known', receivedAt });
+    const period = { from: ago(DAY).toISOString(), to: new Date(Date.now() + 2 * HOUR).toISOString() };
+    const { reconcileBooks } = createReconciliationActivities(rail.dependencies);
+    expect(await new MockActivityEnvironment().run(reconcileBooks, period)).toMatchObject({ breaks: 1 });
+    expect(await breaksOf(book)).toEqual(['unmatched_ledger credit unknown']);
+  });
+
+  test('the lines of a period are read without the history of the account', async () => {
+    const book = await openBook(1);
+    await (await received(book, 'first', 500, ago(HOUR))).post();
+    const [account] = await api.sql<{ id: number }[]>`
+      SELECT id FROM ledger.accounts WHERE organisation_id = ${book.organisationId} AND code = 'clearing:sandbox'`;
+    const { id = 0 } = account ?? {};
+    // A year of postings on the account, one an hour.
+    await api.sql`
+      INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount, created_at)
+      SELECT ${book.organisationId}, 'test', gen_random_uuid(), ${id}, -1, 1, now() + n * interval '1 hour'
+      FROM generate_series(1, 8760) n`;
+    const since = async (hours: number) => {
+      const [row] = await api.sql<{ skipped: number }[]>`
+        SELECT count(*) AS skipped FROM ledger.postings
+        WHERE debit_account_id = ${id} AND id < ledger.first_posting_since(${id}, 'debit', now() + ${hours} * interval '1 hour')`;
+      return row?.skipped;
+    };
+    // The first posting and those of the hours before, but for the margin of a minute.
+    expect(await since(1_000.5)).toBe(1 + 1_000);
+    expect(await since(-24)).toBe(0);
+    expect(await since(100_000)).toBe(1 + 8_760);
+    const now = Date.now();
+    const lines = await listClearingLines(api.sql, bookOf(book), 'sandbox', {
+      from: new Date(now - DAY),
+      to: new Date(now),
+    });
+    expect(lines.map(({ kind, reference, amount }) => `${kind} ${reference} ${amount}`)).toEqual(['credit first 500']);
+    // Not as any process may.
+    await asSuperuser(api.databaseUrl, (sql) => sql`DELETE FROM ledger.postings WHERE credit_account_id = -1`);
+  });
+});
+
+describe('a credit that no callback told', () => {
+  const report = (book: Book, sessionId: string, receivedAt: Date): InboundCreditReport => ({
+    organisationId: book.organisationId,
+    sessionId,
+    accountNumber: '6999999999',
+    amount: 700,
+    senderName: 'Bola Ade',
+    senderAccountNumber: '0123456789',
+    senderBankCode: '058',
+    receivedAt,
+  });
+  const creditsOf = async ({ organisationId }: Book) => [
+    ...(await api.sql`
+      SELECT c.session_id, c.status, (SELECT count(*) FROM outbox o WHERE o.organisation_id = c.organisation_id) AS flows
+      FROM inbound_credits c WHERE c.organisation_id = ${organisationId} ORDER BY session_id`),
+  ];
+
+  test('is taken in by the poller, once, and when it was received within the last day', async () => {
+    const book = await openBook(3);
+    const rail = new StatedRail();
+    for (const [name, at] of [
+      ['lost', ago(HOUR)],
+      ['under-way', ago(0)],
+      ['old', ago(2 * DAY)],
+    ] as const) {
+      rail.credits.set(name, report(book, name, at));
+    }
+    const { pollCredits } = createCreditPollingActivities(rail.dependencies);
+    const poll = () => new MockActivityEnvironment().run(pollCredits);
+    expect(await poll()).toEqual({ books: 1, failed: 0, recovered: 1 });
+    expect(await poll()).toMatchObject({ recovered: 0 });
+    expect(await creditsOf(book)).toEqual([{ sessionId: 'lost', status: 'received', flows: 1 }]);
+    // After an outage of the poller it looks from where it ended, an hour back; not again at the whole day.
+    await api.sql`UPDATE credit_polls SET listed_to = ${ago(6 * HOUR)}`;
+    rail.credits.set('meanwhile', report(book, 'meanwhile', ago(5 * HOUR)));
+    rail.credits.set('before', report(book, 'before', ago(8 * HOUR)));
+    expect(await poll()).toMatchObject({ recovered: 1 });
+  });
+
+  test('on the statement is confirmed by the rail and taken in; what the rail denies is a break', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    rail.credits.set('lost', report(book, 'lost', ago(30 * HOUR)));
+    rail.tell(book, line('credit', 'lost', 700, ago(30 * HOUR)), line('credit', 'phantom', 9, ago(30 * HOUR)));
+    expect(await rail.run()).toMatchObject({ lines: 2, breaks: 1 });
+    expect(await creditsOf(book)).toEqual([{ sessionId: 'lost', status: 'received', flows: 2 }]);
+    expect(await breaksOf(book)).toEqual(['unmatched_statement credit phantom']);
+  });
+});
+
+describe('the balance at the bank', () => {
+  test('charges, settlements and interest are posted once, and the books are the balance that the bank told', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    await (await received(book, 's1', 100_000, ago(30 * HOUR))).post();
+    rail.tell(
+      book,
+      line('credit', 's1', 100_000, ago(30 * HOUR)),
+      line('charge', 'c1', 1_000, ago(29 * HOUR)),
+      line('settlement', 'p1', 40_000, ago(28 * HOUR)),
+      line('interest', 'i1', 50, ago(27 * HOUR)),
+    );
+    expect(await rail.run()).toMatchObject({ breaks: 0, lines: 4 });
+    expect(await findings(book)).toEqual([]);
+    // Again over the same lines, and a day later.
+    await api.sql`UPDATE reconciliation_progress SET read_from = ${ago(2 * DAY)}`;
+    await rail.run();
+    expect(await reconcileLater(rail, book)).toMatchObject({ breaks: 0 });
+    const rows = await api.sql<{ code: string; sum: number }[]>`
+      SELECT a.code, sum(CASE WHEN p.credit_account_id = a.id THEN p.amount ELSE -p.amount END)::int AS sum
+      FROM ledger.accounts a JOIN ledger.postings p ON a.id IN (p.debit_account_id, p.credit_account_id)
+      WHERE a.organisation_id = ${book.organisationId} AND a.code NOT LIKE 'wallet:%' GROUP BY a.code ORDER BY a.code`;
+    expect(Object.fromEntries(rows.map(({ code, sum }) => [code, sum]))).toEqual({
+      'clearing:sandbox': -59_050,
+      'expense:rail': -1_000,
+      'income:interest': 50,
+      'settlement:sandbox': -40_000,
+    });
+    expect(await findings(book)).toEqual([]);
+  });
+
+  test('money under way on either side is no finding, at any moment of a busy day', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    // The bank has it and we do not yet, the reverse, and both but only since the statement.
+    await received(book, 'in-progress', 300, ago(2 * HOUR));
+    rail.tell(book, line('credit', 'in-progress', 300, ago(2 * HOUR)));
+    await (await received(book, 'not-listed-yet', 70, ago(0))).post();
+    const now = await received(book, 'now', 5, ago(0));
+    await now.post();
+    rail.tell(book, line('credit', 'now', 5, ago(0)));
+    expect(await rail.run()).toMatchObject({ breaks: 0 });
+    expect(await findings(book)).toEqual([]);
+    // As told half an hour later: the posting that the bank does not list yet is committed, and still young.
+    expect(await reconcileLater(rail, book, HOUR / 2)).toMatchObject({ breaks: 0 });
+    expect(await findings(book)).toEqual([]);
+    // Two hours later it is a break and a difference.
+    expect(await reconcileLater(rail, book)).toMatchObject({ breaks: 1 });
+    expect(await findings(book)).toEqual(['BANK_BALANCE_MISMATCH clearing:sandbox: -5, found -75']);
+  });
+
+  test('a difference that no line explains is named by verify', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    await (await received(book, 's1', 1_000, ago(HOUR))).post();
+    rail.tell(book, line('credit', 's1', 1_000, ago(HOUR)), line('credit', 'before-the-book', 250, ago(30 * DAY)));
+    expect(await reconcileLater(rail, book)).toMatchObject({ breaks: 0 });
+    expect(await findings(book)).toEqual(['BANK_BALANCE_MISMATCH clearing:sandbox: -1250, found -1000']);
+  });
+});
