@@ -1,8 +1,9 @@
-// `ledger …`: verify the integrity of the ledger.
+// `ledger …`: verify the integrity of the ledger. The commands for accountants are in accounting.ts.
 import { SingleBar } from 'cli-progress';
 import type { Command } from 'commander';
 import type { Finding, Progress } from '../ledger/verify.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
+import { addAccountingCommands } from './accounting.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { printJson, printLine, printTable } from './print.ts';
@@ -27,7 +28,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
 const PROGRESS_ROWS_MIN = 100_000;
 
 export function addLedgerCommands(program: Command): void {
-  const group = program.command('ledger').description('verify the ledger');
+  const group = program.command('ledger').description('verify the ledger; reports and period close');
 
   addCommand(
     group,
@@ -67,6 +68,7 @@ export function addLedgerCommands(program: Command): void {
     printLine(`${verdict}: ${books} books, ${accounts} accounts, ${transactions} transactions, ${postings} postings.`);
     if (findings.length > 0) printLine('What to do: docs/operating.md, alert LedgerIntegrityViolation.');
   });
+  addAccountingCommands(group);
 }
 
 /** Progress on standard error: a bar on a terminal; for a large ledger without a TTY, a line every five seconds. */
