@@ -1,8 +1,10 @@
-// Deletes rows whose retention period is over, in batches so small that no request waits for one.
+// Deletes rows whose retention period is over, and closes accounting days, in batches so small that no request waits
+// for one.
 import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
+import { closeDays, listBooksToClose } from '../ledger/closing.ts';
 import type { DeletedRows, HousekeepingActivities } from '../workflows/housekeeping/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
@@ -29,6 +31,16 @@ export function createHousekeepingActivities({
         idempotencyKeys: await inBatches((max) => deleteIdempotencyKeys(sql, maintenance.idempotencyKeysKeptDays, max)),
         webhookAttempts: await inBatches((max) => deleteWebhookAttempts(sql, maintenance.webhookAttemptsKeptDays, max)),
       };
+    },
+
+    async closeAccountingDays(): Promise<number> {
+      let total = 0;
+      const advance = (): void => {
+        requireTimeLeft(0);
+        heartbeat(total);
+      };
+      for (const book of await listBooksToClose(sql)) total += await closeDays(sql, book, { advance });
+      return total;
     },
   };
 }

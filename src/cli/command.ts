@@ -1,5 +1,6 @@
-// Shared by all commands: the option --json, an example in the help and a database connection that is always closed.
-import type { Command } from 'commander';
+// Shared by commands: the options --json and --environment, an example in the help and a database connection that is
+// always closed.
+import { type Command, Option } from 'commander';
 import { connect, type Sql } from '../database/pool.ts';
 import { ownerUrlOf, readSettings, type Settings } from './settings.ts';
 
@@ -26,3 +27,6 @@ export async function withDatabase<Result>(
     await sql.end({ timeout: 1 });
   }
 }
+
+export const environmentOption = (): Option =>
+  new Option('--environment <name>', 'test (the sandbox, no real money) or live').choices(['test', 'live']);

@@ -1,5 +1,5 @@
 // `keys …`: create, list, rotate and revoke API keys. A key is printed once, on creation; only its hash is stored.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { hashApiKey, newApiKey } from '../api/admission/apiKeys.ts';
 import { SCOPES, type Scope } from '../api/route.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../ids.ts';
@@ -13,7 +13,7 @@ import {
   replaceApiKey,
   revokeApiKey,
 } from '../resources/apiKeys.ts';
-import { addCommand, withDatabase } from './command.ts';
+import { addCommand, environmentOption, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
@@ -175,9 +175,6 @@ function addRevoke(group: Command): void {
       printLine(revoked ? `The key ${id} is revoked.` : `The key ${id} was already revoked.`);
     });
 }
-
-const environmentOption = (): Option =>
-  new Option('--environment <name>', 'test (the sandbox, no real money) or live').choices(['test', 'live']);
 
 function parseScopes(list: string): Scope[] {
   const scopes = list.split(',').map((scope) => scope.trim());

@@ -1,10 +1,11 @@
-// `ledger …`: verify the integrity of the ledger.
+// `ledger …`: verify the integrity of the ledger. The commands for accountants are in accounting.ts.
 import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import type { Command } from 'commander';
 import type { Finding, Progress } from '../ledger/verify.ts';
 import { parseSeals } from '../verification/seals.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
+import { addAccountingCommands } from './accounting.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { printJson, printLine, printTable } from './print.ts';
@@ -32,7 +33,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
 const PROGRESS_ROWS_MIN = 100_000;
 
 export function addLedgerCommands(program: Command): void {
-  const group = program.command('ledger').description('verify the ledger');
+  const group = program.command('ledger').description('verify the ledger; reports and period close');
 
   addCommand(
     group,
@@ -79,6 +80,7 @@ export function addLedgerCommands(program: Command): void {
       );
       if (findings.length > 0) printLine('What to do: docs/operating.md, alert LedgerIntegrityViolation.');
     });
+  addAccountingCommands(group);
 }
 
 /** Progress on standard error: a bar on a terminal; for a large ledger without a TTY, a line every five seconds. */

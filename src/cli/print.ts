@@ -1,4 +1,4 @@
-// Output of commands: one JSON value with --json, else tables and lines of text.
+// Output of commands: one JSON value with --json, else tables, comma-separated values and lines of text.
 import Table from 'cli-table3';
 
 /** Prints one JSON value and nothing else to standard output. */
@@ -19,6 +19,12 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
   const table = new Table({ head: [...heading], style: { head: [], border: [] } });
   table.push(...rows.map((row) => [...row]));
   printLine(table.toString());
+}
+
+/** Prints comma-separated values (RFC 4180) with a heading row. */
+export function printCsv(heading: readonly string[], rows: readonly (readonly string[])[]): void {
+  const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  process.stdout.write([heading, ...rows].map((row) => `${row.map(quoted).join()}\r\n`).join(''));
 }
 
 /**

@@ -32,6 +32,7 @@ export const COMMAND_SCOPES = {
   'reviews list': 'view',
   'reviews show': 'view',
   'reviews resolve': 'finance',
+  'ledger close-period': 'finance',
 } as const satisfies Record<string, OperatorScope>;
 
 export type SignedCommand = keyof typeof COMMAND_SCOPES;

@@ -39,7 +39,7 @@ function scheduledFlows({ maintenance }: Pick<Config, 'maintenance'>): Scheduled
       workflow: 'housekeeping',
       everyMs: maintenance.housekeepingEveryMs,
       offsetMs: 0,
-      summary: 'Deletes expired idempotency keys and webhook attempts',
+      summary: 'Deletes expired idempotency keys and webhook attempts; closes accounting days',
     },
     {
       workflow: 'ledgerSealing',

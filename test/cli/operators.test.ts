@@ -66,6 +66,7 @@ const WORDS: Record<SignedCommand, string> = {
   'reviews list': '',
   'reviews show': `${publicId('reviewCase', newUuid())}`,
   'reviews resolve': 'svc_x_rev --action credit --reason why',
+  'ledger close-period': '2026-11 --environment test',
 };
 
 /** Commands that write no audit entry and show no customer's data. */
@@ -75,6 +76,8 @@ const UNSIGNED = [
   'keys list',
   'migrate',
   'ledger verify',
+  'ledger trial-balance',
+  'ledger account',
   'attention list',
   'attention show',
   'flows missing',

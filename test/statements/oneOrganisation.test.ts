@@ -139,13 +139,17 @@ test('the recorded statements cover the service and the bodies of its functions'
   const accessed = new Set(plans.flatMap((run) => [...tablesOf(run)]));
   // Written and read by commands and Schedules only.
   const others = [
-    'organisations',
-    'reconciliation_reports',
-    'reconciliation_progress',
-    'bank_balances',
-    'credit_polls',
-    'statement_entries',
-  ].map((table) => `public.${table}`);
+    'public.organisations',
+    'public.reconciliation_reports',
+    'public.reconciliation_progress',
+    'public.bank_balances',
+    'public.credit_polls',
+    'public.statement_entries',
+    'public.fee_sweeps',
+    'ledger.closing_balances',
+    'ledger.closed_periods',
+    'ledger.seals',
+  ];
   expect([...scoped].filter((table) => !accessed.has(table) && !others.includes(table))).toEqual([]);
 });
 

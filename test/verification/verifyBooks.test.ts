@@ -4,8 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import type { Movement, RowTable } from '../../src/ledger/movement.ts';
+import { trialBalance } from '../../src/ledger/reports.ts';
 import type { Finding } from '../../src/ledger/verify.ts';
 import type { Book } from '../../src/money.ts';
+import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
+import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
+import { creditMovement, paymentAfter } from '../../src/resources/payments/movements.ts';
+import { findPayment } from '../../src/resources/payments/queries.ts';
 import { holdItem } from '../../src/resources/payouts/movements.ts';
 import { findPayout, type PayoutItem } from '../../src/resources/payouts/queries.ts';
 import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
@@ -63,6 +68,19 @@ class Stage {
     return { paymentId, seller };
   }
 
+  /** A payment of 100,000 by bank transfer, settled by 101,000 or held in suspense with less. */
+  async paidByBank(amount: number): Promise<string> {
+    const bill = { method: 'bank_transfer', baseAmount: 100_000, targetWalletId: await this.wallet() };
+    const paymentId = await this.money('/payments', bill);
+    const payment = await findPayment(api.sql, this.book, requireUuid('payment', paymentId));
+    if (payment === null) throw new Error('the payment was not created');
+    const settles = { kind: 'settle', toWallet: 100_000, toFees: 1_000, toSuspense: 0, alreadyHeld: 0 } as const;
+    const decision = { amountReceived: amount, ...(amount === 101_000 ? settles : ({ kind: 'hold' } as const)) };
+    const next = paymentAfter(payment, decision);
+    await posted(creditMovement(this.book, payment, next, creditOf(amount, payment.id), decision));
+    return paymentId;
+  }
+
   post(movement: Omit<Movement, 'book'>): Promise<void> {
     return posted({ book: this.book, ...movement });
   }
@@ -84,6 +102,24 @@ class Stage {
     return findings.filter((one) => one.organisation === organisation).map(describeFinding);
   }
 }
+
+/** A credit that was just received, to a payment or to no account of ours. */
+const creditOf = (amount: number, paymentId: Uuid | null): InboundCredit => ({
+  id: newUuid(),
+  version: 0,
+  rail: 'sandbox',
+  sessionId: newUuid(),
+  accountNumber: '0000000000',
+  amount,
+  senderName: null,
+  senderAccountNumber: null,
+  senderBankCode: null,
+  ownerKind: paymentId === null ? null : 'payment',
+  ownerId: paymentId,
+  status: 'received',
+  receivedAt: new Date(),
+  createdAt: new Date(),
+});
 
 const describeFinding = ({ kind, resource, account, expected, found }: Finding): string =>
   `${kind} ${resource ?? '-'} ${account}: ${expected}, found ${found}`;
@@ -107,6 +143,42 @@ test('resources that agree with the ledger have no findings, in every page size'
   for (const pageSize of [1, 2, 3, 10_000]) {
     expect((await verifyBooks(api.sql, { pageSize })).findings).toEqual([]);
   }
+});
+
+test('accounting.open_items is what stands in transit, in reserve and in suspense, by resource', async () => {
+  const stage = await openStage();
+  const withdrawal = await stage.withdrawal();
+  const settled = await stage.paidByBank(101_000);
+  const refund = await stage.money(`/payments/${settled}/refund`, { amount: 10_000, bankAccount: BANK_ACCOUNT });
+  const partial = await stage.paidByBank(40_000);
+  const { payout, item: pending } = await stage.payout();
+  const { item: sent } = await stage.payout();
+  await posted(holdItem(stage.book, sent, null));
+  await posted(creditToSuspense(stage.book, creditOf(700, null), 'unknown_account', null));
+  const organisation = publicId('organisation', stage.book.organisationId);
+  const items = await api.sql<{ account: string; resource: string; amount: number; since: Date }[]>`
+    SELECT account, resource, amount, since FROM accounting.open_items WHERE organisation = ${organisation}`;
+  const expected: Record<string, [string, number]> = {
+    'in_transit:withdrawals': [withdrawal, 103_000],
+    'in_transit:refunds': [refund, 10_000],
+    'in_transit:payouts': [publicId('payoutItem', sent.id), 103_000],
+    [`reserve:payout:${payout}`]: [publicId('payoutItem', pending.id), 103_000],
+    [`suspense:payment:${partial}`]: [partial, 40_000],
+    'suspense:unmatched': [expect.stringMatching(/_rev$/) as unknown as string, 700],
+  };
+  expect(Object.fromEntries(items.map(({ account, resource, amount }) => [account, [resource, amount]]))).toEqual(
+    expected,
+  );
+  expect(items).toHaveLength(6);
+  for (const { since } of items) expect(Date.now() - since.getTime()).toBeLessThan(600_000);
+  const balances = await trialBalance(api.sql, stage.book, new Date(Date.now() + 1_000));
+  expect(
+    Object.fromEntries(
+      balances
+        .filter(({ account }) => /^(in_transit|reserve|suspense):/.test(account))
+        .map(({ account, balance }) => [account, balance]),
+    ),
+  ).toEqual(Object.fromEntries(items.map(({ account, amount }) => [account, amount])));
 });
 
 describe('a row that was changed without its transaction', () => {

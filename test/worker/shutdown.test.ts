@@ -94,7 +94,7 @@ test('a worker exits while maintenance waits for a lock, and the next worker doe
     expect(await end(worker)).toBe(0);
   });
   const next = startWorkerProcess();
-  expect(await flow.result()).toEqual({ idempotencyKeys: 0, webhookAttempts: 0 });
+  expect(await flow.result()).toEqual({ idempotencyKeys: 0, webhookAttempts: 0, closedDays: 0 });
   await end(next);
 }, 300_000);
 

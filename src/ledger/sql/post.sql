@@ -1,4 +1,4 @@
--- version 2
+-- version 3
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -288,7 +288,11 @@ BEGIN
       FROM (SELECT * FROM moved ORDER BY slot) a;
       -- Read while the accounts are locked: so the postings of an account have the order of their times, and a balance
       -- as of a time is the balance after the last posting up to then.
-      posted_at := clock_timestamp();
+      -- No posting is dated into a closed day, whatever the clock says. The lock of step 1 on ledger.transactions is held by
+      -- now: the closing of a day waits for it (settle_day in accounting.sql).
+      posted_at := greatest(clock_timestamp(), (
+        SELECT x.ends_at FROM ledger.closed_days x WHERE x.organisation_id = organisation AND x.environment = book ORDER BY x.day DESC LIMIT 1
+      ));
       IF account_count > coalesce(cardinality(slots), 0) THEN
         -- Accounts that were not updated: those with a derived balance, whose balance is NULL and which are never
         -- locked; a wallet that does not exist, which has no id and accepts no posting; and accounts that cannot take

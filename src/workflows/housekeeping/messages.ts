@@ -1,4 +1,4 @@
-// The result of housekeeping, and its activity.
+// The result of housekeeping, and its activities.
 
 /** How many rows were deleted. */
 export interface DeletedRows {
@@ -6,6 +6,12 @@ export interface DeletedRows {
   webhookAttempts: number;
 }
 
+export interface Housekept extends DeletedRows {
+  /** Accounting days of all books. */
+  closedDays: number;
+}
+
 export interface HousekeepingActivities {
   deleteExpiredRows: () => Promise<DeletedRows>;
+  closeAccountingDays: () => Promise<number>;
 }

@@ -1,19 +1,21 @@
 // Housekeeping, started hourly by its Schedule.
 //
 //   1. Delete idempotency keys and webhook attempts whose retention period is over.   Compensation: none is possible.
+//   2. Close the accounting days that are over.                                       Compensation: none is needed.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { DeletedRows, HousekeepingActivities } from './messages.ts';
+import type { HousekeepingActivities, Housekept } from './messages.ts';
 
-const { deleteExpiredRows } = proxyActivities<HousekeepingActivities>({
+const { closeAccountingDays, deleteExpiredRows } = proxyActivities<HousekeepingActivities>({
   startToCloseTimeout: '1 hour',
   heartbeatTimeout: '1 minute',
   retry: { initialInterval: '10 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
 
-export async function housekeeping(): Promise<DeletedRows> {
+export async function housekeeping(): Promise<Housekept> {
   const deleted = await deleteExpiredRows();
+  const closedDays = await closeAccountingDays();
   setCurrentDetails(
-    `Deleted ${deleted.idempotencyKeys} idempotency keys and ${deleted.webhookAttempts} webhook attempts.`,
+    `Deleted ${deleted.idempotencyKeys} idempotency keys and ${deleted.webhookAttempts} webhook attempts. Closed ${closedDays} accounting days.`,
   );
-  return deleted;
+  return { ...deleted, closedDays };
 }

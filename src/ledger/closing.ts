@@ -1,0 +1,78 @@
+// Closes accounting days: the balance of every account at the end of each day, by which a report on an old date costs
+// the same as on a new one; and accounting periods, which are months (docs/decisions/0016).
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+
+/** Accounts of a statement, and postings of each: few enough for a statement of at most about a second. */
+const ACCOUNTS_MAX = 500;
+const POSTINGS_MAX = 1_000;
+
+/** A date as `2026-11-30`, and a month as `2026-11`. */
+export type Day = string;
+export type Month = string;
+
+/** The first moment of a day in Nigeria, which has no daylight saving time; as `ledger.accounting_day` in SQL. */
+export const dayStart = (day: Day): Date => new Date(`${day}T00:00:00+01:00`);
+
+/** Books with a day that is over and not closed; also books that have no account yet. */
+export async function listBooksToClose(sql: Sql): Promise<Book[]> {
+  return await sql<Book[]>`
+    SELECT o.organisation_id, e.environment FROM organisations o CROSS JOIN (VALUES ('test'), ('live')) AS e (environment)
+    WHERE NOT EXISTS (
+      SELECT FROM ledger.closed_days d
+      WHERE d.organisation_id = o.organisation_id AND d.environment = e.environment
+        AND d.day = ledger.accounting_day(now()) - 1 AND d.completed_at IS NOT NULL)
+    ORDER BY o.organisation_id, e.environment`;
+}
+
+/**
+ * Closes each day of a book that is over, and returns their number. `advance` is called after each statement. It may
+ * run twice at once and be interrupted anywhere; the next call continues. Throws when a statement that writes to the
+ * ledger does not end.
+ */
+export async function closeDays(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  { advance = () => {}, accountsMax = ACCOUNTS_MAX, postingsMax = POSTINGS_MAX } = {},
+): Promise<number> {
+  for (let closed = 0; ; closed += 1) {
+    const [begun] = await sql<{ day: Day | null }[]>`
+      SELECT ledger.begin_day_close(${organisationId}, ${environment})::text AS day`;
+    const day = begun?.day ?? null;
+    if (day === null) return closed;
+    const [row] = await sql<{ isSettled: boolean }[]>`
+      SELECT ledger.settle_day(${organisationId}, ${environment}, ${day}::date) AS is_settled`;
+    if (row?.isSettled !== true) {
+      throw new Error(`The day ${day} cannot be closed: a transaction has been writing to the ledger for seconds.`);
+    }
+    for (let after: number | null = 0; after !== null; advance()) {
+      const [page]: { after: number | null }[] = await sql<{ after: number | null }[]>`
+        SELECT ledger.fill_closing_balances(${organisationId}, ${environment}, ${day}::date, ${after}, ${accountsMax},
+                                            ${postingsMax}) AS after`;
+      after = page?.after ?? null;
+    }
+  }
+}
+
+/** `not_next`: `nextPeriod` must be closed first; null when the book has no account. */
+export interface PeriodClosing {
+  outcome: 'closed' | 'unchanged' | 'not_over' | 'not_next' | 'days_open' | 'unbalanced';
+  nextPeriod: Month | null;
+}
+
+/** Closes a month and writes the audit entry, after the days that are over. Repeating it changes nothing. */
+export async function closePeriod(
+  sql: Sql,
+  book: Book,
+  month: Month,
+  operator: { id: Uuid; name: string },
+): Promise<PeriodClosing> {
+  await closeDays(sql, book);
+  const [row] = await sql<PeriodClosing[]>`
+    SELECT outcome, to_char(next_period, 'YYYY-MM') AS next_period
+    FROM ledger.close_period(${book.organisationId}, ${book.environment}, ${`${month}-01`}::date,
+                             ${operator.id}, ${operator.name})`;
+  if (row === undefined) throw new Error('ledger.close_period returned no row');
+  return row;
+}

@@ -1,0 +1,74 @@
+// Reports of a book for accountants: the balances of all accounts at a time, and the entries of one account in a
+// period. Both start from closing balances, so their cost does not depend on the date.
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Book, Kobo } from '../money.ts';
+import type { AccountCode } from './chart.ts';
+
+export interface AccountBalance {
+  account: AccountCode;
+  /** Credits less debits. */
+  balance: Kobo;
+}
+
+/** The balances of a book before a time; accounts with a balance of zero are left out. */
+export async function trialBalance(sql: Sql, book: Book, before: Date): Promise<AccountBalance[]> {
+  return await sql<AccountBalance[]>`
+    SELECT account, balance FROM ledger.balances_before(${book.organisationId}, ${book.environment}, ${before})
+    WHERE balance <> 0 ORDER BY account COLLATE "C"`;
+}
+
+/** One side of a posting, from the account that it debits or credits. */
+export interface Entry {
+  postingId: number;
+  transactionId: Uuid;
+  kind: string;
+  resource: string;
+  /** The account on the other side. */
+  contra: AccountCode;
+  debit: Kobo;
+  credit: Kobo;
+  /** After this entry. */
+  balance: Kobo;
+  createdAt: Date;
+  effectiveAt: Date;
+  /** The month in which it happened, if it was booked in a later one. */
+  belongsTo: string | null;
+}
+
+export interface AccountReport {
+  opening: Kobo;
+  entries: Entry[];
+  closing: Kobo;
+}
+
+/** The entries of an account in a period, `from` inclusive and `to` exclusive; null when there is no such account. */
+export async function reportAccount(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  code: AccountCode,
+  { from, to }: { from: Date; to: Date },
+): Promise<AccountReport | null> {
+  // The ids limit what is read; the times decide.
+  const [account] = await sql<{ id: number; opening: Kobo; firstId: string; lastId: string }[]>`
+    SELECT b.account_id AS id, b.balance AS opening,
+           coalesce((
+             SELECT c.last_posting_id FROM ledger.closing_balances c
+             JOIN ledger.closed_days d ON d.organisation_id = c.organisation_id AND d.environment = c.environment AND d.day = c.day
+             WHERE c.organisation_id = ${organisationId} AND c.account_id = b.account_id
+               AND d.completed_at IS NOT NULL AND d.ends_at <= ${from}
+             ORDER BY c.day DESC LIMIT 1
+           ), 0)::text AS first_id,
+           ledger.last_posting_before(${organisationId}, ${environment}, ${to})::text AS last_id
+    FROM ledger.balances_before(${organisationId}, ${environment}, ${from}, ${code}) b`;
+  if (account === undefined) return null;
+  const { opening } = account;
+  const entries = await sql<Entry[]>`
+    SELECT posting_id, transaction_id, kind, resource, contra, debit, credit, created_at, effective_at, belongs_to,
+           (${opening} + sum(credit - debit) OVER (ORDER BY created_at, posting_id))::bigint AS balance
+    FROM ledger.entries
+    WHERE organisation_id = ${organisationId} AND account_id = ${account.id} AND created_at >= ${from} AND created_at < ${to}
+      AND posting_id > ${account.firstId}::text::bigint AND posting_id <= ${account.lastId}::text::bigint
+    ORDER BY created_at, posting_id`;
+  return { opening, entries: [...entries], closing: entries.at(-1)?.balance ?? opening };
+}

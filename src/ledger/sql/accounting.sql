@@ -1,0 +1,224 @@
+-- version 1
+-- Accounting days, closing balances and periods. A day is closed in three steps, each a statement of its own:
+-- begin_day_close, settle_day, fill_closing_balances (src/ledger/closing.ts). All can be repeated at any point.
+
+-- A day is a day in Nigeria, as on bank statements and tax returns. Both functions must never change: the days of
+-- closed reports depend on them.
+CREATE OR REPLACE FUNCTION ledger.accounting_day(at timestamptz) RETURNS date LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (at AT TIME ZONE 'Africa/Lagos')::date;
+CREATE OR REPLACE FUNCTION ledger.day_end(day date) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (day + 1)::timestamp AT TIME ZONE 'Africa/Lagos';
+
+-- The first day of a book: that of its first account. NULL: it has none.
+CREATE OR REPLACE FUNCTION ledger.first_day(organisation uuid, env text) RETURNS date LANGUAGE sql STABLE
+SET search_path = ledger, pg_temp AS $$
+  SELECT ledger.accounting_day(created_at) FROM ledger.accounts
+  WHERE organisation_id = organisation AND environment = env ORDER BY id LIMIT 1
+$$;
+
+-- Begins to close the next day of a book and returns it; NULL when none is over. Once this is committed, ledger.post
+-- dates no posting into the day.
+CREATE OR REPLACE FUNCTION ledger.begin_day_close(organisation uuid, env text) RETURNS date
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+DECLARE next_day date;
+BEGIN
+  SELECT CASE WHEN d.completed_at IS NULL THEN d.day ELSE d.day + 1 END INTO next_day
+  FROM ledger.closed_days d WHERE d.organisation_id = organisation AND d.environment = env ORDER BY d.day DESC LIMIT 1;
+  IF NOT FOUND THEN next_day := ledger.first_day(organisation, env); END IF;
+  IF next_day IS NULL OR ledger.day_end(next_day) > clock_timestamp() THEN RETURN NULL; END IF;
+  INSERT INTO ledger.closed_days (organisation_id, environment, day, ends_at)
+  VALUES (organisation, env, next_day, ledger.day_end(next_day)) ON CONFLICT DO NOTHING;
+  RETURN next_day;
+END
+$$;
+
+-- Waits for the statements that may have dated a posting into the day before it was closed. ledger.post dates postings
+-- while it has a lock on ledger.transactions, so those are the statements that have it now. False: one of them has not
+-- ended within five seconds.
+CREATE OR REPLACE FUNCTION ledger.settle_day(organisation uuid, env text, closing date) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+DECLARE
+  own_database CONSTANT oid := (SELECT oid FROM pg_database WHERE datname = current_database());
+  settled bigint := (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ledger.postings_id_seq);
+  writers text[];
+BEGIN
+  FOR tries IN 1..500 LOOP
+    writers := ARRAY(
+      SELECT virtualtransaction FROM pg_locks
+      WHERE database = own_database AND relation = 'ledger.transactions'::regclass AND mode = 'RowExclusiveLock' AND granted
+        AND (writers IS NULL OR virtualtransaction = ANY (writers))
+    );
+    IF writers = '{}' THEN
+      UPDATE ledger.closed_days SET settled_posting_id = settled, last_posting_id = (SELECT last_value FROM ledger.postings_id_seq)
+      WHERE organisation_id = organisation AND environment = env AND day = closing AND settled_posting_id IS NULL;
+      RETURN true;
+    END IF;
+    PERFORM pg_sleep(0.01);
+  END LOOP;
+  RETURN false;
+END
+$$;
+
+-- Adds the postings of the day to the balances of the next accounts of a book, by id: at most `postings_max` postings
+-- of each. Returns the account after which to continue; NULL when the day is complete.
+CREATE OR REPLACE FUNCTION ledger.fill_closing_balances(
+  organisation uuid, env text, closing date, after_account bigint, accounts_max integer, postings_max integer
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+DECLARE
+  closed ledger.closed_days;
+  starts_at timestamptz;
+  page_size bigint;
+  last_account bigint;
+  unfinished boolean;
+BEGIN
+  -- The lock makes two callers take turns: a posting is added once.
+  SELECT * INTO STRICT closed FROM ledger.closed_days
+  WHERE organisation_id = organisation AND environment = env AND day = closing FOR NO KEY UPDATE;
+  IF closed.completed_at IS NOT NULL THEN RETURN NULL; END IF;
+  IF closed.settled_posting_id IS NULL THEN RAISE EXCEPTION 'the day % is not settled', closing; END IF;
+  SELECT coalesce(max(ends_at), '-infinity') INTO starts_at FROM ledger.closed_days
+  WHERE organisation_id = organisation AND environment = env AND day < closing;
+
+  WITH page AS (
+    SELECT id FROM ledger.accounts
+    WHERE organisation_id = organisation AND environment = env AND id > after_account ORDER BY id LIMIT accounts_max
+  ), known AS (
+    SELECT page.id, coalesce(c.balance, 0) AS balance, c.day = closing AS is_begun, c.last_posting_id, c.read_posting_id,
+           coalesce(CASE WHEN c.day = closing THEN c.read_posting_id ELSE c.last_posting_id END, 0) AS read_after
+    FROM page
+    LEFT JOIN LATERAL (
+      SELECT * FROM ledger.closing_balances WHERE organisation_id = organisation AND account_id = page.id AND day <= closing
+      ORDER BY day DESC LIMIT 1
+    ) c ON true
+  ), entries AS (
+    SELECT known.*, e.* FROM known
+    CROSS JOIN LATERAL (
+      SELECT count(*) = postings_max AS is_full, count(*) > 0 AS is_read, max(id) AS last_read,
+             sum(change) FILTER (WHERE created_at >= starts_at AND created_at < closed.ends_at) AS change,
+             min(id) FILTER (WHERE created_at >= closed.ends_at) AS first_later
+      FROM (
+        (SELECT id, -amount AS change, created_at FROM ledger.postings
+         WHERE organisation_id = organisation AND debit_account_id = known.id AND id > read_after AND id <= closed.last_posting_id
+         ORDER BY id LIMIT postings_max)
+        UNION ALL
+        (SELECT id, amount, created_at FROM ledger.postings
+         WHERE organisation_id = organisation AND credit_account_id = known.id AND id > read_after AND id <= closed.last_posting_id
+         ORDER BY id LIMIT postings_max)
+        ORDER BY id LIMIT postings_max
+      ) p
+    ) e
+  ), written AS (
+    INSERT INTO ledger.closing_balances (organisation_id, environment, account_id, day, balance, last_posting_id, read_posting_id)
+    SELECT organisation, env, id, closing, balance + coalesce(change, 0),
+           CASE WHEN is_begun AND last_posting_id < read_posting_id THEN last_posting_id -- a later one was read before
+                ELSE least(closed.settled_posting_id, first_later - 1, last_read) END,
+           last_read
+    FROM entries WHERE is_read AND (is_begun OR is_full OR change IS NOT NULL)
+    ON CONFLICT (organisation_id, account_id, day) DO UPDATE
+    SET balance = excluded.balance, last_posting_id = excluded.last_posting_id, read_posting_id = excluded.read_posting_id
+  )
+  SELECT count(*), max(id), bool_or(is_full) INTO page_size, last_account, unfinished FROM entries;
+
+  IF unfinished THEN RETURN after_account; END IF;
+  IF page_size = accounts_max THEN RETURN last_account; END IF;
+  UPDATE ledger.closed_days SET completed_at = clock_timestamp()
+  WHERE organisation_id = organisation AND environment = env AND day = closing;
+  RETURN NULL;
+END
+$$;
+
+-- The balances of a book before a time: the last closing balance plus the postings since then. One account, or all.
+CREATE OR REPLACE FUNCTION ledger.balances_before(organisation uuid, env text, moment timestamptz, only_account text DEFAULT NULL)
+RETURNS TABLE (account_id bigint, account text, balance bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+  closed record;
+  last_id bigint;
+BEGIN
+  SELECT coalesce(max(day), '-infinity') AS day, coalesce(max(ends_at), '-infinity') AS ends_at INTO closed FROM (
+    SELECT day, ends_at FROM ledger.closed_days
+    WHERE organisation_id = organisation AND environment = env AND completed_at IS NOT NULL AND ends_at <= moment
+    ORDER BY day DESC LIMIT 1
+  ) d;
+  last_id := ledger.last_posting_before(organisation, env, moment);
+  RETURN QUERY
+  SELECT a.id, a.code::text, (coalesce(c.balance, 0) + coalesce(e.change, 0))::bigint
+  FROM ledger.accounts a
+  LEFT JOIN LATERAL (
+    SELECT balance, last_posting_id FROM ledger.closing_balances
+    WHERE organisation_id = organisation AND account_id = a.id AND day <= closed.day ORDER BY day DESC LIMIT 1
+  ) c ON true
+  LEFT JOIN LATERAL (
+    SELECT sum(change) AS change FROM (
+      SELECT -amount AS change FROM ledger.postings
+      WHERE organisation_id = organisation AND debit_account_id = a.id AND id > coalesce(c.last_posting_id, 0) AND id <= last_id
+        AND created_at >= closed.ends_at AND created_at < moment
+      UNION ALL
+      SELECT amount FROM ledger.postings
+      WHERE organisation_id = organisation AND credit_account_id = a.id AND id > coalesce(c.last_posting_id, 0) AND id <= last_id
+        AND created_at >= closed.ends_at AND created_at < moment
+    ) p
+  ) e ON closed.ends_at < moment
+  WHERE a.organisation_id = organisation AND a.environment = env AND (only_account IS NULL OR a.code = only_account)
+  ORDER BY a.code;
+END
+$$;
+
+-- A limit for the ids of postings that are dated before a time, so that an old date does not read what came after it.
+CREATE OR REPLACE FUNCTION ledger.last_posting_before(organisation uuid, env text, moment timestamptz) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
+  SELECT coalesce((
+    SELECT last_posting_id FROM ledger.closed_days
+    WHERE organisation_id = organisation AND environment = env AND completed_at IS NOT NULL AND ends_at >= moment
+    ORDER BY day LIMIT 1
+  ), 9223372036854775807)
+$$;
+
+-- Closes a month of a book, for an operator, with the audit entry. Its days must be closed before, so that no posting
+-- can be dated into it. Outcomes: closed; unchanged (it was closed before); not_over; not_next (`next_period` must be
+-- closed first; NULL: the book has no account); days_open; unbalanced (the balances at its end do not sum to zero).
+CREATE OR REPLACE FUNCTION ledger.close_period(organisation uuid, env text, month date, deciding_operator uuid, operator_name text)
+RETURNS TABLE (outcome text, next_period date)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+DECLARE
+  last_day CONSTANT date := (month + interval '1 month')::date - 1;
+  written integer;
+BEGIN
+  SELECT coalesce((max(period) + interval '1 month')::date, date_trunc('month', ledger.first_day(organisation, env))::date)
+  INTO next_period FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env;
+
+  outcome := CASE
+    WHEN EXISTS (SELECT FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env AND period = month) THEN 'unchanged'
+    WHEN ledger.day_end(last_day) > clock_timestamp() THEN 'not_over'
+    WHEN month IS DISTINCT FROM next_period THEN 'not_next'
+    WHEN NOT EXISTS (
+      SELECT FROM ledger.closed_days
+      WHERE organisation_id = organisation AND environment = env AND day = last_day AND completed_at IS NOT NULL) THEN 'days_open'
+    WHEN (SELECT sum(balance) FROM ledger.balances_before(organisation, env, ledger.day_end(last_day))) <> 0 THEN 'unbalanced'
+    ELSE 'closed'
+  END;
+  IF outcome = 'closed' THEN
+    INSERT INTO ledger.closed_periods (organisation_id, environment, period, closed_at)
+    VALUES (organisation, env, month, clock_timestamp()) ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS written = ROW_COUNT;
+    IF written = 0 THEN
+      outcome := 'unchanged';
+    ELSE
+      INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject)
+      VALUES (organisation, env, deciding_operator, operator_name, 'period.close', to_char(month, 'YYYY-MM'));
+    END IF;
+  END IF;
+  RETURN NEXT;
+END
+$$;
+
+REVOKE ALL ON FUNCTION
+  ledger.accounting_day, ledger.day_end, ledger.first_day, ledger.begin_day_close, ledger.settle_day,
+  ledger.fill_closing_balances, ledger.balances_before, ledger.last_posting_before, ledger.close_period
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+  ledger.accounting_day, ledger.day_end, ledger.begin_day_close, ledger.settle_day, ledger.fill_closing_balances,
+  ledger.balances_before, ledger.last_posting_before, ledger.close_period
+TO manilla_app;

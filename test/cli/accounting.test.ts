@@ -1,0 +1,88 @@
+// `ledger trial-balance | account | close-period`: the reports as table, CSV and JSON, and refusals that say what to do.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { publicId } from '../../src/ids.ts';
+import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
+import { type Ended, runCli } from './run.ts';
+
+let books: Books;
+let home: string;
+let wallet: string;
+
+beforeAll(async () => {
+  books = await openBooks();
+  home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
+  const { organisationId } = books.book;
+  await books.owner`INSERT INTO organisations (organisation_id, name) VALUES (${organisationId}, 'Ada')`;
+  // A command lists organisations with their settlement wallets.
+  await books.owner`
+    INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at)
+    SELECT ${organisationId}, environment, gen_random_uuid(), 'settlement', 'ada@test.example', now()
+    FROM (VALUES ('test'), ('live')) AS e (environment)`;
+  wallet = await newWallet(books, { balance: 150_000 });
+  await expectPosted(books.journal.post(move(books.book, wallet, 'income:fees', 5)));
+});
+
+afterAll(async () => {
+  await books.close();
+  await rm(home, { recursive: true });
+});
+
+const ledger = (...words: string[]): Promise<Ended> =>
+  runCli(['ledger', ...words, '--environment', 'test'], { databaseUrl: books.url, home });
+
+test('a trial balance is printed as a table, as CSV in naira and as JSON in kobo', async () => {
+  const csv = await ledger('trial-balance', '--format', 'csv');
+  expect(csv).toEqual({
+    exitCode: 0,
+    output: [
+      'Account,Debit (NGN),Credit (NGN)',
+      `${RAIL},1500.00,0.00`,
+      'income:fees,0.00,0.05',
+      `${wallet},0.00,1499.95`,
+      'Total,1500.00,1500.00',
+      '',
+    ].join('\r\n'),
+    errors: '',
+  });
+  expect((await ledger('trial-balance')).output).toContain('1499.95');
+  const json = await ledger('trial-balance', '--json');
+  expect(JSON.parse(json.output)).toMatchObject({
+    organisation: publicId('organisation', books.book.organisationId),
+    environment: 'test',
+    accounts: [
+      { account: RAIL, debit: 150_000, credit: 0 },
+      { account: 'income:fees', debit: 0, credit: 5 },
+      { account: wallet, debit: 0, credit: 149_995 },
+    ],
+    total: { debit: 150_000, credit: 150_000 },
+  });
+  expect((await ledger('trial-balance', '--format', 'json', '--at', '2020-01')).output).toContain('"accounts": []');
+});
+
+test('an account is printed with its opening, running and closing balance', async () => {
+  const { output } = await ledger('account', wallet, '--json');
+  expect(JSON.parse(output)).toMatchObject({
+    opening: 0,
+    entries: [
+      { contra: RAIL, debit: 0, credit: 150_000, balance: 150_000, belongsTo: null },
+      { contra: 'income:fees', debit: 5, credit: 0, balance: 149_995 },
+    ],
+    closing: 149_995,
+  });
+  const csv = (await ledger('account', wallet, '--format', 'csv')).output.trim().split('\r\n');
+  expect(csv).toHaveLength(5);
+  expect(csv[3]).toMatch(/,income:fees,0.05,0.00,1499.95,/);
+  expect(csv[4]).toBe('Closing,,,,,,,1499.95,,');
+});
+
+test.each([
+  [['account', 'income:nothing'], 1, /There is no account income:nothing in this book/],
+  [['trial-balance', '--at', '2026-11-31'], 2, /Write it as 2026-11, 2026-11-30 or/],
+  [['close-period', '2026-13'], 2, /2026-13 is not a month/],
+  [['close-period', '2999-01'], 1, /The period 2999-01 is not over/],
+])('%j exits with an error that says what to do', async (words, exitCode, message) => {
+  expect(await ledger(...words)).toEqual({ exitCode, output: '', errors: expect.stringMatching(message) });
+});

@@ -1,0 +1,270 @@
+// Accounting: reports at any time are the sum of the postings dated before it, closed days and periods never change, and
+// an accountant reads the views and nothing else.
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+
+import { closeDays, closePeriod, dayStart, listBooksToClose } from '../../src/ledger/closing.ts';
+import { reportAccount, trialBalance } from '../../src/ledger/reports.ts';
+import { OPERATORS } from '../support/operators.ts';
+import { waitFor } from '../support/waitFor.ts';
+import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from './books.ts';
+import './seed.ts';
+
+const NGOZI = { id: OPERATORS.ngozi.id, name: 'ngozi' };
+
+let books: Books;
+
+beforeEach(async () => {
+  books = await openBooks();
+  await books.owner`INSERT INTO organisations (organisation_id, name) VALUES (${books.book.organisationId}, 'Ada')`;
+});
+
+afterEach(() => books.close());
+
+/** Dates the book back: its accounts to `days` ago, and each posting by `date`, SQL with `p.id` and `days`. */
+const dateBack = (days: number, date: string) =>
+  books.asSuperuser(async (sql) => {
+    await sql`UPDATE ledger.accounts SET created_at = now() - make_interval(days => ${days})`;
+    await sql.unsafe(`UPDATE ledger.postings p SET created_at = ${date}`);
+  });
+
+/** The balances before a time as the postings say. */
+async function sums(before: Date): Promise<Record<string, number>> {
+  const rows = await books.owner<{ code: string; balance: number }[]>`
+    SELECT a.code, sum(CASE a.id WHEN p.credit_account_id THEN p.amount ELSE -p.amount END)::bigint AS balance
+    FROM ledger.postings p JOIN ledger.accounts a ON a.id IN (p.debit_account_id, p.credit_account_id)
+    WHERE p.created_at < ${before} GROUP BY a.code`;
+  return Object.fromEntries(rows.filter(({ balance }) => balance !== 0).map(({ code, balance }) => [code, balance]));
+}
+
+const reported = async (before: Date): Promise<Record<string, number>> =>
+  Object.fromEntries(
+    (await trialBalance(books.sql, books.book, before)).map(({ account, balance }) => [account, balance]),
+  );
+
+const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
+
+/** The number of a month and the months around it, as `2026-11`. */
+const monthOf = (at: Date): string => new Date(at.getTime() + 3_600_000).toISOString().slice(0, 7);
+
+describe('closed days', () => {
+  test('balances at any time, and running balances in any period, are the sums of the postings', async () => {
+    const DAYS = 6;
+    const wallets = [await newWallet(books), await newWallet(books), await newWallet(books)];
+    for (let round = 0; round < 40; round += 1) {
+      await expectPosted(books.journal.post(move(books.book, RAIL, wallets[round % 3] ?? '', 1_000 + round)));
+      await expectPosted(books.journal.post(move(books.book, wallets[round % 3] ?? '', 'income:fees', 10 + round)));
+    }
+    // Over the days, not in the order of the ids: a batch may be dated before one with smaller ids.
+    await dateBack(
+      DAYS,
+      `now() - make_interval(days => ${DAYS}) * (1 - p.id / 80.0) + make_interval(hours => (p.id * 7 % 5)::int - 5)`,
+    );
+    // Small pages, by two callers at once.
+    const page = { accountsMax: 2, postingsMax: 3 };
+    const closed = await Promise.all([
+      closeDays(books.sql, books.book, page),
+      closeDays(books.anotherPool(), books.book, page),
+    ]);
+    expect(Math.max(...closed)).toBeGreaterThan(0);
+    expect(await closeDays(books.sql, books.book)).toBe(0);
+    await expectPosted(books.journal.post(move(books.book, RAIL, wallets[0] ?? '', 5)));
+
+    const ends = await books.owner<
+      { day: string; endsAt: Date }[]
+    >`SELECT day::text, ends_at FROM ledger.closed_days ORDER BY day`;
+    expect(ends.length).toBeGreaterThanOrEqual(DAYS - 1);
+    for (const { day, endsAt } of ends) {
+      expect(endsAt.getTime()).toBe(dayStart(day).getTime() + 86_400_000);
+      expect(await reported(endsAt)).toEqual(await sums(endsAt));
+    }
+    const time = fc.integer({ min: daysAgo(DAYS + 1).getTime(), max: Date.now() + 1_000 }).map((ms) => new Date(ms));
+    await fc.assert(
+      fc.asyncProperty(time, time, fc.constantFrom(RAIL, 'income:fees', ...wallets), async (a, b, code) => {
+        const [from, to] = a < b ? [a, b] : [b, a];
+        const [before, after] = [await sums(from), await sums(to)];
+        expect(await reported(from)).toEqual(before);
+        const account = await reportAccount(books.sql, books.book, code, { from, to });
+        expect([account?.opening, account?.closing]).toEqual([before[code] ?? 0, after[code] ?? 0]);
+        let balance = before[code] ?? 0;
+        for (const entry of account?.entries ?? []) {
+          balance += entry.credit - entry.debit;
+          expect(entry.balance).toBe(balance);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('the entries of an account have the balances that were stored with the postings', async () => {
+    const wallet = await newWallet(books, { balance: 100 });
+    for (let n = 0; n < 5; n += 1)
+      await expectPosted(books.journal.post(move(books.book, wallet, 'income:fees', n + 1)));
+    const account = await reportAccount(books.sql, books.book, wallet, {
+      from: daysAgo(1),
+      to: new Date(Date.now() + 1_000),
+    });
+    const stored =
+      await books.owner`SELECT balance_after AS balance FROM ledger.entries WHERE account = ${wallet} ORDER BY posting_id`;
+    expect(account?.entries.map(({ balance }) => ({ balance }))).toEqual([...stored]);
+    expect(account?.entries[1]).toMatchObject({ debit: 1, credit: 0, contra: 'income:fees', kind: 'test' });
+  });
+
+  test('an uncommitted posting of the day is waited for, and is in its closing balance', async () => {
+    const wallet = await newWallet(books, { balance: 100 });
+    await dateBack(1, `now() - interval '1 day'`);
+    const writing = await books.owner.reserve();
+    await writing`BEGIN`;
+    const [{ id } = { id: '' }] = await writing<{ id: string }[]>`
+      INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, effective_at)
+      SELECT organisation_id, environment, gen_random_uuid(), 'late', kind, resource, effective_at FROM ledger.transactions
+      RETURNING id`;
+    const closing = closeDays(books.sql, books.book);
+    await waitFor('the closing to wait', async () => {
+      const [row] = await books.owner`
+        SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%settle_day%' AND wait_event = 'PgSleep'`;
+      return row !== undefined;
+    });
+    // As ledger.post: the date was taken before, the id of the posting is taken now.
+    await writing`
+      INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount, created_at)
+      SELECT organisation_id, environment, ${id}, debit_account_id, credit_account_id, 50, created_at FROM ledger.postings`;
+    await writing`COMMIT`;
+    writing.release();
+    expect(await closing).toBeGreaterThan(0);
+    expect(
+      await books.owner`SELECT c.balance FROM ledger.closing_balances c JOIN ledger.accounts a ON a.id = c.account_id WHERE code = ${wallet}`,
+    ).toEqual([{ balance: 150 }]);
+  });
+
+  test('two callers that fill the same day take turns', async () => {
+    await newWallet(books, { balance: 100 });
+    await dateBack(2, `now() - interval '1 day'`);
+    const { organisationId, environment } = books.book;
+    const [{ day } = { day: '' }] = await books.sql<{ day: string }[]>`
+      SELECT ledger.begin_day_close(${organisationId}, ${environment})::text AS day`;
+    await books.sql`SELECT ledger.settle_day(${organisationId}, ${environment}, ${day}::date)`;
+    const [first, second] = [await books.owner.reserve(), await books.owner.reserve()];
+    const fill = (connection: typeof first, after: number) =>
+      connection`SELECT ledger.fill_closing_balances(${organisationId}, ${environment}, ${day}::date, ${after}, 1, 10) AS after`;
+    await first`BEGIN`;
+    const [{ after } = { after: 0 }] = await fill(first, 0);
+    await second`SET lock_timeout = '20ms'`;
+    await expect(fill(second, after)).rejects.toMatchObject({ code: '55P03' });
+    await first`COMMIT`;
+    expect(await fill(second, after)).toHaveLength(1);
+    first.release();
+    second.release();
+  });
+
+  test('no posting is dated into a closed day, even when the clock of the database is behind', async () => {
+    const wallet = await newWallet(books, { balance: 100 });
+    const endsAt = new Date(Date.now() + 60_000);
+    await books.owner`
+      INSERT INTO ledger.closed_days (organisation_id, environment, day, ends_at)
+      VALUES (${books.book.organisationId}, 'test', now(), ${endsAt})`;
+    await expectPosted(books.journal.post(move(books.book, wallet, RAIL, 1)));
+    const dates = await books.owner`SELECT max(created_at) AS last FROM ledger.postings`;
+    expect(dates).toEqual([{ last: endsAt }]);
+  });
+
+  test('a book is listed until its last day is closed', async () => {
+    await newWallet(books, { balance: 100 });
+    await dateBack(2, `now() - interval '1 day'`);
+    const listed = async () => (await listBooksToClose(books.sql)).filter(({ environment }) => environment === 'test');
+    expect(await listed()).toEqual([books.book]);
+    await closeDays(books.sql, books.book);
+    expect(await listed()).toEqual([]);
+  });
+});
+
+describe('closed periods', () => {
+  const [before, last] = [monthOf(new Date(Date.now() - 62 * 86_400_000)), monthOf(new Date())];
+  const outcome = async (month: string) => (await closePeriod(books.sql, books.book, month, NGOZI)).outcome;
+  /** The month after the given one. */
+  const next = (month: string) => monthOf(new Date(Date.parse(`${month}-15`) + 31 * 86_400_000));
+
+  test('periods are closed in their order once they are over, each with one audit entry', async () => {
+    expect(await closePeriod(books.sql, books.book, before, NGOZI)).toEqual({
+      outcome: 'not_next',
+      nextPeriod: null,
+    });
+    await newWallet(books, { balance: 100 });
+    await dateBack(62, `now() - interval '40 days'`);
+    expect(await outcome(last)).toBe('not_over');
+    expect(await closePeriod(books.sql, books.book, next(before), NGOZI)).toEqual({
+      outcome: 'not_next',
+      nextPeriod: before,
+    });
+    const twice = [outcome(before), outcome(before)];
+    expect((await Promise.all(twice)).toSorted()).toEqual(['closed', 'unchanged']);
+    expect(await outcome(before)).toBe('unchanged');
+    expect(
+      await books.sql`SELECT operator_id AS id, operator AS name, action, subject, environment FROM audit_log`,
+    ).toEqual([{ ...NGOZI, action: 'period.close', subject: before, environment: 'test' }]);
+  });
+
+  test('a period whose balances do not sum to zero is not closed', async () => {
+    await newWallet(books, { balance: 100 });
+    await dateBack(62, `now() - interval '62 days'`);
+    await closeDays(books.sql, books.book);
+    await books.asSuperuser((sql) => sql`UPDATE ledger.closing_balances SET balance = balance + 1 WHERE balance > 0`);
+    expect(await outcome(before)).toBe('unbalanced');
+  });
+
+  test('what happened in a closed period and is booked later is posted, names the period and does not change its reports', async () => {
+    const wallet = await newWallet(books, { balance: 100 });
+    await dateBack(62, `now() - interval '62 days'`);
+    expect(await outcome(before)).toBe('closed');
+    const end = dayStart(`${next(before)}-01`);
+    const report = await reported(end);
+    const happened = new Date(end.getTime() - 1);
+    await expectPosted(books.journal.post(move(books.book, wallet, RAIL, 40, { effectiveAt: happened })));
+    expect(await reported(end)).toEqual(report);
+    expect(
+      await books.sql`SELECT belongs_to, debit FROM ledger.entries WHERE account = ${wallet} ORDER BY posting_id`,
+    ).toEqual([
+      { belongsTo: null, debit: 0 },
+      { belongsTo: before, debit: 40 },
+    ]);
+  });
+});
+
+test('an accountant reads the views of closed days, and nothing else', async () => {
+  const wallet = await newWallet(books, { balance: 100 });
+  await dateBack(2, `now() - interval '1 day'`);
+  await closeDays(books.sql, books.book);
+  await books.asSuperuser(async (sql) => {
+    await sql`SET ROLE manilla_accountant`;
+    const lines =
+      await sql`SELECT account, debit, credit FROM accounting.trial_balance WHERE day = (SELECT max(day) FROM accounting.trial_balance)`;
+    expect(lines).toHaveLength(2);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        { account: RAIL, debit: '100', credit: '0' },
+        { account: wallet, debit: '0', credit: '100' },
+      ]),
+    );
+    const entries =
+      await sql`SELECT transaction, contra_account FROM accounting.account_entries WHERE account = ${wallet}`;
+    expect(entries).toEqual([{ transaction: expect.stringMatching(/^svc_\w{26}_txn$/), contra_account: RAIL }]);
+    expect(await sql`SELECT * FROM accounting.open_items`).toEqual([]);
+    await expect(sql`SELECT FROM wallets`).rejects.toThrow('permission denied');
+
+    const readable = await sql`
+    SELECT c.oid::regclass::text AS name FROM pg_class c
+    WHERE c.relnamespace::regnamespace::text !~ '^pg_|^information_schema$' AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
+      AND (CASE c.relkind WHEN 'S' THEN has_sequence_privilege(c.oid, 'SELECT, USAGE')
+                          ELSE has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE') OR has_table_privilege(c.oid, 'DELETE') END)
+    ORDER BY 1`;
+    expect(readable.map(({ name }) => name)).toEqual([
+      'accounting.account_entries',
+      'accounting.open_items',
+      'accounting.trial_balance',
+    ]);
+    const callable = await sql`
+    SELECT p.oid::regproc::text AS name FROM pg_proc p
+    WHERE p.pronamespace::regnamespace::text !~ '^pg_|^information_schema$' AND has_function_privilege(p.oid, 'EXECUTE') ORDER BY 1`;
+    expect(callable.map(({ name }) => name)).toEqual(['ledger.accounting_day', 'ledger.public_id']);
+  });
+});
