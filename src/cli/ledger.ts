@@ -1,14 +1,17 @@
-// `ledger …`: verify the integrity of the ledger. The commands for accountants are in accounting.ts.
+// `ledger …`: verify the integrity of the ledger, and list what stands in transit, in reserve and in suspense. The
+// commands for accountants are in accounting.ts.
 import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import type { Command } from 'commander';
 import type { Finding, Progress } from '../ledger/verify.ts';
+import { listOpenItems } from '../verification/openItems.ts';
 import { parseSeals } from '../verification/seals.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
 import { addAccountingCommands } from './accounting.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
-import { printJson, printLine, printTable } from './print.ts';
+import { chooseOrganisation } from './organisations.ts';
+import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 
 /** A description of each kind of violation. */
 const MEANINGS: Record<Finding['kind'], string> = {
@@ -33,7 +36,8 @@ const MEANINGS: Record<Finding['kind'], string> = {
 const PROGRESS_ROWS_MIN = 100_000;
 
 export function addLedgerCommands(program: Command): void {
-  const group = program.command('ledger').description('verify the ledger; reports and period close');
+  const group = program.command('ledger').description('verify the ledger; open items, reports and period close');
+  addOpenItems(group);
 
   addCommand(
     group,
@@ -81,6 +85,45 @@ export function addLedgerCommands(program: Command): void {
       if (findings.length > 0) printLine('What to do: docs/operating.md, alert LedgerIntegrityViolation.');
     });
   addAccountingCommands(group);
+}
+
+/** The maximum number of items in a list; the oldest are listed first. */
+const ITEMS_MAX = 1_000;
+
+function addOpenItems(group: Command): void {
+  addCommand(
+    group,
+    'open-items',
+    'list what stands in transit, in reserve and in suspense, for which resource and since when, the oldest first',
+    'ledger open-items --json',
+  )
+    .option(
+      '--organisation <id>',
+      'the organisation (default: the organisation that `npm start` created, or the only one)',
+    )
+    .action(async (options: { organisation?: string; json?: true }) => {
+      const { items, total } = await withDatabase('application', async (sql, settings) =>
+        listOpenItems(sql, await chooseOrganisation(sql, settings, options.organisation), ITEMS_MAX),
+      );
+      printLeftOut(
+        items.length,
+        total,
+        'the oldest',
+        'Most flows end within minutes: see the alerts and `attention list`.',
+      );
+      if (options.json) return printJson(items);
+      printTable(
+        ['Since (UTC)', 'Book', 'Account', 'Resource', 'Kobo'],
+        items.map(({ since, environment, account, resource, amount }) => [
+          timeText(since),
+          environment,
+          account,
+          resource,
+          String(amount),
+        ]),
+        'Nothing is in transit, in reserve or in suspense.',
+      );
+    });
 }
 
 /** Progress on standard error: a bar on a terminal; for a large ledger without a TTY, a line every five seconds. */

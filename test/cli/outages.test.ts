@@ -71,6 +71,7 @@ const WITH_DATABASE: string[][] = [
   ['wallets', 'show', id('wallet')],
   ['wallets', 'freeze', id('wallet'), ...REASON],
   ['ledger', 'verify'],
+  ['ledger', 'open-items'],
   ['flows', 'missing'],
   ['rail', 'show'],
   ['rail', 'pause', 'test', ...REASON],

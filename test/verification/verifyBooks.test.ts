@@ -14,6 +14,7 @@ import { findPayment } from '../../src/resources/payments/queries.ts';
 import { holdItem } from '../../src/resources/payouts/movements.ts';
 import { findPayout, type PayoutItem } from '../../src/resources/payouts/queries.ts';
 import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
+import { listOpenItems } from '../../src/verification/openItems.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { asSuperuser } from '../support/stack.ts';
@@ -171,6 +172,9 @@ test('accounting.open_items is what stands in transit, in reserve and in suspens
   );
   expect(items).toHaveLength(6);
   for (const { since } of items) expect(Date.now() - since.getTime()).toBeLessThan(600_000);
+  // The command line lists them as the application's role, the oldest first.
+  const listed = await listOpenItems(api.dependencies.sql, stage.book.organisationId, 2);
+  expect([listed.total, listed.items.map(({ resource }) => resource)]).toEqual([6, [withdrawal, refund]]);
   const balances = await trialBalance(api.sql, stage.book, new Date(Date.now() + 1_000));
   expect(
     Object.fromEntries(

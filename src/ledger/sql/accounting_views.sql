@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- The views of the schema `accounting`. They run with the rights of their owner, so the role that reads them needs no
 -- right on a table. Whoever changes the columns of a view drops it first.
 
@@ -100,3 +100,6 @@ COMMENT ON COLUMN accounting.open_items.since IS 'When the money went there, or 
 GRANT SELECT ON accounting.trial_balance, accounting.account_entries, accounting.open_items TO manilla_accountant;
 -- Functions in a view are called with the rights of its reader; these two read nothing.
 GRANT EXECUTE ON FUNCTION ledger.public_id, ledger.accounting_day TO manilla_accountant;
+-- `ledger open-items` reads it too.
+GRANT USAGE ON SCHEMA accounting TO manilla_app;
+GRANT SELECT ON accounting.open_items TO manilla_app;
