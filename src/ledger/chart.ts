@@ -36,6 +36,9 @@ export const FEE_INCOME: AccountCode = 'income:fees';
 /** Money that a bank owes outside of clearing, until it is paid or given up as a loss. */
 export const BANK_RECEIVABLE: AccountCode = 'receivable:bank';
 
+/** What the owner of a wallet owes, because a recalled credit was more than the wallet had. */
+export const walletReceivable = (walletId: Uuid): AccountCode => `receivable:${walletAccount(walletId)}`;
+
 /**
  * `wallet`: opened with its wallet, stored balance. `stored_balance` and `derived_balance`: opened by the first
  * posting.

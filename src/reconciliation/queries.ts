@@ -4,7 +4,7 @@ import type { Sql } from '../database/pool.ts';
 import { type IdKind, parseId, type Uuid } from '../ids.ts';
 import { clearingAccount } from '../ledger/chart.ts';
 import type { Book, Environment } from '../money.ts';
-import { creditKey } from '../resources/inboundCredits/movements.ts';
+import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import { caseOfReference, type ReviewCase } from '../resources/reviewCases/queries.ts';
 import type { NumberedBreak } from './compare.ts';
 import type { Break, Line, LineKind } from './match.ts';
@@ -30,15 +30,18 @@ export interface ReconciliationReport {
 }
 
 /**
- * What the ledger posted through a rail in a period, as lines. The reference of a credit is the session id in its
- * business key; that of a transfer is the rail's reference at the start of the key.
+ * What the ledger posted through a rail in a period, as lines. The reference of a credit or its recall is the session id
+ * in its business key; that of a transfer is the rail's reference at the start of the key.
  */
 export async function listClearingLines(sql: Sql, book: Book, rail: string, { from, to }: Period): Promise<Line[]> {
   const creditPrefix = creditKey({ rail, sessionId: '' });
+  const recallPrefix = recallKey({ rail, sessionId: '' });
   return await sql<Line[]>`
     SELECT CASE WHEN p.credit_account_id = a.id THEN 'sent'
                 WHEN starts_with(t.key, ${creditPrefix}) THEN 'credit' ELSE 'returned' END AS kind,
-           CASE WHEN starts_with(t.key, ${creditPrefix}) THEN substr(t.key, ${creditPrefix.length + 1}::int) ELSE split_part(t.key, '/', 1) END AS reference,
+           CASE WHEN starts_with(t.key, ${creditPrefix}) THEN substr(t.key, ${creditPrefix.length + 1}::int)
+                WHEN starts_with(t.key, ${recallPrefix}) THEN substr(t.key, ${recallPrefix.length + 1}::int)
+                ELSE split_part(t.key, '/', 1) END AS reference,
            sum(p.amount)::bigint AS amount, t.created_at AS at
     FROM ledger.accounts a
     JOIN ledger.postings p ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)

@@ -225,6 +225,9 @@ export function receivedCredit(amount: Kobo, owner: Pick<InboundCredit, 'ownerKi
     status: 'received',
     receivedAt: new Date(),
     createdAt: new Date(),
+    recall: null,
+    recalledFrom: null,
+    recalledTaken: null,
   };
 }
 

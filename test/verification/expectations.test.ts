@@ -13,6 +13,7 @@ import {
   expectReviewCase,
   expectTransfer,
   expectWithdrawal,
+  isOutOfPayment,
 } from '../../src/verification/expectations.ts';
 import { latestRows, pathOf, type Step } from '../resources/movementTable.ts';
 import { BY_RESOURCE } from '../resources/movementTables/all.ts';
@@ -41,7 +42,9 @@ function expectations(path: readonly Step[]): Expectation[] {
     ...payments.map((payment) =>
       expectPayment({
         ...payment,
-        credits: credits.filter(({ ownerId, status }) => ownerId === payment.id && status === 'posted'),
+        credits: credits.filter(
+          (credit) => credit.ownerId === payment.id && credit.status === 'posted' && !isOutOfPayment(credit),
+        ),
       }),
     ),
     ...credits.map(expectInboundCredit),

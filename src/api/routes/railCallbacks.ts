@@ -5,10 +5,11 @@ import { newUuid, parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { type InboundCreditReport, RailCallbackInvalidError } from '../../rail/port.ts';
 import { startInboundCredit } from '../../resources/inboundCredits/flow.ts';
-import type { InboundCredit } from '../../resources/inboundCredits/queries.ts';
+import { findCreditOfSession, type InboundCredit } from '../../resources/inboundCredits/queries.ts';
 import { findPayment } from '../../resources/payments/queries.ts';
 import { wakePayoutItem } from '../../resources/payouts/flow.ts';
 import { findPayoutItem } from '../../resources/payouts/queries.ts';
+import { receiveRecall } from '../../resources/recalls/movements.ts';
 import { wakeRefund } from '../../resources/refunds/flow.ts';
 import { findRefund } from '../../resources/refunds/queries.ts';
 import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
@@ -35,6 +36,9 @@ const receive = route({
       if (callback.kind === 'inbound_credit') {
         const { organisationId } = callback.credit;
         await receiveCredit(dependencies, { organisationId, environment }, rail.name, callback.credit);
+      } else if (callback.kind === 'recall') {
+        const { organisationId, sessionId } = callback;
+        await receiveRecallOf(dependencies, { organisationId, environment }, rail.name, sessionId);
       } else {
         const { organisationId, reference } = callback;
         await receiveTransferUpdate(dependencies, { organisationId, environment }, reference);
@@ -65,11 +69,32 @@ async function receiveCredit(
     status: 'received',
     createdAt: new Date(),
     ...fields,
+    recall: null,
+    recalledFrom: null,
+    recalledTaken: null,
   };
   const flow = await flowOf(dependencies, book, credit);
   const result = await dependencies.journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [flow] });
   if (result.outcome === 'conflict' && result.constraint !== 'inbound_credit_session_unique') {
     throw new Error(`an inbound credit could not be stored: ${result.constraint}`);
+  }
+}
+
+/**
+ * Stores that the rail has taken a credit back, and starts the flow that asks for confirmation. A repeat changes
+ * nothing; the recall of a credit that was never reported is ignored, because the rail no longer confirms that credit.
+ */
+async function receiveRecallOf(
+  { sql, journal }: ApiDependencies,
+  book: Book,
+  rail: string,
+  sessionId: string,
+): Promise<void> {
+  for (;;) {
+    const credit = await findCreditOfSession(sql, book, rail, sessionId);
+    if (credit === null || credit.recall !== null) return;
+    // A conflict: the credit is being placed at this moment. Read again.
+    if ((await journal.post(receiveRecall(book, credit))).outcome === 'posted') return;
   }
 }
 

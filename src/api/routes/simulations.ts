@@ -49,6 +49,23 @@ const inboundCredit = route({
   },
 });
 
+const recallCredit = route({
+  method: 'post',
+  path: '/simulations/inbound-credits/:sessionId/recall',
+  access: 'any',
+  environments: ['test'],
+  handle: async ({ dependencies, caller, params }) => {
+    const sessionId = params.sessionId ?? '';
+    const credit = await dependencies.sandboxBank.recallCredit(caller.book.organisationId, sessionId);
+    if (credit === null) throw notFound('inbound_credit', sessionId);
+    const { accountNumber, amount, recalledAt } = credit;
+    return {
+      status: 200,
+      data: { sessionId, accountNumber, amount, currency: CURRENCY, recalledAt: recalledAt?.toISOString() ?? null },
+    };
+  },
+});
+
 const chooseBankAccount = route({
   method: 'put',
   path: '/simulations/bank-accounts/:accountNumber',
@@ -150,4 +167,10 @@ const transferView = (transfer: SandboxTransferRecord) => ({
   timesReturned: transfer.timesReturned,
 });
 
-export const simulationRoutes: Route[] = [inboundCredit, chooseBankAccount, readTransfer, resolveTransfer];
+export const simulationRoutes: Route[] = [
+  inboundCredit,
+  recallCredit,
+  chooseBankAccount,
+  readTransfer,
+  resolveTransfer,
+];

@@ -5,7 +5,7 @@ import type { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { StatementLine, StatementPage } from '../port.ts';
-import { type CallbackOptions, createCallbackLoop, creditCallback } from './callbacks.ts';
+import { type CallbackOptions, createCallbackLoop, creditCallback, recallCallback } from './callbacks.ts';
 import { SandboxTransfers } from './transfers.ts';
 
 /** Statement lines per page. */
@@ -25,6 +25,7 @@ export interface SandboxCredit {
   senderAccountNumber: string | null;
   senderBankCode: string | null;
   receivedAt: Date;
+  recalledAt: Date | null;
 }
 
 export interface SandboxBankOptions extends CallbackOptions {
@@ -77,7 +78,7 @@ export class SandboxBank {
    * Simulates an inbound credit. Any account number accepts it, also a closed or unknown one, because real banks
    * sometimes do that. The same session id is the same credit; its callback is sent again.
    */
-  async receiveCredit(credit: Omit<SandboxCredit, 'receivedAt'>): Promise<SandboxCredit> {
+  async receiveCredit(credit: Omit<SandboxCredit, 'receivedAt' | 'recalledAt'>): Promise<SandboxCredit> {
     const { sql, delayMs } = this.#options;
     const [received] = await sql<SandboxCredit[]>`
       WITH credit AS (
@@ -94,6 +95,22 @@ export class SandboxBank {
       )
       SELECT * FROM credit`;
     return received as SandboxCredit;
+  }
+
+  /** Simulates that the sending bank takes a credit back. A repeat sends the callback again. Null: no such credit. */
+  async recallCredit(organisationId: Uuid, sessionId: string): Promise<SandboxCredit | null> {
+    const { sql, delayMs } = this.#options;
+    const [credit] = await sql<SandboxCredit[]>`
+      WITH credit AS (
+        UPDATE sandbox_bank.credits SET recalled_at = coalesce(recalled_at, now())
+        WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}
+        RETURNING *
+      ), callback AS (
+        INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
+        SELECT organisation_id, ${recallCallback(sql)}, now() + make_interval(secs => ${delayMs / 1000}) FROM credit
+      )
+      SELECT * FROM credit`;
+    return credit ?? null;
   }
 
   async findCredit(organisationId: Uuid, sessionId: string): Promise<SandboxCredit | null> {
@@ -114,6 +131,11 @@ export class SandboxBank {
                to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' credit ' || session_id AS sort_key
         FROM sandbox_bank.credits
         WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND received_at < ${to}
+        UNION ALL
+        SELECT 'sent', session_id, amount, recalled_at,
+               to_char(recalled_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' recall ' || session_id
+        FROM sandbox_bank.credits
+        WHERE organisation_id = ${organisationId} AND recalled_at >= ${from} AND recalled_at < ${to}
         UNION ALL
         SELECT kind, reference, amount, created_at,
                to_char(created_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' line ' || lpad(id::text, 20, '0')
