@@ -33,6 +33,7 @@ export async function askAboutCredit(
   try {
     const report = await rail.findInboundCredit({ organisationId: book.organisationId, sessionId: credit.sessionId });
     if (report === null) return { rail: 'unconfirmed', why: 'not_known' };
+    if (report.recalledAt !== null) return { rail: 'unconfirmed', why: 'recalled' };
     const matches = report.amount === credit.amount && report.accountNumber === credit.accountNumber;
     return matches ? 'confirmed' : { rail: 'unconfirmed', why: 'differs' };
   } catch (error) {

@@ -82,6 +82,7 @@ export const CATALOG = {
   REFUND_NOT_FOUND: [404, 'No such refund. Check the id and the environment of the API key.'],
   PAYOUT_NOT_FOUND: [404, 'No such payout. Check the id and the environment of the API key.'],
   EVENT_NOT_FOUND: [404, 'No such event. Check the id and the environment of the API key.'],
+  INBOUND_CREDIT_NOT_FOUND: [404, 'The sandbox bank has no inbound credit with this session id.'],
   BANK_TRANSFER_NOT_FOUND: [
     404,
     'The sandbox bank has no transfer with this reference. Use the id of a withdrawal, refund or payout item that was sent.',
@@ -214,6 +215,7 @@ export type FoundResource =
   | 'refund'
   | 'payout'
   | 'event'
+  | 'inbound_credit'
   | 'bank_transfer'
   | 'webhook_endpoint';
 

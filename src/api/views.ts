@@ -95,7 +95,8 @@ export const creditView = (credit: ListedCredit) => ({
  * The public status of a credit: that of its review case, where it has one. The case of a surplus concerns only part of
  * the credit, so the credit keeps its own status. A status without an entry below is returned unchanged.
  */
-function creditStatus({ status, reviewReason, reviewStatus }: ListedCredit): string {
+function creditStatus({ status, recall, reviewReason, reviewStatus }: ListedCredit): string {
+  if (recall === 'posted') return 'recalled';
   if (reviewStatus === null || reviewReason === 'surplus_over_limit') return CREDIT_STATUSES[status] ?? status;
   return CASE_STATUSES[reviewStatus] ?? reviewStatus;
 }

@@ -27,7 +27,15 @@ import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** The maximum number of cases in a list; the oldest are listed first. */
 const CASES_MAX = 500;
-const STATUSES: readonly string[] = ['open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed'];
+const STATUSES: readonly string[] = [
+  'open',
+  'returning',
+  'credited',
+  'returned_to_sender',
+  'unclaimed',
+  'closed',
+  'recalled',
+];
 
 const ORGANISATION_OPTION = [
   '--organisation <id>',

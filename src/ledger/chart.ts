@@ -45,6 +45,9 @@ export const RAIL_EXPENSE: AccountCode = 'expense:rail';
 /** Money that a rail paid out to our own bank account. */
 export const settlementAccount = (rail: string): AccountCode => `settlement:${rail}`;
 
+/** What the owner of a wallet owes, because a recalled credit was more than the wallet had. */
+export const walletReceivable = (walletId: Uuid): AccountCode => `receivable:${walletAccount(walletId)}`;
+
 /**
  * `wallet`: opened with its wallet, stored balance. `stored_balance` and `derived_balance`: opened by the first
  * posting.

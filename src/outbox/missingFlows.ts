@@ -12,6 +12,7 @@ import { startPayment } from '../resources/payments/flow.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import { startPayout } from '../resources/payouts/flow.ts';
 import { countPayout, findPayout } from '../resources/payouts/queries.ts';
+import { recallFlowId, startRecall } from '../resources/recalls/flow.ts';
 import { startRefund } from '../resources/refunds/flow.ts';
 import { findRefund } from '../resources/refunds/queries.ts';
 import { startReviewCase } from '../resources/reviewCases/flow.ts';
@@ -48,6 +49,7 @@ interface SweepOptions {
 /** Inbound credits first: the message that starts a payment's flow for a credit also carries the credit's signal. */
 const KINDS: readonly OpenKind[] = [
   'inboundCredit',
+  'recall',
   'payment',
   'withdrawal',
   'refund',
@@ -161,6 +163,7 @@ async function lookUp(client: Client, flowId: string): Promise<'closed' | 'busy'
 
 function flowIdOf(kind: OpenKind, { id, endpointId }: OpenResource): string {
   if (kind === 'webhookDelivery') return `${publicId('event', id)}/${publicId('webhookEndpoint', endpointId ?? '')}`;
+  if (kind === 'recall') return recallFlowId(id);
   return publicId(kind === 'unreportedPayoutReturn' ? 'payout' : kind, id);
 }
 
@@ -175,6 +178,10 @@ async function startOf(sql: Sql, kind: OpenKind, resource: OpenResource): Promis
       if (row.ownerKind !== 'payment' || row.ownerId === null) return startInboundCredit(book, row, null);
       const payment = await findPayment(sql, book, row.ownerId);
       return payment && startInboundCredit(book, row, payment);
+    }
+    case 'recall': {
+      const row = await findInboundCredit(sql, book, id);
+      return row?.recall === 'received' ? startRecall(book, row) : null;
     }
     case 'payment': {
       const row = await findPayment(sql, book, id);

@@ -6,6 +6,7 @@ import type { Environment } from '../money.ts';
 
 export type OpenKind =
   | 'inboundCredit'
+  | 'recall'
   | 'payment'
   | 'withdrawal'
   | 'refund'
@@ -48,6 +49,8 @@ export async function listOpenResources(
   switch (kind) {
     case 'inboundCredit':
       return await sql<OpenResource[]>`SELECT ${columns} FROM inbound_credits WHERE status = 'received' ${rest}`;
+    case 'recall':
+      return await sql<OpenResource[]>`SELECT ${columns} FROM inbound_credits WHERE recall = 'received' ${rest}`;
     case 'payment':
       return await sql<OpenResource[]>`SELECT ${columns} FROM payments WHERE status IN ('pending', 'partial') ${rest}`;
     case 'withdrawal':

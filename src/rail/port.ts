@@ -25,6 +25,11 @@ export interface InboundCreditReport {
   receivedAt: Date;
 }
 
+/** A credit in the rail's own books. `recalledAt`: when the rail took it back; null if it did not. */
+export interface InboundCreditRecord extends InboundCreditReport {
+  recalledAt: Date | null;
+}
+
 /** A bank that a rail can send to. */
 export interface Bank {
   code: string;
@@ -79,9 +84,13 @@ export interface CreditPage {
   nextCursor: string | null;
 }
 
-/** A rail's callback. `transfer_update` carries no status: the flow reads it with `transferStatus`. */
+/**
+ * A rail's callback. `recall`: it has taken a credit back, which `findInboundCredit` confirms. `transfer_update` carries
+ * no status: the flow reads it with `transferStatus`.
+ */
 export type RailCallback =
   | { kind: 'inbound_credit'; credit: InboundCreditReport }
+  | { kind: 'recall'; organisationId: Uuid; sessionId: string }
   | { kind: 'transfer_update'; organisationId: Uuid; reference: string };
 
 /**
@@ -113,7 +122,7 @@ export interface BankRail {
   findInboundCredit(
     request: { organisationId: Uuid; sessionId: string },
     signal?: AbortSignal,
-  ): Promise<InboundCreditReport | null>;
+  ): Promise<InboundCreditRecord | null>;
 
   /** Returns a page of the credits received from `from` (inclusive) on, oldest first. Throws RailUnavailableError. */
   listInboundCredits(

@@ -134,17 +134,22 @@ export async function findStandings(
   const idsOf = (idOf: (reference: string) => Uuid | null): Uuid[] => transfers.flatMap((one) => idOf(one) ?? []);
   const ids = (kind: IdKind): Uuid[] => idsOf((reference) => parseId(kind, reference));
   const ofBook = sql`organisation_id = ${organisationId} AND environment = ${environment}`;
-  const found = await sql<{ session: string | null; id: Uuid | null; inProgress: boolean }[]>`
-    SELECT session_id AS session, NULL::uuid AS id, status = 'received' AS in_progress FROM inbound_credits
-    WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${sessions}::text[])
-    UNION ALL SELECT NULL, id, status = 'processing' FROM withdrawals WHERE ${ofBook} AND id = ANY (${ids('withdrawal')}::uuid[])
-    UNION ALL SELECT NULL, id, status = 'processing' FROM refunds WHERE ${ofBook} AND id = ANY (${ids('refund')}::uuid[])
-    UNION ALL SELECT NULL, id, status IN ('pending', 'processing') FROM payout_items
+  const found = await sql<{ session: string | null; id: Uuid | null; inProgress: boolean; isVoid: boolean }[]>`
+    SELECT 'credit ' || session_id AS session, NULL::uuid AS id, status = 'received' AS in_progress, status = 'recalled' AS is_void
+    FROM inbound_credits WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${sessions}::text[])
+    UNION ALL SELECT 'sent ' || session_id, NULL, coalesce(recall, 'received') = 'received', status = 'recalled'
+    FROM inbound_credits WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${transfers}::text[])
+    UNION ALL SELECT NULL, id, status = 'processing', false FROM withdrawals WHERE ${ofBook} AND id = ANY (${ids('withdrawal')}::uuid[])
+    UNION ALL SELECT NULL, id, status = 'processing', false FROM refunds WHERE ${ofBook} AND id = ANY (${ids('refund')}::uuid[])
+    UNION ALL SELECT NULL, id, status IN ('pending', 'processing'), false FROM payout_items
     WHERE ${ofBook} AND id = ANY (${ids('payoutItem')}::uuid[])
-    UNION ALL SELECT NULL, id, status = 'returning' FROM review_cases
+    UNION ALL SELECT NULL, id, status = 'returning', false FROM review_cases
     WHERE ${ofBook} AND id = ANY (${idsOf(caseOfReference)}::uuid[])`;
   const standings = new Map(
-    found.map(({ session, id, inProgress }) => [session ?? id ?? '', inProgress ? 'in_progress' : 'ended'] as const),
+    found.map(
+      ({ session, id, inProgress, isVoid }) =>
+        [session ?? id ?? '', isVoid ? 'void' : inProgress ? 'in_progress' : 'ended'] as const,
+    ),
   );
   const kinds = ['withdrawal', 'refund', 'payoutItem'] as const;
   const resourceOf = (reference: string): Uuid | undefined =>
@@ -152,7 +157,7 @@ export async function findStandings(
     undefined;
   return new Map(
     lines.flatMap((line) => {
-      const standing = standings.get(line.kind === 'credit' ? line.reference : (resourceOf(line.reference) ?? ''));
+      const standing = standings.get(nameOf(line)) ?? standings.get(resourceOf(line.reference) ?? '');
       return standing === undefined ? [] : [[nameOf(line), standing] as const];
     }),
   );

@@ -1,11 +1,11 @@
 // The lines of a statement, and the business keys under which the ledger posts them: by its key a line is found whenever
 // it was posted, and by its key a posting names its line.
 import type { Kobo } from '../money.ts';
-import { creditKey } from '../resources/inboundCredits/movements.ts';
+import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
 
 /**
- * `credit`: money came in. `sent`: a transfer was paid out. `returned`: it came back. `charge`, `settlement`,
+ * `credit`: money came in. `sent`: a transfer was paid out, or a credit was recalled. `returned`: it came back. `charge`, `settlement`,
  * `interest`: the rail's own doing, posted from its statement.
  */
 export type LineKind = 'credit' | 'sent' | 'returned' | StatementEntry['kind'];
@@ -47,7 +47,7 @@ export function keysOfLine(rail: string, { kind, reference }: LineName, caseVers
     case 'credit':
       return [creditKey({ rail, sessionId: reference })];
     case 'sent':
-      return [`${reference}/completion`, `${reference}/clawback`];
+      return [`${reference}/completion`, `${reference}/clawback`, recallKey({ rail, sessionId: reference })];
     case 'returned':
       return caseVersion === undefined
         ? [`${reference}/return`, `${reference}/clawback_return`]
@@ -61,9 +61,10 @@ export function keysOfLine(rail: string, { kind, reference }: LineName, caseVers
 
 /** The line of a business key; null if no statement has a line for it, as for an adjustment. */
 export function lineOfKey(rail: string, key: string): LineName | null {
-  const [, kind, ofRail, ownReference] = /^(credit|charge|settlement|interest)\/([^/]+)\/(.+)$/.exec(key) ?? [];
+  const [, kind, ofRail, ownReference] = /^(credit|recall|charge|settlement|interest)\/([^/]+)\/(.+)$/.exec(key) ?? [];
   if (ownReference !== undefined) {
-    return ofRail === rail ? { kind: kind as LineKind, reference: ownReference } : null;
+    if (ofRail !== rail) return null;
+    return { kind: kind === 'recall' ? 'sent' : (kind as LineKind), reference: ownReference };
   }
   const [, reference, step = ''] = /^([^/]+)\/(completion|clawback|return|clawback_return)(?:\/\d+)?$/.exec(key) ?? [];
   return reference === undefined ? null : { kind: step.endsWith('return') ? 'returned' : 'sent', reference };

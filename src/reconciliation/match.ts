@@ -20,8 +20,11 @@ export interface Break {
   at: Date;
 }
 
-/** Whether the resource of a reference may still post its line, has ended, or does not exist. */
-export type Standing = 'in_progress' | 'ended' | 'unknown';
+/**
+ * Whether the resource of a reference may still post its line, has ended, or does not exist. `void`: a credit that was
+ * recalled before it was posted, so that neither of its two lines is.
+ */
+export type Standing = 'in_progress' | 'ended' | 'void' | 'unknown';
 
 export interface Sides {
   statement: readonly Line[];
@@ -55,7 +58,10 @@ export function matchStatement(sides: Sides, answers: Answers): { breaks: Break[
     if (ours === undefined) {
       const standing = answers.standingOf(first);
       if (standing === 'in_progress') outstanding.push(first);
-      else if (standing === 'unknown' || !wasReturnedBeforePosting(first, posted, stated, answers)) {
+      else if (
+        standing !== 'void' &&
+        (standing === 'unknown' || !wasReturnedBeforePosting(first, posted, stated, answers))
+      ) {
         breaks.push(breakOf(standing === 'ended' ? 'status' : 'unmatched_statement', first, null, first.amount));
       }
     } else if (ours.amount !== first.amount) {

@@ -21,8 +21,8 @@ import {
   walletAccount,
 } from '../ledger/chart.ts';
 import type { Kobo } from '../money.ts';
-import { splitClawback } from '../resources/clawbacks.ts';
-import { creditKey } from '../resources/inboundCredits/movements.ts';
+import { splitClawback } from '../resources/clawbacks/movements.ts';
+import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
@@ -216,18 +216,39 @@ export function expectPayment(
   };
 }
 
-/** What a payment has accepted is expected of the payment. */
+/** Whether a recall has taken the credit out of its payment, which was not paid in full: then it is not the payment's. */
+export const isOutOfPayment = ({ recall, recalledFrom }: Pick<InboundCredit, 'recall' | 'recalledFrom'>): boolean =>
+  recall === 'posted' && (recalledFrom?.startsWith('suspense:payment:') ?? false);
+
+/** What a payment has accepted is expected of the payment; a recall is expected of its credit. */
 export function expectInboundCredit(row: InboundCredit): Expectation {
   const resource = publicId('inboundCredit', row.id);
-  if (row.status === 'posted' && row.ownerKind === 'payment') return { resource, keys: [], effects: [NOTHING] };
-  const clearing: [AccountCode, Kobo] = [clearingAccount(row.rail), row.amount];
-  const effects: Record<InboundCredit['status'], Expectation['effects']> = {
-    received: [NOTHING],
-    set_aside: [NOTHING],
-    suspense: [moved([clearing], [[UNMATCHED, row.amount]])],
-    posted: [moved([clearing], [[walletAccount(row.ownerId ?? ''), row.amount]])],
+  const { amount, recalledFrom, recalledTaken } = row;
+  const clearing = clearingAccount(row.rail);
+  const isOfPayment = row.status === 'posted' && row.ownerKind === 'payment';
+  const placed: Record<InboundCredit['status'], AccountCode | null> = {
+    received: null,
+    set_aside: null,
+    recalled: null,
+    suspense: UNMATCHED,
+    posted: isOfPayment ? null : walletAccount(row.ownerId ?? ''),
   };
-  return { resource, keys: [creditKey(row)], effects: effects[row.status] };
+  const destination = isOutOfPayment(row) ? recalledFrom : placed[row.status];
+  const taken = row.recall === 'posted' ? recalledTaken : null;
+  const receivable = recalledFrom?.startsWith('wallet:') ? `receivable:${recalledFrom}` : BANK_RECEIVABLE;
+  const effect = moved(
+    [
+      [clearing, destination === null ? 0 : amount],
+      [recalledFrom ?? receivable, taken ?? 0],
+      [receivable, taken === null ? 0 : amount - taken],
+    ],
+    [
+      [destination ?? clearing, destination === null ? 0 : amount],
+      [clearing, taken === null ? 0 : amount],
+    ],
+  );
+  const keys = [...(isOfPayment && !isOutOfPayment(row) ? [] : [creditKey(row)]), recallKey(row)];
+  return { resource, keys, effects: [effect] };
 }
 
 export function expectStatementEntry(row: StatementEntry): Expectation {
@@ -256,6 +277,8 @@ export function expectReviewCase(row: ReviewCase): Expectation {
     credited: () => to(walletAccount(row.walletId ?? '')),
     unclaimed: () => to(UNCLAIMED),
     returned_to_sender: () => to(clearingAccount(row.rail ?? '')),
+    // The recall took the money from suspense, or from unclaimed.
+    recalled: () => [NOTHING, ...to(UNCLAIMED)],
   };
   return {
     resource,

@@ -75,6 +75,7 @@ const READERS: readonly Reader[] = [
         FROM inbound_credits
         WHERE organisation_id = ${organisationId} AND environment = r.environment AND owner_id = r.id
           AND owner_kind = 'payment' AND status = 'posted'
+          AND NOT (recall IS NOT DISTINCT FROM 'posted' AND coalesce(starts_with(recalled_from, 'suspense:payment:'), false))
       ) c ORDER BY r.id`,
     expectPayment,
   ),

@@ -9,6 +9,7 @@ import { createLedgerSealingActivities } from '../activities/ledgerSealing.ts';
 import { createLedgerVerificationActivities } from '../activities/ledgerVerification.ts';
 import { createPaymentActivities } from '../activities/payments.ts';
 import { createPayoutActivities } from '../activities/payouts.ts';
+import { createRecallActivities } from '../activities/recalls.ts';
 import { createReconciliationActivities } from '../activities/reconciliation.ts';
 import { createRefundActivities } from '../activities/refunds.ts';
 import { createReviewCaseActivities } from '../activities/reviewCases.ts';
@@ -90,6 +91,7 @@ export async function startWorker(
       ...createAttentionActivities(runtime),
       ...createPaymentActivities(runtime),
       ...createInboundCreditActivities(runtime),
+      ...createRecallActivities(runtime),
       ...createWithdrawalActivities(runtime),
       ...createRefundActivities(runtime),
       ...createReviewCaseActivities(runtime),

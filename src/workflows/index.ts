@@ -7,6 +7,7 @@ export { ledgerVerification } from './ledgerVerification/workflow.ts';
 export { payment } from './payment/workflow.ts';
 export { payout, payoutPage } from './payout/workflow.ts';
 export { payoutItem } from './payoutItem/workflow.ts';
+export { recall } from './recall/workflow.ts';
 export { reconciliation } from './reconciliation/workflow.ts';
 export { refund } from './refund/workflow.ts';
 export { reviewCase } from './reviewCase/workflow.ts';

@@ -128,6 +128,22 @@ describe('POST /simulations/bank-transfers/:reference/resolve', () => {
     expect((await resolve(reference, 'return')).data).toMatchObject({ status: 'returned', timesReturned: 1 });
   });
 
+  test('a recall takes back a credit of the organisation once, and any other session id is 404', async () => {
+    const credit = { accountNumber: '1234567890', amount: 5_000, sessionId: 'to-be-recalled' };
+    expect((await api.test.post('/simulations/inbound-credits', credit)).status).toBe(201);
+    const path = '/simulations/inbound-credits/to-be-recalled/recall';
+    const { status, data } = await api.test.post(path);
+    expect([status, data]).toEqual([200, { ...credit, currency: 'NGN', recalledAt: expect.stringMatching(/^20/) }]);
+    expect((await api.test.post(path)).data).toEqual(data);
+    const other = api.client((await api.createKey((await api.createOrganisation()).organisationId)).key);
+    for (const { status: refused, error } of [
+      await other.post(path),
+      await api.test.post('/simulations/inbound-credits/nobodys/recall'),
+    ]) {
+      expect([refused, error.code]).toEqual([404, 'INBOUND_CREDIT_NOT_FOUND']);
+    }
+  });
+
   test('resolving an ended transfer is 409 BANK_TRANSFER_ENDED with its status', async () => {
     const reference = await send('9999999003');
     await resolve(reference, 'reject');

@@ -27,6 +27,7 @@ const SEEDS = [
   'postedAnotherDay',
   'listedAnotherDay',
   'inProgress',
+  'void',
   'cameBack',
   'unmatched_ledger',
   'unmatched_statement',
@@ -60,6 +61,13 @@ function seeded(seed: Seed, kind: LineKind, reference: string, amount: number) {
       return { ...both, statement: [{ ...one, amount: amount + 1 }], found };
     case 'duplicate':
       return { ...both, statement: [one, one], found };
+    case 'void':
+      return {
+        ...both,
+        statement: [line('credit', reference, amount), line('sent', reference, amount)],
+        postings: [],
+        ledger: [],
+      };
     case 'cameBack':
       return {
         ...both,
@@ -70,7 +78,11 @@ function seeded(seed: Seed, kind: LineKind, reference: string, amount: number) {
   }
 }
 
-const STANDINGS: Partial<Record<Seed, Standing>> = { inProgress: 'in_progress', unmatched_statement: 'unknown' };
+const STANDINGS: Partial<Record<Seed, Standing>> = {
+  inProgress: 'in_progress',
+  void: 'void',
+  unmatched_statement: 'unknown',
+};
 
 const movement = fc.record({
   // Nine in ten have no break.

@@ -59,7 +59,10 @@ class StatedRail {
           closingBalance: before.reduce((sum, { kind, amount }) => sum + sign[kind] * amount, 0),
         });
       },
-      findInboundCredit: ({ sessionId }) => Promise.resolve(this.credits.get(sessionId) ?? null),
+      findInboundCredit: ({ sessionId }) => {
+        const credit = this.credits.get(sessionId);
+        return Promise.resolve(credit === undefined ? null : { ...credit, recalledAt: null });
+      },
       listInboundCredits: ({ from }) =>
         Promise.resolve({
           credits: [...this.credits.values()].filter(({ receivedAt }) => receivedAt >= from),
@@ -112,6 +115,9 @@ async function received(book: Book & { wallet: string }, sessionId: string, amou
     status: 'received',
     receivedAt,
     createdAt: new Date(),
+    recall: null,
+    recalledFrom: null,
+    recalledTaken: null,
   };
   await api.dependencies.journal.post({ book: bookOf(book), rows: { inbound_credits: [credit] } });
   return {

@@ -228,6 +228,9 @@ export function receivedCredit(amount: Kobo, owner: Pick<InboundCredit, 'ownerKi
     status: 'received',
     receivedAt: new Date(),
     createdAt: new Date(),
+    recall: null,
+    recalledFrom: null,
+    recalledTaken: null,
   };
 }
 

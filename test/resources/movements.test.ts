@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
+import * as clawbackParts from '../../src/resources/clawbacks/movements.ts';
 import * as creditParts from '../../src/resources/inboundCredits/movements.ts';
 import * as paymentParts from '../../src/resources/payments/movements.ts';
 import * as caseParts from '../../src/resources/reviewCases/movements.ts';
@@ -26,7 +27,13 @@ const STEPS = Object.values(BY_RESOURCE).flat();
 
 /** Exports that make no movement of their own: movements are built with them. */
 const PARTS: readonly unknown[] = [
+  clawbackParts.clawable,
+  clawbackParts.clawBack,
+  clawbackParts.splitClawback,
+  clawbackParts.undoClawback,
+  clawbackParts.walletDebited,
   creditParts.creditKey,
+  creditParts.recallKey,
   creditParts.creditTransaction,
   creditParts.reviewReasonOf,
   entryParts.statementEntryKey,
@@ -34,6 +41,7 @@ const PARTS: readonly unknown[] = [
   paymentParts.paymentAfter,
   paymentParts.paymentRow,
   caseParts.openReviewCase,
+  caseParts.recallCase,
   caseParts.withCaseFlows,
 ];
 
@@ -108,7 +116,7 @@ test('movements with the same key are alternatives for the same resource', () =>
   expect([...byKey.keys()].filter((key) => resourcesOf(key).size !== 1).map(readable)).toEqual([]);
   // Except for credits and statement entries, whose key is their id at the bank, a key begins with that of the resource.
   const isOwnKey = (key: string) =>
-    /^(credit|charge|settlement|interest)\//.test(key) ||
+    /^(?:credit|recall|charge|settlement|interest)\//.test(key) ||
     [...resourcesOf(key)].every((resource) => key.startsWith(resource));
   expect([...byKey.keys()].filter((key) => !isOwnKey(key)).map(readable)).toEqual([]);
 });
@@ -255,7 +263,7 @@ test('transfers to a bank that failed or were returned have a reason, and comple
   expect(new Set(sessions)).toEqual(new Set(['session']));
 });
 
-const BETWEEN_US_AND_BANK = ['reconciliation_break', 'paid_after_failure'];
+const BETWEEN_US_AND_BANK = ['reconciliation_break', 'paid_after_failure', 'credit_recalled'];
 
 test('every review case that a movement opens has its event, unless it is between us and the bank, and its message', () => {
   expect(
@@ -285,7 +293,8 @@ test('every review case that a movement opens names the credit, payment and wall
           ({ reason, inboundCreditId, paymentId, walletId }) =>
             inboundCreditId === (credit?.id ?? null) &&
             paymentId === (payment?.id ?? creditedPayment) &&
-            walletId === (hasNoOwner(reason) ? null : OWNER),
+            // A recall of money that is in no wallet names none.
+            (reason === 'credit_recalled' || walletId === (hasNoOwner(reason) ? null : OWNER)),
         );
     }),
   ).toEqual([]);

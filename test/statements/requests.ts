@@ -150,6 +150,14 @@ export function goodRequests(
       client.post('/simulations/inbound-credits', { accountNumber: '0000000000', amount: 10 }),
     'POST /simulations/statement-lines': async () => () =>
       client.post('/simulations/statement-lines', { kind: 'charge', amount: 10 }),
+    'POST /simulations/inbound-credits/:sessionId/recall': async () => {
+      await client.post('/simulations/inbound-credits', {
+        accountNumber: '0000000000',
+        amount: 10,
+        sessionId: 'recalled',
+      });
+      return () => client.post('/simulations/inbound-credits/recalled/recall');
+    },
     'PUT /simulations/bank-accounts/:accountNumber': async () => () =>
       client.call('PUT', '/simulations/bank-accounts/0123456780', { body: { behaviour: 'complete' } }),
     'GET /simulations/bank-transfers/:reference': async () => get(`/simulations/bank-transfers/${await sent()}`),

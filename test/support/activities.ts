@@ -8,6 +8,7 @@ import { createAttentionActivities } from '../../src/activities/attention.ts';
 import { createInboundCreditActivities } from '../../src/activities/inboundCredits.ts';
 import { createPaymentActivities } from '../../src/activities/payments.ts';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
+import { createRecallActivities } from '../../src/activities/recalls.ts';
 import { createRefundActivities } from '../../src/activities/refunds.ts';
 import { createReviewCaseActivities } from '../../src/activities/reviewCases.ts';
 import { createWebhookActivities } from '../../src/activities/webhooks.ts';
@@ -55,6 +56,7 @@ export function moneyActivities(dependencies: ApiDependencies): Record<string, A
   return {
     ...createPaymentActivities(dependencies),
     ...createInboundCreditActivities(dependencies),
+    ...createRecallActivities(dependencies),
     ...createWithdrawalActivities(dependencies),
     ...createRefundActivities(dependencies),
     ...createPayoutActivities(dependencies),

@@ -239,6 +239,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       status: 'posted',
       receivedAt: now,
       createdAt: now,
+      recall: null,
+      recalledFrom: null,
+      recalledTaken: null,
     };
     if (row.environment === 'test') {
       await sql`

@@ -7,6 +7,7 @@ import type { Kobo } from '../../src/money.ts';
 import { updateFlow } from '../../src/outbox/startFlow.ts';
 import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
+import { recallFlowId } from '../../src/resources/recalls/flow.ts';
 import { startReviewCase } from '../../src/resources/reviewCases/flow.ts';
 import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';
 import { type Resolution, resolve, retry } from '../../src/workflows/attention/messages.ts';
@@ -74,9 +75,49 @@ export class ScenarioContext {
   }
 
   /** The bank receives a credit to an account number. */
-  async credit(accountNumber: string, amount: Kobo, senderAccountNumber = '0123456789'): Promise<void> {
-    const sender = { senderName: 'Chidi Eze', senderAccountNumber, senderBankCode: '058', sessionId: randomUUID() };
+  async credit(accountNumber: string, amount: Kobo, senderAccountNumber = '0123456789'): Promise<string> {
+    const sessionId = randomUUID();
+    const sender = { senderName: 'Chidi Eze', senderAccountNumber, senderBankCode: '058', sessionId };
     accepted(await this.organisation.test.post('/simulations/inbound-credits', { accountNumber, amount, ...sender }));
+    return sessionId;
+  }
+
+  /** The bank takes a credit back. Waits until that is posted, and returns the flow of the recall. */
+  async recall(sessionId: string): Promise<{ workflowId: string; path: null }> {
+    accepted(await this.organisation.test.post(`/simulations/inbound-credits/${sessionId}/recall`));
+    return { workflowId: await this.untilRecallIs(sessionId, 'posted'), path: null };
+  }
+
+  /** The bank sends a valid, signed callback for a recall that it has not made. Returns the flow of the recall. */
+  async unconfirmedRecall(sessionId: string): Promise<string> {
+    const body = JSON.stringify({ type: 'recall', contract: this.organisationId, sessionId });
+    await this.flows.sql`
+      INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
+      VALUES (${this.organisationId}, ${body}, now())`;
+    return await this.untilRecallIs(sessionId, 'received');
+  }
+
+  async #recallOf(sessionId: string): Promise<{ id: Uuid; recall: string | null } | undefined> {
+    const [row] = await this.flows.sql<{ id: Uuid; recall: string | null }[]>`
+      SELECT id, recall FROM inbound_credits WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
+    return row;
+  }
+
+  async untilRecallIs(sessionId: string, expected: 'received' | 'posted'): Promise<string> {
+    return await this.#until(`the recall to be ${expected}`, async () => {
+      const row = await this.#recallOf(sessionId);
+      return row?.recall === expected && recallFlowId(row.id);
+    });
+  }
+
+  /** An operator sets the unconfirmed recall of this flow aside. Repeated until it takes effect, as in `setAside`. */
+  async setAsideRecall(workflowId: string, sessionId: string): Promise<void> {
+    const flow = await this.untilAttention(workflowId, 'credit_unconfirmed');
+    const args: [Resolution] = [{ action: 'set_aside', operator: 'ada', reason: 'the bank knows nothing of it' }];
+    await this.#until('the recall to be set aside', async () => {
+      await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
+      return (await this.#recallOf(sessionId))?.recall === 'set_aside';
+    });
   }
 
   /**
@@ -108,11 +149,18 @@ export class ScenarioContext {
     return rows.map(({ id }) => publicId('inboundCredit', id));
   }
 
-  /** Adds the reported credit at the bank. */
-  async bankHas(sessionId: string): Promise<void> {
+  /** Public ids of the review cases, oldest first. */
+  async caseIds(): Promise<string[]> {
+    const rows = await this.flows.sql<{ id: Uuid }[]>`
+      SELECT id FROM review_cases WHERE organisation_id = ${this.organisationId} ORDER BY created_at, id`;
+    return rows.map(({ id }) => publicId('reviewCase', id));
+  }
+
+  /** Adds the reported credit at the bank, which may have taken it back by now. */
+  async bankHas(sessionId: string, { recalled } = { recalled: false }): Promise<void> {
     await this.flows.sql`
-      INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount)
-      SELECT organisation_id, session_id, account_number, amount FROM inbound_credits
+      INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, recalled_at)
+      SELECT organisation_id, session_id, account_number, amount, CASE WHEN ${recalled} THEN now() END FROM inbound_credits
       WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
   }
 

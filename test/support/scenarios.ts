@@ -409,6 +409,99 @@ export const SCENARIOS: Scenario[] = [
     },
   },
   {
+    flow: 'inboundCredit',
+    ending: 'recalledBeforePosting',
+    run: async (stage) => {
+      const wallet = await stage.wallet('owner');
+      const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
+      const sessionId = await stage.unconfirmedCredit(String(data.accountNumber), 70_000);
+      await stage.bankHas(sessionId, { recalled: true });
+      await stage.recall(sessionId);
+      const [workflowId = ''] = await stage.untilPlaced(1);
+      return { workflowId, path: null };
+    },
+    outcome: { status: 'recalled', money: {}, events: [], reviews: [], bank: [] },
+  },
+  {
+    flow: 'recall',
+    ending: 'takenFromWallet',
+    run: async (stage) => {
+      const wallet = await stage.wallet('owner');
+      const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
+      const sessionId = await stage.credit(String(data.accountNumber), 70_000);
+      await stage.untilPlaced(1);
+      const transfer = { destinationWalletId: await stage.wallet('other'), amount: 50_000 };
+      await stage.money(`/wallets/${wallet}/transfer`, transfer);
+      return await stage.recall(sessionId);
+    },
+    outcome: {
+      status: 'posted',
+      money: { 'receivable:wallet': -50_000, 'wallet:other': 50_000 },
+      events: ['wallet.credited', 'transfer.completed', 'wallet.debited'],
+      reviews: ['credit_recalled: 50000 of nothing, open'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'recalled',
+    run: async (stage) => {
+      const sessionId = await stage.credit('1234567890', 5_000);
+      await stage.untilPlaced(1);
+      const [workflowId = ''] = await stage.caseIds();
+      await stage.untilAttention(workflowId, 'review');
+      await stage.recall(sessionId);
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'recalled',
+      money: {},
+      events: ['review_case.opened', 'review_case.resolved'],
+      reviews: ['unknown_account: 5000 of suspense:unmatched, recalled'],
+      bank: [],
+    },
+  },
+  {
+    flow: 'recall',
+    ending: 'takenFromPayment',
+    run: async (stage) => {
+      const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+      const sessionId = await stage.credit(payment.virtualAccount.accountNumber, 50_000);
+      await stage.untilPlaced(1);
+      const run = await stage.recall(sessionId);
+      await stage.credit(payment.virtualAccount.accountNumber, 202_000);
+      await stage.untilStatus(`/payments/${payment.id}`, 'settled');
+      return run;
+    },
+    outcome: {
+      status: 'posted',
+      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      events: ['payment.settled', 'payment.settled'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'recall',
+    ending: 'unconfirmedSetAside',
+    run: async (stage) => {
+      const wallet = await stage.wallet('owner');
+      const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
+      const sessionId = await stage.credit(String(data.accountNumber), 70_000);
+      await stage.untilPlaced(1);
+      const workflowId = await stage.unconfirmedRecall(sessionId);
+      await stage.setAsideRecall(workflowId, sessionId);
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'set_aside',
+      money: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
+      events: ['wallet.credited'],
+      reviews: ['credit_recalled: 70000 of nothing, open'],
+      bank: [],
+    },
+  },
+  {
     flow: 'withdrawal',
     ending: 'completed',
     run: (stage) => withdrawn(stage, COMPLETES, 'completed'),

@@ -14,6 +14,7 @@ import {
   expectStatementEntry,
   expectTransfer,
   expectWithdrawal,
+  isOutOfPayment,
 } from '../../src/verification/expectations.ts';
 import { latestRows, pathOf, type Step } from '../resources/movementTable.ts';
 import { BY_RESOURCE } from '../resources/movementTables/all.ts';
@@ -42,7 +43,9 @@ function expectations(path: readonly Step[]): Expectation[] {
     ...payments.map((payment) =>
       expectPayment({
         ...payment,
-        credits: credits.filter(({ ownerId, status }) => ownerId === payment.id && status === 'posted'),
+        credits: credits.filter(
+          (credit) => credit.ownerId === payment.id && credit.status === 'posted' && !isOutOfPayment(credit),
+        ),
       }),
     ),
     ...credits.map(expectInboundCredit),

@@ -120,6 +120,9 @@ const creditOf = (amount: number, paymentId: Uuid | null): InboundCredit => ({
   status: 'received',
   receivedAt: new Date(),
   createdAt: new Date(),
+  recall: null,
+  recalledFrom: null,
+  recalledTaken: null,
 });
 
 const describeFinding = ({ kind, resource, account, expected, found }: Finding): string =>

@@ -111,6 +111,7 @@ const STATES: Record<string, string[]> = {
     ...except(unionOf('resources/reviewCases/queries.ts', 'status:'), 'open', 'returning'),
     ...TRANSFER_STATES,
   ],
+  recall: ['posted', 'set_aside'],
   withdrawal: TRANSFER_STATES,
   refund: TRANSFER_STATES,
   payoutItem: TRANSFER_STATES,

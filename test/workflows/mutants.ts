@@ -30,6 +30,11 @@ export async function inboundCredit(input: InputOf<typeof flows.inboundCredit>) 
   return result;
 }
 
+export async function recall(input: InputOf<typeof flows.recall>) {
+  showState('begun');
+  return await flows.recall(input);
+}
+
 export async function payoutPage(input: InputOf<typeof flows.payoutPage>) {
   await flows.payoutPage(input);
   showState('done');

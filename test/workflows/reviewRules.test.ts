@@ -76,7 +76,7 @@ describe('details of a review case', () => {
     break: null,
   };
 
-  test.each(['late_credit', 'reconciliation_break', 'credit_unconfirmed', 'paid_after_failure'])(
+  test.each(['late_credit', 'reconciliation_break', 'credit_unconfirmed', 'paid_after_failure', 'credit_recalled'])(
     'the details of a %s case list exactly its choices',
     (reason) => {
       const facts = {

@@ -4,9 +4,11 @@ import { z } from 'zod';
 import { parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { RailCallbackInvalidError } from '../../rail/port.ts';
+import { findCreditOfSession } from '../../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../../resources/inboundCredits/receive.ts';
 import { wakePayoutItem } from '../../resources/payouts/flow.ts';
 import { findPayoutItem } from '../../resources/payouts/queries.ts';
+import { receiveRecall } from '../../resources/recalls/movements.ts';
 import { wakeRefund } from '../../resources/refunds/flow.ts';
 import { findRefund } from '../../resources/refunds/queries.ts';
 import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
@@ -32,6 +34,9 @@ const receive = route({
       if (callback.kind === 'inbound_credit') {
         const { organisationId } = callback.credit;
         await receiveCredit(dependencies, { organisationId, environment }, rail.name, callback.credit);
+      } else if (callback.kind === 'recall') {
+        const { organisationId, sessionId } = callback;
+        await receiveRecallOf(dependencies, { organisationId, environment }, rail.name, sessionId);
       } else {
         const { organisationId, reference } = callback;
         await receiveTransferUpdate(dependencies, { organisationId, environment }, reference);
@@ -43,6 +48,24 @@ const receive = route({
     return { status: 200, data: { received: true } };
   },
 });
+
+/**
+ * Stores that the rail has taken a credit back, and starts the flow that asks for confirmation. A repeat changes
+ * nothing; the recall of a credit that was never reported is ignored, because the rail no longer confirms that credit.
+ */
+async function receiveRecallOf(
+  { sql, journal }: ApiDependencies,
+  book: Book,
+  rail: string,
+  sessionId: string,
+): Promise<void> {
+  for (;;) {
+    const credit = await findCreditOfSession(sql, book, rail, sessionId);
+    if (credit === null || credit.recall !== null) return;
+    // A conflict: the credit is being placed at this moment. Read again.
+    if ((await journal.post(receiveRecall(book, credit))).outcome === 'posted') return;
+  }
+}
 
 /** Wakes the flow of a bank transfer. An update with an unknown reference is ignored. */
 async function receiveTransferUpdate(dependencies: ApiDependencies, book: Book, reference: string): Promise<void> {

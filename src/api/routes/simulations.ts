@@ -71,6 +71,23 @@ const statementLine = route({
   },
 });
 
+const recallCredit = route({
+  method: 'post',
+  path: '/simulations/inbound-credits/:sessionId/recall',
+  access: 'any',
+  environments: ['test'],
+  handle: async ({ dependencies, caller, params }) => {
+    const sessionId = params.sessionId ?? '';
+    const credit = await dependencies.sandboxBank.recallCredit(caller.book.organisationId, sessionId);
+    if (credit === null) throw notFound('inbound_credit', sessionId);
+    const { accountNumber, amount, recalledAt } = credit;
+    return {
+      status: 200,
+      data: { sessionId, accountNumber, amount, currency: CURRENCY, recalledAt: recalledAt?.toISOString() ?? null },
+    };
+  },
+});
+
 const chooseBankAccount = route({
   method: 'put',
   path: '/simulations/bank-accounts/:accountNumber',
@@ -175,6 +192,7 @@ const transferView = (transfer: SandboxTransferRecord) => ({
 export const simulationRoutes: Route[] = [
   inboundCredit,
   statementLine,
+  recallCredit,
   chooseBankAccount,
   readTransfer,
   resolveTransfer,

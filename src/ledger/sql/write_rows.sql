@@ -123,13 +123,18 @@ DECLARE written integer;
 BEGIN
   INSERT INTO inbound_credits (
     organisation_id, environment, id, version, rail, session_id, account_number, amount, sender_name,
-    sender_account_number, sender_bank_code, owner_kind, owner_id, status, received_at, created_at
+    sender_account_number, sender_bank_code, owner_kind, owner_id, status, received_at, created_at, recall,
+    recalled_from, recalled_taken
   )
   SELECT
     organisation_id, environment, id, version, rail, session_id, account_number, amount, sender_name,
-    sender_account_number, sender_bank_code, owner_kind, owner_id, status, received_at, created_at
+    sender_account_number, sender_bank_code, owner_kind, owner_id, status, received_at, created_at, recall,
+    recalled_from, recalled_taken
   FROM jsonb_populate_recordset(NULL::inbound_credits, table_rows)
-  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+    recall = coalesce(excluded.recall, inbound_credits.recall),
+    recalled_from = coalesce(excluded.recalled_from, inbound_credits.recalled_from),
+    recalled_taken = coalesce(excluded.recalled_taken, inbound_credits.recalled_taken)
   WHERE inbound_credits.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;

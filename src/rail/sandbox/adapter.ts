@@ -31,6 +31,7 @@ const callbackBody = z.discriminatedUnion('type', [
     senderBankCode: z.string().nullable(),
     receivedAt: z.coerce.date(),
   }),
+  z.object({ type: z.literal('recall'), contract: z.uuid(), sessionId: z.string().min(1).max(100) }),
   z.object({ type: z.literal('transfer_update'), contract: z.uuid(), reference: z.string().min(1).max(100) }),
 ]);
 
@@ -94,6 +95,7 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
       if (callback.type === 'transfer_update') {
         return { kind: callback.type, organisationId, reference: callback.reference };
       }
+      if (callback.type === 'recall') return { kind: callback.type, organisationId, sessionId: callback.sessionId };
       const { type, ...credit } = callback;
       return { kind: type, credit: { organisationId, ...credit } };
     },

@@ -5,7 +5,7 @@ import type { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { CreditPage, StatementLine, StatementPage } from '../port.ts';
-import { type CallbackOptions, createCallbackLoop, creditCallback } from './callbacks.ts';
+import { type CallbackOptions, createCallbackLoop, creditCallback, recallCallback } from './callbacks.ts';
 import { SandboxTransfers } from './transfers.ts';
 
 /** Lines of a statement, and credits of a list, per page. */
@@ -25,6 +25,7 @@ export interface SandboxCredit {
   senderAccountNumber: string | null;
   senderBankCode: string | null;
   receivedAt: Date;
+  recalledAt: Date | null;
 }
 
 /** Lines of the statement that are the bank's own doing. */
@@ -83,7 +84,7 @@ export class SandboxBank {
    * is sent, as if it had been lost.
    */
   async receiveCredit(
-    credit: Omit<SandboxCredit, 'receivedAt'>,
+    credit: Omit<SandboxCredit, 'receivedAt' | 'recalledAt'>,
     { callback = true }: { callback?: boolean } = {},
   ): Promise<SandboxCredit> {
     const { sql, delayMs } = this.#options;
@@ -104,19 +105,35 @@ export class SandboxBank {
     return received as SandboxCredit;
   }
 
+  /** Simulates that the sending bank takes a credit back. A repeat sends the callback again. Null: no such credit. */
+  async recallCredit(organisationId: Uuid, sessionId: string): Promise<SandboxCredit | null> {
+    const { sql, delayMs } = this.#options;
+    const [credit] = await sql<SandboxCredit[]>`
+      WITH credit AS (
+        UPDATE sandbox_bank.credits SET recalled_at = coalesce(recalled_at, now())
+        WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}
+        RETURNING *
+      ), callback AS (
+        INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
+        SELECT organisation_id, ${recallCallback(sql)}, now() + make_interval(secs => ${delayMs / 1000}) FROM credit
+      )
+      SELECT * FROM credit`;
+    return credit ?? null;
+  }
+
   async findCredit(organisationId: Uuid, sessionId: string): Promise<SandboxCredit | null> {
     const [credit] = await this.#options.sql<SandboxCredit[]>`
       SELECT * FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}`;
     return credit ?? null;
   }
 
-  /** Returns a page of the credits received since a time. The cursor orders them by time, then session id. */
+  /** Returns a page of the credits received since a time, without those that were recalled. The cursor orders them by time, then session id. */
   async listCredits(organisationId: Uuid, from: Date, cursor: string | null): Promise<CreditPage> {
     const { sql } = this.#options;
     const sortKey = sql`to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' ' || session_id COLLATE "C"`;
     const credits = await sql<(SandboxCredit & { sortKey: string })[]>`
       SELECT *, ${sortKey} AS sort_key FROM sandbox_bank.credits
-      WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND ${sortKey} > ${cursor ?? ''}
+      WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND recalled_at IS NULL AND ${sortKey} > ${cursor ?? ''}
       ORDER BY sort_key LIMIT ${PAGE_SIZE}`;
     return {
       credits: credits.map(({ sortKey: _sortKey, ...credit }) => credit),
@@ -151,6 +168,11 @@ export class SandboxBank {
         FROM sandbox_bank.credits
         WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND received_at < ${to}
         UNION ALL
+        SELECT 'sent', session_id, amount, recalled_at,
+               to_char(recalled_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' recall ' || session_id
+        FROM sandbox_bank.credits
+        WHERE organisation_id = ${organisationId} AND recalled_at >= ${from} AND recalled_at < ${to}
+        UNION ALL
         SELECT kind, reference, amount, created_at,
                to_char(created_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' line ' || lpad(id::text, 20, '0')
         FROM sandbox_bank.statement_lines
@@ -171,6 +193,8 @@ export class SandboxBank {
     const [row] = await this.#options.sql<{ balance: Kobo }[]>`
       SELECT coalesce(sum(amount), 0)::bigint AS balance FROM (
         SELECT amount FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} AND received_at < ${before}
+        UNION ALL
+        SELECT -amount FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} AND recalled_at < ${before}
         UNION ALL
         SELECT CASE WHEN kind IN ('returned', 'interest') THEN amount ELSE -amount END FROM sandbox_bank.statement_lines
         WHERE organisation_id = ${organisationId} AND created_at < ${before}

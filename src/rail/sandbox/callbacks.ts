@@ -28,6 +28,10 @@ export const creditCallback = (sql: Sql) => sql`json_build_object(
   'amount', amount, 'senderName', sender_name, 'senderAccountNumber', sender_account_number,
   'senderBankCode', sender_bank_code, 'receivedAt', received_at)::text`;
 
+/** SQL: the callback body for a row of `sandbox_bank.credits` that was taken back. */
+export const recallCallback = (sql: Sql) =>
+  sql`json_build_object('type', 'recall', 'contract', organisation_id, 'sessionId', session_id)::text`;
+
 /** SQL: the callback body for a row of `sandbox_bank.transfers`. It carries no status: the receiver must query it. */
 export const transferCallback = (sql: Sql) =>
   sql`json_build_object('type', 'transfer_update', 'contract', organisation_id, 'reference', reference)::text`;

@@ -13,6 +13,10 @@ import type { InboundCredit } from './queries.ts';
 export const creditKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'sessionId'>): string =>
   `credit/${rail}/${sessionId}`;
 
+/** The business key of a recall: a credit is taken back once. */
+export const recallKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'sessionId'>): string =>
+  `recall/${rail}/${sessionId}`;
+
 /** The ledger transaction of a credit. */
 export function creditTransaction(
   credit: InboundCredit,

@@ -1,6 +1,7 @@
 // Queries for inbound credits: money whose arrival a rail has reported.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
+import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
 import type { ReviewCase, ReviewReason } from '../reviewCases/queries.ts';
@@ -21,19 +22,40 @@ export interface InboundCredit {
   /**
    * `received`: stored, not posted yet. `posted`: posted to its payment or wallet. `suspense`: posted to suspense, with
    * a review case for an operator. `set_aside`: not confirmed by the rail, so not posted, with a review case
-   * `credit_unconfirmed`.
+   * `credit_unconfirmed`. `recalled`: taken back by the bank before anything was posted.
    */
-  status: 'received' | 'posted' | 'suspense' | 'set_aside';
+  status: 'received' | 'posted' | 'suspense' | 'set_aside' | 'recalled';
   receivedAt: Date;
   createdAt: Date;
+  /** Whether the bank has taken it back: so it says, it was posted, or it was not confirmed and set aside. */
+  recall: 'received' | 'posted' | 'set_aside' | null;
+  /** The account that a posted recall took money from, and how much; null: the money was no longer here. */
+  recalledFrom: AccountCode | null;
+  recalledTaken: Kobo | null;
 }
+
+const columns = (sql: Sql) => sql`
+  id, version, rail, session_id, account_number, amount, sender_name, sender_account_number, sender_bank_code, owner_kind,
+  owner_id, status, received_at, created_at, recall, recalled_from, recalled_taken`;
 
 export async function findInboundCredit(sql: Sql, book: Book, id: Uuid): Promise<InboundCredit | null> {
   const [row] = await sql<InboundCredit[]>`
-    SELECT id, version, rail, session_id, account_number, amount, sender_name, sender_account_number, sender_bank_code,
-           owner_kind, owner_id, status, received_at, created_at
-    FROM inbound_credits
+    SELECT ${columns(sql)} FROM inbound_credits
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+  return row ?? null;
+}
+
+/** The credit with this session id of a rail; null when it was not reported. */
+export async function findCreditOfSession(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  sessionId: string,
+): Promise<InboundCredit | null> {
+  const [row] = await sql<InboundCredit[]>`
+    SELECT ${columns(sql)} FROM inbound_credits
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}
+      AND session_id = ${sessionId}`;
   return row ?? null;
 }
 
@@ -62,7 +84,8 @@ export async function listCredits(
   // aside. `held`: the case of an expired payment, one for all credits that it held.
   return await sql<ListedCredit[]>`
     SELECT c.id, c.version, c.rail, c.session_id, c.account_number, c.amount, c.sender_name, c.sender_account_number,
-           c.sender_bank_code, c.owner_kind, c.owner_id, c.status, c.received_at, c.created_at,
+           c.sender_bank_code, c.owner_kind, c.owner_id, c.status, c.received_at, c.created_at, c.recall, c.recalled_from,
+           c.recalled_taken,
            coalesce(own.id, held.id) AS review_case_id, coalesce(own.reason, held.reason) AS review_reason,
            coalesce(own.status, held.status) AS review_status
     FROM inbound_credits c
@@ -98,14 +121,14 @@ export interface Payer {
   amount: Kobo;
 }
 
-/** The bank accounts that paid a payment, the largest sum first; at most `max` of them. */
+/** The bank accounts that paid a payment and took nothing back, the largest sum first; at most `max` of them. */
 export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: number): Promise<Payer[]> {
   return await sql<Payer[]>`
     SELECT sender_account_number AS account_number, sender_bank_code AS bank_code, sum(amount)::bigint AS amount,
            (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name
     FROM inbound_credits
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-      AND owner_id = ${paymentId} AND owner_kind = 'payment' AND status = 'posted'
+      AND owner_id = ${paymentId} AND owner_kind = 'payment' AND status = 'posted' AND recall IS DISTINCT FROM 'posted'
     GROUP BY sender_account_number, sender_bank_code
     ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
 }

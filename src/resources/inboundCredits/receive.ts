@@ -28,6 +28,9 @@ export async function receiveCredit(
     ownerId: owner?.ownerId ?? null,
     status: 'received',
     createdAt: new Date(),
+    recall: null,
+    recalledFrom: null,
+    recalledTaken: null,
     ...fields,
   };
   const flow = await flowOf(sql, book, credit);

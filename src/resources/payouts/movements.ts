@@ -14,7 +14,7 @@ import { allocate, type Leg } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type ItemCounts, type PayoutState, rollUp } from '../../workflows/payout/decide.ts';
-import { clawable, clawBack, undoClawback } from '../clawbacks.ts';
+import { clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
 

@@ -6,7 +6,7 @@ import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
-import { clawable, clawBack, undoClawback } from '../clawbacks.ts';
+import { clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
 import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';

@@ -8,7 +8,7 @@ import { type Book, CURRENCY } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
-import { startReviewCase } from './flow.ts';
+import { startReviewCase, wakeReviewCase } from './flow.ts';
 import { type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
 
 export function openReviewCase(
@@ -135,6 +135,17 @@ export function closeCase(book: Book, open: ReviewCase): Movement {
   return { book, rows: { review_cases: [next] }, events };
 }
 
+/** Ends a case because the bank has taken its credit back. The movement of the recall posts the money. */
+export function recallCase(book: Book, open: ReviewCase): Movement {
+  const next = resolved(open, 'recalled');
+  return {
+    book,
+    rows: { review_cases: [next] },
+    events: [caseEvent('review_case.resolved', next)],
+    outbox: [wakeReviewCase(book, next)],
+  };
+}
+
 /**
  * After the rail confirms a credit that was set aside: marks it as received, restarts its flow, and closes its case.
  */
@@ -172,7 +183,10 @@ function railOf(row: ReviewCase): string {
   return row.rail;
 }
 
-function resolved(row: ReviewCase, status: 'credited' | 'unclaimed' | 'returned_to_sender' | 'closed'): ReviewCase {
+function resolved(
+  row: ReviewCase,
+  status: 'credited' | 'unclaimed' | 'returned_to_sender' | 'closed' | 'recalled',
+): ReviewCase {
   return { ...row, version: row.version + 1, status, resolvedAt: new Date() };
 }
 

@@ -6,7 +6,7 @@ import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
 import type { PayerAccount } from '../refunds/queries.ts';
 
-/** Why a review case was opened. The last three hold no money. */
+/** Why a review case was opened. The last four hold no money. */
 export const REVIEW_REASONS = [
   'late_credit',
   'credit_after_settlement',
@@ -20,6 +20,7 @@ export const REVIEW_REASONS = [
   'reconciliation_break',
   'credit_unconfirmed',
   'paid_after_failure',
+  'credit_recalled',
 ] as const;
 
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
@@ -36,9 +37,10 @@ export interface ReviewCase {
   version: number;
   reason: ReviewReason;
   /**
-   * `returning`: the money is on its way back to the sender. `closed`: a break or an unconfirmed credit was resolved.
+   * `returning`: the money is on its way back to the sender. `closed`: a case without money was resolved. `recalled`:
+   * the bank took the credit back.
    */
-  status: 'open' | 'returning' | 'credited' | 'returned_to_sender' | 'unclaimed' | 'closed';
+  status: 'open' | 'returning' | 'credited' | 'returned_to_sender' | 'unclaimed' | 'closed' | 'recalled';
   /** The amount in suspense; for a break or an unconfirmed credit, the amount in question. */
   amount: Kobo;
   /** The suspense account that holds the money while the case is open; null where the case holds none. */
@@ -109,6 +111,24 @@ export async function listReviewCases(
   if (cases.length < max) return { cases, total: cases.length };
   const [row] = await sql<{ total: number }[]>`SELECT count(*)::int AS total ${matching}`;
   return { cases, total: row?.total ?? cases.length };
+}
+
+/** The case that holds, or held, the money of a credit: its own, or that of the expired payment that held it. */
+export async function findCaseOfCredit(
+  sql: Sql,
+  book: Book,
+  { id, status, ownerId }: { id: Uuid; status: string; ownerId: Uuid | null },
+): Promise<ReviewCase | null> {
+  const [row] = await sql<ReviewCase[]>`
+    SELECT ${columns(sql)} FROM review_cases
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+      AND ${
+        status === 'suspense'
+          ? sql`inbound_credit_id = ${id} AND account_code IS NOT NULL`
+          : sql`payment_id = ${ownerId} AND reason = 'partial_expired'`
+      }
+    ORDER BY created_at, id LIMIT 1`;
+  return row ?? null;
 }
 
 /** One case of an organisation, in either environment. */

@@ -6,7 +6,7 @@ import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
-import { clawable, clawBack, undoClawback } from '../clawbacks.ts';
+import { clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { Withdrawal } from './queries.ts';
 

@@ -15,6 +15,8 @@ const SUMMARIES: Record<RailRequest['cause'], string> = {
 const WHY: Record<NonNullable<IncompleteWork['why']>, string> = {
   not_known: 'it does not know the credit',
   differs: 'it reports another amount or account than its callback',
+  recalled: 'it has taken the credit back',
+  not_recalled: 'it has not taken the credit back',
   not_configured: 'it is no longer configured',
 };
 

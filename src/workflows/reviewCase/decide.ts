@@ -17,6 +17,12 @@ const WITHOUT_MONEY: Readonly<Record<string, { choices: readonly ReviewAction[];
       'the rail did not confirm this credit, so nothing was posted. The case holds no money to credit, return or ' +
       'move to unclaimed; query the rail again with retry, or close the case with evidence.',
   },
+  credit_recalled: {
+    choices: ['close'],
+    because:
+      'the bank took back a credit that was more than was left of it. The case holds no money; claim the rest from the ' +
+      'owner of the wallet or from the bank, book it by an adjustment, then close the case.',
+  },
   paid_after_failure: {
     choices: ['close'],
     because:

@@ -50,10 +50,25 @@ export function describeCase(input: ReviewCaseInput, snapshot: ReviewCaseSnapsho
 
 function describe(input: ReviewCaseInput, snapshot: ReviewCaseSnapshot, paidAfterAll: boolean): string[] {
   if (snapshot.break !== null) return describeBreak(snapshot.break);
+  if (input.reason === 'credit_recalled') return describeRecall(input);
   if (input.reason === 'paid_after_failure') return describeClawback(input, snapshot);
   return input.reason === 'credit_unconfirmed'
     ? describeUnconfirmed(input)
     : describeMoney(input, snapshot, paidAfterAll);
+}
+
+function describeRecall({ amount, walletId }: ReviewCaseInput): string[] {
+  const [owes, account] =
+    walletId === undefined
+      ? ['the bank', 'receivable:bank']
+      : [`the owner of ${walletId}`, `receivable:wallet:${walletId}`];
+  return [
+    '**Needs attention: review** (credit_recalled)',
+    '',
+    `The bank has taken a credit back, and **${amount} kobo of it are missing**: ${owes} owes what stands in ${account}. ` +
+      'Claim it, or book it as a loss by an adjustment. If the recall was set aside because the bank did not confirm it, ' +
+      'nothing was posted: ask the bank in writing.',
+  ];
 }
 
 function describeClawback({ amount, walletId }: ReviewCaseInput, { transfer }: ReviewCaseSnapshot): string[] {

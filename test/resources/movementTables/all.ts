@@ -3,6 +3,7 @@ import type { Step } from '../movementTable.ts';
 import { INBOUND_CREDITS } from './inboundCredits.ts';
 import { PAYMENTS } from './payments.ts';
 import { PAYOUTS } from './payouts.ts';
+import { RECALLS } from './recalls.ts';
 import { RECONCILIATION } from './reconciliation.ts';
 import { REFUNDS } from './refunds.ts';
 import { REVIEW_CASES } from './reviewCases.ts';
@@ -18,6 +19,7 @@ export const BY_RESOURCE: Record<string, readonly Step[]> = {
   payments: PAYMENTS,
   transfers: TRANSFERS,
   'inbound credits': INBOUND_CREDITS,
+  recalls: RECALLS,
   'review cases': REVIEW_CASES,
   reconciliation: RECONCILIATION,
   'statement entries': STATEMENT_ENTRIES,

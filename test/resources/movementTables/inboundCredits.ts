@@ -81,16 +81,19 @@ export const [DEPOSIT_SET_ASIDE, STRAY_SET_ASIDE, PAYMENT_SET_ASIDE] = (
   });
 }) as [ReturnType<typeof step>, ReturnType<typeof step>, ReturnType<typeof step>];
 
+/** A credited deposit; its recall starts from it. */
+export const DEPOSITED = step({
+  title: 'a deposit is credited to the wallet, without a fee',
+  given: { inbound_credits: [deposit] },
+  call: call(depositMovement, BOOK, deposit, OWNER),
+  net: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
+  transaction: { key: CREDIT_KEY, kind: 'deposit', rules: 'enforced' },
+  rows: ['inbound_credits: posted, version 2'],
+  events: ['wallet.credited'],
+});
+
 export const INBOUND_CREDITS = [
-  step({
-    title: 'a deposit is credited to the wallet, without a fee',
-    given: { inbound_credits: [deposit] },
-    call: call(depositMovement, BOOK, deposit, OWNER),
-    net: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
-    transaction: { key: CREDIT_KEY, kind: 'deposit', rules: 'enforced' },
-    rows: ['inbound_credits: posted, version 2'],
-    events: ['wallet.credited'],
-  }),
+  DEPOSITED,
   ...refused,
   STRAY_IN_SUSPENSE,
   DEPOSIT_SET_ASIDE,

@@ -61,7 +61,7 @@ const CREDIT_KEY = 'credit/sandbox/session of inboundCredit';
 const PARTIAL = { key: CREDIT_KEY, kind: 'payment_partial', rules: 'enforced' } as const;
 const SETTLEMENT = { key: CREDIT_KEY, kind: 'payment_settlement', rules: 'enforced' } as const;
 
-const firstPart = step({
+export const FIRST_PART = step({
   title: 'a first part of a payment is held in the suspense account of the payment',
   ...credited(pending, 50_000),
   net: { 'clearing:sandbox': -50_000, 'suspense:payment:payment': 50_000 },
@@ -72,8 +72,8 @@ const firstPart = step({
 
 const secondPart = step({
   title: 'a second part of a payment is held with the first',
-  after: firstPart,
-  ...credited(paymentOf(firstPart), 52_000),
+  after: FIRST_PART,
+  ...credited(paymentOf(FIRST_PART), 52_000),
   net: { 'clearing:sandbox': -52_000, 'suspense:payment:payment': 52_000 },
   transaction: PARTIAL,
   rows: ['payments: partial, version 3, received 102000', POSTED],
@@ -125,8 +125,8 @@ const SURPLUS_CASE = 'review_cases: open, version 1, surplus_over_limit of 700 i
 /** The end of a payment's window with a part of the money held; the review cases start from it. */
 export const EXPIRED_WITH_PART = step({
   title: 'a payment that expires with a part keeps it in the suspense account of the payment, with a review case',
-  after: firstPart,
-  call: expired(paymentOf(firstPart)),
+  after: FIRST_PART,
+  call: expired(paymentOf(FIRST_PART)),
   net: {},
   transaction: null,
   rows: [
@@ -158,7 +158,7 @@ function paidBill(): Payment & { payerWalletId: string } {
 
 export const PAYMENTS = [
   accepted,
-  firstPart,
+  FIRST_PART,
   secondPart,
   settled,
   step({
@@ -239,7 +239,7 @@ export const PAYMENTS = [
       `a last part that the wallet refuses as ${reason} is placed in suspense apart from the held part`,
       reason,
       {
-        after: firstPart,
+        after: FIRST_PART,
       },
     ),
   ]),

@@ -1,13 +1,13 @@
 // Clawbacks: the bank has paid a transfer that it had reported as failed, so what was put back is taken again, as far as
 // the wallet goes. The rest stands in receivable:bank, and a review case that holds no money names it
 // (docs/decisions/0018-clawbacks.md).
-import { newUuid, publicId, type Uuid } from '../ids.ts';
-import { type AccountCode, BANK_RECEIVABLE, clearingAccount, FEE_INCOME, walletAccount } from '../ledger/chart.ts';
-import type { EventRow, Movement, Transaction } from '../ledger/movement.ts';
-import { allocate, type Posting } from '../ledger/postings.ts';
-import { type Book, CURRENCY, type Kobo } from '../money.ts';
-import { startReviewCase } from './reviewCases/flow.ts';
-import { openReviewCase } from './reviewCases/movements.ts';
+import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { type AccountCode, BANK_RECEIVABLE, clearingAccount, FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
+import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import { allocate, type Posting } from '../../ledger/postings.ts';
+import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import { startReviewCase } from '../reviewCases/flow.ts';
+import { openReviewCase } from '../reviewCases/movements.ts';
 
 /** A transfer that the bank has paid: the amount, and the fee of it. */
 interface PaidTransfer {
@@ -92,15 +92,10 @@ export function undoClawback({ rail, amount }: PaidTransfer, taken: Kobo, destin
 }
 
 /** `missing`: what the wallet should have given, and did not have. */
-function walletDebited({
+export function walletDebited({
   walletId,
   ...about
-}: {
-  walletId: Uuid;
-  transferId: string;
-  amount: Kobo;
-  missing: Kobo;
-}): EventRow {
+}: { walletId: Uuid; amount: Kobo; missing: Kobo } & ({ transferId: string } | { inboundCreditId: string })): EventRow {
   return {
     id: newUuid(),
     type: 'wallet.debited',

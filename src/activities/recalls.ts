@@ -1,0 +1,94 @@
+// The activities of a recall: the bank has taken an inbound credit back. Nothing is posted until the rail confirms it.
+
+import { paymentSuspenseAccount } from '../ledger/chart.ts';
+import type { Movement } from '../ledger/movement.ts';
+import type { Book } from '../money.ts';
+import { RailRefusedError, RailUnavailableError } from '../rail/port.ts';
+import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
+import { findPayment } from '../resources/payments/queries.ts';
+import {
+  recallFromCase,
+  recallFromNowhere,
+  recallFromPayment,
+  recallFromWallet,
+  recallUnposted,
+  setAsideRecallMovement,
+} from '../resources/recalls/movements.ts';
+import { findCaseOfCredit } from '../resources/reviewCases/queries.ts';
+import { findWallet } from '../resources/wallets/queries.ts';
+import { bookOf } from '../workflows/flows.ts';
+import type { IncompleteWork } from '../workflows/railWait/decide.ts';
+import { locateMoney } from '../workflows/recall/decide.ts';
+import type { RecallActivities, RecallInput, RecallProgress } from '../workflows/recall/messages.ts';
+import { limitsOf, readCredit } from './credits.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { invariantViolation } from './failures.ts';
+import { refuse, retryOnConflict } from './posting.ts';
+
+export function createRecallActivities(dependencies: ActivityDependencies): RecallActivities {
+  const { sql, journal, rails } = dependencies;
+
+  /** Queries the rail: null if it confirms that it has taken the credit back. */
+  async function askAboutRecall(
+    book: Book,
+    credit: InboundCredit,
+  ): Promise<Pick<IncompleteWork, 'rail' | 'why'> | null> {
+    const rail = rails.named(book.environment, credit.rail);
+    if (rail === null) return { rail: 'unconfirmed', why: 'not_configured' };
+    try {
+      const record = await rail.findInboundCredit({ organisationId: book.organisationId, sessionId: credit.sessionId });
+      if (record === null) return { rail: 'unconfirmed', why: 'not_known' };
+      return record.recalledAt === null ? { rail: 'unconfirmed', why: 'not_recalled' } : null;
+    } catch (error) {
+      if (error instanceof RailUnavailableError) return { rail: 'unreachable' };
+      if (error instanceof RailRefusedError) return { rail: 'unconfirmed', why: 'not_known' };
+      throw error;
+    }
+  }
+
+  async function movementOf(book: Book, credit: InboundCredit): Promise<Movement> {
+    const payment =
+      credit.ownerKind === 'payment' && credit.ownerId !== null ? await findPayment(sql, book, credit.ownerId) : null;
+    const reviewCase =
+      credit.status === 'suspense' || payment?.status === 'expired' ? await findCaseOfCredit(sql, book, credit) : null;
+    const holder = locateMoney({ ...credit, payment: payment?.status ?? null, reviewCase });
+    if (holder === 'nowhere') return recallUnposted(book, credit);
+    if (holder === 'elsewhere') return recallFromNowhere(book, credit);
+    if (holder === 'payment' && payment !== null)
+      return recallFromPayment(book, credit, payment, paymentSuspenseAccount(payment.id));
+    if (holder === 'case' && reviewCase !== null && reviewCase.accountCode !== null) {
+      const held = { ...reviewCase, accountCode: reviewCase.accountCode };
+      return recallFromCase(book, credit, held, credit.status === 'posted' ? payment : null);
+    }
+    const walletId = holder === 'wallet_of_case' ? reviewCase?.walletId : (payment?.targetWalletId ?? credit.ownerId);
+    const wallet = walletId == null ? null : await findWallet(sql, book, walletId);
+    if (wallet === null) throw invariantViolation(`the wallet of inbound credit ${credit.id} is not in the database`);
+    return recallFromWallet(book, credit, wallet.id, wallet.balance);
+  }
+
+  async function apply(input: RecallInput, setAside: boolean): Promise<RecallProgress> {
+    const book = bookOf(input);
+    return await retryOnConflict(journal, async ({ post }): Promise<RecallProgress | null> => {
+      const credit = await readCredit(dependencies, input, input.inboundCreditId);
+      if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
+      const denied = await askAboutRecall(book, credit);
+      if (denied !== null && !setAside) {
+        const { inboundCreditId: id, amount } = input;
+        const incomplete = { id, what: 'credit', amount, ...denied, limits: limitsOf(dependencies) } as const;
+        return { status: 'received', incomplete };
+      }
+      const movement = denied === null ? await movementOf(book, credit) : setAsideRecallMovement(book, credit);
+      const result = await post(movement);
+      if (result.outcome === 'posted') return { status: denied === null ? 'posted' : 'set_aside' };
+      // A wallet that has less than was read: read again, and take what it has now.
+      const isShort = result.outcome === 'refused' && result.code === 'WALLET_INSUFFICIENT_FUNDS';
+      if (result.outcome === 'refused' && !isShort) refuse(movement, result);
+      return null;
+    });
+  }
+
+  return {
+    applyRecall: (input: RecallInput) => apply(input, false),
+    setAsideRecall: (input: RecallInput) => apply(input, true),
+  };
+}

@@ -1,0 +1,25 @@
+// The outbox message that starts the flow of a recall.
+import { publicId, type Uuid } from '../../ids.ts';
+import type { Book } from '../../money.ts';
+import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
+import type { RecallInput } from '../../workflows/recall/messages.ts';
+import type { InboundCredit } from '../inboundCredits/queries.ts';
+
+/** The workflow id of a credit's recall. */
+export const recallFlowId = (creditId: Uuid): string => `${publicId('inboundCredit', creditId)}/recall`;
+
+export function startRecall(book: Book, credit: InboundCredit): FlowOutboxMessage {
+  const input: RecallInput = {
+    ...book,
+    inboundCreditId: publicId('inboundCredit', credit.id),
+    amount: credit.amount,
+    ...(credit.ownerKind === 'wallet' && credit.ownerId !== null && { walletId: publicId('wallet', credit.ownerId) }),
+  };
+  return toOutbox({
+    workflow: 'recall',
+    id: recallFlowId(credit.id),
+    summary: `Recall of ${input.amount} kobo of ${input.inboundCreditId}`,
+    state: 'received',
+    input,
+  });
+}

@@ -1,0 +1,179 @@
+// Movements of a recall: the bank takes back a deposit of NGN 700.00, a credit of NGN 700.00 in suspense or unclaimed, or
+// a part of NGN 500.00 that a payment holds.
+import { paymentSuspenseAccount } from '../../../src/ledger/chart.ts';
+import {
+  recallFromCase,
+  recallFromNowhere,
+  recallFromPayment,
+  recallFromWallet,
+  recallUnposted,
+  receiveRecall,
+  setAsideRecallMovement,
+} from '../../../src/resources/recalls/movements.ts';
+import { moveCaseToUnclaimed } from '../../../src/resources/reviewCases/movements.ts';
+import {
+  BOOK,
+  call,
+  latestRows,
+  NO_OWNER,
+  OWNER,
+  pathOf,
+  receivedCredit,
+  rowAfter,
+  type Step,
+  step,
+} from '../movementTable.ts';
+import { DEPOSITED, STRAY_IN_SUSPENSE } from './inboundCredits.ts';
+import { EXPIRED_WITH_PART, FIRST_PART } from './payments.ts';
+
+const RECALL = { key: 'recall/sandbox/session of inboundCredit', kind: 'credit_recall', rules: 'enforced' } as const;
+
+function creditOf(after: Step) {
+  const [credit] = latestRows(pathOf(after), 'inbound_credits').slice(-1);
+  if (credit === undefined) throw new Error(`${after.title}: no credit`);
+  return credit;
+}
+
+function caseOf(after: Step) {
+  const row = latestRows(pathOf(after), 'review_cases').at(-1);
+  if (row?.accountCode == null) throw new Error(`${after.title}: no case with money`);
+  return { ...row, accountCode: row.accountCode };
+}
+
+const received = (what: string, after: Step, version: number, status: string) =>
+  step({
+    title: `the bank reports that it has taken back ${what}, and nothing is posted`,
+    after,
+    call: call(receiveRecall, BOOK, creditOf(after)),
+    net: {},
+    transaction: null,
+    rows: [`inbound_credits: ${status}, version ${version}`],
+    outbox: ['recall: start'],
+  });
+
+const deposit = received('a deposit', DEPOSITED, 3, 'posted');
+const stray = received('a credit in suspense', STRAY_IN_SUSPENSE, 3, 'suspense');
+const part = received('a part of a payment', FIRST_PART, 3, 'posted');
+const expired = received('a part of an expired payment', EXPIRED_WITH_PART, 3, 'posted');
+const unclaimed = step({
+  title: 'a credit whose recall is reported is moved to unclaimed',
+  after: stray,
+  call: call(moveCaseToUnclaimed, BOOK, caseOf(stray)),
+  net: { 'suspense:unmatched': -70_000, 'unclaimed:credits': 70_000 },
+  transaction: { key: 'reviewCase/unclaimed/1', kind: 'review_unclaimed', rules: 'enforced' },
+  rows: ['review_cases: unclaimed, version 2, unknown_account of 70000 in suspense:unmatched'],
+  events: ['review_case.resolved'],
+});
+
+const unposted = receivedCredit(70_000, NO_OWNER);
+
+const fromWallet = (balance: number, net: Record<string, number>, missing: number) =>
+  step({
+    title: `the recall of a deposit is taken from a wallet with ${balance} kobo`,
+    after: deposit,
+    call: call(recallFromWallet, BOOK, creditOf(deposit), OWNER, balance),
+    net: { ...net, 'clearing:sandbox': 70_000 },
+    transaction: RECALL,
+    rows: [
+      'inbound_credits: posted, version 4',
+      ...(missing > 0 ? [`review_cases: open, version 1, credit_recalled of ${missing} in no account`] : []),
+    ],
+    events: ['wallet.debited'],
+    outbox: missing > 0 ? ['reviewCase: start'] : [],
+  });
+
+const RESOLVED = { events: ['review_case.resolved'], outbox: ['reviewCase: start or signal transferUpdated'] };
+
+export const RECALLS = [
+  deposit,
+  stray,
+  part,
+  expired,
+  unclaimed,
+  fromWallet(90_000, { 'wallet:owner': -70_000 }, 0),
+  fromWallet(30_000, { 'wallet:owner': -30_000, 'receivable:wallet:owner': -40_000 }, 40_000),
+  fromWallet(0, { 'receivable:wallet:owner': -70_000 }, 70_000),
+  step({
+    title: 'the recall of a credit that was not posted posts nothing',
+    given: { inbound_credits: [unposted] },
+    call: call(recallUnposted, BOOK, unposted),
+    net: {},
+    transaction: null,
+    rows: ['inbound_credits: recalled, version 2'],
+  }),
+  step({
+    title: 'the recall of a part is taken from the suspense account of its payment, which waits for money again',
+    after: part,
+    call: call(
+      recallFromPayment,
+      BOOK,
+      creditOf(part),
+      rowAfter(FIRST_PART, 'payments'),
+      paymentSuspenseAccount(rowAfter(FIRST_PART, 'payments').id),
+    ),
+    net: { 'suspense:payment:payment': -50_000, 'clearing:sandbox': 50_000 },
+    transaction: RECALL,
+    rows: ['payments: pending, version 3', 'inbound_credits: posted, version 4'],
+  }),
+  step({
+    title: 'the recall of a credit in suspense ends its case',
+    after: stray,
+    call: call(recallFromCase, BOOK, creditOf(stray), caseOf(stray), null),
+    net: { 'suspense:unmatched': -70_000, 'clearing:sandbox': 70_000 },
+    transaction: RECALL,
+    rows: [
+      'inbound_credits: suspense, version 4',
+      'review_cases: recalled, version 2, unknown_account of 70000 in suspense:unmatched',
+    ],
+    ...RESOLVED,
+  }),
+  step({
+    title: 'the recall of unclaimed money is taken from unclaimed',
+    after: unclaimed,
+    call: call(recallFromCase, BOOK, creditOf(unclaimed), caseOf(unclaimed), null),
+    net: { 'unclaimed:credits': -70_000, 'clearing:sandbox': 70_000 },
+    transaction: RECALL,
+    rows: [
+      'inbound_credits: suspense, version 4',
+      'review_cases: recalled, version 3, unknown_account of 70000 in suspense:unmatched',
+    ],
+    ...RESOLVED,
+  }),
+  step({
+    title: 'the recall of the only part of an expired payment ends its case',
+    after: expired,
+    call: call(recallFromCase, BOOK, creditOf(expired), caseOf(expired), rowAfter(EXPIRED_WITH_PART, 'payments')),
+    net: { 'suspense:payment:payment': -50_000, 'clearing:sandbox': 50_000 },
+    transaction: RECALL,
+    rows: [
+      'payments: expired, version 4',
+      'inbound_credits: posted, version 4',
+      'review_cases: recalled, version 2, partial_expired of 50000 in suspense:payment:payment',
+    ],
+    ...RESOLVED,
+  }),
+  step({
+    title: 'the recall of money that has left again is receivable from the bank',
+    after: deposit,
+    call: call(recallFromNowhere, BOOK, creditOf(deposit)),
+    net: { 'receivable:bank': -70_000, 'clearing:sandbox': 70_000 },
+    transaction: RECALL,
+    rows: [
+      'inbound_credits: posted, version 4',
+      'review_cases: open, version 1, credit_recalled of 70000 in no account',
+    ],
+    outbox: ['reviewCase: start'],
+  }),
+  step({
+    title: 'a recall that the bank does not confirm is set aside with a review case',
+    after: deposit,
+    call: call(setAsideRecallMovement, BOOK, creditOf(deposit)),
+    net: {},
+    transaction: null,
+    rows: [
+      'inbound_credits: posted, version 4',
+      'review_cases: open, version 1, credit_recalled of 70000 in no account',
+    ],
+    outbox: ['reviewCase: start'],
+  }),
+];
