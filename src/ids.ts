@@ -18,6 +18,7 @@ export const ID_SUFFIXES = {
   organisation: 'org',
   inboundCredit: 'inc',
   reviewCase: 'rev',
+  feeSweep: 'fsw',
   operator: 'opr',
   statementEntry: 'ste',
 } as const;

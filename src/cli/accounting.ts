@@ -4,19 +4,13 @@ import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import { closePeriod, type Day, dayStart, type Month, type PeriodClosing } from '../ledger/closing.ts';
 import { type AccountBalance, type Entry, reportAccount, trialBalance } from '../ledger/reports.ts';
-import { type Book, CURRENCY, type Environment, type Kobo } from '../money.ts';
-import { addCommand, environmentOption, withDatabase } from './command.ts';
+import { type Book, CURRENCY, type Kobo } from '../money.ts';
+import { addBookCommand, type BookOptions, chooseBook, decimals } from './books.ts';
+import { withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { chooseOrganisation } from './organisations.ts';
+import { addSweepFees } from './feeSweeps.ts';
 import { printCsv, printJson, printLine, printTable, timeText } from './print.ts';
-import type { Settings } from './settings.ts';
 import { signIn } from './signIn.ts';
-
-interface BookOptions {
-  organisation?: string;
-  environment: Environment;
-  json?: true;
-}
 
 interface ReportOptions extends BookOptions {
   format: 'table' | 'csv' | 'json';
@@ -28,26 +22,13 @@ export function addAccountingCommands(group: Command): void {
   addTrialBalance(group);
   addAccount(group);
   addClosePeriod(group);
+  addSweepFees(group);
 }
-
-/** Adds a command about one book. */
-const addBookCommand = (group: Command, usage: string, description: string, example: string): Command =>
-  addCommand(group, usage, description, `ledger ${example}`)
-    .option(
-      '--organisation <id>',
-      'the organisation (default: the organisation that `npm start` created, or the only one)',
-    )
-    .addOption(environmentOption().makeOptionMandatory());
 
 const addReport = (group: Command, usage: string, description: string, example: string): Command =>
   addBookCommand(group, usage, description, example).addOption(
     new Option('--format <name>', 'the form of the report').choices(['table', 'csv', 'json']).default('table'),
   );
-
-const chooseBook = async (sql: Sql, settings: Settings, options: BookOptions): Promise<Book> => ({
-  organisationId: await chooseOrganisation(sql, settings, options.organisation),
-  environment: options.environment,
-});
 
 const readBook = <Result>(options: BookOptions, read: (sql: Sql, book: Book) => Promise<Result>): Promise<Result> =>
   withDatabase('application', async (sql, settings) => await read(sql, await chooseBook(sql, settings, options)));
@@ -73,8 +54,8 @@ function addTrialBalance(group: Command): void {
         heading: ['Account', `Debit (${CURRENCY})`, `Credit (${CURRENCY})`],
         rows: [...lines, { account: 'Total', ...sum }].map(({ account, debit, credit }) => [
           account,
-          amountText(debit),
-          amountText(credit),
+          decimals(debit),
+          decimals(credit),
         ]),
       });
     });
@@ -105,7 +86,7 @@ function addAccount(group: Command): void {
         );
       }
       const { opening, entries, closing } = account;
-      const balanceRow = (name: string, balance: Kobo) => [name, '', '', '', '', '', '', amountText(balance), '', ''];
+      const balanceRow = (name: string, balance: Kobo) => [name, '', '', '', '', '', '', decimals(balance), '', ''];
       report(options, {
         json: {
           ...bookOf(book),
@@ -144,9 +125,9 @@ const entryRow = (entry: Entry): string[] => [
   entry.kind,
   entry.resource,
   entry.contra,
-  amountText(entry.debit),
-  amountText(entry.credit),
-  amountText(entry.balance),
+  decimals(entry.debit),
+  decimals(entry.credit),
+  decimals(entry.balance),
   timeText(entry.effectiveAt),
   entry.belongsTo ?? '',
 ];
@@ -232,12 +213,6 @@ const sidesOf = (balance: AccountBalance['balance']): Record<'debit' | 'credit',
 
 const total = (lines: readonly Record<'debit' | 'credit', Kobo>[], side: 'debit' | 'credit'): Kobo =>
   lines.reduce((sum, line) => sum + line[side], 0);
-
-/** An amount in naira, with both decimals. */
-function amountText(amount: Kobo): string {
-  const kobo = String(Math.abs(amount)).padStart(3, '0');
-  return `${amount < 0 ? '-' : ''}${kobo.slice(0, -2)}.${kobo.slice(-2)}`;
-}
 
 function report(
   { format, json }: ReportOptions,

@@ -33,6 +33,7 @@ export const COMMAND_SCOPES = {
   'reviews show': 'view',
   'reviews resolve': 'finance',
   'ledger close-period': 'finance',
+  'ledger sweep-fees': 'finance',
 } as const satisfies Record<string, OperatorScope>;
 
 export type SignedCommand = keyof typeof COMMAND_SCOPES;

@@ -63,6 +63,8 @@ const KINDS: readonly { prefix: string; kind: AccountKind; mayBeNegative: boolea
   { prefix: 'suspense:payment:', kind: 'stored_balance', mayBeNegative: false },
   { prefix: 'suspense:', kind: 'derived_balance', mayBeNegative: false },
   { prefix: 'unclaimed:', kind: 'derived_balance', mayBeNegative: false },
+  // A fee may be given back after it was swept.
+  { prefix: FEE_INCOME, kind: 'derived_balance', mayBeNegative: true },
   { prefix: 'income:', kind: 'derived_balance', mayBeNegative: false },
   { prefix: 'receivable:', kind: 'derived_balance', mayBeNegative: true },
 ];

@@ -68,6 +68,7 @@ export type RowTable =
   | 'reconciliation_breaks'
   | 'statement_entries'
   | 'virtual_accounts'
+  | 'fee_sweeps'
   | 'audit_log';
 
 /** A row of `audit_log`: an operator's decision, written with what it changes. The database adds the operator's name. */

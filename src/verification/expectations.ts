@@ -22,6 +22,7 @@ import {
 } from '../ledger/chart.ts';
 import type { Kobo } from '../money.ts';
 import { splitClawback } from '../resources/clawbacks/movements.ts';
+import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
 import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
@@ -300,6 +301,12 @@ function caseKeys(resource: string, row: ReviewCase): string[] {
       keysOf(reference, 'completion', ...versions.map((version) => `return/${version}`)),
     ),
   ];
+}
+
+export function expectFeeSweep(row: FeeSweep): Expectation {
+  const resource = publicId('feeSweep', row.id);
+  const effect = moved([[FEE_INCOME, row.amount]], [[walletAccount(row.walletId), row.amount]]);
+  return { resource, keys: keysOf(resource, 'sweep'), effects: [effect] };
 }
 
 /** The allowed effect with the fewest differences from the effect found, and those differences. */

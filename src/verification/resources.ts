@@ -4,6 +4,7 @@ import type { Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';
 import { AccountSums, type ResourceCheck, type Snapshot } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
+import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
@@ -16,6 +17,7 @@ import { checkBankBalances } from './bankBalances.ts';
 import {
   differences,
   type Expectation,
+  expectFeeSweep,
   expectInboundCredit,
   expectPayment,
   expectPayout,
@@ -82,6 +84,7 @@ const READERS: readonly Reader[] = [
   reader<InboundCredit>((sql, { rows }) => sql`${rows('inbound_credits')}`, expectInboundCredit),
   reader<StatementEntry>((sql, { rows }) => sql`${rows('statement_entries')}`, expectStatementEntry),
   reader<ReviewCase>((sql, { rows }) => sql`${rows('review_cases')}`, expectReviewCase),
+  reader<FeeSweep>((sql, { rows }) => sql`${rows('fee_sweeps')}`, expectFeeSweep),
 ];
 
 /** Checks every resource of an organisation. Returns what they explain of each account. */

@@ -1,4 +1,5 @@
-// `ledger trial-balance | account | close-period`: the reports as table, CSV and JSON, and refusals that say what to do.
+// `ledger trial-balance | account | close-period | sweep-fees`: the reports as table, CSV and JSON, and refusals that say
+// what to do.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -21,6 +22,7 @@ beforeAll(async () => {
     INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at)
     SELECT ${organisationId}, environment, gen_random_uuid(), 'settlement', 'ada@test.example', now()
     FROM (VALUES ('test'), ('live')) AS e (environment)`;
+  await books.owner`SELECT ledger.open_account(organisation_id, environment, account_code, true) FROM wallets`;
   wallet = await newWallet(books, { balance: 150_000 });
   await expectPosted(books.journal.post(move(books.book, wallet, 'income:fees', 5)));
 });
@@ -78,7 +80,19 @@ test('an account is printed with its opening, running and closing balance', asyn
   expect(csv[4]).toBe('Closing,,,,,,,1499.95,,');
 });
 
+test('fees are swept once per key', async () => {
+  const sweep = async (...words: string[]) => (await ledger('sweep-fees', '--key', 'november', ...words)).output;
+  expect(JSON.parse(await sweep('--amount', '2', '--json'))).toMatchObject({
+    key: 'november',
+    amount: 2,
+    changed: true,
+  });
+  expect(await sweep()).toContain('NGN 0.02 was already swept with the key november.');
+  expect((await ledger('account', 'income:fees', '--json')).output).toContain('"closing": 3');
+});
+
 test.each([
+  [['sweep-fees', '--amount', '6', '--key', 'more'], 1, /The fee income is NGN 0.03/],
   [['account', 'income:nothing'], 1, /There is no account income:nothing in this book/],
   [['trial-balance', '--at', '2026-11-31'], 2, /Write it as 2026-11, 2026-11-30 or/],
   [['close-period', '2026-13'], 2, /2026-13 is not a month/],

@@ -67,6 +67,7 @@ const WORDS: Record<SignedCommand, string> = {
   'reviews show': `${publicId('reviewCase', newUuid())}`,
   'reviews resolve': 'svc_x_rev --action credit --reason why',
   'ledger close-period': '2026-11 --environment test',
+  'ledger sweep-fees': '--environment test',
 };
 
 /** Commands that write no audit entry and show no customer's data. */

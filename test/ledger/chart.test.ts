@@ -46,9 +46,10 @@ test.each(ACCOUNTS)('the account %s is of the kind %s', (code, kind) => {
   expect(accountKind(code)).toBe(kind);
 });
 
-test('only the balance of a clearing, expense or settlement account may be negative', () => {
+test('only the balance of a clearing, fee income, expense or settlement account may be negative', () => {
   expect(ACCOUNTS.map(([code]) => code).filter(mayBeNegative)).toEqual([
     clearingAccount('sandbox'),
+    FEE_INCOME,
     RAIL_EXPENSE,
     settlementAccount('sandbox'),
   ]);

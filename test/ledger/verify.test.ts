@@ -10,18 +10,18 @@ interface SmallLedger {
   books: Books;
   a: AccountCode;
   b: AccountCode;
-  /** RAIL → a 1,000; a → b 300; b → income 20; a → b 100. */
+  /** RAIL → a 1,000; a → b 300; b → unclaimed 20; a → b 100. */
   ids: [Uuid, Uuid, Uuid, Uuid];
 }
 
-/** Two wallets and four transactions with known balances: a 600, b 380, income 20, the rail −1,000. */
+/** Two wallets and four transactions with known balances: a 600, b 380, unclaimed 20, the rail −1,000. */
 async function smallLedger(): Promise<SmallLedger> {
   const books = await openBooks();
   const [a, b] = [await newWallet(books), await newWallet(books)];
   const movements = [
     move(books.book, RAIL, a, 1_000),
     move(books.book, a, b, 300),
-    move(books.book, b, 'income:fees', 20),
+    move(books.book, b, 'unclaimed:credits', 20),
     move(books.book, a, b, 100),
   ];
   for (const movement of movements) await books.journal.post(movement);
@@ -82,7 +82,7 @@ describe('consistent ledgers', () => {
     const other = { organisationId: newUuid(), environment: 'test' as const };
     for (const book of [live, other]) {
       const wallet = await newWallet(books, { book, balance: 10 });
-      await books.journal.post(move(book, wallet, 'income:fees', 4));
+      await books.journal.post(move(book, wallet, 'unclaimed:credits', 4));
     }
     expect(await verifyLedger(books.owner, { pageSize: 2 })).toMatchObject({ books: 3, findings: [] });
     await books.close();
@@ -197,7 +197,7 @@ describe('corruptions', () => {
       ],
     },
     {
-      corruption: 'a negative income account',
+      corruption: 'a negative account of unclaimed money',
       corrupt:
         ({ ids }) =>
         (sql) =>
@@ -207,7 +207,7 @@ describe('corruptions', () => {
       findings: ({ b, ids }) => [
         { kind: 'RUNNING_BALANCE_MISMATCH', account: b, transaction: txn(ids[3]), expected: '420', found: '380' },
         { kind: 'BALANCE_MISMATCH', account: b, transaction: null, expected: '420', found: '380' },
-        { kind: 'NEGATIVE_BALANCE', account: 'income:fees', transaction: null, expected: '>= 0', found: '-20' },
+        { kind: 'NEGATIVE_BALANCE', account: 'unclaimed:credits', transaction: null, expected: '>= 0', found: '-20' },
         { kind: 'BOOK_UNBALANCED', account: null, transaction: null, expected: '0', found: '-40' },
       ],
     },

@@ -5,6 +5,7 @@ import type { Movement, Transaction } from '../../src/ledger/movement.ts';
 import type { Book, Kobo } from '../../src/money.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import type { StoredBreak } from '../../src/reconciliation/queries.ts';
+import type { FeeSweep } from '../../src/resources/feeSweeps/queries.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import type { Payment } from '../../src/resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
@@ -15,7 +16,7 @@ import type { Transfer } from '../../src/resources/transfers/queries.ts';
 import type { Withdrawal } from '../../src/resources/withdrawals/queries.ts';
 import type { FlowMessage } from '../../src/workflows/flows.ts';
 
-/** The tables that movements write. A transfer has no version, because it never changes. */
+/** The tables that movements write. A transfer and a fee sweep have no version, because they never change. */
 interface RowTypes {
   payments: Payment;
   transfers: Transfer & { version?: undefined };
@@ -27,6 +28,7 @@ interface RowTypes {
   review_cases: ReviewCase;
   reconciliation_breaks: StoredBreak & { status?: undefined };
   statement_entries: StatementEntry & { status?: undefined; version?: undefined };
+  fee_sweeps: FeeSweep & { version?: undefined; status?: undefined };
 }
 export type Table = keyof RowTypes;
 type Rows = { [T in Table]?: readonly RowTypes[T][] };
@@ -108,6 +110,7 @@ export const TABLES: readonly Table[] = [
   'review_cases',
   'reconciliation_breaks',
   'statement_entries',
+  'fee_sweeps',
 ];
 
 const names = new Map<string, string>();

@@ -127,10 +127,13 @@ test('every transaction names a resource whose row is written with it', () => {
   expect(exceptions((made) => transactionsOf([made]).every(({ resource }) => isWritten(made, resource)))).toEqual([]);
 });
 
+/** Their rows never change, and have no version. */
+const UNCHANGING: readonly string[] = ['transfers', 'statement_entries', 'fee_sweeps'];
+
 test('each row that is written has the version after the one before, or is new', () => {
   expect(
     exceptions((made) =>
-      TABLES.filter((table) => table !== 'transfers' && table !== 'statement_entries').every((table) => {
+      TABLES.filter((table) => !UNCHANGING.includes(table)).every((table) => {
         const unmade: Step = { ...made, movement: { book: made.movement.book } };
         const before = latestRows([...pathOf(made).slice(0, -1), unmade], table);
         const versionBefore = (id: Uuid) => before.find((row) => row.id === id)?.version ?? 0;
@@ -230,7 +233,7 @@ test('events carry the status, amounts and reasons of the row that is written wi
   expect(
     exceptions((made) =>
       (made.movement.events ?? []).every(({ type, data }) => {
-        const id = String(data.inboundCreditId ?? data.transferId ?? data.id);
+        const id = String(data.inboundCreditId ?? data.transferId ?? data.feeSweepId ?? data.id);
         const rows = TABLES.flatMap((table): { id: Uuid }[] => [...writtenRows(made, table)]);
         const row = new Map(Object.entries(rows.find((one) => id.includes(idText(one.id))) ?? {}));
         return (

@@ -5,6 +5,7 @@ import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
 import {
   differences,
   type Expectation,
+  expectFeeSweep,
   expectInboundCredit,
   expectPayment,
   expectPayout,
@@ -51,6 +52,7 @@ function expectations(path: readonly Step[]): Expectation[] {
     ...credits.map(expectInboundCredit),
     ...latestRows(path, 'statement_entries').map(expectStatementEntry),
     ...latestRows(path, 'review_cases').map(expectReviewCase),
+    ...latestRows(path, 'fee_sweeps').map(expectFeeSweep),
   ];
 }
 

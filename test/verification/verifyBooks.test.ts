@@ -7,6 +7,7 @@ import type { Movement, RowTable } from '../../src/ledger/movement.ts';
 import { trialBalance } from '../../src/ledger/reports.ts';
 import type { Finding } from '../../src/ledger/verify.ts';
 import type { Book } from '../../src/money.ts';
+import { sweepFees } from '../../src/resources/feeSweeps/sweep.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import { creditMovement, paymentAfter } from '../../src/resources/payments/movements.ts';
@@ -17,6 +18,7 @@ import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
 import { listOpenItems } from '../../src/verification/openItems.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { asSuperuser } from '../support/stack.ts';
 
 const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
@@ -144,6 +146,9 @@ test('resources that agree with the ledger have no findings, in every page size'
   await stage.payout();
   const { paymentId } = await stage.paidPayment();
   await stage.money(`/payments/${paymentId}/refund`, { amount: 10_000 });
+  await stage.paidByBank(101_000);
+  const sweep = { key: 'all', amount: undefined, operatorId: OPERATORS.ngozi.id };
+  expect(await sweepFees(api.sql, api.dependencies.journal, stage.book, sweep)).toMatchObject({ outcome: 'swept' });
   for (const pageSize of [1, 2, 3, 10_000]) {
     expect((await verifyBooks(api.sql, { pageSize })).findings).toEqual([]);
   }

@@ -1,4 +1,4 @@
--- version 4
+-- version 5
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
@@ -214,6 +214,28 @@ BEGIN
   RETURN written;
 END $$;
 
+-- Income has a derived balance and no floor. So the sweeps of a book take turns, until they are committed, and the income
+-- is added up under the lock: a sweep of more is not written, and not counted.
+CREATE OR REPLACE FUNCTION ledger.write_fee_sweeps(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE
+  sweep   record;
+  income  bigint;
+  written integer := 0;
+BEGIN
+  FOR sweep IN SELECT * FROM jsonb_populate_recordset(NULL::fee_sweeps, table_rows) LOOP
+    IF income IS NULL THEN -- the rows of a call are of one book
+      PERFORM pg_advisory_xact_lock(hashtextextended('fee_sweeps ' || sweep.organisation_id || sweep.environment, 0));
+      income := coalesce((SELECT balance FROM ledger.balances_before(sweep.organisation_id, sweep.environment, 'infinity', 'income:fees')), 0);
+    END IF;
+    CONTINUE WHEN sweep.amount > income;
+    income := income - sweep.amount;
+    INSERT INTO fee_sweeps (organisation_id, environment, id, key, wallet_id, amount, created_at)
+    VALUES (sweep.organisation_id, sweep.environment, sweep.id, sweep.key, sweep.wallet_id, sweep.amount, sweep.created_at);
+    written := written + 1;
+  END LOOP;
+  RETURN written;
+END $$;
+
 -- Static calls instead of dynamic SQL: their plans are cached, where EXECUTE would plan the call for each batch.
 CREATE OR REPLACE FUNCTION ledger.write_rows(row_table text, table_rows jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
@@ -230,6 +252,7 @@ BEGIN
     WHEN 'statement_entries' THEN RETURN ledger.write_statement_entries(table_rows);
     WHEN 'virtual_accounts' THEN RETURN ledger.write_virtual_accounts(table_rows);
     WHEN 'audit_log' THEN RETURN ledger.write_audit_log(table_rows);
+    WHEN 'fee_sweeps' THEN RETURN ledger.write_fee_sweeps(table_rows);
   END CASE; -- any other name fails here
 END $$;
 COMMENT ON FUNCTION ledger.write_rows IS 'Writes the rows of movements in one table and returns how many it wrote.';
@@ -237,5 +260,5 @@ REVOKE ALL ON FUNCTION
   ledger.write_rows, ledger.write_payments, ledger.write_transfers, ledger.write_withdrawals, ledger.write_refunds,
   ledger.write_payouts, ledger.write_payout_items, ledger.write_inbound_credits, ledger.write_review_cases,
   ledger.write_reconciliation_breaks, ledger.write_statement_entries, ledger.write_virtual_accounts,
-  ledger.write_audit_log
+  ledger.write_audit_log, ledger.write_fee_sweeps
 FROM PUBLIC;

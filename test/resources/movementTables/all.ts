@@ -1,5 +1,6 @@
 // All tables of movements.
 import type { Step } from '../movementTable.ts';
+import { FEE_SWEEPS } from './feeSweeps.ts';
 import { INBOUND_CREDITS } from './inboundCredits.ts';
 import { PAYMENTS } from './payments.ts';
 import { PAYOUTS } from './payouts.ts';
@@ -23,4 +24,5 @@ export const BY_RESOURCE: Record<string, readonly Step[]> = {
   'review cases': REVIEW_CASES,
   reconciliation: RECONCILIATION,
   'statement entries': STATEMENT_ENTRIES,
+  'fee sweeps': FEE_SWEEPS,
 };

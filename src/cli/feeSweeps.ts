@@ -1,0 +1,59 @@
+// `ledger sweep-fees`: move fee income to the settlement wallet.
+import { type Command, InvalidArgumentError } from 'commander';
+import { publicId } from '../ids.ts';
+import { Journal } from '../ledger/journal.ts';
+import type { Kobo } from '../money.ts';
+import { type SweepOutcome, sweepFees } from '../resources/feeSweeps/sweep.ts';
+import { addBookCommand, amountText, type BookOptions, chooseBook } from './books.ts';
+import { withDatabase } from './command.ts';
+import { CommandError } from './failure.ts';
+import { printJson, printLine } from './print.ts';
+import { signIn } from './signIn.ts';
+
+export function addSweepFees(group: Command): void {
+  addBookCommand(
+    group,
+    'sweep-fees',
+    'move fee income to the settlement wallet; a key is swept once',
+    'sweep-fees --environment live --key november',
+  )
+    .option('--amount <kobo>', 'the amount in kobo (default: all of the income)', kobo)
+    .option('--key <text>', 'a name for the sweep (default: the date, so a repeat on the same day sweeps nothing)')
+    .action(async (options: BookOptions & { amount?: Kobo; key?: string }) => {
+      const { key = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), amount } = options;
+      const outcome = await withDatabase('application', async (sql, settings) => {
+        const operator = await signIn(sql, settings, 'ledger sweep-fees');
+        const book = await chooseBook(sql, settings, options);
+        return await sweepFees(sql, new Journal(sql), book, { key, amount, operatorId: operator.id });
+      });
+      const sweep = requireSwept(outcome);
+      const changed = outcome.outcome === 'swept';
+      const [id, wallet] = [publicId('feeSweep', sweep.id), publicId('wallet', sweep.walletId)];
+      if (options.json) return printJson({ id, key, walletId: wallet, amount: sweep.amount, changed });
+      printLine(
+        changed
+          ? `Swept ${amountText(sweep.amount)} to the settlement wallet ${wallet} (${id}).`
+          : `${amountText(sweep.amount)} was already swept with the key ${key}. To sweep more, give another --key.`,
+      );
+    });
+}
+
+/** Throws an error that says why nothing was swept and what to do. */
+function requireSwept(outcome: SweepOutcome) {
+  switch (outcome.outcome) {
+    case 'swept':
+    case 'unchanged':
+      return outcome.sweep;
+    case 'too_much':
+      throw new CommandError(`The fee income is ${amountText(outcome.income)}. Sweep at most that, if it is positive.`);
+    case 'refused':
+      throw new CommandError(
+        `The settlement wallet refused the money (${outcome.code}). See: npm run cli -- organisations list, then wallets show ID`,
+      );
+  }
+}
+
+function kobo(text: string): Kobo {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of kobo.');
+  return Number(text);
+}

@@ -1,0 +1,19 @@
+// The movement of a fee sweep of NGN 500.00.
+import { feeSweepMovement } from '../../../src/resources/feeSweeps/movements.ts';
+import { BOOK, call, newId, OWNER, step } from '../movementTable.ts';
+
+export const FEE_SWEEPS = [
+  step({
+    title: 'a fee sweep moves fee income to the settlement wallet',
+    call: call(
+      feeSweepMovement,
+      BOOK,
+      { id: newId('feeSweep', 'sweep'), key: 'november', walletId: OWNER, amount: 50_000, createdAt: new Date() },
+      newId('operator', 'operator'),
+    ),
+    net: { 'income:fees': -50_000, 'wallet:owner': 50_000 },
+    transaction: { key: 'sweep/sweep', kind: 'fee_sweep', rules: 'enforced' },
+    rows: ['fee_sweeps: '],
+    events: ['wallet.credited'],
+  }),
+];
