@@ -20,6 +20,7 @@ export const ID_SUFFIXES = {
   reviewCase: 'rev',
   operator: 'opr',
   statementEntry: 'ste',
+  adjustment: 'adj',
 } as const;
 
 export type IdKind = keyof typeof ID_SUFFIXES;

@@ -45,6 +45,9 @@ export const RAIL_EXPENSE: AccountCode = 'expense:rail';
 /** Money that a rail paid out to our own bank account. */
 export const settlementAccount = (rail: string): AccountCode => `settlement:${rail}`;
 
+/** Money lost by errors, our own or a bank's, that nobody gives back. */
+export const OPERATING_LOSS: AccountCode = 'loss:operations';
+
 /**
  * `wallet`: opened with its wallet, stored balance. `stored_balance` and `derived_balance`: opened by the first
  * posting.

@@ -68,7 +68,8 @@ export type RowTable =
   | 'reconciliation_breaks'
   | 'statement_entries'
   | 'virtual_accounts'
-  | 'audit_log';
+  | 'audit_log'
+  | 'adjustments';
 
 /** A row of `audit_log`: an operator's decision, written with what it changes. The database adds the operator's name. */
 export interface AuditRow {

@@ -4,6 +4,7 @@ import type { Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';
 import { AccountSums, type ResourceCheck, type Snapshot } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
+import type { Adjustment } from '../resources/adjustments/queries.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
@@ -16,6 +17,7 @@ import { checkBankBalances } from './bankBalances.ts';
 import {
   differences,
   type Expectation,
+  expectAdjustment,
   expectInboundCredit,
   expectPayment,
   expectPayout,
@@ -81,6 +83,7 @@ const READERS: readonly Reader[] = [
   reader<InboundCredit>((sql, { rows }) => sql`${rows('inbound_credits')}`, expectInboundCredit),
   reader<StatementEntry>((sql, { rows }) => sql`${rows('statement_entries')}`, expectStatementEntry),
   reader<ReviewCase>((sql, { rows }) => sql`${rows('review_cases')}`, expectReviewCase),
+  reader<Adjustment>((sql, { rows }) => sql`${rows('adjustments')}`, expectAdjustment),
 ];
 
 /** Checks every resource of an organisation. Returns what they explain of each account. */

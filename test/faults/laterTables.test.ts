@@ -1,11 +1,12 @@
 // A rolling deployment: the tables already have a column of the next release while the processes are still those of
 // this release. Every money flow works.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newUuid } from '../../src/ids.ts';
 import type { AuditRow, RowTable } from '../../src/ledger/movement.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
+import { requestAdjustment } from '../../src/resources/adjustments/request.ts';
 import { postEntry } from '../../src/resources/statementEntries/movements.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -22,6 +23,7 @@ const TABLES: Record<RowTable, true> = {
   statement_entries: true,
   virtual_accounts: true,
   audit_log: true,
+  adjustments: true,
 };
 
 const FUNDS = 10_000_000;
@@ -73,16 +75,18 @@ test('a process of this release writes every table of the next one, and its new 
     at: new Date(),
     occurrence: 1,
   } as const;
-  const operatorId = newUuid();
-  await flows.sql`
-    INSERT INTO operators (id, name, scopes, key_hash, hint) VALUES (${operatorId}, 'ngozi', '{finance}', 'none', 'none')`;
+  const operatorId = OPERATORS.ngozi.id;
   const audit: AuditRow = { operatorId, action: 'review:close', subject: 'x', reason: null };
   const opened = openBreak(book, 'sandbox', found);
   expect(await flows.dependencies.journal.post({ ...opened, rows: { ...opened.rows, audit_log: [audit] } })).toEqual({
     outcome: 'posted',
   });
+  const postings = [{ debit: 'expense:rail', credit: 'clearing:sandbox', amount: 100 }];
+  const grounds = { reason: 'charges', evidence: 'the statement', requestedBy: operatorId };
+  expect(await requestAdjustment(flows.dependencies, book, postings, grounds)).toMatchObject({ outcome: 'requested' });
   expect(await flows.sql`SELECT operator, action FROM audit_log WHERE operator_id = ${operatorId}`).toEqual([
     { operator: 'ngozi', action: 'review:close' },
+    { operator: 'ngozi', action: 'adjustment.request' },
   ]);
 
   const charge = { rail: 'sandbox', kind: 'charge', reference: 'x', amount: 1, at: new Date() } as const;

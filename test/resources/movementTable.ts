@@ -1,10 +1,11 @@
 // A table of ledger movements: each row calls one movement function and states what the movement commits, with account
 // codes, keys and ids in readable form. Rows form paths: a row that comes `after` another continues with its rows.
 import { ID_SUFFIXES, type IdKind, newUuid, publicId, type Uuid } from '../../src/ids.ts';
-import type { Movement, Transaction } from '../../src/ledger/movement.ts';
+import type { AuditRow, Movement, Transaction } from '../../src/ledger/movement.ts';
 import type { Book, Kobo } from '../../src/money.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import type { StoredBreak } from '../../src/reconciliation/queries.ts';
+import type { Adjustment } from '../../src/resources/adjustments/queries.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import type { Payment } from '../../src/resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
@@ -27,6 +28,7 @@ interface RowTypes {
   review_cases: ReviewCase;
   reconciliation_breaks: StoredBreak & { status?: undefined };
   statement_entries: StatementEntry & { status?: undefined; version?: undefined };
+  adjustments: Adjustment;
 }
 export type Table = keyof RowTypes;
 type Rows = { [T in Table]?: readonly RowTypes[T][] };
@@ -108,6 +110,7 @@ export const TABLES: readonly Table[] = [
   'review_cases',
   'reconciliation_breaks',
   'statement_entries',
+  'adjustments',
 ];
 
 const names = new Map<string, string>();
@@ -144,11 +147,16 @@ export function committedBy(made: Step): Required<Committed> {
   return {
     net: netOf([made]),
     transaction: transaction === undefined ? null : describeTransaction(transaction),
-    rows: TABLES.flatMap((table) => writtenRows(made, table).map((row) => `${table}: ${describeRow(table, row)}`)),
+    rows: [
+      ...TABLES.flatMap((table) => writtenRows(made, table).map((row) => `${table}: ${describeRow(table, row)}`)),
+      ...auditRows(made).map(({ action, subject }) => `audit_log: ${action} of ${readable(subject)}`),
+    ],
     events: events.map(({ type }) => type),
     outbox: outbox.map(({ message }) => describeMessage(message as FlowMessage)),
   };
 }
+
+const auditRows = ({ movement }: Step) => (movement.rows?.audit_log ?? []) as readonly AuditRow[];
 
 function describeTransaction({ key, kind, rules, resolves, reverses }: Transaction): Committed['transaction'] {
   return {

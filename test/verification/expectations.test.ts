@@ -5,6 +5,7 @@ import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
 import {
   differences,
   type Expectation,
+  expectAdjustment,
   expectInboundCredit,
   expectPayment,
   expectPayout,
@@ -48,6 +49,7 @@ function expectations(path: readonly Step[]): Expectation[] {
     ...credits.map(expectInboundCredit),
     ...latestRows(path, 'statement_entries').map(expectStatementEntry),
     ...latestRows(path, 'review_cases').map(expectReviewCase),
+    ...latestRows(path, 'adjustments').map(expectAdjustment),
   ];
 }
 

@@ -1,5 +1,6 @@
 // All tables of movements.
 import type { Step } from '../movementTable.ts';
+import { ADJUSTMENTS } from './adjustments.ts';
 import { INBOUND_CREDITS } from './inboundCredits.ts';
 import { PAYMENTS } from './payments.ts';
 import { PAYOUTS } from './payouts.ts';
@@ -21,4 +22,5 @@ export const BY_RESOURCE: Record<string, readonly Step[]> = {
   'review cases': REVIEW_CASES,
   reconciliation: RECONCILIATION,
   'statement entries': STATEMENT_ENTRIES,
+  adjustments: ADJUSTMENTS,
 };
