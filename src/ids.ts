@@ -21,6 +21,7 @@ export const ID_SUFFIXES = {
   feeSweep: 'fsw',
   operator: 'opr',
   statementEntry: 'ste',
+  adjustment: 'adj',
 } as const;
 
 export type IdKind = keyof typeof ID_SUFFIXES;

@@ -14,6 +14,7 @@ const GROUPS: Record<string, () => Promise<(program: Command) => void>> = {
   flows: async () => (await import('./flows.ts')).addFlowCommands,
   rail: async () => (await import('./rail.ts')).addRailCommands,
   reviews: async () => (await import('./reviews.ts')).addReviewCommands,
+  adjustments: async () => (await import('./adjustments.ts')).addAdjustmentCommands,
   reconciliation: async () => (await import('./reconciliation.ts')).addReconciliationCommands,
 };
 

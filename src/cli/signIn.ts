@@ -34,6 +34,12 @@ export const COMMAND_SCOPES = {
   'reviews resolve': 'finance',
   'ledger close-period': 'finance',
   'ledger sweep-fees': 'finance',
+  'adjustments request': 'finance',
+  'adjustments reverse': 'finance',
+  'adjustments approve': 'finance',
+  'adjustments reject': 'finance',
+  'adjustments list': 'view',
+  'adjustments show': 'view',
 } as const satisfies Record<string, OperatorScope>;
 
 export type SignedCommand = keyof typeof COMMAND_SCOPES;

@@ -152,6 +152,7 @@ const IN_FLIGHT_LABELS: Readonly<Record<string, string>> = {
   refunds: 'refunds',
   payouts: 'payouts',
   payoutItems: 'payout items to it',
+  adjustments: 'adjustments to decide',
 };
 
 const inFlightText = (inFlight: InFlight): string =>

@@ -69,6 +69,7 @@ export type RowTable =
   | 'statement_entries'
   | 'virtual_accounts'
   | 'fee_sweeps'
+  | 'adjustments'
   | 'audit_log';
 
 /** A row of `audit_log`: an operator's decision, written with what it changes. The database adds the operator's name. */

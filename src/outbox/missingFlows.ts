@@ -6,6 +6,8 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import type { Journal } from '../ledger/journal.ts';
+import { startAdjustment } from '../resources/adjustments/flow.ts';
+import { findAdjustment } from '../resources/adjustments/queries.ts';
 import { startInboundCredit } from '../resources/inboundCredits/flow.ts';
 import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
 import { startPayment } from '../resources/payments/flow.ts';
@@ -56,6 +58,7 @@ const KINDS: readonly OpenKind[] = [
   'payout',
   'unreportedPayoutReturn',
   'reviewCase',
+  'adjustment',
   'webhookDelivery',
 ];
 
@@ -210,6 +213,10 @@ async function startOf(sql: Sql, kind: OpenKind, resource: OpenResource): Promis
       const row = await findReviewCase(sql, book, id);
       const isOpen = row?.status === 'open' || row?.status === 'returning';
       return isOpen ? startReviewCase(book, row) : null;
+    }
+    case 'adjustment': {
+      const row = await findAdjustment(sql, book, id);
+      return row?.status === 'requested' ? startAdjustment(book, row) : null;
     }
     case 'webhookDelivery': {
       const delivery = await findDelivery(sql, book, id, resource.endpointId ?? '');

@@ -14,6 +14,7 @@ export type OpenKind =
   /** An ended payout with items that the bank returned or paid later, which no event of the payout has reported yet. */
   | 'unreportedPayoutReturn'
   | 'reviewCase'
+  | 'adjustment'
   | 'webhookDelivery';
 
 /**
@@ -74,6 +75,8 @@ export async function listOpenResources(
       return await sql<
         OpenResource[]
       >`SELECT ${columns} FROM review_cases WHERE status IN ('open', 'returning') ${rest}`;
+    case 'adjustment':
+      return await sql<OpenResource[]>`SELECT ${columns} FROM adjustments WHERE status = 'requested' ${rest}`;
     case 'webhookDelivery':
       return await sql<OpenResource[]>`
         SELECT organisation_id, environment, event_id AS id, endpoint_id, created_at FROM webhook_deliveries

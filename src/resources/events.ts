@@ -20,6 +20,7 @@ export const EVENT_TYPES = [
   'payout.failed',
   'wallet.credited',
   'wallet.debited',
+  'wallet.adjusted',
   'review_case.opened',
   'review_case.resolved',
 ] as const;

@@ -21,6 +21,7 @@ import {
   walletAccount,
 } from '../ledger/chart.ts';
 import type { Kobo } from '../money.ts';
+import type { Adjustment } from '../resources/adjustments/queries.ts';
 import { splitClawback } from '../resources/clawbacks/movements.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
 import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
@@ -286,6 +287,19 @@ export function expectReviewCase(row: ReviewCase): Expectation {
     keys: caseKeys(resource, row),
     effects: effects[row.status](),
     ...(row.status === 'open' && { held: { account: suspense, amount } }),
+  };
+}
+
+export function expectAdjustment(row: Adjustment): Expectation {
+  const resource = publicId('adjustment', row.id);
+  const posted = moved(
+    row.postings.map(({ debit, amount }) => [debit, amount]),
+    row.postings.map(({ credit, amount }) => [credit, amount]),
+  );
+  return {
+    resource,
+    keys: keysOf(resource, 'adjustment'),
+    effects: [row.status === 'posted' ? posted : NOTHING],
   };
 }
 

@@ -4,6 +4,7 @@ import type { Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';
 import { AccountSums, type ResourceCheck, type Snapshot } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
+import type { Adjustment } from '../resources/adjustments/queries.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
@@ -17,6 +18,7 @@ import { checkBankBalances } from './bankBalances.ts';
 import {
   differences,
   type Expectation,
+  expectAdjustment,
   expectFeeSweep,
   expectInboundCredit,
   expectPayment,
@@ -85,6 +87,7 @@ const READERS: readonly Reader[] = [
   reader<StatementEntry>((sql, { rows }) => sql`${rows('statement_entries')}`, expectStatementEntry),
   reader<ReviewCase>((sql, { rows }) => sql`${rows('review_cases')}`, expectReviewCase),
   reader<FeeSweep>((sql, { rows }) => sql`${rows('fee_sweeps')}`, expectFeeSweep),
+  reader<Adjustment>((sql, { rows }) => sql`${rows('adjustments')}`, expectAdjustment),
 ];
 
 /** Checks every resource of an organisation. Returns what they explain of each account. */

@@ -18,6 +18,7 @@ import {
   undeliveredAge,
 } from '../telemetry/metrics.ts';
 import type { Collector } from '../telemetry/metricsServer.ts';
+import { ADJUSTMENT_ATTENTION } from '../workflows/adjustment/decide.ts';
 import { CHOICES } from '../workflows/attention/decide.ts';
 import type { AttentionCause } from '../workflows/attention/messages.ts';
 import { FLOW_TOPIC } from '../workflows/flows.ts';
@@ -134,7 +135,7 @@ function setGauges(rows: readonly { gauge: GaugeName; label: string; value: numb
 }
 
 /** Causes that are reported as 0 while no flow is parked for them, so that the first one is an increase. */
-const CAUSES = Object.keys(CHOICES);
+const CAUSES = [...Object.keys(CHOICES), ADJUSTMENT_ATTENTION];
 
 /** Bulk causes: one pause, one dead endpoint or one rail with wrong query results parks every flow that it concerns. */
 const BULK_CAUSES: readonly AttentionCause[] = [

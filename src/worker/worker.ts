@@ -1,6 +1,7 @@
 // The worker: runs the flows, the outbox relay and the sandbox bank's background loops. Any number may run.
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { createAdjustmentActivities } from '../activities/adjustments.ts';
 import { createAttentionActivities } from '../activities/attention.ts';
 import { createCreditPollingActivities } from '../activities/creditPolling.ts';
 import { createHousekeepingActivities } from '../activities/housekeeping.ts';
@@ -95,6 +96,7 @@ export async function startWorker(
       ...createWithdrawalActivities(runtime),
       ...createRefundActivities(runtime),
       ...createReviewCaseActivities(runtime),
+      ...createAdjustmentActivities(runtime),
       ...createSweepActivities({ ...runtime, client }),
       ...createLedgerSealingActivities(maintenance),
       ...createLedgerVerificationActivities(maintenance),

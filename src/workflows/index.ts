@@ -1,4 +1,5 @@
 // Every workflow of the service: the entry point of the worker's workflow bundle and of replays.
+export { adjustment } from './adjustment/workflow.ts';
 export { creditPolling } from './creditPolling/workflow.ts';
 export { housekeeping } from './housekeeping/workflow.ts';
 export { inboundCredit } from './inboundCredit/workflow.ts';

@@ -68,6 +68,12 @@ const WORDS: Record<SignedCommand, string> = {
   'reviews resolve': 'svc_x_rev --action credit --reason why',
   'ledger close-period': '2026-11 --environment test',
   'ledger sweep-fees': '--environment test',
+  'adjustments request': '--environment test --posting a:b\tc:d\t1 --reason why --evidence it',
+  'adjustments reverse': `${publicId('adjustment', newUuid())} --reason why --evidence it`,
+  'adjustments approve': `${publicId('adjustment', newUuid())} --reason why`,
+  'adjustments reject': `${publicId('adjustment', newUuid())} --reason why`,
+  'adjustments list': '',
+  'adjustments show': `${publicId('adjustment', newUuid())}`,
 };
 
 /** Commands that write no audit entry and show no customer's data. */

@@ -46,7 +46,8 @@ const OUTAGES = {
 } as const;
 const OUTAGE_NAMES = Object.keys(OUTAGES) as (keyof typeof OUTAGES)[];
 
-const id = (kind: 'withdrawal' | 'reviewCase' | 'wallet' | 'apiKey'): string => publicId(kind, newUuid());
+const id = (kind: 'withdrawal' | 'reviewCase' | 'adjustment' | 'wallet' | 'apiKey'): string =>
+  publicId(kind, newUuid());
 const REASON = ['--reason', 'a test'];
 
 const WITH_TEMPORAL: string[][] = [
@@ -59,6 +60,7 @@ const WITH_TEMPORAL: string[][] = [
   ['attention', 'retry', '--query', 'AmountKobo > 0', ...REASON],
   ['attention', 'resolve', id('withdrawal'), '--action', 'retry', ...REASON],
   ['reviews', 'resolve', id('reviewCase'), '--action', 'move_to_unclaimed', ...REASON],
+  ['adjustments', 'approve', id('adjustment'), ...REASON],
 ];
 
 const WITH_DATABASE: string[][] = [
@@ -78,6 +80,7 @@ const WITH_DATABASE: string[][] = [
   ['rail', 'resume', 'test', ...REASON],
   ['reviews', 'list'],
   ['reviews', 'show', id('reviewCase')],
+  ['adjustments', 'request', '--environment', 'test', '--posting', 'a:b c:d 1', '--evidence', 'none', ...REASON],
   ['reconciliation', 'show'],
 ];
 

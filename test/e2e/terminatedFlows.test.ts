@@ -51,6 +51,8 @@ const ENDED = [
   'reviewCase-failedByOperatorsThenCredited',
   'reviewCase-breakClosed',
   'reviewCase-confirmedAfterAll',
+  'adjustment-refusedThenRejected',
+  'adjustment-reversal',
 ];
 /**
  * An ended payment is not open, so a flow that is ended before it has closed the account is not restarted for that. The

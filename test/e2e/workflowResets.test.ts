@@ -30,6 +30,8 @@ const SELECTED = [
   'reviewCase-credited',
   'reviewCase-refusedThenReturnedToSender',
   'reviewCase-breakClosed',
+  'adjustment-posted',
+  'adjustment-refusedThenRejected',
   'webhookDelivery-deliveredAfterRetries',
 ];
 const RESET = [...SCENARIOS, ...SIDE_SCENARIOS].filter(

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AuditRow, RowTable } from '../../src/ledger/movement.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
+import { requestAdjustment } from '../../src/resources/adjustments/request.ts';
 import { sweepFees } from '../../src/resources/feeSweeps/sweep.ts';
 import { postEntry } from '../../src/resources/statementEntries/movements.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -24,6 +25,7 @@ const TABLES: Record<RowTable, true> = {
   virtual_accounts: true,
   audit_log: true,
   fee_sweeps: true,
+  adjustments: true,
 };
 
 const FUNDS = 10_000_000;
@@ -81,8 +83,12 @@ test('a process of this release writes every table of the next one, and its new 
   expect(await flows.dependencies.journal.post({ ...opened, rows: { ...opened.rows, audit_log: [audit] } })).toEqual({
     outcome: 'posted',
   });
+  const postings = [{ debit: 'expense:rail', credit: 'clearing:sandbox', amount: 100 }];
+  const grounds = { reason: 'charges', evidence: 'the statement', requestedBy: operatorId };
+  expect(await requestAdjustment(flows.dependencies, book, postings, grounds)).toMatchObject({ outcome: 'requested' });
   expect(await flows.sql`SELECT operator, action FROM audit_log WHERE operator_id = ${operatorId}`).toEqual([
     { operator: 'ngozi', action: 'review:close' },
+    { operator: 'ngozi', action: 'adjustment.request' },
   ]);
 
   const charge = { rail: 'sandbox', kind: 'charge', reference: 'x', amount: 1, at: new Date() } as const;

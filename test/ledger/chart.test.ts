@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import {
   accountKind,
+  BANK_RECEIVABLE,
   clearingAccount,
   FEE_INCOME,
   IN_TRANSIT_PAYOUTS,
@@ -11,6 +12,7 @@ import {
   IN_TRANSIT_WITHDRAWALS,
   INTEREST_INCOME,
   mayBeNegative,
+  OPERATING_LOSS,
   paymentSuspenseAccount,
   payoutReserveAccount,
   RAIL_EXPENSE,
@@ -40,18 +42,22 @@ const ACCOUNTS = [
   [RAIL_EXPENSE, 'derived_balance'],
   [settlementAccount('sandbox'), 'derived_balance'],
   [INTEREST_INCOME, 'derived_balance'],
+  [OPERATING_LOSS, 'derived_balance'],
+  [BANK_RECEIVABLE, 'derived_balance'],
 ] as const;
 
 test.each(ACCOUNTS)('the account %s is of the kind %s', (code, kind) => {
   expect(accountKind(code)).toBe(kind);
 });
 
-test('only the balance of a clearing, fee income, expense or settlement account may be negative', () => {
+test('only what rails and banks owe, fee income, an expense, a loss or a settlement may be negative', () => {
   expect(ACCOUNTS.map(([code]) => code).filter(mayBeNegative)).toEqual([
     clearingAccount('sandbox'),
     FEE_INCOME,
     RAIL_EXPENSE,
     settlementAccount('sandbox'),
+    OPERATING_LOSS,
+    BANK_RECEIVABLE,
   ]);
 });
 

@@ -1,10 +1,11 @@
 // A table of ledger movements: each row calls one movement function and states what the movement commits, with account
 // codes, keys and ids in readable form. Rows form paths: a row that comes `after` another continues with its rows.
 import { ID_SUFFIXES, type IdKind, newUuid, publicId, type Uuid } from '../../src/ids.ts';
-import type { Movement, Transaction } from '../../src/ledger/movement.ts';
+import type { AuditRow, Movement, Transaction } from '../../src/ledger/movement.ts';
 import type { Book, Kobo } from '../../src/money.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import type { StoredBreak } from '../../src/reconciliation/queries.ts';
+import type { Adjustment } from '../../src/resources/adjustments/queries.ts';
 import type { FeeSweep } from '../../src/resources/feeSweeps/queries.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import type { Payment } from '../../src/resources/payments/queries.ts';
@@ -29,6 +30,7 @@ interface RowTypes {
   reconciliation_breaks: StoredBreak & { status?: undefined };
   statement_entries: StatementEntry & { status?: undefined; version?: undefined };
   fee_sweeps: FeeSweep & { version?: undefined; status?: undefined };
+  adjustments: Adjustment;
 }
 export type Table = keyof RowTypes;
 type Rows = { [T in Table]?: readonly RowTypes[T][] };
@@ -111,6 +113,7 @@ export const TABLES: readonly Table[] = [
   'reconciliation_breaks',
   'statement_entries',
   'fee_sweeps',
+  'adjustments',
 ];
 
 const names = new Map<string, string>();
@@ -147,11 +150,16 @@ export function committedBy(made: Step): Required<Committed> {
   return {
     net: netOf([made]),
     transaction: transaction === undefined ? null : describeTransaction(transaction),
-    rows: TABLES.flatMap((table) => writtenRows(made, table).map((row) => `${table}: ${describeRow(table, row)}`)),
+    rows: [
+      ...TABLES.flatMap((table) => writtenRows(made, table).map((row) => `${table}: ${describeRow(table, row)}`)),
+      ...auditRows(made).map(({ action, subject }) => `audit_log: ${action} of ${readable(subject)}`),
+    ],
     events: events.map(({ type }) => type),
     outbox: outbox.map(({ message }) => describeMessage(message as FlowMessage)),
   };
 }
+
+const auditRows = ({ movement }: Step) => (movement.rows?.audit_log ?? []) as readonly AuditRow[];
 
 function describeTransaction({ key, kind, rules, resolves, reverses }: Transaction): Committed['transaction'] {
   return {

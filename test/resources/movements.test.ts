@@ -184,7 +184,9 @@ test('a reversal undoes all that was posted since the hold of the transaction th
   const wrong = reversals.filter((made) => {
     const { resource = '', reverses } = made.movement.transaction ?? {};
     const path = pathOf(made);
-    const own = path.filter(({ movement }) => movement.transaction?.resource === resource);
+    const own = path.filter(
+      ({ movement: { transaction } }) => transaction?.resource === resource || transaction?.key === reverses,
+    );
     const find = (key?: string) => own.findIndex(({ movement }) => movement.transaction?.key === key);
     const reversed = find(reverses);
     if (reversed < 0) return true;
@@ -198,9 +200,11 @@ test('a reversal undoes all that was posted since the hold of the transaction th
   expect(wrong.map(({ title }) => title)).toEqual([]);
 });
 
-test('only money that returns to a wallet or leaves it for a refund is exempt from the rules of the wallet', () => {
+test('only money that returns to a wallet, leaves it for a refund or is adjusted is exempt from the rules of the wallet', () => {
   const exempt = transactionsOf(STEPS).filter(({ rules }) => rules === 'credit_exempt');
   expect([...new Set(exempt.map(({ kind }) => kind))].toSorted()).toEqual([
+    'adjustment',
+    'adjustment_reversal',
     'payout_item_failure',
     'payout_item_refusal',
     'payout_item_return',
@@ -233,7 +237,7 @@ test('events carry the status, amounts and reasons of the row that is written wi
   expect(
     exceptions((made) =>
       (made.movement.events ?? []).every(({ type, data }) => {
-        const id = String(data.inboundCreditId ?? data.transferId ?? data.feeSweepId ?? data.id);
+        const id = String(data.inboundCreditId ?? data.transferId ?? data.feeSweepId ?? data.adjustmentId ?? data.id);
         const rows = TABLES.flatMap((table): { id: Uuid }[] => [...writtenRows(made, table)]);
         const row = new Map(Object.entries(rows.find((one) => id.includes(idText(one.id))) ?? {}));
         return (

@@ -4,6 +4,7 @@ import { activityInfo } from '@temporalio/activity';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
+import { createAdjustmentActivities } from '../../src/activities/adjustments.ts';
 import { createAttentionActivities } from '../../src/activities/attention.ts';
 import { createInboundCreditActivities } from '../../src/activities/inboundCredits.ts';
 import { createPaymentActivities } from '../../src/activities/payments.ts';
@@ -48,7 +49,7 @@ export const FAULT_MODES = {
   },
 } satisfies Record<string, FaultMode>;
 
-/** An activity. The first argument of every activity is the input of its flow. */
+/** An activity. The first argument of every activity but `identifyOperator` is the input of its flow. */
 type Activity = (input: FlowScope, ...rest: unknown[]) => Promise<unknown>;
 
 /** The activities of the money flows, by name. */
@@ -61,6 +62,7 @@ export function moneyActivities(dependencies: ApiDependencies): Record<string, A
     ...createRefundActivities(dependencies),
     ...createPayoutActivities(dependencies),
     ...createReviewCaseActivities(dependencies),
+    ...createAdjustmentActivities(dependencies),
     ...createAttentionActivities(dependencies),
   } as object as Record<string, Activity>;
 }
@@ -90,11 +92,18 @@ export async function startFaultInjectingWorker(
 ): Promise<{ stop: () => Promise<void> }> {
   const { config, log, asyncCommitSql, sandboxBank } = dependencies;
   const { taskQueue } = config.temporal;
+  /** `identifyOperator` has no organisation: another activity of the same flow has run before it. */
+  const organisationOf = new Map<string, Uuid>();
   const activities = Object.fromEntries(
     Object.entries(flowActivities(dependencies)).map(([name, activity]) => [
       name,
-      (input: FlowScope, ...rest: unknown[]) =>
-        faultModeOf(input.organisationId, name)(() => activity(input, ...rest), activityInfo().attempt),
+      (input: FlowScope, ...rest: unknown[]) => {
+        const { workflowExecution, attempt } = activityInfo();
+        const flow = workflowExecution?.workflowId ?? '';
+        const organisationId = input.organisationId ?? organisationOf.get(flow);
+        organisationOf.set(flow, organisationId);
+        return faultModeOf(organisationId, name)(() => activity(input, ...rest), attempt);
+      },
     ]),
   );
   const connection = await NativeConnection.connect({ address: testStack().temporalAddress });

@@ -11,15 +11,18 @@ export interface TestOperator extends Operator {
   key: string;
 }
 
-const operator = (name: string, digit: string): TestOperator => {
-  const id = `01900000-0000-7000-8000-00000000000${digit}`;
-  return { id, name, publicId: publicId('operator', id), key: `svc_operator_${digit.repeat(43)}` };
-};
+/** The ids are in recorded histories, where a run of digits would look like an account number. */
+const operator = (name: string, id: string): TestOperator => ({
+  id,
+  name,
+  publicId: publicId('operator', id),
+  key: `svc_operator_${name.repeat(43).slice(0, 43)}`,
+});
 
 export const OPERATORS = {
-  ada: operator('ada', '1'),
-  ngozi: operator('ngozi', '2'),
-  tunde: operator('tunde', '3'),
+  ada: operator('ada', '019ae0f3-5c1e-7a52-9d3b-6f1c2e8b4a71'),
+  ngozi: operator('ngozi', '019ae0f4-1b7d-7c38-8e6f-2a9d5c3e7f14'),
+  tunde: operator('tunde', '019ae0f5-9e2a-7f61-ab4c-8d1e6b5f3c92'),
 };
 
 export type OperatorName = keyof typeof OPERATORS;

@@ -3,20 +3,24 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import type { Posting } from '../../src/ledger/postings.ts';
 import type { Kobo } from '../../src/money.ts';
 import { updateFlow } from '../../src/outbox/startFlow.ts';
 import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
+import { requestAdjustment, requestReversal } from '../../src/resources/adjustments/request.ts';
 import { recallFlowId } from '../../src/resources/recalls/flow.ts';
 import { startReviewCase } from '../../src/resources/reviewCases/flow.ts';
 import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';
+import { ADJUSTMENT_ATTENTION } from '../../src/workflows/adjustment/decide.ts';
+import { type AdjustmentAction, type AdjustmentDecision, decide } from '../../src/workflows/adjustment/messages.ts';
 import { type Resolution, resolve, retry } from '../../src/workflows/attention/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Answer, Resource, TestOrganisation } from './api.ts';
 import type { PaymentResource, TestFlows } from './flows.ts';
-import { OPERATORS } from './operators.ts';
+import { codeOf, OPERATORS } from './operators.ts';
 import { createShortPayment } from './shortPayments.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -351,6 +355,37 @@ export class ScenarioContext {
         () => null, // the flow was terminated during the update
       );
       return (await read())?.status !== 'unclaimed';
+    });
+  }
+
+  /** Ada requests an adjustment, or the reversal of one. Returns its public id. */
+  async requestAdjustment(what: readonly Posting[] | { reverses: string }): Promise<string> {
+    const book = { organisationId: this.organisationId, environment: 'test' as const };
+    const grounds = { reason: 'the bank paid nothing', evidence: 'ticket 1234', requestedBy: OPERATORS.ada.id };
+    const { dependencies } = this.flows;
+    const outcome =
+      'reverses' in what
+        ? await requestReversal(dependencies, book, requireUuid('adjustment', what.reverses), grounds)
+        : await requestAdjustment(dependencies, book, what, grounds);
+    if (outcome.outcome === 'refused') throw new Error(outcome.message);
+    return publicId('adjustment', outcome.id);
+  }
+
+  /**
+   * Ngozi decides about an adjustment. Repeated until there is an outcome, because a terminated and restarted flow loses
+   * the update.
+   */
+  async decideAdjustment(id: string, action: AdjustmentAction): Promise<'done' | 'refused'> {
+    const flow = await this.untilAttention(id, ADJUSTMENT_ATTENTION);
+    return await this.#until(`${id} to be decided`, async () => {
+      const code = await codeOf(this.flows.sql, 'ngozi', id);
+      const args: [AdjustmentDecision] = [{ action, reason: 'checked', code }];
+      const answer = await flow.executeUpdate(decide, { args }).catch(() => null);
+      if (answer !== null) return answer.outcome;
+      const [row] = await this.flows.sql<{ status: string }[]>`
+        SELECT status FROM adjustments
+        WHERE organisation_id = ${this.organisationId} AND id = ${requireUuid('adjustment', id)}`;
+      return row?.status !== 'requested' && 'done';
     });
   }
 

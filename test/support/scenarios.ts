@@ -38,6 +38,13 @@ export const SCENARIO_SETTINGS = {
   WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05',
 };
 
+/** What a bank paid, although it had reported a failure, is taken from the wallet. */
+const takenFrom = (walletId: string, amount: number) => ({
+  debit: `wallet:${walletId}`,
+  credit: 'clearing:sandbox',
+  amount,
+});
+
 /** Accounts at other banks, by how the sandbox bank handles a transfer to them. */
 const COMPLETES = '0123456789';
 const REJECTS = '9999999001';
@@ -843,6 +850,60 @@ export const SCENARIOS: Scenario[] = [
       events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
       reviews: ['paid_after_failure: 37000 of nothing, closed'],
       bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'adjustment',
+    ending: 'posted',
+    run: async (stage) => {
+      const owner = await stage.wallet('owner', 5_000);
+      const workflowId = await stage.requestAdjustment([takenFrom(owner, 2_000)]);
+      await stage.decideAdjustment(workflowId, 'approve');
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'posted',
+      money: { 'clearing:sandbox': -3_000, 'wallet:owner': 3_000 },
+      events: ['wallet.adjusted'],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'adjustment',
+    ending: 'refusedThenRejected', // by the ledger, then by an operator
+    run: async (stage) => {
+      const owner = await stage.wallet('owner', 5_000);
+      const workflowId = await stage.requestAdjustment([takenFrom(owner, 6_000)]);
+      await stage.decideAdjustment(workflowId, 'approve');
+      await stage.decideAdjustment(workflowId, 'reject');
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'rejected',
+      money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
+      events: [],
+      reviews: [],
+      bank: [],
+    },
+  },
+  {
+    flow: 'adjustment',
+    ending: 'reversal',
+    run: async (stage) => {
+      const owner = await stage.wallet('owner', 5_000);
+      const reversed = await stage.requestAdjustment([takenFrom(owner, 2_000)]);
+      await stage.decideAdjustment(reversed, 'approve');
+      const workflowId = await stage.requestAdjustment({ reverses: reversed });
+      await stage.decideAdjustment(workflowId, 'approve');
+      return { workflowId, path: null };
+    },
+    outcome: {
+      status: 'posted',
+      money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
+      events: ['wallet.adjusted', 'wallet.adjusted'],
+      reviews: [],
+      bank: [],
     },
   },
   {

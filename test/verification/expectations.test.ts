@@ -5,6 +5,7 @@ import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
 import {
   differences,
   type Expectation,
+  expectAdjustment,
   expectFeeSweep,
   expectInboundCredit,
   expectPayment,
@@ -53,6 +54,7 @@ function expectations(path: readonly Step[]): Expectation[] {
     ...latestRows(path, 'statement_entries').map(expectStatementEntry),
     ...latestRows(path, 'review_cases').map(expectReviewCase),
     ...latestRows(path, 'fee_sweeps').map(expectFeeSweep),
+    ...latestRows(path, 'adjustments').map(expectAdjustment),
   ];
 }
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
+import { ADJUSTMENT_ATTENTION } from '../../src/workflows/adjustment/decide.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { ATTENTION, FLOW_STATE } from '../../src/workflows/searchAttributes.ts';
@@ -115,6 +116,7 @@ const STATES: Record<string, string[]> = {
   withdrawal: TRANSFER_STATES,
   refund: TRANSFER_STATES,
   payoutItem: TRANSFER_STATES,
+  adjustment: except(unionOf('resources/adjustments/queries.ts', 'type AdjustmentStatus ='), 'requested', 'posted'),
   webhookDelivery: ['failed'],
 };
 
@@ -151,7 +153,9 @@ function commonCommands(): string[] {
   const code = globSync('workflows/**/*.ts', { cwd: SRC }).map(codeOf).join('\n');
   const reviewReasons = ['reconciliation_break', 'unknown_account'];
   return [
-    ...[...Object.keys(CHOICES), ...reviewReasons.map(attentionOf)].map((cause) => `Attention ${cause}`),
+    ...[...Object.keys(CHOICES), ...reviewReasons.map(attentionOf), ADJUSTMENT_ATTENTION].map(
+      (cause) => `Attention ${cause}`,
+    ),
     ...callsOf('defineSignal', code).map(([name]) => `signal ${name}`),
     ...callsOf('defineUpdate', code).map(([name]) => `update ${name}`),
   ].map((command) => command.replaceAll("'", ''));

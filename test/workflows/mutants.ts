@@ -53,6 +53,10 @@ export async function reviewCase(_input: InputOf<typeof flows.reviewCase>) {
   return { status: 'unclaimed' };
 }
 
+export async function adjustment(_input: InputOf<typeof flows.adjustment>) {
+  return { status: 'posted' };
+}
+
 /** Runs the workflow twice; or adds a command before it continues as new. */
 export async function webhookDelivery(input: InputOf<typeof flows.webhookDelivery>) {
   try {

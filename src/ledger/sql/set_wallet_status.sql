@@ -1,4 +1,4 @@
--- version 2
+-- version 3
 -- Number of open resources that will move money to or from a wallet, by kind. Zero counts are left out.
 CREATE OR REPLACE FUNCTION ledger.wallet_in_flight(organisation uuid, env text, wallet uuid) RETURNS jsonb
 LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
@@ -21,6 +21,11 @@ LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     UNION ALL
     SELECT 'payoutItems', count(*) FROM payout_items
     WHERE organisation_id = organisation AND environment = env AND destination_wallet_id = wallet AND status IN ('pending', 'processing')
+    UNION ALL
+    SELECT 'adjustments', count(*) FROM adjustments
+    WHERE organisation_id = organisation AND environment = env AND status = 'requested'
+      AND jsonb_path_exists(postings, '$[*] ? (@.debit == $account || @.credit == $account)',
+                            jsonb_build_object('account', 'wallet:' || ledger.public_id(wallet, 'wlt')))
   ) counted
 $$;
 

@@ -1,4 +1,4 @@
--- version 5
+-- version 6
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
@@ -236,6 +236,25 @@ BEGIN
   RETURN written;
 END $$;
 
+-- The postings of an adjustment and the reason for it never change: what was requested is what is approved.
+CREATE OR REPLACE FUNCTION ledger.write_adjustments(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE written integer;
+BEGIN
+  INSERT INTO adjustments (
+    organisation_id, environment, id, version, status, postings, reason, evidence, reverses, requested_by, decided_by,
+    created_at, decided_at
+  )
+  SELECT
+    organisation_id, environment, id, version, status, postings, reason, evidence, reverses, requested_by, decided_by,
+    created_at, decided_at
+  FROM jsonb_populate_recordset(NULL::adjustments, table_rows)
+  ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+    decided_by = excluded.decided_by, decided_at = excluded.decided_at
+  WHERE adjustments.version = excluded.version - 1;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  RETURN written;
+END $$;
+
 -- Static calls instead of dynamic SQL: their plans are cached, where EXECUTE would plan the call for each batch.
 CREATE OR REPLACE FUNCTION ledger.write_rows(row_table text, table_rows jsonb) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
@@ -253,6 +272,7 @@ BEGIN
     WHEN 'virtual_accounts' THEN RETURN ledger.write_virtual_accounts(table_rows);
     WHEN 'audit_log' THEN RETURN ledger.write_audit_log(table_rows);
     WHEN 'fee_sweeps' THEN RETURN ledger.write_fee_sweeps(table_rows);
+    WHEN 'adjustments' THEN RETURN ledger.write_adjustments(table_rows);
   END CASE; -- any other name fails here
 END $$;
 COMMENT ON FUNCTION ledger.write_rows IS 'Writes the rows of movements in one table and returns how many it wrote.';
@@ -260,5 +280,5 @@ REVOKE ALL ON FUNCTION
   ledger.write_rows, ledger.write_payments, ledger.write_transfers, ledger.write_withdrawals, ledger.write_refunds,
   ledger.write_payouts, ledger.write_payout_items, ledger.write_inbound_credits, ledger.write_review_cases,
   ledger.write_reconciliation_breaks, ledger.write_statement_entries, ledger.write_virtual_accounts,
-  ledger.write_audit_log, ledger.write_fee_sweeps
+  ledger.write_audit_log, ledger.write_fee_sweeps, ledger.write_adjustments
 FROM PUBLIC;

@@ -15,3 +15,14 @@ export function decideApproval(proposal: Decided | null, decided: Decided, needs
     ? 'accepted'
     : 'proposed';
 }
+
+/** What the Temporal UI shows about the code of a message. */
+export const CODE_TEXT =
+  'For the code, which says who you are, run `npm run cli -- operators code` with the id of this workflow.';
+
+/** Why a message without a code is refused; null if it has one. */
+export function refuseWithoutCode(code: unknown): string | null {
+  return typeof code === 'string' && code.trim() !== ''
+    ? null
+    : 'code must say who decides. Make one: npm run cli -- operators code WORKFLOW_ID';
+}

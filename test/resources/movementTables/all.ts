@@ -1,5 +1,6 @@
 // All tables of movements.
 import type { Step } from '../movementTable.ts';
+import { ADJUSTMENTS } from './adjustments.ts';
 import { FEE_SWEEPS } from './feeSweeps.ts';
 import { INBOUND_CREDITS } from './inboundCredits.ts';
 import { PAYMENTS } from './payments.ts';
@@ -25,4 +26,5 @@ export const BY_RESOURCE: Record<string, readonly Step[]> = {
   reconciliation: RECONCILIATION,
   'statement entries': STATEMENT_ENTRIES,
   'fee sweeps': FEE_SWEEPS,
+  adjustments: ADJUSTMENTS,
 };

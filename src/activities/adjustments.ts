@@ -1,0 +1,56 @@
+// The activities of adjustments: the decision of an operator is posted or recorded, with its audit entry.
+import { publicId, requireUuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import { postAdjustment, rejectAdjustment } from '../resources/adjustments/movements.ts';
+import { type Adjustment, findAdjustment } from '../resources/adjustments/queries.ts';
+import { describeRefusal } from '../workflows/adjustment/decide.ts';
+import type { AdjustmentActivities, AdjustmentAnswer } from '../workflows/adjustment/messages.ts';
+import { bookOf } from '../workflows/flows.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { invariantViolation } from './failures.ts';
+import { retryOnConflict } from './posting.ts';
+
+const AFTER = { approve: 'posted', reject: 'rejected' } as const;
+const MOVEMENTS = { approve: postAdjustment, reject: rejectAdjustment };
+
+export function createAdjustmentActivities({ sql, journal }: ActivityDependencies): AdjustmentActivities {
+  async function read(book: Book, adjustmentId: string): Promise<Adjustment> {
+    const row = await findAdjustment(sql, book, requireUuid('adjustment', adjustmentId));
+    if (row === null) throw invariantViolation(`adjustment ${adjustmentId} is not in the database`);
+    return row;
+  }
+
+  return {
+    async readAdjustment({ adjustmentId, ...scope }) {
+      const { status, postings, reverses, requestedBy } = await read(bookOf(scope), adjustmentId);
+      return {
+        status,
+        postings,
+        reverses: reverses === null ? null : publicId('adjustment', reverses),
+        requestedBy: publicId('operator', requestedBy),
+      };
+    },
+
+    async applyAdjustmentDecision({ adjustmentId, ...scope }, { action, reason, operator }) {
+      const book = bookOf(scope);
+      const by = { operatorId: requireUuid('operator', operator), reason };
+      return await retryOnConflict(journal, async ({ post }): Promise<AdjustmentAnswer | null> => {
+        const row = await read(book, adjustmentId);
+        const { status } = row;
+        if (status !== 'requested') {
+          // An earlier attempt has done it, or the other decision was first.
+          return {
+            outcome: status === AFTER[action] ? 'done' : 'refused',
+            message: `The adjustment is ${status}.`,
+            status,
+          };
+        }
+        const result = await post(MOVEMENTS[action](book, row, by));
+        if (result.outcome === 'refused')
+          return { outcome: 'refused', message: describeRefusal(result.code, result.account), status };
+        if (result.outcome !== 'posted') return null;
+        return { outcome: 'done', message: `The adjustment is ${AFTER[action]}.`, status: AFTER[action] };
+      });
+    },
+  };
+}

@@ -1,0 +1,282 @@
+// `adjustments …`: request a correction of the books, or the reversal of one; approve or reject it as another operator;
+// list and show them.
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { text } from '../api/schemas.ts';
+import { parseId, publicId, type Uuid } from '../ids.ts';
+import type { Posting } from '../ledger/postings.ts';
+import type { Environment } from '../money.ts';
+import {
+  type AdjustmentReport,
+  type AdjustmentStatus,
+  listAdjustments,
+  listAuditEntries,
+  reportAdjustment,
+} from '../resources/adjustments/queries.ts';
+import type { RequestOutcome } from '../resources/adjustments/request.ts';
+import { createOperatorCodes } from '../resources/operators.ts';
+import type { AdjustmentAction, AdjustmentAnswer, AdjustmentDecision } from '../workflows/adjustment/messages.ts';
+import { addCommand, withDatabase } from './command.ts';
+import { CommandError, EXIT } from './failure.ts';
+import { chooseOrganisation } from './organisations.ts';
+import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { signIn } from './signIn.ts';
+import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
+
+/** The maximum number of adjustments in a list; the newest are listed first. */
+const ADJUSTMENTS_MAX = 500;
+const TEXT_MAX = 500;
+const STATUSES: readonly AdjustmentStatus[] = ['requested', 'posted', 'rejected'];
+const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
+
+const ORGANISATION_OPTION = [
+  '--organisation <id>',
+  'the organisation of the book (default: the organisation that `npm start` created, or the only one)',
+] as const;
+const REASON_OPTION = ['--reason <text>', 'the reason, recorded in the audit log'] as const;
+const EVIDENCE_OPTION = ['--evidence <text>', "the evidence for it, for example the bank's ticket"] as const;
+
+export function addAdjustmentCommands(program: Command): void {
+  const group = program
+    .command('adjustments')
+    .description('correct the books: one operator requests an adjustment, another approves or rejects it');
+  addRequest(group);
+  addReverse(group);
+  addDecision(group, 'approve', 'post an adjustment that another operator requested', "agrees with the bank's letter");
+  addDecision(group, 'reject', 'end an adjustment without posting it', 'the amount is wrong');
+  addList(group);
+  addShow(group);
+}
+
+interface Grounds {
+  reason: string;
+  evidence: string;
+  organisation?: string;
+  json?: true;
+}
+
+function addRequest(group: Command): void {
+  addCommand(
+    group,
+    'request',
+    'request an adjustment; nothing is posted until another operator approves it',
+    'adjustments request --environment live --posting "expense:rail clearing:bank 5250" --reason "charges of May" --evidence "statement of 31 May"',
+  )
+    .addOption(
+      new Option('--environment <name>', 'the environment of the book').choices(ENVIRONMENTS).makeOptionMandatory(),
+    )
+    .requiredOption(
+      '--posting <posting>',
+      '"DEBIT CREDIT KOBO": the account to debit, the account to credit, the amount; repeatable',
+      collectPosting,
+      [],
+    )
+    .requiredOption(...REASON_OPTION)
+    .requiredOption(...EVIDENCE_OPTION)
+    .option(...ORGANISATION_OPTION)
+    .action(
+      async ({ environment, posting, ...options }: Grounds & { environment: Environment; posting: Posting[] }) => {
+        const grounds = groundsOf(options);
+        const { requestAdjustment } = await import('../resources/adjustments/request.ts');
+        const { Journal } = await import('../ledger/journal.ts');
+        const outcome = await withDatabase('application', async (sql, settings) => {
+          const { id: requestedBy } = await signIn(sql, settings, 'adjustments request');
+          const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+          const book = { organisationId, environment };
+          return await requestAdjustment({ sql, journal: new Journal(sql) }, book, posting, {
+            ...grounds,
+            requestedBy,
+          });
+        });
+        printRequested(outcome, options.json);
+      },
+    );
+}
+
+function addReverse(group: Command): void {
+  addCommand(
+    group,
+    'reverse <id>',
+    'request the reversal of a posted adjustment; another operator approves it',
+    'adjustments reverse svc_01k5…_adj --reason "wrong wallet" --evidence "ticket 1235"',
+  )
+    .requiredOption(...REASON_OPTION)
+    .requiredOption(...EVIDENCE_OPTION)
+    .option(...ORGANISATION_OPTION)
+    .action(async (id: string, options: Grounds) => {
+      const uuid = requireAdjustmentId(id);
+      const grounds = groundsOf(options);
+      const { requestReversal } = await import('../resources/adjustments/request.ts');
+      const { Journal } = await import('../ledger/journal.ts');
+      const outcome = await withDatabase('application', async (sql, settings) => {
+        const { id: requestedBy } = await signIn(sql, settings, 'adjustments reverse');
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        const report = await reportAdjustment(sql, organisationId, uuid);
+        if (report === null) throw noSuchAdjustment(id);
+        const book = { organisationId, environment: report.environment };
+        return await requestReversal({ sql, journal: new Journal(sql) }, book, uuid, { ...grounds, requestedBy });
+      });
+      printRequested(outcome, options.json);
+    });
+}
+
+function collectPosting(value: string, earlier: Posting[]): Posting[] {
+  const [debit = '', credit = '', amount = '', ...rest] = value.trim().split(/\s+/);
+  if (rest.length > 0 || !/^[1-9]\d{0,14}$/.test(amount))
+    throw new InvalidArgumentError('It must be "DEBIT CREDIT KOBO", for example "expense:rail clearing:bank 5250".');
+  return [...earlier, { debit, credit, amount: Number(amount) }];
+}
+
+const groundsOf = ({ reason, evidence }: Grounds) => ({
+  reason: checkText('--reason', reason),
+  evidence: checkText('--evidence', evidence),
+});
+
+function checkText(option: string, value: string): string {
+  const parsed = text(TEXT_MAX).safeParse(value.trim());
+  if (parsed.success) return parsed.data;
+  throw new CommandError(`${option} must have 1 to ${TEXT_MAX} characters.`, EXIT.usage);
+}
+
+function requireAdjustmentId(id: string): Uuid {
+  const uuid = parseId('adjustment', id);
+  if (uuid !== null) return uuid;
+  throw new CommandError(
+    `${id} is not an adjustment id, such as svc_…_adj. See: npm run cli -- adjustments list`,
+    EXIT.usage,
+  );
+}
+
+const noSuchAdjustment = (id: string): CommandError =>
+  new CommandError(`There is no adjustment ${id} in this organisation. To look in another one, add --organisation ID.`);
+
+function printRequested(outcome: RequestOutcome, json: true | undefined): void {
+  if (outcome.outcome === 'refused') throw new CommandError(outcome.message);
+  const id = publicId('adjustment', outcome.id);
+  if (json) printJson({ id, status: 'requested' });
+  else printLine(`Requested ${id}. Another operator decides: npm run cli -- adjustments approve ${id} --reason "…"`);
+}
+
+function addDecision(group: Command, action: AdjustmentAction, description: string, reason: string): void {
+  addCommand(group, `${action} <id>`, description, `adjustments ${action} svc_01k5…_adj --reason "${reason}"`)
+    .requiredOption(...REASON_OPTION)
+    .action(async (id: string, options: { reason: string; json?: true }) => {
+      requireAdjustmentId(id);
+      const decision: AdjustmentDecision = {
+        action,
+        reason: checkText('--reason', options.reason),
+        code: await operatorCode(id, action),
+      };
+      const answer = await withTemporal(async (client) => {
+        try {
+          return await client.workflow
+            .getHandle(id)
+            .executeUpdate<AdjustmentAnswer, [AdjustmentDecision]>('decide', { args: [decision] });
+        } catch (error) {
+          const refusal = refusalOf(error);
+          if (refusal !== null) throw new CommandError(refusal);
+          if (isNoFlow(error))
+            throw new CommandError(`There is no open adjustment ${id}. See: npm run cli -- adjustments list`);
+          throw error;
+        }
+      });
+      if (answer.outcome === 'refused') throw new CommandError(answer.message);
+      if (options.json) return printJson({ id, ...answer });
+      printLine(answer.message);
+    });
+}
+
+/** Signs in, and makes the code with which this adjustment's flow identifies the operator. */
+const operatorCode = (id: string, action: AdjustmentAction): Promise<string> =>
+  withDatabase('application', async (sql, settings) => {
+    const operator = await signIn(sql, settings, `adjustments ${action}`);
+    const { codes } = await createOperatorCodes(sql, operator.id, [id]);
+    return codes.get(id) ?? '';
+  });
+
+const adjustmentView = (row: AdjustmentReport) => ({
+  id: publicId('adjustment', row.id),
+  status: row.status,
+  environment: row.environment,
+  amount: row.postings.reduce((sum, { amount }) => sum + amount, 0),
+  reason: row.reason,
+  evidence: row.evidence,
+  reverses: row.reverses && publicId('adjustment', row.reverses),
+  reversedBy: row.reversedBy && publicId('adjustment', row.reversedBy),
+  requestedBy: publicId('operator', row.requestedBy),
+  decidedBy: row.decidedBy && publicId('operator', row.decidedBy),
+  createdAt: row.createdAt,
+  decidedAt: row.decidedAt,
+});
+
+interface ListOptions {
+  status?: AdjustmentStatus;
+  environment?: Environment;
+  organisation?: string;
+  json?: true;
+}
+
+function addList(group: Command): void {
+  addCommand(group, 'list', 'list adjustments, newest first', 'adjustments list --status requested')
+    .addOption(new Option('--status <status>', 'only this status').choices(STATUSES))
+    .addOption(new Option('--environment <name>', 'only this environment').choices(ENVIRONMENTS))
+    .option(...ORGANISATION_OPTION)
+    .action(async (options: ListOptions) => {
+      const page = await withDatabase('application', async (sql, settings) => {
+        await signIn(sql, settings, 'adjustments list');
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        return await listAdjustments(sql, organisationId, options, ADJUSTMENTS_MAX);
+      });
+      printLeftOut(page.adjustments.length, page.total, 'the newest', 'Narrow with --status or --environment.');
+      const rows = page.adjustments.map(adjustmentView);
+      if (options.json) return printJson(rows);
+      printTable(
+        ['Id', 'Status', 'Environment', 'Kobo', 'Reason', 'Requested (UTC)'],
+        rows.map(({ id, status, environment, amount, reason, createdAt }) => [
+          id,
+          status,
+          environment,
+          String(amount),
+          reason,
+          timeText(createdAt),
+        ]),
+        'There is no such adjustment.',
+      );
+    });
+}
+
+function addShow(group: Command): void {
+  addCommand(group, 'show <id>', 'show an adjustment and its postings', 'adjustments show svc_01k5…_adj')
+    .option(...ORGANISATION_OPTION)
+    .action(async (id: string, options: { organisation?: string; json?: true }) => {
+      const uuid = requireAdjustmentId(id);
+      const { row, audit } = await withDatabase('application', async (sql, settings) => {
+        await signIn(sql, settings, 'adjustments show');
+        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+        return {
+          row: await reportAdjustment(sql, organisationId, uuid),
+          audit: await listAuditEntries(sql, organisationId, id),
+        };
+      });
+      if (row === null) throw noSuchAdjustment(id);
+      const { id: name, ...view } = adjustmentView(row);
+      if (options.json) return printJson({ id: name, ...view, postings: row.postings, audit });
+      printTable(
+        ['Adjustment', name],
+        Object.entries(view).map(([key, value]) => [
+          key,
+          value instanceof Date ? timeText(value) : String(value ?? '-'),
+        ]),
+        '',
+      );
+      printTable(
+        ['Debit', 'Credit', 'Kobo'],
+        row.postings.map(({ debit, credit, amount }) => [debit, credit, String(amount)]),
+        '',
+      );
+      printTable(
+        ['Time (UTC)', 'Operator', 'Action', 'Reason'],
+        audit.map((entry) => [timeText(entry.createdAt), entry.operator, entry.action, entry.reason ?? '-']),
+        '',
+      );
+    });
+}

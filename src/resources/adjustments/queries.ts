@@ -1,0 +1,94 @@
+// Queries for adjustments. Only `ledger.post` writes them, in the same statement as the money that an approval moves.
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { AccountCode } from '../../ledger/chart.ts';
+import type { Posting } from '../../ledger/postings.ts';
+import type { Book, Environment } from '../../money.ts';
+import type { AuditEntry } from '../wallets/status.ts';
+
+export type AdjustmentStatus = 'requested' | 'posted' | 'rejected';
+
+export interface Adjustment {
+  id: Uuid;
+  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
+  version: number;
+  status: AdjustmentStatus;
+  /** What is posted on approval; never changes. */
+  postings: readonly Posting[];
+  reason: string;
+  evidence: string;
+  /** The adjustment that it undoes. */
+  reverses: Uuid | null;
+  /** Ids of operators. */
+  requestedBy: Uuid;
+  decidedBy: Uuid | null;
+  createdAt: Date;
+  decidedAt: Date | null;
+}
+
+const columns = (sql: Sql) => sql`
+  id, version, status, postings, reason, evidence, reverses, requested_by, decided_by, created_at, decided_at`;
+
+export async function findAdjustment(sql: Sql, book: Book, id: Uuid): Promise<Adjustment | null> {
+  const [row] = await sql<Adjustment[]>`
+    SELECT ${columns(sql)} FROM adjustments
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+  return row ?? null;
+}
+
+/** An adjustment as operators read it. */
+export interface AdjustmentReport extends Adjustment {
+  environment: Environment;
+  /** The adjustment that undoes this one, requested or posted. */
+  reversedBy: Uuid | null;
+}
+
+const reports = (sql: Sql, organisationId: Uuid) => sql`
+  SELECT environment, ${columns(sql)}, (
+    SELECT r.id FROM adjustments r
+    WHERE r.organisation_id = ${organisationId} AND r.reverses = a.id AND r.status <> 'rejected') AS reversed_by
+  FROM adjustments a WHERE organisation_id = ${organisationId}`;
+
+/** One adjustment of an organisation, in either environment. */
+export async function reportAdjustment(sql: Sql, organisationId: Uuid, id: Uuid): Promise<AdjustmentReport | null> {
+  const [row] = await sql<AdjustmentReport[]>`${reports(sql, organisationId)} AND id = ${id}`;
+  return row ?? null;
+}
+
+interface AdjustmentFilter {
+  status?: AdjustmentStatus | undefined;
+  environment?: Environment | undefined;
+}
+
+/** The adjustments of one organisation, newest first, at most `max`, and their total number. */
+export async function listAdjustments(
+  sql: Sql,
+  organisationId: Uuid,
+  { status, environment }: AdjustmentFilter,
+  max: number,
+): Promise<{ adjustments: AdjustmentReport[]; total: number }> {
+  const matching = sql`
+    ${status === undefined ? sql`` : sql`AND status = ${status}`}
+    ${environment === undefined ? sql`` : sql`AND environment = ${environment}`}`;
+  const adjustments = await sql<AdjustmentReport[]>`
+    ${reports(sql, organisationId)} ${matching} ORDER BY created_at DESC, id DESC LIMIT ${max}`;
+  if (adjustments.length < max) return { adjustments, total: adjustments.length };
+  const [row] = await sql<{ total: number }[]>`
+    SELECT count(*)::int AS total FROM adjustments WHERE organisation_id = ${organisationId} ${matching}`;
+  return { adjustments, total: row?.total ?? adjustments.length };
+}
+
+/** What operators did about an adjustment, oldest first. */
+export async function listAuditEntries(sql: Sql, organisationId: Uuid, adjustmentId: string): Promise<AuditEntry[]> {
+  return await sql<AuditEntry[]>`
+    SELECT operator, action, reason, created_at FROM audit_log
+    WHERE organisation_id = ${organisationId} AND subject = ${adjustmentId} ORDER BY id`;
+}
+
+/** Those of these accounts that the book has. */
+export async function findAccounts(sql: Sql, book: Book, codes: readonly AccountCode[]): Promise<Set<AccountCode>> {
+  const rows = await sql<{ code: AccountCode }[]>`
+    SELECT code FROM ledger.accounts
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND code = ANY(${codes}::text[])`;
+  return new Set(rows.map(({ code }) => code));
+}

@@ -1,0 +1,67 @@
+// Requests of operators: an adjustment, or the reversal of one. Nothing is posted until another operator approves it.
+import type { Sql } from '../../database/pool.ts';
+import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import type { Journal } from '../../ledger/journal.ts';
+import type { Posting } from '../../ledger/postings.ts';
+import type { Book } from '../../money.ts';
+import { openAdjustment } from './movements.ts';
+import { accountsOf, refusePostings, reversedPostings } from './postings.ts';
+import { type Adjustment, findAccounts, findAdjustment } from './queries.ts';
+
+/** `message`: why it is refused and what to do. */
+export type RequestOutcome = { outcome: 'requested'; id: Uuid } | { outcome: 'refused'; message: string };
+
+/** Why, with which evidence, and by which operator. */
+export type Grounds = Pick<Adjustment, 'reason' | 'evidence' | 'requestedBy'>;
+
+const refused = (message: string): RequestOutcome => ({ outcome: 'refused', message });
+
+export async function requestAdjustment(
+  { sql, journal }: { sql: Sql; journal: Journal },
+  book: Book,
+  postings: readonly Posting[],
+  grounds: Grounds,
+): Promise<RequestOutcome> {
+  const refusal = refusePostings(postings, await findAccounts(sql, book, accountsOf(postings)));
+  if (refusal !== null) return refused(refusal);
+  return await commit(journal, book, newAdjustment(postings, null, grounds));
+}
+
+/** Requests the adjustment that undoes a posted one. */
+export async function requestReversal(
+  { sql, journal }: { sql: Sql; journal: Journal },
+  book: Book,
+  id: Uuid,
+  grounds: Grounds,
+): Promise<RequestOutcome> {
+  const name = publicId('adjustment', id);
+  const row = await findAdjustment(sql, book, id);
+  if (row === null) return refused(`There is no adjustment ${name}.`);
+  if (row.status !== 'posted')
+    return refused(`The adjustment ${name} is ${row.status}: only a posted one is reversed.`);
+  if (row.reverses !== null)
+    return refused(`The adjustment ${name} is itself a reversal. Request a new adjustment instead.`);
+  return await commit(journal, book, newAdjustment(reversedPostings(row.postings), id, grounds));
+}
+
+const newAdjustment = (postings: readonly Posting[], reverses: Uuid | null, grounds: Grounds): Adjustment => ({
+  id: newUuid(),
+  version: 1,
+  status: 'requested',
+  postings,
+  ...grounds,
+  reverses,
+  decidedBy: null,
+  createdAt: new Date(),
+  decidedAt: null,
+});
+
+async function commit(journal: Journal, book: Book, row: Adjustment): Promise<RequestOutcome> {
+  const result = await journal.post(openAdjustment(book, row));
+  if (result.outcome === 'posted') return { outcome: 'requested', id: row.id };
+  if (result.outcome === 'conflict' && row.reverses !== null) {
+    const name = publicId('adjustment', row.reverses);
+    return refused(`The adjustment ${name} has a reversal already: npm run cli -- adjustments show ${name}`);
+  }
+  throw new Error(`the request of an adjustment was not committed: ${result.outcome}`);
+}

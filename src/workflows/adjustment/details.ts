@@ -1,0 +1,36 @@
+// The current details of an adjustment in the Temporal UI. Ids, amounts and codes only; the command line shows reason
+// and evidence, which may name persons.
+import { CODE_TEXT } from '../operators/decide.ts';
+import { ACTIONS } from './decide.ts';
+import type { AdjustmentInput, AdjustmentSnapshot } from './messages.ts';
+
+/** `refusal`: why the ledger refused the last approval. */
+export function describeAdjustment(
+  { adjustmentId }: AdjustmentInput,
+  { postings, reverses, requestedBy }: AdjustmentSnapshot,
+  refusal: string | null,
+): string {
+  return [
+    '**Needs attention: adjustment**',
+    '',
+    `Requested by ${requestedBy}${reverses === null ? '' : `, to reverse ${reverses}`}. For reason and evidence, run ` +
+      `\`npm run cli -- adjustments show ${adjustmentId}\`. Nothing is posted until another operator approves.`,
+    '',
+    '| debit | credit | kobo |',
+    '|---|---|---|',
+    ...postings.map(({ debit, credit, amount }) => `| ${debit} | ${credit} | ${amount} |`),
+    ...(refusal === null ? [] : ['', `**The last approval failed.** ${refusal}`]),
+    '',
+    'Send the update **decide** with one of these actions:',
+    '',
+    '| action | effect |',
+    '|---|---|',
+    ...Object.entries(ACTIONS).map(([action, effect]) => `| ${action} | ${effect} |`),
+    '',
+    '```json',
+    '{"action": "approve", "reason": "agrees with the bank\'s letter", "code": "your code"}',
+    '```',
+    '',
+    CODE_TEXT,
+  ].join('\n');
+}

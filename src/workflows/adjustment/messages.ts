@@ -1,0 +1,53 @@
+// The messages of an adjustment: a correction of the books that waits for the decision of a second operator.
+import { defineUpdate } from '@temporalio/workflow';
+import type { Kobo } from '../../money.ts';
+import type { FlowScope } from '../flows.ts';
+
+export interface AdjustmentInput extends FlowScope {
+  adjustmentId: string;
+  /** The sum of its postings. */
+  amount: Kobo;
+}
+
+export interface AdjustmentResult {
+  status: string;
+}
+
+/** The state of an adjustment in the database. Its reason and evidence may name persons, so they stay there. */
+export interface AdjustmentSnapshot {
+  status: string;
+  postings: readonly { debit: string; credit: string; amount: Kobo }[];
+  /** Public id of the adjustment that it undoes. */
+  reverses: string | null;
+  /** Public id of the operator who requested it. */
+  requestedBy: string;
+}
+
+export type AdjustmentAction = 'approve' | 'reject';
+
+export interface AdjustmentDecision {
+  action: AdjustmentAction;
+  /** Why, for the audit trail. */
+  reason: string;
+  /** Identifies the operator who decides. */
+  code: string;
+}
+
+/** `refused`: by a rule or by the ledger; `message` says why, and the adjustment stays open. */
+export interface AdjustmentAnswer {
+  outcome: 'done' | 'refused';
+  message: string;
+  /** Status of the adjustment afterwards. */
+  status: string;
+}
+
+export const decide = defineUpdate<AdjustmentAnswer, [AdjustmentDecision]>('decide');
+
+export interface AdjustmentActivities {
+  readAdjustment: (input: AdjustmentInput) => Promise<AdjustmentSnapshot>;
+  /** Posts or rejects it with its audit entry; or returns why the ledger refuses it. `operator`: a public id. */
+  applyAdjustmentDecision: (
+    input: AdjustmentInput,
+    decision: { action: AdjustmentAction; reason: string; operator: string },
+  ) => Promise<AdjustmentAnswer>;
+}

@@ -1,0 +1,226 @@
+// Adjustments on a real database: what may be requested, that two operators are needed, that a decision and its audit
+// entry are one movement, that a reversal is possible once, and that `ledger verify` explains what was posted.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createAdjustmentActivities } from '../../src/activities/adjustments.ts';
+import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import type { Posting } from '../../src/ledger/postings.ts';
+import type { Book } from '../../src/money.ts';
+import { postAdjustment } from '../../src/resources/adjustments/movements.ts';
+import { type Adjustment, findAdjustment } from '../../src/resources/adjustments/queries.ts';
+import { requestAdjustment, requestReversal } from '../../src/resources/adjustments/request.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { OPERATORS } from '../support/operators.ts';
+
+let api: TestApi;
+let book: Book;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  book = { organisationId: api.organisation.organisationId, environment: 'test' };
+  await api.createWallet(undefined, { balance: 100 }); // opens the clearing account
+});
+
+afterAll(async () => {
+  const unexplained = await findings(book);
+  await api.close();
+  expect(unexplained).toEqual([]);
+});
+
+const findings = async ({ organisationId }: Book) =>
+  (await verifyBooks(api.sql)).findings.filter(
+    ({ organisation }) => organisation === publicId('organisation', organisationId),
+  );
+
+const ada = OPERATORS.ada.id;
+const ngozi = OPERATORS.ngozi.id;
+
+const grounds = () => ({ reason: 'the bank paid nothing', evidence: 'ticket 1234', requestedBy: ada });
+
+const credit = (walletId: string, amount = 5_000): Posting => ({
+  debit: 'clearing:sandbox',
+  credit: `wallet:${walletId}`,
+  amount,
+});
+
+async function requested(postings: readonly Posting[]): Promise<Adjustment> {
+  const outcome = await requestAdjustment(api.dependencies, book, postings, grounds());
+  if (outcome.outcome === 'refused') throw new Error(outcome.message);
+  return await read(outcome.id);
+}
+
+async function read(id: Uuid): Promise<Adjustment> {
+  const row = await findAdjustment(api.sql, book, id);
+  if (row === null) throw new Error('there is no such adjustment');
+  return row;
+}
+
+function decide({ id }: Adjustment, action: 'approve' | 'reject', operator = ngozi) {
+  const input = { ...book, adjustmentId: publicId('adjustment', id), amount: 1 };
+  return createAdjustmentActivities(api.dependencies).applyAdjustmentDecision(input, {
+    action,
+    reason: 'checked',
+    operator: publicId('operator', operator),
+  });
+}
+
+async function posted(postings: readonly Posting[]): Promise<Adjustment> {
+  const row = await requested(postings);
+  expect(await decide(row, 'approve')).toMatchObject({ outcome: 'done', status: 'posted' });
+  return await read(row.id);
+}
+
+const auditOf = async ({ id }: Adjustment) => [
+  ...(await api.sql`SELECT operator, action FROM audit_log WHERE subject = ${publicId('adjustment', id)} ORDER BY id`),
+];
+
+test('a decision is posted once with one audit entry, however often it runs', async () => {
+  const wallet = await api.createWallet();
+  const row = await requested([credit(wallet)]);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => decide(row, 'approve')));
+  expect(new Set(answers.map(({ outcome, status }) => `${outcome}, ${status}`))).toEqual(new Set(['done, posted']));
+  expect(await api.balanceOf(wallet)).toBe(5_000);
+  expect(await auditOf(row)).toEqual([
+    { operator: 'ada', action: 'adjustment.request' },
+    { operator: 'ngozi', action: 'adjustment.approve' },
+  ]);
+  expect(await decide(row, 'reject')).toMatchObject({ outcome: 'refused', message: 'The adjustment is posted.' });
+});
+
+test('the database refuses an approval by the operator who requested it', async () => {
+  const row = await requested([credit(await api.createWallet())]);
+  await expect(decide(row, 'approve', ada)).rejects.toThrow('adjustment_needs_two_operators');
+  expect(await decide(row, 'reject', ada)).toMatchObject({ outcome: 'done', status: 'rejected' });
+});
+
+test('a request that no rule allows is refused and writes nothing', async () => {
+  const organisation = await api.createOrganisation();
+  const other = { organisationId: organisation.organisationId, environment: 'test' as const };
+  const wallet = await api.createWallet();
+  for (const [postings, words] of [
+    [[{ debit: 'clearing:sandbox', credit: `wallet:${wallet}`, amount: 1 }], /no account clearing:sandbox/],
+    [[{ debit: 'loss:operations', credit: `wallet:${wallet}`, amount: 1 }], /no account wallet:/],
+  ] as const) {
+    expect(await requestAdjustment(api.dependencies, other, postings, grounds())).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringMatching(words),
+    });
+  }
+  expect(await api.sql`SELECT FROM adjustments WHERE organisation_id = ${other.organisationId}`).toHaveLength(0);
+});
+
+test('what the ledger refuses stays open, and is posted once the cause is gone', async () => {
+  const [wallet, empty] = [await api.createWallet(undefined, { balance: 5_000 }), await api.createWallet()];
+  const debit = await requested([{ debit: `wallet:${wallet}`, credit: 'receivable:bank', amount: 5_000 }]);
+  await api.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${wallet}`}`;
+  expect(await decide(debit, 'approve')).toMatchObject({
+    outcome: 'refused',
+    message: expect.stringContaining(`WALLET_FROZEN, at wallet:${wallet}: no money leaves a frozen wallet`),
+    status: 'requested',
+  });
+  // Money for a frozen wallet is its owner's.
+  await posted([credit(wallet, 1_000)]);
+  await api.sql`UPDATE ledger.accounts SET status = 'active' WHERE code = ${`wallet:${wallet}`}`;
+  expect(await decide(debit, 'approve')).toMatchObject({ outcome: 'done', status: 'posted' });
+  expect(await api.balanceOf(wallet)).toBe(1_000);
+
+  const tooMuch = await requested([{ debit: `wallet:${empty}`, credit: 'loss:operations', amount: 1 }]);
+  expect(await decide(tooMuch, 'approve')).toMatchObject({
+    outcome: 'refused',
+    message: expect.stringContaining(`WALLET_INSUFFICIENT_FUNDS, at wallet:${empty}`),
+  });
+  expect(await decide(tooMuch, 'reject')).toMatchObject({ outcome: 'done', status: 'rejected' });
+  expect(await auditOf(tooMuch)).toEqual([
+    { operator: 'ada', action: 'adjustment.request' },
+    { operator: 'ngozi', action: 'adjustment.reject' },
+  ]);
+});
+
+test('a posted adjustment is reversed once; a second reversal is refused by rows and by the ledger', async () => {
+  const wallet = await api.createWallet();
+  const first = await posted([credit(wallet), { debit: `wallet:${wallet}`, credit: 'income:fees', amount: 5_000 }]);
+  const reverse = ({ id }: Adjustment) => requestReversal(api.dependencies, book, id, grounds());
+
+  const rejected = await reverse(first);
+  expect(await reverse(first)).toMatchObject({ message: expect.stringMatching(/has a reversal already/) });
+  if (rejected.outcome === 'refused') throw new Error(rejected.message);
+  expect(await reverse(await read(rejected.id))).toMatchObject({
+    message: expect.stringMatching(/is requested: only/),
+  });
+  await decide(await read(rejected.id), 'reject');
+
+  const reversed = await reverse(first);
+  if (reversed.outcome === 'refused') throw new Error(reversed.message);
+  const reversal = await read(reversed.id);
+  expect(await decide(reversal, 'approve')).toMatchObject({ outcome: 'done', status: 'posted' });
+  const [transaction] = await api.sql`SELECT kind, reverses FROM ledger.transactions WHERE id = ${reversal.id}`;
+  expect(transaction).toEqual({ kind: 'adjustment_reversal', reverses: first.id });
+  expect(await reverse(first)).toMatchObject({ message: expect.stringMatching(/has a reversal already/) });
+  expect(await reverse(await read(reversed.id))).toMatchObject({ message: expect.stringMatching(/itself a reversal/) });
+
+  // Past the rule for rows, the ledger still has the last word.
+  const again = { ...(await requested(reversal.postings)), reverses: first.id };
+  expect(await api.dependencies.journal.post(postAdjustment(book, again, { operatorId: ngozi, reason: 'x' }))).toEqual({
+    outcome: 'conflict',
+    constraint: 'resolved_or_reversed_once',
+  });
+});
+
+test('the owner of a wallet sees its adjustments in the statement and as events, with the net change', async () => {
+  const wallet = await api.createWallet();
+  const row = await posted([credit(wallet), { debit: `wallet:${wallet}`, credit: 'income:fees', amount: 1_000 }]);
+  const adjustmentId = publicId('adjustment', row.id);
+  const { items } = await api.test.get(`/wallets/${wallet}/transactions`);
+  expect(items.map(({ kind, resourceId, direction, amount }) => [kind, resourceId, direction, amount])).toEqual([
+    ['adjustment', adjustmentId, 'debit', 1_000],
+    ['adjustment', adjustmentId, 'credit', 5_000],
+  ]);
+  const events = await api.sql`SELECT type, data FROM events WHERE resource = ${wallet}`;
+  expect([...events]).toEqual([
+    {
+      type: 'wallet.adjusted',
+      data: {
+        walletId: wallet,
+        adjustmentId,
+        reversesAdjustmentId: null,
+        direction: 'credit',
+        amount: 4_000,
+        currency: 'NGN',
+      },
+    },
+  ]);
+});
+
+test('a wallet that an open adjustment names cannot be closed', async () => {
+  const wallet = await api.createWallet();
+  const row = await requested([credit(wallet)]);
+  const inFlight = async () => {
+    const [found] = await api.sql<{ counts: object }[]>`
+      SELECT ledger.wallet_in_flight(${book.organisationId}, 'test', ${requireUuid('wallet', wallet)}) AS counts`;
+    return found?.counts;
+  };
+  expect(await inFlight()).toEqual({ adjustments: 1 });
+  await decide(row, 'reject');
+  expect(await inFlight()).toEqual({});
+});
+
+test('the postings of a request never change, and `ledger verify` names an adjustment that posted others', async () => {
+  const organisation = await api.createOrganisation();
+  const tampered = { organisationId: organisation.organisationId, environment: 'test' as const };
+  const postings = [{ debit: 'expense:rail', credit: 'income:fees', amount: 5_000 }];
+  const outcome = await requestAdjustment(api.dependencies, tampered, postings, grounds());
+  if (outcome.outcome === 'refused') throw new Error(outcome.message);
+  const row = await findAdjustment(api.sql, tampered, outcome.id);
+  if (row === null) throw new Error('there is no such adjustment');
+  const wrong = { ...row, postings: postings.map((posting) => ({ ...posting, amount: 9_000 })) };
+  expect(
+    await api.dependencies.journal.post(postAdjustment(tampered, wrong, { operatorId: ngozi, reason: 'x' })),
+  ).toEqual({ outcome: 'posted' });
+  expect(await findAdjustment(api.sql, tampered, row.id)).toMatchObject({ status: 'posted', postings });
+  expect(
+    (await findings(tampered)).map(({ resource, account, expected, found }) => [resource, account, expected, found]),
+  ).toEqual([
+    [publicId('adjustment', row.id), 'expense:rail', '-5000', '-9000'],
+    [publicId('adjustment', row.id), 'income:fees', '5000', '9000'],
+  ]);
+});

@@ -1,0 +1,94 @@
+// Movements of adjustments: NGN 500.00 that a bank still has go to a wallet, NGN 10.00 of them are a charge; the
+// reversal of that.
+import { newUuid } from '../../../src/ids.ts';
+import { RAIL_EXPENSE, walletAccount } from '../../../src/ledger/chart.ts';
+import { openAdjustment, postAdjustment, rejectAdjustment } from '../../../src/resources/adjustments/movements.ts';
+import { reversedPostings } from '../../../src/resources/adjustments/postings.ts';
+import type { Adjustment } from '../../../src/resources/adjustments/queries.ts';
+import { BOOK, call, newId, OWNER, rowAfter, step } from '../movementTable.ts';
+
+const ADA = newUuid();
+const NGOZI = { operatorId: newUuid(), reason: "agrees with the bank's letter" };
+
+const POSTINGS = [
+  { debit: 'clearing:sandbox', credit: walletAccount(OWNER), amount: 50_000 },
+  { debit: RAIL_EXPENSE, credit: 'clearing:sandbox', amount: 1_000 },
+];
+
+function requested(name: string, change: Partial<Adjustment>): Adjustment {
+  return {
+    id: newId('adjustment', name),
+    version: 1,
+    status: 'requested',
+    postings: POSTINGS,
+    reason: 'the bank paid nothing after all',
+    evidence: 'ticket 1234',
+    reverses: null,
+    requestedBy: ADA,
+    decidedBy: null,
+    createdAt: new Date(),
+    decidedAt: null,
+    ...change,
+  };
+}
+
+const REQUESTED = step({
+  title: 'an adjustment is requested without a posting',
+  call: call(openAdjustment, BOOK, requested('adjustment', {})),
+  net: {},
+  transaction: null,
+  rows: ['adjustments: requested, version 1', 'audit_log: adjustment.request of adjustment'],
+  outbox: ['adjustment: start'],
+});
+
+const POSTED = step({
+  title: 'an approved adjustment posts what was requested',
+  after: REQUESTED,
+  call: call(postAdjustment, BOOK, rowAfter(REQUESTED, 'adjustments'), NGOZI),
+  net: { 'clearing:sandbox': -49_000, 'wallet:owner': 50_000, 'expense:rail': -1_000 },
+  transaction: { key: 'adjustment/adjustment', kind: 'adjustment', rules: 'credit_exempt' },
+  rows: ['adjustments: posted, version 2', 'audit_log: adjustment.approve of adjustment'],
+  events: ['wallet.adjusted'],
+});
+
+const REVERSAL_REQUESTED = step({
+  title: 'the reversal of an adjustment is requested without a posting',
+  after: POSTED,
+  call: call(
+    openAdjustment,
+    BOOK,
+    requested('reversal', { postings: reversedPostings(POSTINGS), reverses: rowAfter(REQUESTED, 'adjustments').id }),
+  ),
+  net: {},
+  transaction: null,
+  rows: ['adjustments: requested, version 1', 'audit_log: adjustment.request of reversal'],
+  outbox: ['adjustment: start'],
+});
+
+export const ADJUSTMENTS = [
+  REQUESTED,
+  POSTED,
+  step({
+    title: 'a rejected adjustment posts nothing',
+    after: REQUESTED,
+    call: call(rejectAdjustment, BOOK, rowAfter(REQUESTED, 'adjustments'), NGOZI),
+    net: {},
+    transaction: null,
+    rows: ['adjustments: rejected, version 2', 'audit_log: adjustment.reject of adjustment'],
+  }),
+  REVERSAL_REQUESTED,
+  step({
+    title: 'an approved reversal undoes the adjustment that it names',
+    after: REVERSAL_REQUESTED,
+    call: call(postAdjustment, BOOK, rowAfter(REVERSAL_REQUESTED, 'adjustments'), NGOZI),
+    net: { 'clearing:sandbox': 49_000, 'wallet:owner': -50_000, 'expense:rail': 1_000 },
+    transaction: {
+      key: 'reversal/adjustment',
+      kind: 'adjustment_reversal',
+      rules: 'credit_exempt',
+      reverses: 'adjustment/adjustment',
+    },
+    rows: ['adjustments: posted, version 2', 'audit_log: adjustment.approve of reversal'],
+    events: ['wallet.adjusted'],
+  }),
+];
