@@ -3,10 +3,10 @@ import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import { ledgerSealings } from '../telemetry/metrics.ts';
-import { publishSeals } from '../verification/publishSeals.ts';
 import { sealNext } from '../verification/seals.ts';
 import type { LedgerSealingActivities, SealingResult } from '../workflows/ledgerSealing/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
+import { publishSeals } from './publishSeals.ts';
 
 export function createLedgerSealingActivities({
   sql,

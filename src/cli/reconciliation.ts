@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
+import type { AuditRow } from '../ledger/movement.ts';
 import type { Environment } from '../money.ts';
 import { listReports } from '../reconciliation/queries.ts';
 import { type ImportedStatement, reconcileImported } from '../reconciliation/reconcile.ts';
@@ -19,6 +20,7 @@ import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { signIn } from './signIn.ts';
 import { withTemporal } from './temporal.ts';
 
 const REPORTS_DEFAULT = 30;
@@ -67,12 +69,24 @@ export function addReconciliationCommands(program: Command): void {
     .option('--from <time>', 'start of the statement, ISO 8601 (default: its first line)')
     .option('--to <time>', 'end of the statement, ISO 8601 (default: the time of its balance, or its last line)')
     .action(async (file: string, options: ImportOptions) => {
-      const statement = readStatement(file, options);
-      const result = await withDatabase('application', async (sql, settings) => {
+      const { result, statement } = await withDatabase('application', async (sql, settings) => {
+        const operator = await signIn(sql, settings, 'reconciliation import');
+        const imported = readStatement(file, options);
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const book = { organisationId, environment: options.environment };
-        const dependencies = { sql, journal: new Journal(sql) };
-        return await reconcileImported(dependencies, book, options.rail, statement, Date.now());
+        const journal = new Journal(sql);
+        const audit: AuditRow = {
+          operatorId: operator.id,
+          action: 'reconciliation.import',
+          subject: options.rail,
+          reason: null,
+        };
+        await journal.post({ book, rows: { audit_log: [audit] } });
+        const now = Date.now();
+        return {
+          statement: imported,
+          result: await reconcileImported({ sql, journal }, book, options.rail, imported, now),
+        };
       });
       if (result.breaks > 0) process.exitCode = EXIT.failed;
       if (options.json) return printJson({ ...statement.period, ...result });

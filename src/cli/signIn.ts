@@ -34,6 +34,7 @@ export const COMMAND_SCOPES = {
   'reviews resolve': 'finance',
   'ledger close-period': 'finance',
   'ledger sweep-fees': 'finance',
+  'reconciliation import': 'finance',
   'adjustments request': 'finance',
   'adjustments reverse': 'finance',
   'adjustments approve': 'finance',

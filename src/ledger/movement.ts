@@ -17,8 +17,9 @@ export interface Transaction {
   /**
    * `credit_exempt`, for money that returns to a wallet: the credited account may be frozen, unverified or over a
    * limit; only a closed one refuses the credit.
+   * `exempt`, for money that a bank has taken: the debited account too; only a closed one, or one with less, refuses.
    */
-  rules: 'enforced' | 'credit_exempt';
+  rules: 'enforced' | 'credit_exempt' | 'exempt';
   /** Business key of the hold that it completes: it debits what the hold credited. A hold is resolved once. */
   resolves?: string;
   /**

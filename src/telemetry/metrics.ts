@@ -149,6 +149,7 @@ export const ledgerVerifications = outcomeCounter(
 export const ledgerSealings = new Counter({
   name: 'manilla_ledger_sealings_total',
   help: 'Completed runs that sealed the new postings of every book and published the seals.',
+  registers,
 });
 
 export const flowsRestarted = new Counter({

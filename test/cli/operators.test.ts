@@ -68,6 +68,7 @@ const WORDS: Record<SignedCommand, string> = {
   'reviews resolve': 'svc_x_rev --action credit --reason why',
   'ledger close-period': '2026-11 --environment test',
   'ledger sweep-fees': '--environment test',
+  'reconciliation import': 'statement.csv --rail bank --environment test',
   'adjustments request': '--environment test --posting a:b\tc:d\t1 --reason why --evidence it',
   'adjustments reverse': `${publicId('adjustment', newUuid())} --reason why --evidence it`,
   'adjustments approve': `${publicId('adjustment', newUuid())} --reason why`,
@@ -90,6 +91,7 @@ const UNSIGNED = [
   'flows missing',
   'rail show',
   'reconciliation run',
+  'ledger open-items',
   'reconciliation show',
 ];
 

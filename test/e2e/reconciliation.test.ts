@@ -304,7 +304,7 @@ test('a statement in a file is compared and posted like that of a rail; a wrong 
     const words = ['import', file, '--rail', 'paper_bank', '--environment', 'test', '--json'];
     const organisation = ['--organisation', publicId('organisation', context.organisationId)];
     const { stdout, stderr, code } = await run(process.execPath, [CLI, 'reconciliation', ...words, ...organisation], {
-      env: { ...process.env, DATABASE_URL: flows.databaseUrl },
+      env: { ...process.env, DATABASE_URL: flows.databaseUrl, MANILLA_OPERATOR_KEY: OPERATORS.ada.key },
     }).then(
       (ended) => ({ ...ended, code: 0 }),
       (error: { stdout: string; stderr: string; code: number }) => error,

@@ -306,6 +306,20 @@ describe('account rules', () => {
     },
   );
 
+  test.each<[string, Parameters<typeof setAccount>[2]]>([
+    ['frozen', { status: 'frozen' }],
+    ['unverified', { verified: false }],
+    ['over a transaction limit', { posting_max: 1 }],
+  ])('an exempt movement debits a wallet that is %s, as far as it goes, but not a closed one', async (_, set) => {
+    const wallet = await newWallet(books, { balance: 60 });
+    await setAccount(books, wallet, set);
+    const take = (amount: number) => books.journal.post(move(books.book, wallet, RAIL, amount, { rules: 'exempt' }));
+    expect(await take(61)).toMatchObject({ code: 'WALLET_INSUFFICIENT_FUNDS' });
+    await expectPosted(take(50));
+    await setAccount(books, wallet, { status: 'closed' });
+    expect(await take(1)).toEqual(refusal('WALLET_CLOSED', wallet));
+  });
+
   test('credit_exempt exempts only the credited account, and not a closed one', async () => {
     const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books)];
     const back = (amount: number) => books.journal.post(move(books.book, from, to, amount, { rules: 'credit_exempt' }));

@@ -1,4 +1,4 @@
--- version 3
+-- version 4
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -13,7 +13,8 @@
 --                `account_changes` is the net change of each account in the batch (credits less debits): it saves
 --                adding up the postings here, and the result is compared with them
 --   movements    the transaction of each (null if it has none) and the outcome of its Idempotency-Key (likewise).
---                Under the rules `credit_exempt` the credited account may be frozen, unverified or over a limit.
+--                Under the rules `credit_exempt` the credited account may be frozen, unverified or over a limit, and under
+--                `exempt` the debited one too.
 --                `resolved_keys` and `reversed_keys` are the business keys of the hold that a transaction resolves
 --                and of the transaction that it reverses (step 0). These two, and the arrays of the outcomes, are
 --                empty when no movement has one
@@ -378,9 +379,9 @@ BEGIN
             FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = account_ids[c];
             IF account_ids[d] IS NULL THEN refusal := 'WALLET_NOT_FOUND'; failing_account := d;
             ELSIF account_ids[c] IS NULL THEN refusal := 'WALLET_NOT_FOUND'; failing_account := c;
-            ELSIF payer.status <> 'active' THEN refusal := 'WALLET_' || upper(payer.status); failing_account := d;
-            ELSIF NOT payer.verified THEN refusal := 'WALLET_KYC_REQUIRED'; failing_account := d;
-            ELSIF amount > payer.posting_max THEN
+            ELSIF payer.status = 'closed' OR (payer.status <> 'active' AND transaction_rules[m] <> 'exempt') THEN refusal := 'WALLET_' || upper(payer.status); failing_account := d;
+            ELSIF NOT payer.verified AND transaction_rules[m] <> 'exempt' THEN refusal := 'WALLET_KYC_REQUIRED'; failing_account := d;
+            ELSIF amount > payer.posting_max AND transaction_rules[m] <> 'exempt' THEN
               refusal := 'WALLET_TIER1_LIMIT_EXCEEDED'; failing_account := d;
               refusal_detail := jsonb_build_object('limit', 'transaction', 'limitAmount', payer.posting_max, 'attemptedAmount', amount);
             ELSIF payee.status = 'closed' THEN refusal := 'WALLET_CLOSED'; failing_account := c;

@@ -46,7 +46,7 @@ export function clawBack({ book, transfer, kind, rail, amount, fee, paymentId, w
     kind,
     resource: transfer,
     effectiveAt: new Date(),
-    rules: 'enforced',
+    rules: 'exempt',
     postings: [
       ...allocate(
         [{ account: walletAccount(walletId), amount: taken }],

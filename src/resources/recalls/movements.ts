@@ -115,7 +115,7 @@ function recallMovement(
       kind: 'credit_recall',
       resource: publicId('inboundCredit', credit.id),
       effectiveAt: new Date(),
-      rules: 'enforced',
+      rules: 'exempt',
       postings: allocate(
         [
           { account: source ?? receivable, amount: taken },

@@ -13,7 +13,7 @@ export const FEE_SWEEPS = [
     ),
     net: { 'income:fees': -50_000, 'wallet:owner': 50_000 },
     transaction: { key: 'sweep/sweep', kind: 'fee_sweep', rules: 'enforced' },
-    rows: ['fee_sweeps: '],
+    rows: ['fee_sweeps: ', 'audit_log: fees.sweep of sweep'],
     events: ['wallet.credited'],
   }),
 ];

@@ -201,7 +201,7 @@ const failed = step({
   events: ['refund.failed'],
 });
 
-const CLAWBACK = { key: 'refund/clawback', kind: 'refund_clawback', rules: 'enforced' } as const;
+const CLAWBACK = { key: 'refund/clawback', kind: 'refund_clawback', rules: 'exempt' } as const;
 
 const clawedBack = step({
   title: 'a failed refund that the bank has paid is taken from a wallet with less than its amount',

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Log } from '../telemetry/log.ts';
-import { listUnpublished, markPublished, type Seal, sealOf } from './seals.ts';
+import { listUnpublished, markPublished, type Seal, sealOf } from '../verification/seals.ts';
 
 const BATCH_SIZE = 500;
 const REQUEST_MAX_MS = 10_000;
