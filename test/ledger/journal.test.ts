@@ -315,7 +315,7 @@ describe('account rules', () => {
     await setAccount(books, wallet, set);
     const take = (amount: number) => books.journal.post(move(books.book, wallet, RAIL, amount, { rules: 'exempt' }));
     expect(await take(61)).toMatchObject({ code: 'WALLET_INSUFFICIENT_FUNDS' });
-    await expectPosted(take(50));
+    await expectPosted(take(60));
     await setAccount(books, wallet, { status: 'closed' });
     expect(await take(1)).toEqual(refusal('WALLET_CLOSED', wallet));
   });

@@ -55,6 +55,8 @@ async function startDatabase(supervisor: Supervisor, folder: string): Promise<st
     durability: 'throwAway',
   });
   await administer(adminUrl, `CREATE DATABASE ${TEMPLATE} OWNER ${OWNER}`);
+  // Tests await what the sessions of the service do, and end them.
+  await administer(adminUrl, `GRANT pg_read_all_stats, pg_signal_backend TO ${OWNER}`);
   await migrate(ownerUrl(adminUrl, TEMPLATE));
   await createTestOperators(ownerUrl(adminUrl, TEMPLATE));
   return adminUrl;
