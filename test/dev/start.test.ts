@@ -104,7 +104,8 @@ test('npm start writes a machine-readable quickstart.json, readable by its owner
     liveSettlementWalletId: expect.stringMatching(/^svc_\w+_wlt$/),
     temporalAddress: `127.0.0.1:${ports.TEMPORAL_PORT}`,
     temporalUiUrl: `http://127.0.0.1:${ports.TEMPORAL_UI_PORT}`,
-    databaseUrl: expect.stringContaining(`@127.0.0.1:${ports.POSTGRES_PORT}/`),
+    databaseUrl: expect.stringMatching(new RegExp(`//manilla_service:\\w+@127.0.0.1:${ports.POSTGRES_PORT}/`)),
+    ownerDatabaseUrl: expect.stringMatching(new RegExp(`//manilla:\\w+@127.0.0.1:${ports.POSTGRES_PORT}/`)),
     operatorKey: expect.stringMatching(/^svc_operator_/),
   });
   for (const file of ['quickstart.json', 'secrets.json', 'running.json']) {

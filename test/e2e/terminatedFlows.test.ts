@@ -53,6 +53,8 @@ const ENDED = [
   'reviewCase-confirmedAfterAll',
   'adjustment-refusedThenRejected',
   'adjustment-reversal',
+  'recall-takenFromWallet',
+  'recall-unconfirmedSetAside',
 ];
 /**
  * An ended payment is not open, so a flow that is ended before it has closed the account is not restarted for that. The
