@@ -51,6 +51,7 @@ const settings = z.object({
   ATTENTION_RAIL_UNREACHABLE_SECONDS: positive.default(HOUR),
   ATTENTION_OUTCOME_UNKNOWN_SECONDS: positive.default(24 * HOUR),
   ATTENTION_CREDIT_UNCONFIRMED_SECONDS: positive.default(HOUR),
+  REVIEW_CREDIT_BY_TWO_FROM_KOBO: positive.default(10_000_000),
   METRICS_PORT: optionalPort,
   WORKER_METRICS_PORT: optionalPort,
   METRICS_BIND_ADDRESS: z.string().default('127.0.0.1'),
@@ -124,6 +125,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       outcomeUnknownMs: value.ATTENTION_OUTCOME_UNKNOWN_SECONDS * 1000,
       creditUnconfirmedMs: value.ATTENTION_CREDIT_UNCONFIRMED_SECONDS * 1000,
     },
+    review: { creditByTwoFrom: value.REVIEW_CREDIT_BY_TWO_FROM_KOBO },
     metrics: {
       ports: { api: value.METRICS_PORT, worker: value.WORKER_METRICS_PORT },
       bindAddress: value.METRICS_BIND_ADDRESS,

@@ -1,7 +1,7 @@
 // `npm run screenshots`: takes the screenshots of the Temporal UI in the docs, from a withdrawal that is parked and
 // then resolved in the browser. Starts a separate stack with temporary data, so that no other flows are visible;
 // `-- --running` uses the stack of `npm start` instead, which is faster while developing this script.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ import { stateFolderPath } from '../src/cli/settings.ts';
 import { waitFor } from '../test/support/waitFor.ts';
 
 const START = fileURLToPath(new URL('../dev/start.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../docs/images', import.meta.url));
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 /** Size limit of an image in the repository. */
@@ -107,6 +108,15 @@ async function take(page: Page, name: string): Promise<void> {
   console.log(`docs/images/${name}.png (${Math.ceil(size / 1000)} kB)`);
 }
 
+/** The code of the operator of `npm start` for this workflow. */
+function makeCode({ databaseUrl, operatorKey }: Quickstart, workflowId: string): string {
+  const output = execFileSync(process.execPath, [CLI, 'operators', 'code', workflowId, '--json'], {
+    env: { ...process.env, DATABASE_URL: databaseUrl, MANILLA_OPERATOR_KEY: operatorKey },
+    encoding: 'utf8',
+  });
+  return (JSON.parse(output) as { code: string }).code;
+}
+
 async function takeScreenshots(page: Page, quickstart: Quickstart): Promise<void> {
   const call = createCaller(quickstart);
   const wallet = `/wallets/${quickstart.settlementWalletId}`;
@@ -159,7 +169,7 @@ async function takeScreenshots(page: Page, quickstart: Quickstart): Promise<void
   await dialog.getByRole('option', { name: 'resolve' }).click();
   await dialog.locator('[contenteditable=true]').click();
   // Formatted as the editor formats it on blur: otherwise the buttons would move during the click.
-  const decision = { action: 'retry', reason: 'the bank is back', operator: 'ada' };
+  const decision = { action: 'retry', reason: 'the bank is back', code: makeCode(quickstart, id) };
   await page.keyboard.insertText(JSON.stringify(decision, null, 2));
   await dialog.getByText('Send an Update').click();
   await take(page, 'attention-update');

@@ -13,6 +13,7 @@ import {
   type TransferInstruction,
   type TransferReport,
 } from '../rail/port.ts';
+import { withAudit } from '../resources/operators.ts';
 import {
   decideTransfer,
   type RailStatus,
@@ -141,7 +142,7 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
 ) {
   /**
    * Queries the rail, runs `act` on its answer, and posts the resulting status. A paused rail is queried too; if its
-   * status is one of `deferred`, nothing is done until it is resumed. `decided`: the outcome that operators set.
+   * status is one of `deferred`, nothing is done until it is resumed. `decided`: what operators decided.
    */
   async function advance(
     input: Input,
@@ -150,13 +151,10 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       deferred,
       pauseMode,
       decided,
-    }: {
-      deferred: readonly Answer['status'][];
-      pauseMode?: PauseMode | undefined;
-      decided?: OperatorDecision['outcome'];
-    },
+    }: { deferred: readonly Answer['status'][]; pauseMode?: PauseMode | undefined; decided?: OperatorDecision },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
+    const audited = (movement: Movement) => withAudit(movement, input.transferId, decided?.audit ?? []);
     return await retryOnConflict(journal, async ({ post }) => {
       const { row, rail: railName, state, reference = input.transferId } = await adapter.read(book, input.transferId);
       const rail = railOf(rails, book, railName);
@@ -165,14 +163,20 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       if (deferred.includes(answer.status) && (await isRailPaused(sql, book.environment))) {
         return pausedProgress(state, limits, pauseMode);
       }
-      const actsOn: TransferState = decided === 'return' ? 'completed' : 'processing';
-      // An earlier attempt posted the decision, and its response was lost: the rail's status no longer matters.
-      if (decided !== undefined && state !== actsOn) return { status: state, rail: 'known', limits };
+      /** Nothing moves: a decision without an effect is audited all the same. */
+      const unchanged = async (known: TransferProgress['rail']): Promise<TransferProgress> => {
+        if (decided !== undefined) await post(audited({ book }));
+        return { status: state, rail: known, limits };
+      };
+      const actsOn: TransferState = decided?.outcome === 'return' ? 'completed' : 'processing';
+      // The transfer has ended, or an earlier attempt posted the decision and its response was lost (then the audit log
+      // has it twice): the rail's status no longer matters.
+      if (decided !== undefined && state !== actsOn) return await unchanged('known');
       const { status, report, decidedBy } = state === actsOn ? await act(rail, book, row, answer) : answer;
       if (status === 'unreachable') return { status: state, rail: 'unreachable', limits };
       const decision = decideTransfer(state, status);
       const known = status === 'unknown' ? 'unknown' : 'known';
-      if (decision === 'none') return { status: state, rail: known, limits };
+      if (decision === 'none') return await unchanged(known);
       if (decision === 'contradiction' || decision === 'claw_back') {
         log.error({ reference, state, status }, 'the rail contradicts its earlier report');
       }
@@ -182,14 +186,14 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
           : await postingMutex.run(adapter.sharedRow?.(row) ?? input.transferId, async () => {
               const movement = await adapter.movement(book, row, decision, report, decidedBy);
               if (movement === null) return 'impossible';
-              const result = await post(movement);
+              const result = await post(audited(movement));
               if (result.outcome === 'posted') return STATE_AFTER[decision];
               // A wallet that has less than was read: read again, and take what it has now.
               const isShort = decision === 'claw_back' && 'code' in result && result.code === SHORT;
               if (result.outcome === 'refused' && !isShort) refuse(movement, result);
               return null;
             });
-      if (posted === 'impossible') return { status: state, rail: 'contradiction', limits };
+      if (posted === 'impossible') return await unchanged('contradiction');
       return posted === null ? null : { status: posted, rail: known, limits };
     });
   }
@@ -212,16 +216,17 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
      * Posts what operators decided. A final status that the rail has reported by now takes precedence; a return is
      * decided against its status `failed`.
      */
-    decide: (input: Input, { outcome, reason }: OperatorDecision) =>
+    decide: (input: Input, decided: OperatorDecision) =>
       advance(
         input,
         (_rail, _book, _row, answer) => {
           const isFinal = answer.status === 'completed' || answer.status === 'returned' || answer.status === 'failed';
-          if (isFinal && !(outcome === 'return' && answer.status === 'failed')) return answer;
-          const status = STATE_AFTER[outcome];
-          return { status, report: emptyReport(answer.report.reference, status, reason), decidedBy: 'operators' };
+          if (isFinal && !(decided.outcome === 'return' && answer.status === 'failed')) return answer;
+          const status = STATE_AFTER[decided.outcome];
+          const report = emptyReport(answer.report.reference, status, decided.reason);
+          return { status, report, decidedBy: 'operators' };
         },
-        { deferred: [], decided: outcome },
+        { deferred: [], decided },
       ),
 
     /** Posts the transfer as never received, unless the rail knows it after all. */

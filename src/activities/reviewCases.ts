@@ -5,6 +5,7 @@ import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { findBreak } from '../reconciliation/queries.ts';
 import { startInboundCredit } from '../resources/inboundCredits/flow.ts';
+import { withAudit } from '../resources/operators.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import {
   closeCase,
@@ -26,13 +27,12 @@ import type { RailStatus, TransferState } from '../workflows/bankTransfer/decide
 import { bookOf } from '../workflows/flows.ts';
 import { decideAfterAttempt, refuseAction } from '../workflows/reviewCase/decide.ts';
 import type {
+  CaseDecision,
   ReviewAnswer,
   ReviewCaseActivities,
   ReviewCaseInput,
   ReviewCaseSnapshot,
-  ReviewDecision,
 } from '../workflows/reviewCase/messages.ts';
-import { createAttentionActivities } from './attention.ts';
 import { createBankTransferSteps, type DecidedBy, queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
 import { askAboutCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -57,8 +57,7 @@ const STILL_UNCONFIRMED = {
 const FAILURES: Record<DecidedBy, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
 
 export function createReviewCaseActivities(dependencies: ActivityDependencies): ReviewCaseActivities {
-  const { sql, journal, rails } = dependencies;
-  const { recordOperatorAction } = createAttentionActivities(dependencies);
+  const { sql, journal, rails, config } = dependencies;
 
   async function read(book: Book, caseId: string): Promise<ReviewCase> {
     const row = await findReviewCase(sql, book, requireUuid('reviewCase', caseId));
@@ -122,7 +121,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   async function movementOf(
     book: Book,
     row: ReviewCase,
-    { action, walletId }: ReviewDecision,
+    { action, walletId }: Pick<CaseDecision, 'action' | 'walletId'>,
   ): Promise<Movement | string> {
     const refusal = refuseAction(row.reason, action);
     if (refusal !== null) return refusal;
@@ -177,19 +176,24 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
           at: found.at.toISOString(),
           clearedAt: found.clearedAt?.toISOString() ?? null,
         },
+        limits: config.review,
       };
     },
 
-    async applyCaseDecision(input: ReviewCaseInput, decision: ReviewDecision): Promise<ReviewAnswer> {
+    async applyCaseDecision(input: ReviewCaseInput, decision: CaseDecision): Promise<ReviewAnswer> {
       const book = bookOf(input);
-      const answer = await retryOnConflict(journal, async ({ post }): Promise<ReviewAnswer | null> => {
+      return await retryOnConflict(journal, async ({ post }): Promise<ReviewAnswer | null> => {
         const row = await read(book, input.transferId);
         const isClaim = row.status === 'unclaimed' && decision.action !== 'move_to_unclaimed';
         if (row.status !== 'open' && !isClaim)
           return { outcome: 'done', message: `The case is ${row.status}.`, status: row.status };
         const movement = await movementOf(book, row, decision);
         if (typeof movement === 'string') return { outcome: 'refused', message: movement, status: row.status };
-        const result = await post(movement);
+        if (decision.audit === null) {
+          const message = 'A second operator must send the same decision to confirm it.';
+          return { outcome: 'proposed', message, status: row.status };
+        }
+        const result = await post(withAudit(movement, input.transferId, decision.audit));
         if (result.outcome === 'refused') {
           const message = `The ledger refused it: ${result.code} (account: ${result.account ?? 'none'}).`;
           return { outcome: 'refused', message, status: row.status };
@@ -198,19 +202,6 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
         const status = AFTER[decision.action];
         return { outcome: 'done', message: `The case is ${status}.`, status };
       });
-      if (answer.outcome === 'done') {
-        const { organisationId, environment, transferId } = input;
-        const { action, operator, reason, evidence } = decision;
-        await recordOperatorAction({
-          organisationId,
-          environment,
-          subject: transferId,
-          action: `review:${action}`,
-          operator,
-          reason: evidence === undefined ? reason : `${reason} (${evidence})`,
-        });
-      }
-      return answer;
     },
 
     sendReturn: send,

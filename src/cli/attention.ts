@@ -1,12 +1,13 @@
 // `attention …`: list the flows that are parked for an operator, show one, retry one or many, resolve one.
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
+import { createOperatorCodes } from '../resources/operators.ts';
 import { refuseResolution } from '../workflows/attention/decide.ts';
-import type { Resolution, ResolveAction, ResolveAnswer } from '../workflows/attention/messages.ts';
+import type { Resolution, ResolveAction, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
-import { signIn } from './signIn.ts';
+import { createCode, signIn } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** One parked flow. */
@@ -111,25 +112,33 @@ function addRetry(group: Command): void {
       if ((id === undefined) === (options.query === undefined)) {
         throw new CommandError('Give either a flow id or --query.');
       }
-      const { name } = await withDatabase('application', (sql, settings) => signIn(sql, settings, 'attention retry'));
-      const request = { reason: options.reason, operator: name };
-      const retried = await withTemporal(async (client) => {
-        const signal = (flow: string) => client.workflow.getHandle(flow).signal('retry', request);
-        if (id !== undefined) {
-          await orNotFound(id, signal(id));
-          return [id];
-        }
-        const parked = await listParked(client, options.query);
-        const signalled: string[] = [];
-        for (let first = 0; first < parked.length; first += RETRY_CONCURRENCY) {
-          await Promise.all(
-            parked.slice(first, first + RETRY_CONCURRENCY).map(async (flow) => {
-              // A flow that has ended since it was listed needs no retry, and does not keep the others from theirs.
-              if (await isRunning(signal(flow.id))) signalled.push(flow.id);
-            }),
-          );
-        }
-        return signalled;
+      const retried = await withDatabase('application', async (sql, settings) => {
+        const operator = await signIn(sql, settings, 'attention retry');
+        return await withTemporal(async (client) => {
+          /** Returns those of the flows that are running. */
+          const signal = async (ids: readonly string[]): Promise<string[]> => {
+            const { codes } = await createOperatorCodes(sql, operator.id, ids);
+            const signalled = await Promise.all(
+              Array.from(codes, async ([flow, code]) => {
+                const request: RetryRequest = { reason: options.reason, code };
+                return (await isRunning(client.workflow.getHandle(flow).signal('retry', request))) ? [flow] : [];
+              }),
+            );
+            return signalled.flat();
+          };
+          if (id !== undefined) {
+            const signalled = await signal([id]);
+            if (signalled.length === 0) throw noSuchFlow(id);
+            return signalled;
+          }
+          // A flow that has ended since it was listed needs no retry, and does not keep the others from theirs.
+          const parked = (await listParked(client, options.query)).map((flow) => flow.id);
+          const signalled: string[] = [];
+          for (let first = 0; first < parked.length; first += RETRY_CONCURRENCY) {
+            signalled.push(...(await signal(parked.slice(first, first + RETRY_CONCURRENCY))));
+          }
+          return signalled;
+        });
       });
       if (options.json) return printJson(retried.map((flow) => ({ id: flow })));
       printLine(
@@ -152,11 +161,11 @@ function addResolve(group: Command): void {
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket")
     .action(async (id: string, options: { action: string; reason: string; evidence?: string; json?: true }) => {
-      const { name } = await withDatabase('application', (sql, settings) => signIn(sql, settings, 'attention resolve'));
+      const code = await createCode('attention resolve', id);
       const resolution: Resolution = {
         action: options.action as ResolveAction, // validated by the flow
         reason: options.reason,
-        operator: name,
+        code,
         ...(options.evidence !== undefined && { evidence: options.evidence }),
       };
       const answer = await withTemporal(async (client) => {
@@ -191,8 +200,10 @@ async function orNotFound<Result>(id: string, work: Promise<Result>): Promise<Re
   try {
     return await work;
   } catch (error) {
-    if (isNoFlow(error))
-      throw new CommandError(`There is no running flow ${id}. List the parked flows: npm run cli -- attention list`);
+    if (isNoFlow(error)) throw noSuchFlow(id);
     throw error;
   }
 }
+
+const noSuchFlow = (id: string): CommandError =>
+  new CommandError(`There is no running flow ${id}. List the parked flows: npm run cli -- attention list`);

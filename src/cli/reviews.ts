@@ -22,7 +22,7 @@ import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
-import { signIn } from './signIn.ts';
+import { createCode, signIn } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** The maximum number of cases in a list; the oldest are listed first. */
@@ -201,11 +201,11 @@ function addResolve(group: Command): void {
           json?: true;
         },
       ) => {
-        const { name } = await withDatabase('application', (sql, settings) => signIn(sql, settings, 'reviews resolve'));
+        const code = await createCode('reviews resolve', id);
         const decision: ReviewDecision = {
           action: options.action as ReviewAction, // validated by the flow
           reason: options.reason,
-          operator: name,
+          code,
           ...(options.wallet !== undefined && { walletId: options.wallet }),
           ...(options.evidence !== undefined && { evidence: options.evidence }),
         };

@@ -3,8 +3,9 @@
 import { hashApiKey } from '../api/admission/apiKeys.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
-import { findOperatorByKey, hasAdmin, type Operator } from '../resources/operators.ts';
+import { createOperatorCodes, findOperatorByKey, hasAdmin, type Operator } from '../resources/operators.ts';
 import type { OperatorScope } from '../workflows/operators/messages.ts';
+import { withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import type { Settings } from './settings.ts';
 
@@ -69,8 +70,17 @@ export async function signIn(
   return operator;
 }
 
+/** Signs in, and returns a code with which the operator decides in this workflow. */
+export async function createCode(command: SignedCommand, workflowId: string): Promise<string> {
+  const { codes } = await withDatabase('application', async (sql, settings) => {
+    const { id } = await signIn(sql, settings, command);
+    return await createOperatorCodes(sql, id, [workflowId]);
+  });
+  return codes.get(workflowId) as string;
+}
+
 /**
- * The same for commands that also need the owner's database connection, which make operators: the connection is enough
+ * Signs in for commands that make operators with the connection of the database owner, which is enough
  * until there is an admin.
  */
 export async function signInAsOwner(sql: Sql, settings: Settings, command: SignedCommand): Promise<Operator> {

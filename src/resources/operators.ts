@@ -3,8 +3,9 @@
 // statement that also writes the audit entry.
 import { createHash, randomBytes } from 'node:crypto';
 import type { Sql } from '../database/pool.ts';
-import { publicId, type Uuid } from '../ids.ts';
-import type { Identified, OperatorCode, OperatorScope } from '../workflows/operators/messages.ts';
+import { publicId, requireUuid, type Uuid } from '../ids.ts';
+import type { AuditRow, Movement } from '../ledger/movement.ts';
+import type { AuditEntry, Identified, OperatorCode, OperatorScope } from '../workflows/operators/messages.ts';
 
 /** The nil UUID: operators belong to the installation and not to one organisation. */
 const INSTALLATION: Uuid = '00000000-0000-0000-0000-000000000000';
@@ -113,6 +114,20 @@ async function change(
     )
     SELECT id FROM changed`;
   return row?.id ?? null;
+}
+
+/** Adds the audit entries of a decision to the movement that carries it out, so that both are written or neither. */
+export function withAudit(movement: Movement, subject: string, entries: readonly AuditEntry[]): Movement {
+  if (entries.length === 0) return movement;
+  const rows = entries.map(
+    ({ operator, action, reason }): AuditRow => ({
+      operatorId: requireUuid('operator', operator),
+      action,
+      subject,
+      reason,
+    }),
+  );
+  return { ...movement, rows: { ...movement.rows, audit_log: rows } };
 }
 
 const CODE_DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';

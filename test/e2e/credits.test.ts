@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
@@ -105,7 +106,11 @@ test.concurrent('a decided review case determines the status of its credit', asy
   const reviewCaseId = await caseOf('wallet_frozen', walletId);
   expect(inReview).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'wallet_frozen' });
   await setStatus(walletId, 'active');
-  const decision = { action: 'credit', reason: 'the freeze is over', operator: 'ngozi' };
+  const decision = await withCode(flows.sql, reviewCaseId, {
+    action: 'credit',
+    reason: 'the freeze is over',
+    operator: 'ngozi',
+  });
   await waitFor('the case to be decided', () =>
     flows.temporal.workflow
       .getHandle(reviewCaseId)

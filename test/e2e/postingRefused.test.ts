@@ -9,6 +9,7 @@ import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
+import { withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
@@ -63,8 +64,10 @@ const untilParked = (id: string): Promise<string> =>
     return metadata.currentDetails;
   });
 
-const retry = (id: string) =>
-  flows.temporal.workflow.getHandle(id).signal('retry', { reason: 'the account is open again', operator: 'ngozi' });
+const retry = async (id: string) =>
+  await flows.temporal.workflow
+    .getHandle(id)
+    .signal('retry', await withCode(flows.sql, id, { reason: 'the account is open again', operator: 'ngozi' }));
 
 /** The kinds of the transactions posted for a resource, without the hold at acceptance. */
 const kindsPosted = async (resource: string) =>
@@ -205,7 +208,11 @@ describe('refused postings', () => {
       const described = await flow.describe().catch(() => null);
       return described?.typedSearchAttributes.get(ATTENTION) === 'review';
     });
-    const decision = { action: 'return_to_sender', reason: 'sent by mistake', operator: 'ada' };
+    const decision = await withCode(flows.sql, id, {
+      action: 'return_to_sender',
+      reason: 'sent by mistake',
+      operator: 'ada',
+    });
     expect(await flow.executeUpdate('resolveCase', { args: [decision] })).toMatchObject({ outcome: 'done' });
     await setStatus('in_transit:returns', 'frozen');
     await waitFor('the bank to have the transfer', async () => {

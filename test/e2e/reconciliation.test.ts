@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { OPERATORS } from '../support/operators.ts';
+import { OPERATORS, withCode } from '../support/operators.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -73,7 +73,7 @@ const detailsOf = async (id: string): Promise<string> =>
 const decideOn = async (id: string, decision: object): Promise<string> =>
   await flowOf(id)
     .executeUpdate<{ outcome: string; message: string }, [object]>('resolveCase', {
-      args: [{ operator: 'ngozi', reason: 'the bank answered', ...decision }],
+      args: [await withCode(flows.sql, id, { operator: 'ngozi', reason: 'the bank answered', ...decision })],
     })
     .then(
       ({ outcome, message }) => `${outcome}: ${message}`,

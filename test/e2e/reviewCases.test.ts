@@ -9,7 +9,7 @@ import { publicId, requireUuid } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
-import { OPERATORS } from '../support/operators.ts';
+import { OPERATORS, type OperatorName, withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -20,7 +20,11 @@ let sessions = 0;
 
 beforeAll(async () => {
   flows = await startTestFlows({
-    settings: { SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100', ATTENTION_RAIL_UNREACHABLE_SECONDS: '1' },
+    settings: {
+      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+      ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
+      REVIEW_CREDIT_BY_TWO_FROM_KOBO: String(AMOUNT + 1),
+    },
   });
 });
 
@@ -59,11 +63,11 @@ async function untilCaseOf(sessionId: string): Promise<string> {
   return id;
 }
 
-const decide = (id: string, decision: object) =>
+const decide = async (id: string, decision: object, operator: OperatorName = 'ngozi') =>
   flows.temporal.workflow
     .getHandle(id)
     .executeUpdate<{ outcome: string; message: string; status: string }, [object]>('resolveCase', {
-      args: [{ reason: 'the customer called', operator: 'ngozi', ...decision }],
+      args: [await withCode(flows.sql, id, { reason: 'the customer called', operator, ...decision })],
     });
 
 /** Decides as soon as the flow accepts decisions again. */
@@ -136,11 +140,23 @@ describe('decisions of an operator', () => {
     const id = await openCase();
     const walletId = await flows.createWallet();
     const before = await flows.accountBalance('suspense:unmatched');
-    expect(await decide(id, { action: 'credit', walletId })).toMatchObject({ outcome: 'done', status: 'credited' });
+    // The case has no wallet of its own: any wallet is another one, so one person cannot decide, however often.
+    for (const target of [walletId, await flows.createWallet(), walletId]) {
+      expect(await decide(id, { action: 'credit', walletId: target })).toMatchObject({ outcome: 'proposed' });
+    }
+    expect(await detailsOf(id)).toContain(`Proposed by ${OPERATORS.ngozi.publicId}: credit to ${walletId}`);
+    expect(await flows.balanceOf(walletId)).toBe(0);
+    expect(await decide(id, { action: 'credit', walletId }, 'tunde')).toMatchObject({
+      outcome: 'done',
+      status: 'credited',
+    });
     expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'credited' });
     expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
     expect(before - (await flows.accountBalance('suspense:unmatched'))).toBe(AMOUNT);
-    expect(await auditLog(id)).toEqual([{ operator: 'ngozi', action: 'review:credit' }]);
+    expect(await auditLog(id)).toEqual([
+      { operator: 'ngozi', action: 'review:credit:proposed' },
+      { operator: 'tunde', action: 'review:credit' },
+    ]);
     expect(await statusOf(id)).toEqual([
       ['review_case.opened', 'open'],
       ['review_case.resolved', 'credited'],
@@ -176,11 +192,15 @@ describe('decisions of an operator', () => {
     const payment = await flows.createPayment(walletId, AMOUNT);
     await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    await flows.credit(payment.virtualAccount.accountNumber, AMOUNT, { sessionId: 'after-settlement' });
+    // From this amount on, credit needs two operators: one stays a proposal, however often.
+    await flows.credit(payment.virtualAccount.accountNumber, AMOUNT + 1, { sessionId: 'after-settlement' });
     const id = await untilCaseOf('after-settlement');
     expect((await flows.eventsOf(id)).at(-1)?.data).toMatchObject({ paymentId: payment.id, walletId });
-    expect(await decide(id, { action: 'credit' })).toMatchObject({ outcome: 'done', status: 'credited' });
-    expect(await flows.balanceOf(walletId)).toBe(2 * AMOUNT);
+    expect(await decide(id, { action: 'credit' })).toMatchObject({ outcome: 'proposed', status: 'open' });
+    expect(await decide(id, { action: 'credit' })).toMatchObject({ outcome: 'proposed', status: 'open' });
+    expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
+    expect(await decide(id, { action: 'credit' }, 'tunde')).toMatchObject({ outcome: 'done', status: 'credited' });
+    expect(await flows.balanceOf(walletId)).toBe(2 * AMOUNT + 1);
   });
 
   test('the decision move_to_unclaimed moves the money to unclaimed', async () => {
@@ -260,10 +280,11 @@ describe('decisions of an operator', () => {
     await waitFor('the bank to have the transfer', async () => (await bankHas(id)).length === 1);
     await setBehaviour(account, 'unavailable');
     for (const operator of ['ada', 'ngozi']) {
+      const fail = await withCode(flows.sql, id, { action: 'fail', operator, reason: 'the bank said so in writing' });
       await waitFor('the flow to be parked', () =>
         flows.temporal.workflow
           .getHandle(id)
-          .executeUpdate('resolve', { args: [{ action: 'fail', operator, reason: 'the bank said so in writing' }] })
+          .executeUpdate('resolve', { args: [fail] })
           .then(
             () => true,
             () => false,
@@ -271,7 +292,10 @@ describe('decisions of an operator', () => {
       );
     }
     await untilOpenAgain(id, 2);
-    expect(await rowOf(id)).toMatchObject({ failure: 'decided', failureReason: expect.stringContaining('ngozi') });
+    expect(await rowOf(id)).toMatchObject({
+      failure: 'decided',
+      failureReason: expect.stringContaining('Decided by operators'),
+    });
     // Completes the held transfer and sends the callback.
     await setBehaviour(account, 'complete');
     await waitFor('the details to report the payment', async () =>

@@ -14,6 +14,7 @@ import { retry } from '../../src/workflows/attention/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { flowActivities, startFaultInjectingWorker } from '../support/activities.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { withCode } from '../support/operators.ts';
 import { LOOK_PAUSE_MIN_MS, type Outcome, openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -116,8 +117,8 @@ async function runScenario(scenario: Scenario, context: ScenarioContext): Promis
   return traces;
 }
 
-/** The number of attempts that an endpoint refuses: those of the schedule, then those of a redelivery. */
-const REFUSED = 6;
+/** The number of attempts that an endpoint refuses: those of the schedule, then those of two redeliveries. */
+const REFUSED = 9;
 
 /**
  * Delivers an event to an endpoint that recovers late. Operators retry the delivery; if the signalled flow was ended
@@ -139,7 +140,9 @@ async function deliver(context: ScenarioContext): Promise<void> {
       const { status, typedSearchAttributes } = await flow.describe();
       if (status.name !== 'RUNNING') await owner.post(`/events/${event.id}/redeliver`);
       // The signal fails if the flow has ended.
-      else if (typedSearchAttributes.get(ATTENTION) !== undefined) await flow.signal(retry, RETRIED).catch(() => {});
+      else if (typedSearchAttributes.get(ATTENTION) !== undefined) {
+        await flow.signal(retry, await withCode(flows.sql, flow.workflowId, RETRIED)).catch(() => {});
+      }
       return false;
     },
     SCENARIO_LIMIT_MS,

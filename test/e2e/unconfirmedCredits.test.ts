@@ -10,6 +10,7 @@ import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
 import { startTestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
+import { withCode } from '../support/operators.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { UnsureRail } from '../support/unsureRail.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -52,8 +53,8 @@ const untilFree = (id: string) =>
   });
 
 /** The outcome of a resolution, or the message of its refusal. */
-const resolveFlow = (id: string, action: string): Promise<string> => {
-  const args: [object] = [{ action, reason: 'the bank was asked', operator: 'ngozi' }];
+const resolveFlow = async (id: string, action: string): Promise<string> => {
+  const args: [object] = [await withCode(flows.sql, id, { action, reason: 'the bank was asked', operator: 'ngozi' })];
   return flowOf(id)
     .executeUpdate<{ outcome: string }, [object]>('resolve', { args })
     .then(
@@ -62,8 +63,10 @@ const resolveFlow = (id: string, action: string): Promise<string> => {
     );
 };
 
-const decideCase = (id: string, decision: object): Promise<string> => {
-  const args: [object] = [{ reason: 'the bank was asked', operator: 'ngozi', ...decision }];
+const decideCase = async (id: string, decision: object): Promise<string> => {
+  const args: [object] = [
+    await withCode(flows.sql, id, { reason: 'the bank was asked', operator: 'ngozi', ...decision }),
+  ];
   return flowOf(id)
     .executeUpdate<{ outcome: string; message: string }, [object]>('resolveCase', { args })
     .then(
@@ -221,7 +224,10 @@ describe('payments with an unconfirmed credit', () => {
     const denied = await reportCredit(context, account, 202_000, 'denied');
     await untilParked(payment.id, 'credit_unconfirmed');
     const before = rail.asksOf(denied);
-    await flowOf(payment.id).signal('retry', { reason: 'the bank is back', operator: 'ngozi' });
+    await flowOf(payment.id).signal(
+      'retry',
+      await withCode(flows.sql, payment.id, { reason: 'the bank is back', operator: 'ngozi' }),
+    );
     await untilConfirmationRequested(denied, before + 1);
     await untilParked(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');

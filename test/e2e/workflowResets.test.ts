@@ -9,6 +9,7 @@ import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { withCode } from '../support/operators.ts';
 import { LOOK_PAUSE_MIN_MS, type Outcome, openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type ScenarioRun, SIDE_SCENARIOS } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -90,7 +91,7 @@ async function resetToEachTask(context: ScenarioContext, { workflowId, path }: S
       // A flow reset to the task that parked it is parked again, because the decisions precede that task. An operator's
       // retry makes it check again, and it finds that it has been decided.
       if (typedSearchAttributes.get(ATTENTION) !== undefined) {
-        await again.signal(retry, RETRY_REQUEST).catch((error: unknown) => {
+        await again.signal(retry, await withCode(flows.sql, workflowId, RETRY_REQUEST)).catch((error: unknown) => {
           if (!(error instanceof WorkflowNotFoundError)) throw error; // the flow has already ended
         });
       }

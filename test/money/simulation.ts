@@ -9,6 +9,7 @@ import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import type { Answer, Client, Resource, TestOrganisation } from '../support/api.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
+import { withCode } from '../support/operators.ts';
 import type { ScenarioContext } from '../support/scenarioContext.ts';
 import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -269,9 +270,9 @@ export class Simulation {
       ) open WHERE organisation_id = ${this.organisation.organisationId} AND status IN ('pending', 'processing')`;
     for (const { kind, id } of waiting) {
       try {
-        await this.flows.temporal.workflow
-          .getHandle(publicId(kind, id))
-          .signal(retry, { operator: 'test', reason: OPERATOR.reason });
+        const flow = publicId(kind, id);
+        const request = await withCode(this.flows.sql, flow, { operator: 'ada', reason: 'a busy day' });
+        await this.flows.temporal.workflow.getHandle(flow).signal(retry, request);
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error; // it has just ended, or is about to start
       }

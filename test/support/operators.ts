@@ -46,3 +46,12 @@ export async function codeOf(sql: Sql, name: OperatorName, workflowId: string): 
   const { codes } = await createOperatorCodes(sql, OPERATORS[name].id, [workflowId]);
   return codes.get(workflowId) as string;
 }
+
+/** The message as it is sent to a workflow: with a code in place of the operator's name. */
+export async function withCode<Message extends { operator: string }>(
+  sql: Sql,
+  workflowId: string,
+  { operator: name, ...message }: Message,
+): Promise<Omit<Message, 'operator'> & { code: string }> {
+  return { ...message, code: await codeOf(sql, name as OperatorName, workflowId) };
+}

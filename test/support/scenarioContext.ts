@@ -14,13 +14,13 @@ import { startReviewCase } from '../../src/resources/reviewCases/flow.ts';
 import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';
 import { ADJUSTMENT_ATTENTION } from '../../src/workflows/adjustment/decide.ts';
 import { type AdjustmentAction, type AdjustmentDecision, decide } from '../../src/workflows/adjustment/messages.ts';
-import { type Resolution, resolve, retry } from '../../src/workflows/attention/messages.ts';
+import { resolve, retry } from '../../src/workflows/attention/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
-import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
+import { type ReviewAnswer, type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Answer, Resource, TestOrganisation } from './api.ts';
 import type { PaymentResource, TestFlows } from './flows.ts';
-import { codeOf, OPERATORS } from './operators.ts';
+import { codeOf, OPERATORS, type OperatorName } from './operators.ts';
 import { createShortPayment } from './shortPayments.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -117,7 +117,7 @@ export class ScenarioContext {
   /** An operator sets the unconfirmed recall of this flow aside. Repeated until it takes effect, as in `setAside`. */
   async setAsideRecall(workflowId: string, sessionId: string): Promise<void> {
     const flow = await this.untilAttention(workflowId, 'credit_unconfirmed');
-    const args: [Resolution] = [{ action: 'set_aside', operator: 'ada', reason: 'the bank knows nothing of it' }];
+    const args = await this.#message(workflowId, { action: 'set_aside', reason: 'the bank knows nothing of it' });
     await this.#until('the recall to be set aside', async () => {
       await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
       return (await this.#recallOf(sessionId))?.recall === 'set_aside';
@@ -186,11 +186,20 @@ export class ScenarioContext {
    */
   async setAside(workflowId: string, sessionId: string): Promise<void> {
     const flow = await this.untilAttention(workflowId, 'credit_unconfirmed');
-    const args: [Resolution] = [{ action: 'set_aside', operator: 'ada', reason: 'the bank knows nothing of it' }];
+    const args = await this.#message(workflowId, { action: 'set_aside', reason: 'the bank knows nothing of it' });
     await this.#until('the credit to be set aside', async () => {
       await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
       return (await this.#creditStatus(sessionId)) === 'set_aside';
     });
+  }
+
+  /** The arguments with which an operator sends a message to a flow. */
+  async #message<Message extends object>(
+    workflowId: string,
+    message: Message,
+    operator: OperatorName = 'ada',
+  ): Promise<[Message & { code: string }]> {
+    return [{ ...message, code: await codeOf(this.flows.sql, operator, workflowId) }];
   }
 
   /** Sets whether the bank is reachable for closing accounts of this organisation. */
@@ -203,7 +212,7 @@ export class ScenarioContext {
   /** An operator leaves the account of a payment open. Repeated until the flow ends. */
   async leaveAccountOpen(workflowId: string): Promise<void> {
     const flow = await this.untilAttention(workflowId, 'rail_unreachable');
-    const args: [Resolution] = [{ action: 'dismiss', operator: 'ada', reason: 'the bank has closed for good' }];
+    const args = await this.#message(workflowId, { action: 'dismiss', reason: 'the bank has closed for good' });
     await this.#until('the flow to end', async () => {
       await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
       const { status } = await flow.describe();
@@ -262,8 +271,8 @@ export class ScenarioContext {
     const flow = await this.untilAttention(workflowId, action === 'return' ? 'rail_contradiction' : 'rail_unreachable');
     const before = action === 'return' ? ['completed', 'returned_to_sender'] : ['pending', 'processing', 'returning'];
     await this.#until(`${workflowId} to be decided`, async () => {
-      for (const operator of ['ada', 'ngozi']) {
-        const args: [Resolution] = [{ action, operator, reason: 'confirmed by the bank in writing' }];
+      for (const operator of ['ada', 'ngozi'] as const) {
+        const args = await this.#message(workflowId, { action, reason: 'confirmed by the bank in writing' }, operator);
         await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
       }
       return !(await this.#isTransfer(workflowId, before));
@@ -287,9 +296,8 @@ export class ScenarioContext {
   /** An operator dismisses a delivery whose retries are exhausted, once its flow is parked. */
   async giveUp(workflowId: string): Promise<void> {
     const flow = await this.untilAttention(workflowId, 'webhook_retries_exhausted');
-    await flow.executeUpdate(resolve, {
-      args: [{ action: 'dismiss', operator: 'ada', reason: 'the receiver is gone' }],
-    });
+    const args = await this.#message(workflowId, { action: 'dismiss', reason: 'the receiver is gone' });
+    await flow.executeUpdate(resolve, { args });
   }
 
   /** Sets how the bank handles transfers to this account. */
@@ -313,7 +321,7 @@ export class ScenarioContext {
     await this.flows.dependencies.journal.post(openBreak(book, 'sandbox', statementBreak));
   }
 
-  /** An operator resolves the only review case, once it is open. Returns its public id. */
+  /** Operators resolve the only review case, once it is open: a second one if it needs two. Returns its public id. */
   async decideReview(decision: Pick<ReviewDecision, 'action' | 'walletId' | 'evidence'>): Promise<string> {
     const { caseId, reason } = await this.#until('a review case', async () => {
       const [row] = await this.flows.sql<{ id: Uuid; reason: string }[]>`
@@ -330,10 +338,13 @@ export class ScenarioContext {
     // A flow that is terminated during the update returns no result: the version of the row then shows whether it was
     // applied.
     await this.#until(`${caseId} to be resolved`, async () => {
-      const args: [ReviewDecision] = [{ ...decision, operator: 'ada', reason: 'the payer called' }];
-      const result = await flow.executeUpdate(resolveCase, { args }).catch(() => null);
-      if (result?.outcome === 'refused') throw new Error(result.message);
-      return result !== null || (await versionOf()) !== before;
+      for (const operator of ['ada', 'ngozi'] as const) {
+        const args = await this.#message(caseId, { ...decision, reason: 'the payer called' }, operator);
+        const result = await flow.executeUpdate(resolveCase, { args }).catch(() => null);
+        if (result?.outcome === 'refused') throw new Error(result.message);
+        if (result?.outcome === 'done') return true;
+      }
+      return (await versionOf()) !== before;
     });
     return caseId;
   }
@@ -347,13 +358,17 @@ export class ScenarioContext {
       const row = await read();
       if (row?.status !== 'unclaimed') return true;
       const { message } = startReviewCase({ organisationId: this.organisationId, environment: 'test' }, row);
-      const args: [ReviewDecision] = [{ ...decision, operator: 'ada', reason: 'the owner has called' }];
-      await updateFlow(temporal, dependencies.config.temporal.taskQueue, message, {
-        name: resolveCase.name,
-        args,
-      }).catch(
-        () => null, // the flow was terminated during the update
-      );
+      for (const operator of ['ada', 'ngozi'] as const) {
+        const args = await this.#message(caseId, { ...decision, reason: 'the owner has called' }, operator);
+        const update = { name: resolveCase.name, args };
+        const answer = await updateFlow<ReviewAnswer>(
+          temporal,
+          dependencies.config.temporal.taskQueue,
+          message,
+          update,
+        ).catch(() => null); // the flow was terminated during the update
+        if (answer?.outcome === 'done') break;
+      }
       return (await read())?.status !== 'unclaimed';
     });
   }
@@ -427,13 +442,14 @@ export class ScenarioContext {
   /** One operator decides about a flow that is parked for this reason. */
   async decideAttention(workflowId: string, reason: string, action: 'retry' | 'dismiss'): Promise<void> {
     const flow = await this.untilAttention(workflowId, reason);
-    await flow.executeUpdate(resolve, { args: [{ action, operator: 'ada', reason: 'settled with the bank' }] });
+    const args = await this.#message(workflowId, { action, reason: 'settled with the bank' });
+    await flow.executeUpdate(resolve, { args });
   }
 
   /** An operator has a parked flow continue, by the signal that a batch of flows is sent. */
   async retryParked(workflowId: string, reason: string): Promise<void> {
     const flow = await this.untilAttention(workflowId, reason);
-    await flow.signal(retry, { operator: 'ada', reason: 'the bank is back' });
+    await flow.signal(retry, ...(await this.#message(workflowId, { reason: 'the bank is back' })));
   }
 
   /** The id of the current run of a flow, once it has started. */

@@ -9,6 +9,7 @@ import { newUuid, publicId } from '../../src/ids.ts';
 import { ATTENTION, FLOW_STATE } from '../../src/workflows/searchAttributes.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { withCode } from '../support/operators.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Answering, answerStatus, type Receiver, startReceiver } from './receiver.ts';
@@ -112,13 +113,15 @@ describe('deliveries', () => {
     expect(failed).toMatchObject({ failureReason: 'retries_exhausted', nextAttemptAt: null, deliveredAt: null });
     expect(failed.attempts).toHaveLength(4);
 
-    await flowOf(eventId).signal('retry', { reason: 'they say it is mended', operator: 'ngozi' });
+    const flow = flowOf(eventId);
+    const retry = { reason: 'they say it is mended', operator: 'ngozi' };
+    await flow.signal('retry', await withCode(flows.sql, flow.workflowId, retry));
     await receiver.untilReceived(8);
     await untilParked(eventId);
     expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
 
     const dismiss = { action: 'dismiss', reason: 'the integrator is gone', operator: 'ngozi' };
-    await flowOf(eventId).executeUpdate('resolve', { args: [dismiss] });
+    await flow.executeUpdate('resolve', { args: [await withCode(flows.sql, flow.workflowId, dismiss)] });
     expect(await resultOf(eventId)).toEqual({ status: 'failed', reason: 'retries_exhausted', answer: 'answered 503' });
     expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
     const acts = await flows.sql`

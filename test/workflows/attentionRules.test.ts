@@ -1,6 +1,6 @@
 // The rules of parked flows as tables: when a flow parks, which resolutions are valid, and when one is accepted.
 import { describe, expect, test } from '@jest/globals';
-import { decideAttention, decideResolution, refuseResolution } from '../../src/workflows/attention/decide.ts';
+import { decideAttention, needsTwo, refuseResolution, scopeOf } from '../../src/workflows/attention/decide.ts';
 
 const LIMITS = { railUnreachableMs: 3_600_000, outcomeUnknownMs: 86_400_000, creditUnconfirmedMs: 3_600_000 };
 
@@ -41,7 +41,7 @@ test.each([
 });
 
 describe('resolutions', () => {
-  const retryRequest = { action: 'retry', reason: 'the bank is back', operator: 'ngozi' } as const;
+  const retryRequest = { action: 'retry', reason: 'the bank is back', code: 'abcd-efgh-jkmn' } as const;
   test.each([
     ['of a flow that is not parked', null, retryRequest, /not parked/],
     ['that is not an object', 'rail_unreachable', null, /one object/],
@@ -61,7 +61,7 @@ describe('resolutions', () => {
     ['that decides for the ledger', 'posting_refused', { ...retryRequest, action: 'complete' }, /one of retry:/],
     ['that decides for the bank', 'credit_unconfirmed', { ...retryRequest, action: 'complete' }, /retry, set_aside/],
     ['without a reason', 'rail_unreachable', { ...retryRequest, reason: ' ' }, /reason/],
-    ['without an operator', 'rail_unreachable', { action: 'retry', reason: 'x' }, /operator/],
+    ['without a code', 'rail_unreachable', { action: 'retry', reason: 'x' }, /operators code WORKFLOW_ID/],
   ] as const)('a resolution %s is refused with the reason', (_name, cause, resolution, message) => {
     expect(refuseResolution(cause, resolution)).toMatch(message);
   });
@@ -76,23 +76,14 @@ describe('resolutions', () => {
     expect(refuseResolution('rail_unreachable', retryRequest)).toBeNull();
   });
 
-  const fail = { action: 'fail', reason: 'the bank says so', operator: 'ngozi' } as const;
   test.each([
-    ['retry is accepted from one operator', null, retryRequest, 'accepted'],
-    ['set_aside is accepted from one operator', null, { ...retryRequest, action: 'set_aside' }, 'accepted'],
-    ['dismiss is accepted from one operator', null, { ...retryRequest, action: 'dismiss' }, 'accepted'],
-    ['fail by one operator is a proposal', null, fail, 'proposed'],
-    ['return by one operator is a proposal', null, { ...fail, action: 'return' }, 'proposed'],
-    ['a proposal repeated by the same operator stays a proposal', fail, fail, 'proposed'],
-    ['a proposal repeated by a second operator is accepted', fail, { ...fail, operator: 'tunde' }, 'accepted'],
-    [
-      'another action by a second operator is a new proposal',
-      fail,
-      { ...fail, action: 'complete', operator: 'tunde' },
-      'proposed',
-    ],
-    ['retry is accepted while another action is proposed', fail, retryRequest, 'accepted'],
-  ] as const)('%s', (_name, proposal, resolution, expected) => {
-    expect(decideResolution(proposal, resolution)).toBe(expected);
+    ['retry', false, 'support'],
+    ['dismiss', false, 'finance'],
+    ['set_aside', false, 'finance'],
+    ['complete', true, 'finance'],
+    ['fail', true, 'finance'],
+    ['return', true, 'finance'],
+  ] as const)('%s needs two operators: %s, with the scope %s', (action, two, scope) => {
+    expect([needsTwo(action), scopeOf(action)]).toEqual([two, scope]);
   });
 });

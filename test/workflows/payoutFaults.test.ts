@@ -9,6 +9,7 @@ import { RailUnavailableError } from '../../src/rail/port.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { Resource } from '../support/api.ts';
+import { withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
 
@@ -104,8 +105,10 @@ describe('items without name enquiry', () => {
       return count === 1;
     });
     expect(await itemStatuses(made.payout.id)).toEqual(['pending']);
-    const resolve = (action: string, operator: string) =>
-      handle(itemId).executeUpdate('resolve', { args: [{ action, operator, reason: 'the bank says so' }] });
+    const resolve = async (action: string, operator: string) =>
+      handle(itemId).executeUpdate('resolve', {
+        args: [await withCode(flows.api.sql, itemId, { action, operator, reason: 'the bank says so' })],
+      });
     return { ...made, itemId, resolve };
   }
 

@@ -14,6 +14,7 @@ import type {
 } from '../../src/workflows/bankTransfer/messages.ts';
 import type { RefundInput } from '../../src/workflows/refund/messages.ts';
 import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { ScriptedRail, type Word } from '../support/scriptedRail.ts';
 
 let api: TestApi;
@@ -224,7 +225,11 @@ test('concurrent ends of refunds of one payment cause no conflicts', async () =>
 });
 
 describe('a completed transfer that the bank reports as failed', () => {
-  const decision: OperatorDecision = { outcome: 'return', reason: 'the bank has the money' };
+  const decision: OperatorDecision = {
+    outcome: 'return',
+    reason: 'the bank has the money',
+    audit: [{ operator: OPERATORS.ngozi.publicId, action: 'resolve:return', reason: 'the bank has the money' }],
+  };
 
   test.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
     'the return of a %s that operators decide is posted once',
@@ -242,6 +247,12 @@ describe('a completed transfer that the bank reports as failed', () => {
       expect(answers.map(({ status }) => status)).toEqual(['returned', 'returned']);
       expect(await check(input as never)).toMatchObject({ status: 'returned', rail: 'known' });
       expect(await postingsOf(input.transferId)).toEqual(['completion', 'return']);
+      // The statement that moves the money writes the audit entry.
+      expect(
+        await api.sql`
+          SELECT a.operator, a.action FROM audit_log a JOIN ledger.transactions t ON t.xmin = a.xmin
+          WHERE a.subject = ${input.transferId} AND t.resource = ${input.transferId} AND t.key LIKE '%/return%'`,
+      ).toEqual([{ operator: 'ngozi', action: 'resolve:return' }]);
     },
   );
 

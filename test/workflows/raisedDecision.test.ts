@@ -9,6 +9,7 @@ import { POSTING_REFUSED, type Resolution, resolve } from '../../src/workflows/a
 import { creditReceived, type PaymentProgress } from '../../src/workflows/payment/messages.ts';
 import type { IncompleteWork } from '../../src/workflows/railWait/decide.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -29,9 +30,7 @@ afterAll(async () => {
   await native.close();
 });
 
-const decision = (action: Resolution['action']): [Resolution] => [
-  { action, reason: 'asked the bank', operator: 'ada' },
-];
+const decision = (action: Resolution['action']): [Resolution] => [{ action, reason: 'asked the bank', code: 'any' }];
 
 /** Sends an operator's decision as soon as the flow accepts it. */
 const decide = (flow: WorkflowHandle, action: Resolution['action']) =>
@@ -77,6 +76,7 @@ test('a decision is executed and audited even if the running activity is refused
         return { status: 'settled', amountReceived: 2 };
       },
       closePaymentAccount: async (): Promise<PaymentProgress> => ({ status: 'settled', amountReceived: 2 }),
+      identifyOperator: async () => ({ operator: OPERATORS.ada.publicId }),
       recordOperatorAction: async ({ action }: { action: string }) => void audited.push(action),
     },
   });

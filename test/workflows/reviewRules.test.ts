@@ -1,11 +1,17 @@
 // The rules of review cases as tables: which decisions are refused and with which message, and when a return may use a
 // new reference.
 import { describe, expect, test } from '@jest/globals';
-import { attentionOf, choicesOf, decideAfterAttempt, refuseDecision } from '../../src/workflows/reviewCase/decide.ts';
+import {
+  approvalOf,
+  attentionOf,
+  choicesOf,
+  decideAfterAttempt,
+  refuseDecision,
+} from '../../src/workflows/reviewCase/decide.ts';
 import { describeCase } from '../../src/workflows/reviewCase/details.ts';
 import type { ReviewCaseSnapshot } from '../../src/workflows/reviewCase/messages.ts';
 
-const AUDIT_FIELDS = { reason: 'the customer called', operator: 'ngozi' };
+const AUDIT_FIELDS = { reason: 'the customer called', code: 'abcd-efgh-jkmn' };
 const OPEN = { isOpen: true, reason: 'late_credit' };
 const UNCONFIRMED = { isOpen: true, reason: 'credit_unconfirmed' };
 const BREAK = { isOpen: true, reason: 'reconciliation_break' };
@@ -20,7 +26,7 @@ test.each([
   [OPEN, {}, /one of credit, return_to_sender, move_to_unclaimed/],
   [OPEN, { action: 'move_to_unclaimed', walletId: 'svc_x_wlt' }, /walletId/],
   [OPEN, { action: 'move_to_unclaimed', reason: ' ' }, /reason/],
-  [OPEN, { action: 'move_to_unclaimed', operator: '' }, /operator/],
+  [OPEN, { action: 'move_to_unclaimed', code: ' ' }, /operators code WORKFLOW_ID/],
   [OPEN, { action: 'move_to_unclaimed', evidence: 7 }, /evidence/],
   [{ ...OPEN, isOpen: false }, { action: 'move_to_unclaimed' }, /not open/],
   [BREAK, { action: 'close', evidence: 'ticket 7' }, null],
@@ -56,6 +62,25 @@ test.each([
   expect(decideAfterAttempt(status)).toBe(expected);
 });
 
+test.each([
+  ['to the wallet that it was sent to, below the limit', { walletId: 'own', amount: 999 }, {}, false],
+  ['to that wallet by name', { walletId: 'own', amount: 999 }, { walletId: 'own' }, false],
+  ['of the limit', { walletId: 'own', amount: 1_000 }, {}, true],
+  ['to another wallet', { walletId: 'own', amount: 1 }, { walletId: 'other' }, true],
+  ['to any wallet, when it was sent to none', { amount: 1 }, { walletId: 'other' }, true],
+] as const)('credit %s needs two operators or one', (_name, input, decision, needsTwo) => {
+  const approval = approvalOf(input, { action: 'credit', ...decision }, { creditByTwoFrom: 1_000 });
+  const target = 'walletId' in decision ? decision.walletId : 'own';
+  expect(approval).toEqual({ decision: `credit to ${target}`, needsTwo });
+});
+
+test.each(['return_to_sender', 'move_to_unclaimed', 'close', 'retry'] as const)('%s needs one operator', (action) => {
+  expect(approvalOf({ amount: 1_000 }, { action }, { creditByTwoFrom: 1 })).toEqual({
+    decision: action,
+    needsTwo: false,
+  });
+});
+
 test('the attention cause of a break is reconciliation_break, and that of money is review', () => {
   expect([attentionOf('reconciliation_break'), attentionOf('late_credit')]).toEqual(['reconciliation_break', 'review']);
 });
@@ -74,6 +99,7 @@ describe('details of a review case', () => {
     failure: 'refused',
     transfer: null,
     break: null,
+    limits: { creditByTwoFrom: 1_000 },
   };
 
   test.each(['late_credit', 'reconciliation_break', 'credit_unconfirmed', 'paid_after_failure', 'credit_recalled'])(

@@ -1,5 +1,7 @@
 // The rules of parked flows as pure functions: when a flow parks, which actions an operator may send, and when an
 // action takes effect.
+import { refuseWithoutCode } from '../operators/decide.ts';
+import type { OperatorScope } from '../operators/messages.ts';
 import type { AttentionCause, Resolution, ResolveAction } from './messages.ts';
 
 /** How long a flow retries before it asks for an operator. Settings, which its activities pass to it. */
@@ -66,6 +68,11 @@ export const CHOICES: Record<AttentionCause, Choices> = {
 /** An action that moves money without the rail's confirmation needs two operators. */
 const NEEDS_TWO: readonly ResolveAction[] = ['complete', 'fail', 'return'];
 
+export const needsTwo = (action: ResolveAction): boolean => NEEDS_TWO.includes(action);
+
+/** The scope that an action needs. */
+export const scopeOf = (action: ResolveAction): OperatorScope => (action === 'retry' ? 'support' : 'finance');
+
 /** Why a resolution is refused, as a message that says what to do; null if it is allowed. */
 export function refuseResolution(
   cause: AttentionCause | null,
@@ -76,22 +83,12 @@ export function refuseResolution(
   if (cause === 'rail_paused') {
     return 'The rail is paused by operations. The flow continues after `rail resume`, without a decision.';
   }
-  if (resolution === null || typeof resolution !== 'object')
-    return 'Send one object: {"action", "reason", "operator"}.';
-  const { action, reason, operator } = resolution;
+  if (resolution === null || typeof resolution !== 'object') return 'Send one object: {"action", "reason", "code"}.';
+  const { action, reason, code } = resolution;
   const actions = Object.keys(choices);
   if (action === undefined || !actions.includes(action)) {
     return `action must be one of ${actions.join(', ')}: the flow is parked because of ${cause}.`;
   }
   if (typeof reason !== 'string' || reason.trim() === '') return 'reason must say why, for the audit trail.';
-  if (typeof operator !== 'string' || operator.trim() === '') return 'operator must name who decides.';
-  return null;
-}
-
-/** Whether an allowed resolution takes effect, given the proposal before it. */
-export function decideResolution(proposal: Resolution | null, resolution: Resolution): 'accepted' | 'proposed' {
-  if (!NEEDS_TWO.includes(resolution.action)) return 'accepted';
-  return proposal !== null && proposal.action === resolution.action && proposal.operator !== resolution.operator
-    ? 'accepted'
-    : 'proposed';
+  return refuseWithoutCode(code);
 }

@@ -34,8 +34,8 @@ export interface Resolution {
   action: ResolveAction;
   /** Why, for the audit trail. */
   reason: string;
-  /** The operator who decides. */
-  operator: string;
+  /** The operator's code for this workflow. */
+  code: string;
   /** Supporting evidence, for example the bank's ticket. */
   evidence?: string;
 }
@@ -48,7 +48,8 @@ export interface ResolveAnswer {
 
 export interface RetryRequest {
   reason: string;
-  operator: string;
+  /** The operator's code for this workflow. */
+  code: string;
 }
 
 /** Type of the failure with which a step reports a refusal of the ledger; its detail is a `PostingRefusal`. */

@@ -10,8 +10,7 @@
 //      operator's decision.
 import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { decideAttention } from '../attention/decide.ts';
-import type { Resolution } from '../attention/messages.ts';
-import { type AttentionActivities, createAttention, type ParkedView } from '../attention/park.ts';
+import { type AttentionActivities, createAttention, type Decision, type ParkedView } from '../attention/park.ts';
 import { showState } from '../state.ts';
 import { checkPauseMs, decideStep, type TransferState, type TransferStep } from './decide.ts';
 import {
@@ -108,9 +107,9 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
 
 const referenceOf = ({ reference, transferId }: BankTransferInput): string => reference ?? transferId;
 
-function decisionOf({ action, operator, reason }: Resolution): OperatorDecision | null {
+function decisionOf({ action, reason, audit }: Decision): OperatorDecision | null {
   return action === 'complete' || action === 'fail' || action === 'return'
-    ? { outcome: action, reason: `Decided by ${operator}: ${reason}` }
+    ? { outcome: action, reason: `Decided by operators: ${reason}`, audit }
     : null;
 }
 

@@ -4,6 +4,7 @@ import { defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { AttentionLimits } from '../attention/decide.ts';
 import type { FlowMessage, FlowScope } from '../flows.ts';
+import type { AuditEntry } from '../operators/messages.ts';
 import type { TransferKnowledge, TransferState } from './decide.ts';
 
 export interface BankTransferInput extends FlowScope {
@@ -52,6 +53,8 @@ export interface TransferLimits extends AttentionLimits {
 export interface OperatorDecision {
   outcome: 'complete' | 'fail' | 'return';
   reason: string;
+  /** Written by the movement that posts it. */
+  audit: AuditEntry[];
 }
 
 /** A step, as an activity: reads the transfer, queries the rail, and posts what follows from its status. */

@@ -13,13 +13,13 @@ import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
 import type { InboundCreditActivities, InboundCreditInput, InboundCreditResult } from './messages.ts';
 
-const { placeCredit, setAsideDeposit, recordOperatorAction } = proxyActivities<
+const { placeCredit, setAsideDeposit, recordOperatorAction, identifyOperator } = proxyActivities<
   InboundCreditActivities & AttentionActivities
 >(MONEY_ACTIVITY);
 
 export async function inboundCredit(input: InboundCreditInput): Promise<InboundCreditResult> {
   const { inboundCreditId, amount } = input;
-  const attention = createAttention({ ...input, subject: inboundCreditId }, { recordOperatorAction });
+  const attention = createAttention({ ...input, subject: inboundCreditId }, { recordOperatorAction, identifyOperator });
   const rail = createRailWaits(attention);
   setCurrentDetails(`Waiting until the rail confirms ${amount} kobo and they are posted.`);
   for (;;) {

@@ -1,6 +1,6 @@
 // Identifies the operator who sent a message to this workflow.
 import { ApplicationFailure } from '@temporalio/common';
-import { workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { OperatorActivities, OperatorCode } from './messages.ts';
 
 /** Returns the operator's public id. Throws the refusal, which fails the update that calls it and not the workflow. */
@@ -8,7 +8,9 @@ export async function identify(
   { identifyOperator }: OperatorActivities,
   code: Omit<OperatorCode, 'workflowId'>,
 ): Promise<string> {
-  const identified = await identifyOperator({ ...code, workflowId: workflowInfo().workflowId });
+  // Not cancelled with the flow: it then ends without this answer.
+  const { workflowId } = workflowInfo();
+  const identified = await CancellationScope.nonCancellable(() => identifyOperator({ ...code, workflowId }));
   if ('refusal' in identified) throw ApplicationFailure.nonRetryable(identified.refusal);
   return identified.operator;
 }

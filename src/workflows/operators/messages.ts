@@ -22,6 +22,14 @@ export interface OperatorCode {
 /** The operator's public id; or why the code is refused, as a message that says what to do. */
 export type Identified = { operator: string } | { refusal: string };
 
+/** What an operator did, for the audit log. */
+export interface AuditEntry {
+  /** The operator's public id. */
+  operator: string;
+  action: string;
+  reason: string;
+}
+
 export interface OperatorActivities {
   identifyOperator: (code: OperatorCode) => Promise<Identified>;
 }

@@ -28,12 +28,11 @@ import {
   unplacedCredits,
 } from './messages.ts';
 
-const { applyCredit, expirePayment, closePaymentAccount, setAsideCredit, recordOperatorAction } = proxyActivities<
-  PaymentActivities & AttentionActivities
->(MONEY_ACTIVITY);
+const { applyCredit, expirePayment, closePaymentAccount, setAsideCredit, recordOperatorAction, identifyOperator } =
+  proxyActivities<PaymentActivities & AttentionActivities>(MONEY_ACTIVITY);
 
 export async function payment(input: PaymentInput): Promise<PaymentResult> {
-  const attention = createAttention({ ...input, subject: input.paymentId }, { recordOperatorAction });
+  const attention = createAttention({ ...input, subject: input.paymentId }, { recordOperatorAction, identifyOperator });
   const rail = createRailWaits(attention);
   const fresh: string[] = [];
   const expiresAt = Date.parse(input.expiresAt);

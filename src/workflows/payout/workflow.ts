@@ -20,12 +20,12 @@ import { childOptions, runWithWindow, untilEnded } from './children.ts';
 import { type Page, pagesOf, roundPauseMs } from './decide.ts';
 import type { OpenItem, PayoutActivities, PayoutInput, PayoutPageInput, PayoutResult } from './messages.ts';
 
-const { listPayoutItems, rollUpPayout, recordOperatorAction } = proxyActivities<PayoutActivities & AttentionActivities>(
-  MONEY_ACTIVITY,
-);
+const { listPayoutItems, rollUpPayout, recordOperatorAction, identifyOperator } = proxyActivities<
+  PayoutActivities & AttentionActivities
+>(MONEY_ACTIVITY);
 
 export async function payout(input: PayoutInput): Promise<PayoutResult> {
-  const attention = createAttention({ ...input, subject: input.payoutId }, { recordOperatorAction });
+  const attention = createAttention({ ...input, subject: input.payoutId }, { recordOperatorAction, identifyOperator });
   for (let round = 0; ; round += 1) {
     setCurrentDetails(`**processing**: ${input.itemCount} items, ${input.amount} kobo plus fees.`);
     await Promise.all(pagesOf(input.itemCount).map((page) => untilEnded(runPage(input, page))));

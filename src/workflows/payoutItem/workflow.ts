@@ -19,6 +19,7 @@ const {
   applyPayoutItemDecision,
   rollUpPayout,
   recordOperatorAction,
+  identifyOperator,
 } = proxyActivities<PayoutItemActivities & Pick<PayoutActivities, 'rollUpPayout'> & AttentionActivities>(
   MONEY_ACTIVITY,
 );
@@ -32,13 +33,16 @@ const STEPS = {
 
 export async function payoutItem(input: PayoutItemInput): Promise<PayoutItemResult> {
   for (;;) {
-    const status = await driveBankTransfer(input, STEPS, { recordOperatorAction });
+    const status = await driveBankTransfer(input, STEPS, { recordOperatorAction, identifyOperator });
     let updated = false; // during the roll-up: the bank may return what it has just paid
     setHandler(transferUpdated, () => {
       updated = true;
     });
     if (workflowInfo().parent === undefined) {
-      const attention = createAttention({ ...input, subject: input.transferId }, { recordOperatorAction });
+      const attention = createAttention(
+        { ...input, subject: input.transferId },
+        { recordOperatorAction, identifyOperator },
+      );
       await attention.postOrPark(() => rollUpPayout(input));
     }
     if (!updated) return { status: status === 'completed' ? 'completed' : 'failed' };

@@ -13,13 +13,13 @@ import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
 import type { RecallActivities, RecallInput, RecallResult } from './messages.ts';
 
-const { applyRecall, setAsideRecall, recordOperatorAction } = proxyActivities<RecallActivities & AttentionActivities>(
-  MONEY_ACTIVITY,
-);
+const { applyRecall, setAsideRecall, recordOperatorAction, identifyOperator } = proxyActivities<
+  RecallActivities & AttentionActivities
+>(MONEY_ACTIVITY);
 
 export async function recall(input: RecallInput): Promise<RecallResult> {
   const { inboundCreditId, amount } = input;
-  const attention = createAttention({ ...input, subject: inboundCreditId }, { recordOperatorAction });
+  const attention = createAttention({ ...input, subject: inboundCreditId }, { recordOperatorAction, identifyOperator });
   const rail = createRailWaits(attention);
   setCurrentDetails(`Waiting until the rail confirms that it has taken back ${amount} kobo (${inboundCreditId}).`);
   for (;;) {

@@ -8,15 +8,14 @@ import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import type { RefundActivities, RefundInput, RefundResult } from './messages.ts';
 
-const { sendRefund, checkRefund, markRefundUnsent, applyRefundDecision, recordOperatorAction } = proxyActivities<
-  RefundActivities & AttentionActivities
->(MONEY_ACTIVITY);
+const { sendRefund, checkRefund, markRefundUnsent, applyRefundDecision, recordOperatorAction, identifyOperator } =
+  proxyActivities<RefundActivities & AttentionActivities>(MONEY_ACTIVITY);
 
 export async function refund(input: RefundInput): Promise<RefundResult> {
   const status = await driveBankTransfer(
     input,
     { send: sendRefund, check: checkRefund, mark_unsent: markRefundUnsent, decide: applyRefundDecision },
-    { recordOperatorAction },
+    { recordOperatorAction, identifyOperator },
   );
   return { status: status === 'completed' ? 'completed' : 'failed' };
 }

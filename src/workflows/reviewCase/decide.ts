@@ -1,7 +1,9 @@
 // The rules of a review case as pure functions: which decisions are refused before anything is read, with which
 // message, and what an earlier attempt to return the money means for the next decision.
+import type { Kobo } from '../../money.ts';
 import type { RailStatus } from '../bankTransfer/decide.ts';
-import type { ReviewAction, ReviewDecision } from './messages.ts';
+import { refuseWithoutCode } from '../operators/decide.ts';
+import type { ReviewAction, ReviewDecision, ReviewLimits } from './messages.ts';
 
 /** Cases that hold no money: there is nothing to credit, return or move to unclaimed. */
 const WITHOUT_MONEY: Readonly<Record<string, { choices: readonly ReviewAction[]; because: string }>> = {
@@ -58,17 +60,30 @@ export function refuseDecision(
   decision: Partial<ReviewDecision> | null,
 ): string | null {
   if (!reviewed.isOpen) return 'This case is not open: it is resolved, or a decision is being carried out.';
-  if (decision === null || typeof decision !== 'object') return 'Send one object: {"action", "reason", "operator"}.';
-  const { action, walletId, reason, operator, evidence } = decision;
+  if (decision === null || typeof decision !== 'object') return 'Send one object: {"action", "reason", "code"}.';
+  const { action, walletId, reason, code, evidence } = decision;
   const refusal = refuseAction(reviewed.reason, action);
   if (refusal !== null) return refusal;
   if (walletId !== undefined && action !== 'credit') return 'walletId is only allowed with the action credit.';
   if (typeof reason !== 'string' || reason.trim() === '') return 'reason must say why, for the audit trail.';
-  if (typeof operator !== 'string' || operator.trim() === '') return 'operator must name who decides.';
   if (evidence !== undefined && typeof evidence !== 'string') return 'evidence must be a string.';
   if (action === 'close' && (evidence ?? '').trim() === '')
     return "evidence must say how the case was settled: the bank's ticket, a transaction, a statement.";
-  return null;
+  return refuseWithoutCode(code);
+}
+
+/**
+ * What two operators must agree on, and whether they must: money that goes to another wallet than the one that it was
+ * sent to, or a large amount that goes to any wallet.
+ */
+export function approvalOf(
+  { walletId, amount }: { walletId?: string | undefined; amount: Kobo },
+  decision: Pick<ReviewDecision, 'action' | 'walletId'>,
+  { creditByTwoFrom }: ReviewLimits,
+): { decision: string; needsTwo: boolean } {
+  if (decision.action !== 'credit') return { decision: decision.action, needsTwo: false };
+  const target = decision.walletId ?? walletId;
+  return { decision: `credit to ${target}`, needsTwo: target !== walletId || amount >= creditByTwoFrom };
 }
 
 /**

@@ -1,10 +1,13 @@
 // The current details of an open review case in the Temporal UI. Ids, amounts and codes only: a bank's own messages may
 // contain personal data, so they stay in the database, and the command line shows them.
+import { CODE_TEXT, type Decided, proposalText } from '../operators/decide.ts';
 import { choicesOf } from './decide.ts';
 import type { BreakFacts, ReviewAction, ReviewCaseInput, ReviewCaseSnapshot } from './messages.ts';
 
 const CHOICES: Record<ReviewAction, string> = {
-  credit: 'post the money to the wallet that it was sent to, or to `walletId`',
+  credit:
+    'post the money to the wallet that it was sent to, or to `walletId`; another wallet, or a large amount, needs two ' +
+    'operators',
   return_to_sender: 'send the money back to the bank account that it came from',
   move_to_unclaimed: 'book the money as unclaimed, because its owner cannot be found',
   close: 'close the case and post nothing; `evidence` says how it was settled',
@@ -28,13 +31,19 @@ const BREAKS: Record<string, string> = {
 };
 
 /** `paidAfterAll`: the rail now reports that the last attempt, which is posted as failed, was paid. */
-export function describeCase(input: ReviewCaseInput, snapshot: ReviewCaseSnapshot, paidAfterAll: boolean): string {
+export function describeCase(
+  input: ReviewCaseInput,
+  snapshot: ReviewCaseSnapshot,
+  paidAfterAll: boolean,
+  proposal: Decided | null = null,
+): string {
   const choices = choicesOf(input.reason);
   const example = choices.includes('close')
-    ? '{"action": "close", "reason": "the bank booked it back", "evidence": "ticket 1234", "operator": "your name"}'
-    : '{"action": "credit", "reason": "the customer called", "operator": "your name"}';
+    ? '{"action": "close", "reason": "the bank booked it back", "evidence": "ticket 1234", "code": "xxxx-xxxx-xxxx"}'
+    : '{"action": "credit", "reason": "the customer called", "code": "xxxx-xxxx-xxxx"}';
   return [
     ...describe(input, snapshot, paidAfterAll),
+    ...(proposal === null ? [] : ['', proposalText(proposal)]),
     '',
     `Send the update **resolveCase** with ${choices.length === 1 ? 'this action' : 'one of these actions'}:`,
     '',
@@ -45,6 +54,8 @@ export function describeCase(input: ReviewCaseInput, snapshot: ReviewCaseSnapsho
     '```json',
     example,
     '```',
+    '',
+    CODE_TEXT,
   ].join('\n');
 }
 

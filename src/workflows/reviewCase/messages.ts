@@ -3,6 +3,7 @@
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
+import type { AuditEntry } from '../operators/messages.ts';
 
 export interface ReviewCaseInput extends BankTransferInput {
   reason: string;
@@ -35,6 +36,13 @@ export interface ReviewCaseSnapshot {
   transfer: string | null;
   /** The reconciliation break behind the case; null for other cases. */
   break: BreakFacts | null;
+  limits: ReviewLimits;
+}
+
+/** Settings, which the snapshot carries because a workflow reads no configuration. */
+export interface ReviewLimits {
+  /** From this amount on, credit needs two operators. */
+  creditByTwoFrom: Kobo;
 }
 
 /** A break: the line and its amount on each side. Times are ISO 8601. */
@@ -50,21 +58,31 @@ export interface BreakFacts {
   clearedAt: string | null;
 }
 
+/** What an operator sends. */
 export interface ReviewDecision {
   action: ReviewAction;
   /** For `credit`: public id of a wallet other than the one that the money was sent to. */
   walletId?: string;
   /** Why, for the audit trail. */
   reason: string;
-  /** The operator who decides. */
-  operator: string;
+  /** The operator's code for this workflow. */
+  code: string;
   /** Supporting evidence, for example the bank's ticket. Required by `close`. */
   evidence?: string;
 }
 
-/** `refused`: the ledger or the facts do not allow it now; `message` says why, and the case stays open. */
+/** A decision whose operators are identified. */
+export interface CaseDecision extends Pick<ReviewDecision, 'action' | 'walletId'> {
+  /** Written with what is done. Null: it waits for a second operator, so it is only checked. */
+  audit: AuditEntry[] | null;
+}
+
+/**
+ * `proposed`: it is done when a second operator sends the same. `refused`: the ledger or the facts do not allow it now;
+ * `message` says why, and the case stays open.
+ */
 export interface ReviewAnswer {
-  outcome: 'done' | 'refused';
+  outcome: 'done' | 'proposed' | 'refused';
   message: string;
   /** Status of the case afterwards. */
   status: string;
@@ -75,8 +93,8 @@ export const resolveCase = defineUpdate<ReviewAnswer, [ReviewDecision]>('resolve
 export interface ReviewCaseActivities {
   /** Returns the state of the case, with its break if it has one. */
   readReviewCase: (input: ReviewCaseInput) => Promise<ReviewCaseSnapshot>;
-  /** Posts an operator's decision and audits it; or returns why it is refused, and the case stays open. */
-  applyCaseDecision: (input: ReviewCaseInput, decision: ReviewDecision) => Promise<ReviewAnswer>;
+  /** Posts operators' decision with its audit entries; or returns why it is refused, and the case stays open. */
+  applyCaseDecision: (input: ReviewCaseInput, decision: CaseDecision) => Promise<ReviewAnswer>;
   sendReturn: TransferActivity<ReviewCaseInput>;
   checkReturn: TransferActivity<ReviewCaseInput>;
   markReturnUnsent: TransferActivity<ReviewCaseInput>;

@@ -2,25 +2,31 @@
 //
 //   1. Wait for an operator's decision (update `resolveCase`).   The money does not move until then. The signal
 //      `transferUpdated` refreshes what is shown: a return posted as failed that was paid, a break that cleared.
-//   2. credit, move_to_unclaimed: posted at once, and the case ends.   Compensation: none; an error is corrected by a
+//   2. credit, move_to_unclaimed: posted at once (a credit of a large amount, or to another wallet, once a second
+//      operator sends it too), and the case ends.   Compensation: none; an error is corrected by a
 //      transfer.
 //   3. return_to_sender: drive the bank transfer to its end.   Compensation: if it fails or is returned, the money goes
 //      back to suspense and the case is open again.
 //   4. close, retry: the case ends, and no money is posted; a retry that succeeds starts the flow of the credit.
 //   5. The owner of unclaimed money appears: the flow is restarted with a decision, as above.
+import { HandlerUnfinishedPolicy } from '@temporalio/common';
 import { allHandlersFinished, condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { transferUpdated } from '../bankTransfer/messages.ts';
+import { auditEntries, CODE_TEXT, type Decided, decideApproval, proposalText } from '../operators/decide.ts';
+import { identify } from '../operators/identify.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { showAttention, showState } from '../state.ts';
-import { attentionOf, refuseDecision } from './decide.ts';
+import { approvalOf, attentionOf, refuseDecision } from './decide.ts';
 import { describeCase } from './details.ts';
 import {
+  type ReviewAnswer,
   type ReviewCaseActivities,
   type ReviewCaseInput,
   type ReviewCaseResult,
   type ReviewCaseSnapshot,
+  type ReviewDecision,
   resolveCase,
 } from './messages.ts';
 
@@ -32,12 +38,16 @@ const {
   markReturnUnsent,
   applyReturnDecision,
   recordOperatorAction,
+  identifyOperator,
 } = proxyActivities<ReviewCaseActivities & AttentionActivities>(MONEY_ACTIVITY);
 
 const STEPS = { send: sendReturn, check: checkReturn, mark_unsent: markReturnUnsent, decide: applyReturnDecision };
 
 /** The statuses in which an operator may decide. */
 const DECIDABLE = ['open', 'unclaimed'];
+
+/** A proposal to pay out unclaimed money lapses after this time: a day for a second operator. */
+const CLAIM_PROPOSED_MS = 86_400_000;
 
 /** What the handlers change while the flow waits. */
 interface CaseState {
@@ -46,10 +56,12 @@ interface CaseState {
   deciding: boolean;
   /** A signal has arrived that was not acted on yet. */
   updated: boolean;
+  /** A decision that waits for a second operator. */
+  proposal: Decided | null;
 }
 
 export async function reviewCase(input: ReviewCaseInput): Promise<ReviewCaseResult> {
-  const state: CaseState = { snapshot: null, deciding: false, updated: false };
+  const state: CaseState = { snapshot: null, deciding: false, updated: false, proposal: null };
   handleDecisions(input, state);
   handleUpdates(state);
   // A restarted flow continues from the state in the database.
@@ -57,13 +69,15 @@ export async function reviewCase(input: ReviewCaseInput): Promise<ReviewCaseResu
   for (;;) {
     if (snapshot.status === 'open') snapshot = await untilDecided(input, state);
     if (snapshot.status === 'unclaimed') {
-      await condition(allHandlersFinished);
-      snapshot = state.snapshot ?? snapshot;
+      snapshot = await untilClaimed(input, state);
       if (snapshot.status === 'open') continue;
     }
     if (snapshot.status !== 'returning' && !(snapshot.status === 'returned_to_sender' && state.updated)) break;
     state.updated = false; // driveBankTransfer handles the signal from here on
-    await driveBankTransfer({ ...input, reference: snapshot.reference }, STEPS, { recordOperatorAction });
+    await driveBankTransfer({ ...input, reference: snapshot.reference }, STEPS, {
+      recordOperatorAction,
+      identifyOperator,
+    });
     handleUpdates(state);
     snapshot = await readCase(input, state);
   }
@@ -85,20 +99,21 @@ function handleUpdates(state: CaseState): void {
 
 function handleDecisions(input: ReviewCaseInput, state: CaseState): void {
   const refuse = (decision: Parameters<typeof refuseDecision>[1]): string | null => {
-    const isOpen = DECIDABLE.includes(state.snapshot?.status ?? 'open') && !state.deciding;
+    const isOpen = DECIDABLE.includes(state.snapshot?.status ?? 'open');
     return refuseDecision({ isOpen, reason: input.reason }, decision);
   };
   setHandler(
     resolveCase,
     async (decision) => {
-      await condition(() => state.snapshot !== null);
-      const refusal = refuse(decision); // again: the validator may have run before the case was read
+      // One at a time: after a reset, those of two operators may arrive together. A condition may become true for several.
+      while (state.snapshot === null || state.deciding) {
+        await condition(() => state.snapshot !== null && !state.deciding);
+      }
+      const refusal = refuse(decision); // again: the validator may have run before the case was read or decided
       if (refusal !== null) return { outcome: 'refused', message: refusal, status: state.snapshot?.status ?? 'open' };
       state.deciding = true;
       try {
-        const answer = await applyCaseDecision(input, decision);
-        if (answer.status !== 'open') await readCase(input, state);
-        return answer;
+        return await decide(input, state, decision);
       } finally {
         state.deciding = false;
       }
@@ -108,8 +123,44 @@ function handleDecisions(input: ReviewCaseInput, state: CaseState): void {
         const refusal = refuse(decision);
         if (refusal !== null) throw new Error(refusal);
       },
+      // A case that ends while a decision is being identified needs none.
+      unfinishedPolicy: HandlerUnfinishedPolicy.ABANDON,
     },
   );
+}
+
+/** Identifies the operator, and carries the decision out unless a second operator must send the same. */
+async function decide(input: ReviewCaseInput, state: CaseState, sent: ReviewDecision): Promise<ReviewAnswer> {
+  const { snapshot } = state;
+  if (snapshot === null) throw new Error('the case was not read');
+  const { action, walletId, reason, evidence, code } = sent;
+  const { decision, needsTwo } = approvalOf(input, sent, snapshot.limits);
+  const operator = await identify({ identifyOperator }, { code, scope: 'finance', decision });
+  const latest = { operator, decision, reason: evidence === undefined ? reason : `${reason} (${evidence})` };
+  const isProposal = decideApproval(state.proposal, latest, needsTwo) === 'proposed';
+  const audit = isProposal ? null : auditEntries(`review:${action}`, latest, needsTwo ? state.proposal : null);
+  const answer = await applyCaseDecision(input, { action, ...(walletId !== undefined && { walletId }), audit });
+  if (answer.outcome === 'proposed') state.proposal = latest;
+  if (answer.outcome === 'done') {
+    state.proposal = null;
+    await readCase(input, state);
+  }
+  return answer;
+}
+
+/** Waits for what operators decide about unclaimed money, and for a second one if the decision needs two. */
+async function untilClaimed(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
+  for (;;) {
+    await condition(allHandlersFinished);
+    const { snapshot, proposal } = state;
+    if (snapshot === null) throw new Error('the case was not read');
+    if (snapshot.status !== 'unclaimed' || proposal === null) return snapshot;
+    showAttention(attentionOf(input.reason));
+    setCurrentDetails([proposalText(proposal), '', 'Send the update **resolveCase**.', '', CODE_TEXT].join('\n'));
+    const isDecided = () => state.snapshot?.status !== 'unclaimed' || state.proposal !== proposal;
+    if (!(await condition(() => !state.deciding && isDecided(), CLAIM_PROPOSED_MS))) state.proposal = null;
+    showAttention(null);
+  }
 }
 
 /** Sets Attention, shows the case, and waits until it is no longer open. */
@@ -123,9 +174,11 @@ async function untilDecided(input: ReviewCaseInput, state: CaseState): Promise<R
       showAttention(null);
       return snapshot;
     }
-    setCurrentDetails(describeCase(input, snapshot, paidAfterAll));
-    await condition(() => !state.deciding && (state.snapshot?.status !== 'open' || state.updated));
-    if (state.snapshot?.status !== 'open') continue;
+    const { proposal } = state;
+    setCurrentDetails(describeCase(input, snapshot, paidAfterAll, proposal));
+    const isNews = () => state.snapshot?.status !== 'open' || state.updated || state.proposal !== proposal;
+    await condition(() => !state.deciding && isNews());
+    if (state.snapshot?.status !== 'open' || !state.updated) continue;
     state.updated = false;
     if (snapshot.attempts > 0) paidAfterAll = (await checkReturn(input)).rail === 'contradiction';
     const fresh = await readReviewCase(input);

@@ -27,7 +27,7 @@ import {
   type WebhookDeliveryResult,
 } from './messages.ts';
 
-const { deliverWebhook, reopenDelivery, recordOperatorAction } = proxyActivities<
+const { deliverWebhook, reopenDelivery, recordOperatorAction, identifyOperator } = proxyActivities<
   WebhookActivities & AttentionActivities
 >({
   // One attempt takes ten seconds at most; the rest is for the database.
@@ -41,7 +41,7 @@ const { deliverWebhook, reopenDelivery, recordOperatorAction } = proxyActivities
 export async function webhookDelivery(input: WebhookDeliveryInput): Promise<WebhookDeliveryResult> {
   const attention = createAttention(
     { ...input, subject: `${input.eventId}/${input.endpointId}` },
-    { recordOperatorAction },
+    { recordOperatorAction, identifyOperator },
   );
   let changes = 0;
   let waiting: CancellationScope | null = null;

@@ -8,8 +8,14 @@ import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import type { WithdrawalActivities, WithdrawalInput, WithdrawalResult } from './messages.ts';
 
-const { sendWithdrawal, checkWithdrawal, markWithdrawalUnsent, applyWithdrawalDecision, recordOperatorAction } =
-  proxyActivities<WithdrawalActivities & AttentionActivities>(MONEY_ACTIVITY);
+const {
+  sendWithdrawal,
+  checkWithdrawal,
+  markWithdrawalUnsent,
+  applyWithdrawalDecision,
+  recordOperatorAction,
+  identifyOperator,
+} = proxyActivities<WithdrawalActivities & AttentionActivities>(MONEY_ACTIVITY);
 
 export async function withdrawal(input: WithdrawalInput): Promise<WithdrawalResult> {
   const status = await driveBankTransfer(
@@ -20,7 +26,7 @@ export async function withdrawal(input: WithdrawalInput): Promise<WithdrawalResu
       mark_unsent: markWithdrawalUnsent,
       decide: applyWithdrawalDecision,
     },
-    { recordOperatorAction },
+    { recordOperatorAction, identifyOperator },
   );
   return { status };
 }
