@@ -78,6 +78,10 @@ const EXCEPTIONS: { statement: RegExp; reason: string }[] = [
     statement: /^SELECT coalesce\(extract\(.* FROM \( SELECT created_at FROM outbox WHERE topic = .* LIMIT \$2 \)/,
     reason: 'health covers the flows of all organisations. Run once per second and process',
   },
+  {
+    statement: /^WITH found AS \( SELECT .* FROM operator_codes c JOIN operators o /,
+    reason: 'operators belong to the installation: a small table, replicated on each node',
+  },
 ];
 
 const CONDITIONS = ['Index Cond', 'Recheck Cond', 'Filter'];
