@@ -112,13 +112,15 @@ const bankHas = async (id: string) => [
 ];
 
 /** `reviews …` of the command line, as JSON. */
-const cli = async (...words: string[]): Promise<unknown> => {
+const cli = (...words: string[]): Promise<unknown> => cliAs('ada', ...words);
+
+const cliAs = async (name: OperatorName, ...words: string[]): Promise<unknown> => {
   const organisation = ['--organisation', publicId('organisation', flows.organisation.organisationId)];
   const { stdout } = await run(process.execPath, [CLI, 'reviews', ...words, '--json', ...organisation], {
     env: {
       ...process.env,
       DATABASE_URL: flows.databaseUrl,
-      MANILLA_OPERATOR_KEY: OPERATORS.ada.key,
+      MANILLA_OPERATOR_KEY: OPERATORS[name].key,
       TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
       TEMPORAL_TASK_QUEUE: flows.dependencies.config.temporal.taskQueue,
     },
@@ -368,7 +370,10 @@ test('reviews list, resolve and show work with an open case, and with unclaimed 
   const walletId = await flows.createWallet();
   const claim = ['resolve', id, '--action', 'credit', '--wallet', walletId, '--reason', 'the owner has called'];
   await expect(cli(...claim, '--wallet', 'svc_nobody_wlt')).rejects.toThrow(/There is no wallet/);
-  expect(await cli(...claim)).toMatchObject({ status: 'credited' });
+  // It waits for a second operator, and so does the flow, which has been restarted.
+  expect(await cli(...claim)).toMatchObject({ outcome: 'proposed', status: 'unclaimed' });
+  await waitFor('the proposal to be shown', async () => (await detailsOf(id)).includes('Proposed by'));
+  expect(await cliAs('tunde', ...claim)).toMatchObject({ outcome: 'done', status: 'credited' });
   expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
   await expect(cli(...claim)).rejects.toThrow(/There is no open review case/);
 });
