@@ -25,7 +25,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   REVERSAL_OUTSIDE_BOOK: 'a reversal references a transaction that is not in its book',
   REVERSED_TWICE: 'a transaction was reversed more than once',
   RESOURCE_MISMATCH: 'the transactions of a resource have not moved what its status says',
-  UNEXPLAINED_BALANCE: 'the balance is not what the resources have moved',
+  UNEXPLAINED_TRANSACTION: 'a transaction is not one of the resource that it names',
   SEAL_MISMATCH: 'sealed history was changed',
   SEAL_MISSING: 'a seal is missing',
   BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last told',

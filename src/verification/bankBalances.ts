@@ -4,33 +4,54 @@
 // it had been committed and were matched with the statement, so later ones do not count, however busy the day. And
 // `in_flight`: what either side had recorded and the other, for no wrong, had not. A break is not in flight: it is found
 // here too, until it is corrected.
+import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { clearingAccount } from '../ledger/chart.ts';
-import type { ResourceCheck, Snapshot } from '../ledger/verify.ts';
+import { pagedCheck } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
 
-/** Adds a finding for each clearing account that differs. It holds the money at the rail as a negative balance. */
-export async function checkBankBalances(
-  snapshot: Snapshot,
-  organisationId: Uuid,
-  add: Parameters<ResourceCheck>[0]['add'],
-): Promise<void> {
-  const rows = await snapshot<{ environment: Environment; rail: string; expected: string; found: string }[]>`
-    SELECT b.environment, b.rail, (-b.balance - b.in_flight)::text AS expected, e.sum::text AS found
+/** A clearing account, and how far its postings were added up. Amounts and ids as text. */
+interface Scan {
+  environment: Environment;
+  rail: string;
+  accountId: string;
+  comparedAt: string;
+  expected: string;
+  last: string;
+  sum: string;
+}
+
+/** The clearing account holds the money at the rail as a negative balance. */
+export const bankBalanceCheck = pagedCheck<Scan>(
+  'bank balances',
+  async ({ sql, organisationId, pageSize, add }, after) => {
+    const scan = after ?? (await nextScan(sql, organisationId, null));
+    if (scan === null) return null;
+    const entries = (side: 'debit' | 'credit', sign: 1 | -1) => sql`
+    (SELECT id, amount * ${sign}::integer AS change, created_at FROM ledger.postings
+     WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = ${scan.accountId}::text::bigint
+       AND id > ${scan.last}::text::bigint ORDER BY id LIMIT ${pageSize})`;
+    const [read] = await sql<{ entries: number; last: string | null; sum: string }[]>`
+    SELECT count(*) AS entries, max(id)::text AS last,
+           coalesce(sum(change) FILTER (WHERE created_at < ${scan.comparedAt}::text::timestamptz), 0)::text AS sum
+    FROM (${entries('debit', -1)} UNION ALL ${entries('credit', 1)} ORDER BY id LIMIT ${pageSize}) e`;
+    const sum = String(BigInt(scan.sum) + BigInt(read?.sum ?? 0));
+    if (read?.entries === pageSize) return { ...scan, sum, last: read.last ?? scan.last };
+    const { environment, rail, expected } = scan;
+    if (sum !== expected) add('BANK_BALANCE_MISMATCH', { environment, code: clearingAccount(rail) }, expected, sum);
+    return await nextScan(sql, organisationId, scan);
+  },
+);
+
+/** The balance after this one, with its clearing account; null after the last. */
+async function nextScan(sql: Sql, organisationId: Uuid, after: Scan | null): Promise<Scan | null> {
+  const from = after === null ? sql`` : sql`AND (b.environment, b.rail) > (${after.environment}, ${after.rail})`;
+  const [row] = await sql<Omit<Scan, 'last' | 'sum'>[]>`
+    SELECT b.environment, b.rail, coalesce(a.id, 0)::text AS account_id, b.compared_at::text,
+           (-b.balance - b.in_flight)::text AS expected
     FROM bank_balances b
     LEFT JOIN ledger.accounts a
       ON a.organisation_id = b.organisation_id AND a.environment = b.environment AND a.code = ${clearingAccount('')}::text || b.rail
-    CROSS JOIN LATERAL (
-      SELECT coalesce(sum(amount), 0) AS sum FROM (
-        SELECT amount FROM ledger.postings
-        WHERE organisation_id = a.organisation_id AND credit_account_id = a.id AND created_at < b.compared_at
-        UNION ALL
-        SELECT -amount FROM ledger.postings
-        WHERE organisation_id = a.organisation_id AND debit_account_id = a.id AND created_at < b.compared_at
-      ) entries
-    ) e
-    WHERE b.organisation_id = ${organisationId} AND e.sum <> -b.balance - b.in_flight`;
-  for (const { environment, rail, expected, found } of rows) {
-    add('BANK_BALANCE_MISMATCH', { environment, code: clearingAccount(rail) }, expected, found);
-  }
+    WHERE b.organisation_id = ${organisationId} ${from} ORDER BY b.environment, b.rail LIMIT 1`;
+  return row === undefined ? null : { ...row, last: '0', sum: '0' };
 }

@@ -44,8 +44,6 @@ export interface Expectation {
   keys: readonly string[];
   /** The effects that its status allows, the usual one first. */
   effects: readonly [NetEffect, ...NetEffect[]];
-  /** The suspense account that holds money for it, awaiting a decision or the rest of a payment. */
-  held?: { account: AccountCode; amount: Kobo };
 }
 
 /** The effect of amounts that leave the first accounts and reach the second ones. Zero amounts are left out. */
@@ -214,7 +212,6 @@ export function expectPayment(
     resource,
     keys: row.credits.map(creditKey),
     effects: [isPaid ? settled : moved([[clearing, received]], [[suspense, received]])],
-    ...(row.status === 'partial' && { held: { account: suspense, amount: received } }),
   };
 }
 
@@ -286,7 +283,6 @@ export function expectReviewCase(row: ReviewCase): Expectation {
     resource,
     keys: caseKeys(resource, row),
     effects: effects[row.status](),
-    ...(row.status === 'open' && { held: { account: suspense, amount } }),
   };
 }
 

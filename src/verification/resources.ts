@@ -1,8 +1,10 @@
-// Checks the resources of an organisation against the ledger: the transactions of each resource have moved what its
-// status says. Reads the resources in pages, on the snapshot of the verification.
-import type { Uuid } from '../ids.ts';
+// Checks the resources of an organisation against the ledger, in both directions: the transactions of each resource have
+// moved what its status says, and each transaction is one of a resource. A page is read on one snapshot, because a row
+// and its transaction are written together.
+import { onOneSnapshot, type Snapshot } from '../database/snapshot.ts';
+import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';
-import { AccountSums, type ResourceCheck, type Snapshot } from '../ledger/verify.ts';
+import { addUnexplained, pagedCheck, type Scope } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
@@ -14,7 +16,6 @@ import type { ReviewCase } from '../resources/reviewCases/queries.ts';
 import type { StatementEntry } from '../resources/statementEntries/movements.ts';
 import type { Transfer } from '../resources/transfers/queries.ts';
 import type { Withdrawal } from '../resources/withdrawals/queries.ts';
-import { checkBankBalances } from './bankBalances.ts';
 import {
   differences,
   type Expectation,
@@ -55,23 +56,23 @@ function reader<Row>(
     }));
 }
 
-const READERS: readonly Reader[] = [
-  reader<Transfer>((sql, { rows }) => sql`${rows('transfers')}`, expectTransfer),
-  reader<Withdrawal>((sql, { rows }) => sql`${rows('withdrawals')}`, expectWithdrawal),
-  reader<Refund & Pick<Payment, 'targetWalletId' | 'payerWalletId'>>(
+const READERS: Partial<Record<IdKind, Reader>> = {
+  transfer: reader<Transfer>((sql, { rows }) => sql`${rows('transfers')}`, expectTransfer),
+  withdrawal: reader<Withdrawal>((sql, { rows }) => sql`${rows('withdrawals')}`, expectWithdrawal),
+  refund: reader<Refund & Pick<Payment, 'targetWalletId' | 'payerWalletId'>>(
     (sql, { organisationId, rows }) => sql`
       SELECT r.*, p.target_wallet_id, p.payer_wallet_id FROM (${rows('refunds')}) r
       LEFT JOIN payments p ON p.organisation_id = ${organisationId} AND p.id = r.payment_id ORDER BY r.id`,
     expectRefund,
   ),
-  reader<Payout>((sql, { rows }) => sql`${rows('payouts')}`, expectPayout),
-  reader<PayoutItem & Pick<Payout, 'sourceWalletId'>>(
+  payout: reader<Payout>((sql, { rows }) => sql`${rows('payouts')}`, expectPayout),
+  payoutItem: reader<PayoutItem & Pick<Payout, 'sourceWalletId'>>(
     (sql, { organisationId, rows }) => sql`
       SELECT r.*, p.source_wallet_id FROM (${rows('payout_items')}) r
       LEFT JOIN payouts p ON p.organisation_id = ${organisationId} AND p.id = r.payout_id ORDER BY r.id`,
     expectPayoutItem,
   ),
-  reader<Payment & { credits: Pick<InboundCredit, 'rail' | 'sessionId'>[] }>(
+  payment: reader<Payment & { credits: Pick<InboundCredit, 'rail' | 'sessionId'>[] }>(
     (sql, { organisationId, rows }) => sql`
       SELECT r.*, c.credits FROM (${rows('payments')}) r
       CROSS JOIN LATERAL (
@@ -83,56 +84,97 @@ const READERS: readonly Reader[] = [
       ) c ORDER BY r.id`,
     expectPayment,
   ),
-  reader<InboundCredit>((sql, { rows }) => sql`${rows('inbound_credits')}`, expectInboundCredit),
-  reader<StatementEntry>((sql, { rows }) => sql`${rows('statement_entries')}`, expectStatementEntry),
-  reader<ReviewCase>((sql, { rows }) => sql`${rows('review_cases')}`, expectReviewCase),
-  reader<FeeSweep>((sql, { rows }) => sql`${rows('fee_sweeps')}`, expectFeeSweep),
-  reader<Adjustment>((sql, { rows }) => sql`${rows('adjustments')}`, expectAdjustment),
-];
-
-/** Checks every resource of an organisation. Returns what they explain of each account. */
-export const checkResources: ResourceCheck = async ({ snapshot, organisationId, pageSize, add, advance }) => {
-  const moved = new AccountSums();
-  const held = new AccountSums();
-  for (const read of READERS) {
-    let after: Uuid | null = null;
-    for (;;) {
-      const rows = (table: string): Fragment => snapshot`
-        SELECT * FROM ${snapshot(table)} WHERE organisation_id = ${organisationId}
-        ${after === null ? snapshot`` : snapshot`AND id > ${after}`} ORDER BY id LIMIT ${pageSize}`;
-      const page = await read(snapshot, { organisationId, rows });
-      const effects = await netEffects(snapshot, organisationId, page);
-      for (const [position, { environment, expectation }] of page.entries()) {
-        const found = effects.get(position) ?? new Map<AccountCode, bigint>();
-        for (const [account, amount] of found) moved.add(environment, account, amount);
-        if (expectation.held !== undefined) {
-          held.add(environment, expectation.held.account, BigInt(expectation.held.amount));
-        }
-        for (const { account, expected, found: actual } of differences(expectation, found)) {
-          const place = { environment, code: account, resource: expectation.resource };
-          add('RESOURCE_MISMATCH', place, String(expected), String(actual));
-        }
-      }
-      advance();
-      if (page.length < pageSize) break;
-      after = page.at(-1)?.id ?? null;
-    }
-  }
-  await checkBankBalances(snapshot, organisationId, add);
-  return { moved, held };
+  inboundCredit: reader<InboundCredit>((sql, { rows }) => sql`${rows('inbound_credits')}`, expectInboundCredit),
+  statementEntry: reader<StatementEntry>((sql, { rows }) => sql`${rows('statement_entries')}`, expectStatementEntry),
+  reviewCase: reader<ReviewCase>((sql, { rows }) => sql`${rows('review_cases')}`, expectReviewCase),
+  feeSweep: reader<FeeSweep>((sql, { rows }) => sql`${rows('fee_sweeps')}`, expectFeeSweep),
+  adjustment: reader<Adjustment>((sql, { rows }) => sql`${rows('adjustments')}`, expectAdjustment),
 };
 
-/** The net effect on each account of the transactions of each resource of a page, by its position. */
+/** The transactions of each resource have moved what its status says. A page has resources of one or several kinds. */
+export const resourceCheck = pagedCheck<{ kind: string; id: Uuid }>('resources', (scope, place) =>
+  onOneSnapshot(scope.sql, async (snapshot) => {
+    const { organisationId, pageSize, add } = scope;
+    const readers = Object.entries(READERS);
+    const first = place === null ? 0 : readers.findIndex(([kind]) => kind === place.kind);
+    let room = pageSize;
+    for (const [kind, read] of readers.slice(first)) {
+      const from = kind === place?.kind ? snapshot`AND id > ${place.id}` : snapshot``;
+      const rows = (table: string): Fragment => snapshot`
+        SELECT * FROM ${snapshot(table)} WHERE organisation_id = ${organisationId} ${from} ORDER BY id LIMIT ${room}`;
+      const page = await read(snapshot, { organisationId, rows });
+      const effects = await netEffects(scope, snapshot, page);
+      for (const [position, { environment, expectation }] of page.entries()) {
+        const found = effects.get(position) ?? new Map<AccountCode, bigint>();
+        for (const { account, expected, found: actual } of differences(expectation, found)) {
+          const location = { environment, code: account, resource: expectation.resource };
+          add('RESOURCE_MISMATCH', location, String(expected), String(actual));
+        }
+      }
+      room -= page.length;
+      const last = page.at(-1);
+      if (room === 0 && last !== undefined) return { kind, id: last.id };
+    }
+    return null;
+  }),
+);
+
+/**
+ * Each transaction is one of the resource that it names. They are read only if the resources have not explained as many
+ * postings as there are.
+ */
+export const transactionCheck = pagedCheck<Uuid>('resources of transactions', async (scope, after) => {
+  const { sql, books, organisationId, pageSize, add } = scope;
+  if (books.unexplained.postings === '0' && books.unexplained.ids === '0') return null;
+  return await onOneSnapshot(sql, async (snapshot) => {
+    const page = await snapshot<{ id: Uuid; environment: Environment; key: string; resource: string }[]>`
+      SELECT id, environment, key, resource FROM ledger.transactions
+      WHERE organisation_id = ${organisationId} ${after === null ? snapshot`` : snapshot`AND id > ${after}`}
+      ORDER BY id LIMIT ${pageSize}`;
+    const named = Map.groupBy(page, ({ resource }) => resource.slice(-SUFFIX_LENGTH));
+    const expectations = new Map<string, Expectation>();
+    for (const [kind, read] of Object.entries(READERS) as [IdKind, Reader][]) {
+      const ids = (named.get(ID_SUFFIXES[kind]) ?? []).map(({ resource }) => parseId(kind, resource));
+      if (ids.length === 0) continue;
+      const rows = (table: string): Fragment => snapshot`
+        SELECT * FROM ${snapshot(table)} WHERE organisation_id = ${organisationId} AND id = ANY (${ids}::uuid[]) ORDER BY id`;
+      for (const { environment, expectation } of await read(snapshot, { organisationId, rows })) {
+        expectations.set(`${environment} ${expectation.resource}`, expectation);
+      }
+    }
+    for (const { id, environment, key, resource } of page) {
+      const expectation = expectations.get(`${environment} ${resource}`);
+      if (expectation?.keys.includes(key)) continue;
+      const found = expectation === undefined ? 'no such resource' : `the key ${key}, which it does not have`;
+      const location = { environment, resource, transactionId: id };
+      add('UNEXPLAINED_TRANSACTION', location, 'a transaction of its resource', found);
+    }
+    return page.length < pageSize ? null : (page.at(-1)?.id ?? null);
+  });
+});
+
+const SUFFIX_LENGTH = ID_SUFFIXES.transfer.length;
+
+/**
+ * The net effect on each account of the transactions of each resource of a page, by its position. Takes their postings
+ * off those that are unexplained.
+ */
 async function netEffects(
+  scope: Scope,
   snapshot: Snapshot,
-  organisationId: Uuid,
   page: readonly InBook<{ expectation: Expectation }>[],
 ): Promise<Map<number, Map<AccountCode, bigint>>> {
+  if (page.length === 0) return new Map();
   const keys = page.flatMap(({ environment, expectation }, position) =>
     expectation.keys.map((key) => ({ position, environment, key })),
   );
-  const rows = await snapshot<{ position: number; code: AccountCode; amount: string }[]>`
-    SELECT k.position, a.code, sum(e.amount)::text AS amount
+  const { books, organisationId } = scope;
+  const isFinal = snapshot`e.amount < 0 AND e.id <= ${books.lastPosting}::text::bigint`;
+  const rows = await snapshot<
+    { position: number | null; code: AccountCode; amount: string; postings: string; ids: string }[]
+  >`
+    SELECT k.position, a.code, sum(e.amount)::text AS amount, (count(*) FILTER (WHERE ${isFinal}))::text AS postings,
+           coalesce(sum(e.id) FILTER (WHERE ${isFinal}), 0)::text AS ids
     FROM (
       SELECT unnest(${keys.map(({ position }) => position)}::integer[]) AS position,
              unnest(${keys.map(({ environment }) => environment)}::text[]) AS environment,
@@ -143,18 +185,22 @@ async function netEffects(
       WHERE organisation_id = ${organisationId} AND environment = k.environment AND key = k.key OFFSET 0
     ) t
     CROSS JOIN LATERAL (
-      SELECT debit_account_id AS account_id, -amount AS amount FROM ledger.postings
+      SELECT id, debit_account_id AS account_id, -amount AS amount FROM ledger.postings
       WHERE organisation_id = ${organisationId} AND transaction_id = t.id
       UNION ALL
-      SELECT credit_account_id, amount FROM ledger.postings
+      SELECT id, credit_account_id, amount FROM ledger.postings
       WHERE organisation_id = ${organisationId} AND transaction_id = t.id
     ) e
     CROSS JOIN LATERAL (
       SELECT code FROM ledger.accounts WHERE organisation_id = ${organisationId} AND id = e.account_id OFFSET 0
     ) a
-    GROUP BY k.position, a.code HAVING sum(e.amount) <> 0`;
+    GROUP BY GROUPING SETS ((k.position, a.code), ()) HAVING k.position IS NULL OR sum(e.amount) <> 0`;
   const effects = new Map<number, Map<AccountCode, bigint>>();
-  for (const { position, code, amount } of rows) {
+  for (const { position, code, amount, postings, ids } of rows) {
+    if (position === null) {
+      addUnexplained(scope, -1, { postings, ids });
+      continue;
+    }
     const effect = effects.get(position) ?? new Map<AccountCode, bigint>();
     effects.set(position, effect.set(code, BigInt(amount)));
   }

@@ -1,6 +1,6 @@
 // The verification of the ledger, started daily by its Schedule.
 //
-//   1. Verify on one snapshot.   Compensation: none, it only reads. Findings fail this flow with
+//   1. Verify page by page.   Compensation: none, it only reads. Findings fail this flow with
 //      LEDGER_INTEGRITY_VIOLATION, so that the Temporal UI shows it as failed; an outage does not fail it.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { LedgerVerificationActivities, VerificationResult } from './messages.ts';

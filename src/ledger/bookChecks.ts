@@ -1,0 +1,360 @@
+// The checks of the ledger in itself: postings, accounts and transactions. Why each is exact beside concurrent postings:
+// verify.ts.
+import type postgres from 'postgres';
+import type { Sql } from '../database/pool.ts';
+import { onOneSnapshot, type Snapshot } from '../database/snapshot.ts';
+import { publicId, type Uuid } from '../ids.ts';
+import type { Environment } from '../money.ts';
+import { type AccountCode, isSuspense, mayBeNegative } from './chart.ts';
+import {
+  addUnexplained,
+  type Check,
+  type Location,
+  pagedCheck,
+  type Scope,
+  type Verification,
+  type VerificationOptions,
+  verify,
+} from './verify.ts';
+
+type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** Verifies the ledger of all books in itself, without the resources. */
+export const verifyLedger = (sql: Sql, options: VerificationOptions = {}): Promise<Verification> =>
+  verify(sql, bookChecks(), options);
+
+/** What the resources say that these suspense accounts hold, in the same order. */
+export type Held = (
+  snapshot: Snapshot,
+  organisationId: Uuid,
+  accounts: readonly { environment: Environment; code: AccountCode }[],
+) => Promise<bigint[]>;
+
+/** `held`: compares the suspense accounts too. */
+export const bookChecks = (held?: Held): [Check, ...Check[]] => [
+  postings,
+  pagedCheck<AccountsPlace>('accounts', (scope, place) => checkAccounts(scope, place, held)),
+  transactions,
+  reversals,
+];
+
+/** SQL: the rows of a page, in this order, each with its number and the number of the last one. */
+const numbered = (sql: Sql, key: Fragment, page: Fragment): Fragment => sql`
+  (SELECT *, row_number() OVER (ORDER BY ${key}) AS number, count(*) OVER () AS last FROM (${page}) page)`;
+
+/**
+ * SQL: the environment of the row with this id. LATERAL with LIMIT is planned as one index look-up per row; a plain
+ * join may scan the other table for every page.
+ */
+const bookOf = ({ sql, organisationId }: Scope, table: 'accounts' | 'transactions', id: Fragment): Fragment => sql`
+  LATERAL (SELECT environment FROM ${sql(`ledger.${table}`)}
+           WHERE organisation_id = ${organisationId} AND id = ${id} LIMIT 1)`;
+
+/** Each posting is in the book of its transaction and of its two accounts. */
+const postings = pagedCheck<{ transactionId: Uuid; id: string }>('postings', async (scope, after) => {
+  const { sql, books, organisationId, pageSize, add } = scope;
+  const key = sql`transaction_id, id`;
+  const from = after === null ? sql`` : sql`AND (${key}) > (${after.transactionId}, ${after.id}::text::bigint)`;
+  // The last row of the page is read in any case: it tells where the next page begins.
+  const rows = await sql<
+    (Location & {
+      transactionId: Uuid;
+      postingId: string;
+      number: number;
+      finalCount: string;
+      finalIds: string;
+    } & Record<'debit' | 'credit', string> &
+      Record<'ofDebit' | 'ofCredit' | 'ofTransaction', Environment | null>)[]
+  >`
+    SELECT p.number, p.environment, p.id::text AS posting_id, p.transaction_id, p.debit_account_id::text AS debit,
+           p.credit_account_id::text AS credit, d.environment AS of_debit, c.environment AS of_credit,
+           t.environment AS of_transaction, p.final_count::text, p.final_ids::text
+    FROM (
+      SELECT *, count(*) FILTER (WHERE is_final) OVER () AS final_count,
+             coalesce(sum(id) FILTER (WHERE is_final) OVER (), 0) AS final_ids
+      FROM ${numbered(
+        sql,
+        key,
+        sql`
+          SELECT *, id <= ${books.lastPosting}::text::bigint AS is_final FROM ledger.postings
+          WHERE organisation_id = ${organisationId} ${from} ORDER BY ${key} LIMIT ${pageSize}`,
+      )} page
+    ) p
+    LEFT JOIN ${bookOf(scope, 'accounts', sql`p.debit_account_id`)} d ON true
+    LEFT JOIN ${bookOf(scope, 'accounts', sql`p.credit_account_id`)} c ON true
+    LEFT JOIN ${bookOf(scope, 'transactions', sql`p.transaction_id`)} t ON true
+    WHERE (d.environment = p.environment AND c.environment = p.environment AND t.environment = p.environment) IS NOT TRUE
+       OR p.number = p.last
+    ORDER BY p.number`;
+  for (const { debit, credit, ofDebit, ofCredit, ofTransaction, environment, transactionId, postingId } of rows) {
+    const place = { environment, transactionId, postingId };
+    const book = `the ${environment} book`;
+    const account = (side: string, id: string, ofAccount: Environment | null): void => {
+      if (ofAccount === environment) return;
+      const found = ofAccount === null ? 'no such account' : `an account of the ${ofAccount} book`;
+      add('ACCOUNT_OUTSIDE_BOOK', place, `${side} account ${id} in ${book}`, found);
+    };
+    account('debit', debit, ofDebit);
+    account('credit', credit, ofCredit);
+    if (ofTransaction !== environment) {
+      const found = ofTransaction === null ? 'no such transaction' : `a transaction of the ${ofTransaction} book`;
+      add('TRANSACTION_OUTSIDE_BOOK', place, `a transaction of ${book}`, found);
+    }
+  }
+  const last = rows.at(-1);
+  if (last !== undefined) addUnexplained(scope, 1, { postings: last.finalCount, ids: last.finalIds });
+  scope.count('postings', last?.number ?? 0);
+  return last?.number === pageSize ? { transactionId: last.transactionId, id: last.postingId } : null;
+});
+
+/** Each transaction has a posting, and resolves or reverses a transaction of the same book. */
+const transactions = pagedCheck<Uuid>('transactions', async (scope, after) => {
+  const { sql, organisationId, pageSize, add } = scope;
+  const from = after === null ? sql`` : sql`AND id > ${after}`;
+  const rows = await sql<
+    (Location & {
+      number: number;
+      transactionId: Uuid;
+      isEmpty: boolean;
+      named: Uuid | null;
+      ofNamed: Environment | null;
+    })[]
+  >`
+    SELECT t.number, t.environment, t.id AS transaction_id, p.id IS NULL AS is_empty,
+           coalesce(t.resolves, t.reverses) AS named, r.environment AS of_named
+    FROM ${numbered(
+      sql,
+      sql`id`,
+      sql`SELECT * FROM ledger.transactions WHERE organisation_id = ${organisationId} ${from} ORDER BY id LIMIT ${pageSize}`,
+    )} t
+    LEFT JOIN LATERAL (
+      SELECT id FROM ledger.postings WHERE organisation_id = ${organisationId} AND transaction_id = t.id LIMIT 1
+    ) p ON true
+    LEFT JOIN ${bookOf(scope, 'transactions', sql`coalesce(t.resolves, t.reverses)`)} r ON true
+    WHERE p.id IS NULL OR (coalesce(t.resolves, t.reverses) IS NOT NULL AND r.environment IS DISTINCT FROM t.environment)
+       OR t.number = t.last
+    ORDER BY t.number`;
+  for (const { isEmpty, named, ofNamed, number: _number, ...place } of rows) {
+    if (isEmpty) add('TRANSACTION_EMPTY', place, '1', '0');
+    if (named !== null && ofNamed !== place.environment) {
+      const found = ofNamed === null ? 'no such transaction' : `one of the ${ofNamed} book`;
+      add('REVERSAL_OUTSIDE_BOOK', place, `${publicId('transaction', named)} in the same book`, found);
+    }
+  }
+  const last = rows.at(-1);
+  scope.count('transactions', last?.number ?? 0);
+  return last?.number === pageSize ? last.transactionId : null;
+});
+
+/**
+ * A transaction is resolved or reversed at most once. A unique index enforces this too; the check finds what bypassed
+ * it.
+ */
+const reversals = pagedCheck<Uuid>('reversals', async ({ sql, organisationId, pageSize, add }, after) => {
+  const named = sql`coalesce(resolves, reverses)`;
+  const from = after === null ? sql`` : sql`AND ${named} > ${after}`;
+  const rows = await sql<{ number: number; environment: Environment; transactionId: Uuid; times: number }[]>`
+    SELECT number, environment, transaction_id, times
+    FROM ${numbered(
+      sql,
+      sql`transaction_id`,
+      sql`
+        SELECT min(environment) AS environment, ${named} AS transaction_id, count(*) AS times
+        FROM ledger.transactions WHERE organisation_id = ${organisationId} AND ${named} IS NOT NULL ${from}
+        GROUP BY ${named} ORDER BY ${named} LIMIT ${pageSize}`,
+    )} t
+    WHERE times > 1 OR number = last ORDER BY number`;
+  for (const { times, environment, transactionId } of rows) {
+    if (times > 1) add('REVERSED_TWICE', { environment, transactionId }, '1', String(times));
+  }
+  const last = rows.at(-1);
+  return last?.number === pageSize ? last.transactionId : null;
+});
+
+/** Where a page of accounts begins, or goes on: amounts and ids as text. */
+interface AccountsPlace {
+  /** The sum of the balances of each book. */
+  sums: Partial<Record<Environment, string>>;
+  /** The last account of the page. */
+  lastAccount: string;
+  /** The accounts of the page, unless they are all checked. */
+  scans: AccountScan[];
+}
+
+/**
+ * The state of a scan over the entries of an account: the sides of postings that name it, in the order of the postings.
+ */
+interface AccountScan {
+  id: string;
+  environment: Environment;
+  code: AccountCode;
+  /** Stored balance; null for an account with a derived balance. */
+  balance: string | null;
+  /** The posting up to which entries are read: the last one of a stored balance, else the last one that is final. */
+  until: string;
+  /** Id of the last posting that was read. */
+  last: string;
+  /** The balance after that posting. */
+  before: string;
+  sum: string;
+  /** The sum as of the last posting that is final. */
+  finalSum: string;
+  isRead: boolean;
+}
+
+/**
+ * Each stored balance is the sum of the account's entries, the balance after each entry is the previous one less or plus
+ * its amount, and the balances of a book add up to zero.
+ */
+async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: Held): Promise<AccountsPlace | null> {
+  const { add, count } = scope;
+  let place = after ?? { sums: {}, lastAccount: '0', scans: [] };
+  if (place.scans.length === 0) {
+    const scans = await readAccounts(scope, place);
+    place = { ...place, scans, lastAccount: scans.at(-1)?.id ?? place.lastAccount };
+  }
+  const scans = await readEntries(scope, place);
+  if (scans.some(({ isRead }) => !isRead)) return { ...place, scans };
+
+  const sums = { ...place.sums };
+  for (const { environment, code, balance, sum, finalSum } of scans) {
+    const actual = BigInt(balance ?? sum);
+    if (actual !== BigInt(sum)) add('BALANCE_MISMATCH', { environment, code }, sum, String(actual));
+    if (actual < 0n && !mayBeNegative(code)) {
+      add('NEGATIVE_BALANCE', { environment, code }, '>= 0', String(actual));
+    }
+    const final = actual - (BigInt(sum) - BigInt(finalSum));
+    sums[environment] = String(BigInt(sums[environment] ?? 0) + final);
+  }
+  if (held !== undefined) await checkSuspense(scope, scans, held);
+  count('accounts', scans.length);
+  if (scans.length === accountsPerPage(scope)) return { ...place, sums, scans: [] };
+
+  for (const [environment, sum] of Object.entries(sums) as [Environment, string][]) {
+    if (sum !== '0') add('BOOK_UNBALANCED', { environment }, '0', sum);
+  }
+  count('books', Object.keys(sums).length);
+  return null;
+}
+
+/**
+ * The size of a page is limited by the entries of the accounts, and most accounts have many: so fewer accounts per page.
+ */
+const accountsPerPage = ({ pageSize }: Scope): number => Math.ceil(Math.sqrt(pageSize));
+
+/** The next accounts, each with the last of its postings that the balance in the same snapshot includes. */
+async function readAccounts(scope: Scope, { lastAccount }: AccountsPlace): Promise<AccountScan[]> {
+  const { sql, books, organisationId } = scope;
+  const lastOf = (side: 'debit' | 'credit'): Fragment => sql`
+    (SELECT id FROM ledger.postings WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = a.id ORDER BY id DESC LIMIT 1)`;
+  const accounts = await sql<Pick<AccountScan, 'id' | 'environment' | 'code' | 'balance' | 'until'>[]>`
+    SELECT id::text, environment, code, balance::text,
+           (CASE WHEN balance IS NULL THEN ${books.lastPosting}::text::bigint
+                 ELSE coalesce(greatest(${lastOf('debit')}, ${lastOf('credit')}), 0) END)::text AS until
+    FROM (
+      SELECT * FROM ledger.accounts WHERE organisation_id = ${organisationId} AND id > ${lastAccount}::text::bigint
+      ORDER BY id LIMIT ${accountsPerPage(scope)}
+    ) a ORDER BY a.id`;
+  return accounts.map((account) => ({
+    ...account,
+    last: '0',
+    before: '0',
+    sum: '0',
+    finalSum: '0',
+    isRead: account.until === '0',
+  }));
+}
+
+/** Reads the next entries of the accounts, one page in total. */
+async function readEntries(scope: Scope, { scans }: AccountsPlace): Promise<AccountScan[]> {
+  const { sql, books, organisationId, pageSize, add, count } = scope;
+  const unread = scans.filter(({ isRead }) => !isRead);
+  if (unread.length === 0) return scans;
+  const entriesMax = Math.ceil(pageSize / unread.length);
+  const entries = (side: 'debit' | 'credit', change: Fragment) => sql`
+    (SELECT environment, transaction_id, id AS posting_id, ${change} AS change, ${sql(`${side}_balance_after`)} AS after
+     FROM ledger.postings
+     WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = a.id AND id > a.last AND id <= a.until
+     ORDER BY id LIMIT ${entriesMax})`;
+  const read = await sql<
+    (Pick<AccountScan, 'id' | 'last' | 'sum' | 'finalSum'> & {
+      entries: number;
+      before: string | null;
+      mismatched:
+        | {
+            environment: Environment;
+            transactionId: Uuid;
+            postingId: string;
+            expected: string | null;
+            found: string | null;
+          }[]
+        | null;
+    })[]
+  >`
+    WITH entries AS (
+      SELECT a.id, e.*,
+             CASE WHEN a.has_balance THEN e.change + coalesce(lag(e.after, 1, a.before) OVER account, 0) END AS expected
+      FROM (
+        SELECT unnest(${unread.map(({ id }) => id)}::text[]::bigint[]) AS id,
+               unnest(${unread.map(({ last }) => last)}::text[]::bigint[]) AS last,
+               unnest(${unread.map(({ until }) => until)}::text[]::bigint[]) AS until,
+               unnest(${unread.map(({ before }) => before)}::text[]::bigint[]) AS before,
+               unnest(${unread.map(({ balance }) => String(balance !== null))}::text[]::boolean[]) AS has_balance
+      ) a
+      CROSS JOIN LATERAL (
+        ${entries('debit', sql`-amount::numeric`)} UNION ALL ${entries('credit', sql`amount::numeric`)}
+        ORDER BY posting_id LIMIT ${entriesMax}
+      ) e
+      WINDOW account AS (PARTITION BY a.id ORDER BY e.posting_id)
+    )
+    SELECT id::text, count(*) AS entries, max(posting_id)::text AS last, sum(change)::text AS sum,
+           coalesce(sum(change) FILTER (WHERE posting_id <= ${books.lastPosting}::text::bigint), 0)::text AS final_sum,
+           (array_agg(after ORDER BY posting_id))[count(*)]::text AS before,
+           jsonb_agg(jsonb_build_object('environment', environment, 'transactionId', transaction_id, 'postingId', posting_id::text,
+                                        'expected', expected::text, 'found', after::text) ORDER BY posting_id)
+             FILTER (WHERE after IS DISTINCT FROM expected) AS mismatched
+    FROM entries GROUP BY entries.id`;
+  const byId = new Map(read.map((account) => [account.id, account]));
+  return scans.map((scan) => {
+    const next = byId.get(scan.id);
+    if (next === undefined) return { ...scan, isRead: true };
+    count('entries', next.entries);
+    for (const { expected, found, ...place } of next.mismatched ?? []) {
+      const location = { ...place, code: scan.code };
+      add('RUNNING_BALANCE_MISMATCH', location, expected ?? 'no stored balance', found ?? 'no balance');
+    }
+    return {
+      ...scan,
+      last: next.last,
+      before: next.before ?? '0',
+      sum: String(BigInt(scan.sum) + BigInt(next.sum)),
+      finalSum: String(BigInt(scan.finalSum) + BigInt(next.finalSum)),
+      isRead: next.entries < entriesMax || next.last === scan.until,
+    };
+  });
+}
+
+/** A suspense account holds what waits for a decision: both are read on one snapshot. */
+async function checkSuspense(
+  { sql, books, organisationId, add }: Scope,
+  scans: readonly AccountScan[],
+  held: Held,
+): Promise<void> {
+  const accounts = scans.filter(({ code }) => isSuspense(code));
+  if (accounts.length === 0) return;
+  const since = (snapshot: Snapshot, side: 'debit' | 'credit'): Fragment => snapshot`
+    (SELECT coalesce(sum(amount), 0) FROM ledger.postings
+     WHERE organisation_id = ${organisationId} AND ${snapshot(`${side}_account_id`)} = a.id AND id > ${books.lastPosting}::text::bigint)`;
+  const { balances, expected } = await onOneSnapshot(sql, async (snapshot) => ({
+    balances: await snapshot<{ balance: string }[]>`
+      SELECT coalesce(x.balance, a.sum + ${since(snapshot, 'credit')} - ${since(snapshot, 'debit')})::text AS balance
+      FROM unnest(${accounts.map(({ id }) => id)}::text[]::bigint[], ${accounts.map(({ sum }) => sum)}::text[]::numeric[])
+        WITH ORDINALITY AS a (id, sum, position)
+      LEFT JOIN ledger.accounts x ON x.organisation_id = ${organisationId} AND x.id = a.id ORDER BY a.position`,
+    expected: await held(snapshot, organisationId, accounts),
+  }));
+  for (const [position, { environment, code }] of accounts.entries()) {
+    const [balance, waits] = [balances[position]?.balance ?? '0', String(expected[position])];
+    if (balance !== waits) add('SUSPENSE_MISMATCH', { environment, code }, waits, balance);
+  }
+}
