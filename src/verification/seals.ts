@@ -9,7 +9,8 @@ import type { Environment } from '../money.ts';
 /** Limits the memory of a statement; a busy installation makes as many postings in some minutes. */
 const POSTINGS_MAX = 200_000;
 
-const PAGE_SIZE = 1_000;
+/** Few, because a seal may cover many postings, and no snapshot should be held for long. */
+const PAGE_SIZE = 5;
 
 /** A seal as it is published. `digest`: hexadecimal. */
 export interface Seal {
