@@ -35,8 +35,8 @@ beforeAll(async () => {
   // Asynchronous commits stay unwritten until the next synchronous one: the WAL writer runs only every ten seconds.
   await administer(server.adminUrl, `ALTER SYSTEM SET wal_writer_delay = '10s'`);
   await administer(server.adminUrl, 'SELECT pg_reload_conf()');
-  await migrate(server.url);
-  api = await startTestApi({ databaseUrl: server.url });
+  await migrate(server.ownerUrl);
+  api = await startTestApi({ databaseUrl: server.url, ownerDatabaseUrl: server.ownerUrl });
   crash = async () => {
     process.kill(pid, 'SIGKILL');
     await waitFor('Postgres to exit', () => pid === 0);

@@ -56,6 +56,7 @@ const CONTRACT: Readonly<Record<string, Scope | 'any' | 'none'>> = {
   'GET /fees/quote': 'any',
   'POST /rails/:rail/callbacks': 'none',
   'POST /simulations/inbound-credits': 'any',
+  'POST /simulations/inbound-credits/:sessionId/recall': 'any',
   'POST /simulations/statement-lines': 'any',
   'PUT /simulations/bank-accounts/:accountNumber': 'any',
   'GET /simulations/bank-transfers/:reference': 'any',

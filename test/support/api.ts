@@ -108,6 +108,8 @@ export interface TestApi {
 export interface TestApiOptions {
   /** The database of another instance; not dropped by this one. */
   databaseUrl?: string;
+  /** Default: the URL of its owner on the test server. */
+  ownerDatabaseUrl?: string;
   /** The database URL for the API, for example of a proxy in front of the database. */
   databaseUrlOfApi?: string;
   /** Overrides of the settings of src/config.ts. */
@@ -168,7 +170,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     };
     return { runtime, dependencies, running: await startApi(dependencies) };
   });
-  const sql = connect(ownerOf(database.url), { connectionsMax: 2, role: 'owner' });
+  const sql = connect(options.ownerDatabaseUrl ?? ownerOf(database.url), { connectionsMax: 2, role: 'owner' });
   const urls = {
     test: `http://127.0.0.1:${running.ports.test}/v1`,
     live: `http://127.0.0.1:${running.ports.live}/v1`,

@@ -21,6 +21,7 @@ const OTHER_PARAMETERS: Readonly<Record<string, string>> = {
   rail: 'sandbox',
   accountNumber: '0123456789',
   reference: 'nothing',
+  sessionId: 'nothing',
 };
 
 /** The kind of the path's `:id`; null when the path has none. */

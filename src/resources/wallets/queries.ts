@@ -165,13 +165,13 @@ async function postingsOf(
 ): Promise<PostingRange> {
   const unbounded = { before: null, last: null };
   if (createdAtFrom === undefined && createdAtTo === undefined) return unbounded;
-  const lastUntil = (at: Date | undefined) =>
+  const lastUntil = (at: postgres.Fragment | undefined) =>
     at === undefined
       ? sql`NULL::bigint`
       : sql`(SELECT id FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at}))`;
   const [row] = await sql<PostingRange[]>`
-    SELECT ${lastUntil(createdAtFrom && new Date(createdAtFrom.getTime() - 1))} AS before,
-           ${lastUntil(createdAtTo)} AS last`;
+    SELECT ${lastUntil(createdAtFrom && sql`${createdAtFrom}::timestamptz - interval '1 ms'`)} AS before,
+           ${lastUntil(createdAtTo && sql`${createdAtTo}::timestamptz`)} AS last`;
   return row ?? unbounded;
 }
 
