@@ -39,6 +39,7 @@ const RESET = [...SCENARIOS, ...SIDE_SCENARIOS].filter(
   (scenario) => ALL_ENDINGS.includes(scenario.flow) || SELECTED.includes(recordingOf(scenario)),
 );
 
+const RETRY_GAP_MS = 1_000;
 const RETRY_REQUEST = { operator: 'ada', reason: 'it was reset' };
 
 let flows: TestFlows;
@@ -85,12 +86,15 @@ async function resetToEachTask(context: ScenarioContext, { workflowId, path }: S
       requestId: randomUUID(),
     });
     const again = workflow.getHandle(workflowId, reset.runId);
+    let retriedAt = 0;
     const hasEnded = async (): Promise<boolean> => {
       const { status, typedSearchAttributes } = await again.describe();
       if (status.name !== 'RUNNING') return true;
       // A flow reset to the task that parked it is parked again, because the decisions precede that task. An operator's
-      // retry makes it check again, and it finds that it has been decided.
-      if (typedSearchAttributes.get(ATTENTION) !== undefined) {
+      // retry makes it check again, and it finds that it has been decided. Not at every look: a flow cannot end in a task
+      // during which a signal arrives.
+      if (typedSearchAttributes.get(ATTENTION) !== undefined && Date.now() - retriedAt > RETRY_GAP_MS) {
+        retriedAt = Date.now();
         await again.signal(retry, await withCode(flows.sql, workflowId, RETRY_REQUEST)).catch((error: unknown) => {
           if (!(error instanceof WorkflowNotFoundError)) throw error; // the flow has already ended
         });
