@@ -17,7 +17,7 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 /** The scenarios run concurrently, and each flow is reset about ten times. */
 const LIMIT_MS = 900_000;
-const SCENARIO_LIMIT_MS = 180_000;
+const SCENARIO_LIMIT_MS = 600_000;
 
 /**
  * Flows of these kinds are reset from each of their endings; the others, which have many tasks, from the selected ones.
