@@ -3,7 +3,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { KeyedMutex } from '../concurrency/keyedMutex.ts';
 import type { Uuid } from '../ids.ts';
-import type { Movement, RefusalCode } from '../ledger/movement.ts';
+import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { isRailPaused } from '../rail/pauses.ts';
 import {
@@ -30,7 +30,7 @@ import type {
 import { bookOf } from '../workflows/flows.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation, railPaused } from './failures.ts';
-import { refuse, retryOnConflict } from './posting.ts';
+import { retryOnConflict } from './posting.ts';
 
 /** A change that moves money. */
 export type TransferChange = Extract<TransferDecision, 'complete' | 'fail' | 'return' | 'claw_back'>;
@@ -68,8 +68,6 @@ const STATE_AFTER: Record<TransferChange, TransferState> = {
   return: 'returned',
   claw_back: 'completed',
 };
-
-const SHORT: RefusalCode = 'WALLET_INSUFFICIENT_FUNDS';
 
 /** Failure reason when the rail received none of the sends. */
 const NEVER_RECEIVED = 'The bank never received the transfer';
@@ -155,7 +153,7 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
   ): Promise<TransferProgress> {
     const book = bookOf(input);
     const audited = (movement: Movement) => withAudit(movement, input.transferId, decided?.audit ?? []);
-    return await retryOnConflict(journal, async ({ post }) => {
+    return await retryOnConflict(journal, async ({ post, postOrPark, postAsRead }) => {
       const { row, rail: railName, state, reference = input.transferId } = await adapter.read(book, input.transferId);
       const rail = railOf(rails, book, railName);
       const answer = await queryRail(rail, book, reference);
@@ -186,12 +184,8 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
           : await postingMutex.run(adapter.sharedRow?.(row) ?? input.transferId, async () => {
               const movement = await adapter.movement(book, row, decision, report, decidedBy);
               if (movement === null) return 'impossible';
-              const result = await post(audited(movement));
-              if (result.outcome === 'posted') return STATE_AFTER[decision];
-              // A wallet that has less than was read: read again, and take what it has now.
-              const isShort = decision === 'claw_back' && 'code' in result && result.code === SHORT;
-              if (result.outcome === 'refused' && !isShort) refuse(movement, result);
-              return null;
+              const isPosted = await (decision === 'claw_back' ? postAsRead : postOrPark)(audited(movement));
+              return isPosted ? STATE_AFTER[decision] : null;
             });
       if (posted === 'impossible') return await unchanged('contradiction');
       return posted === null ? null : { status: posted, rail: known, limits };

@@ -1,7 +1,7 @@
 // Reading an inbound credit, and having the rail confirm it: shared by all flows that receive money.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { RailRefusedError, RailUnavailableError } from '../rail/port.ts';
+import { type InboundCreditRecord, RailRefusedError, RailUnavailableError } from '../rail/port.ts';
 import { findInboundCredit, type InboundCredit } from '../resources/inboundCredits/queries.ts';
 import { bookOf, type FlowScope } from '../workflows/flows.ts';
 import type { IncompleteWork } from '../workflows/railWait/decide.ts';
@@ -19,28 +19,41 @@ export async function readCredit(
   return credit;
 }
 
-/** The rail's response about a credit that its callback reported. */
-export type Confirmation = 'confirmed' | Pick<IncompleteWork, 'rail' | 'why'>;
+/** Why the rail does not confirm what its callback reported. */
+export type Unconfirmed = Pick<IncompleteWork, 'rail' | 'why'>;
 
-/** Queries the rail for the credit: a callback alone moves no money. */
-export async function askAboutCredit(
+/** The rail's record of a credit, or why there is none. Only a record has `recalledAt`. */
+export async function findCreditRecord(
   { rails }: Pick<ActivityDependencies, 'rails'>,
-  book: Book,
-  credit: Pick<InboundCredit, 'rail' | 'sessionId' | 'amount' | 'accountNumber'>,
-): Promise<Confirmation> {
-  const rail = rails.named(book.environment, credit.rail);
+  { environment, organisationId }: Book,
+  credit: Pick<InboundCredit, 'rail' | 'sessionId'>,
+): Promise<InboundCreditRecord | Unconfirmed> {
+  const rail = rails.named(environment, credit.rail);
   if (rail === null) return { rail: 'unconfirmed', why: 'not_configured' };
   try {
-    const report = await rail.findInboundCredit({ organisationId: book.organisationId, sessionId: credit.sessionId });
-    if (report === null) return { rail: 'unconfirmed', why: 'not_known' };
-    if (report.recalledAt !== null) return { rail: 'unconfirmed', why: 'recalled' };
-    const matches = report.amount === credit.amount && report.accountNumber === credit.accountNumber;
-    return matches ? 'confirmed' : { rail: 'unconfirmed', why: 'differs' };
+    const record = await rail.findInboundCredit({ organisationId, sessionId: credit.sessionId });
+    return record ?? { rail: 'unconfirmed', why: 'not_known' };
   } catch (error) {
     if (error instanceof RailUnavailableError) return { rail: 'unreachable' };
     if (error instanceof RailRefusedError) return { rail: 'unconfirmed', why: 'not_known' };
     throw error;
   }
+}
+
+/** The rail's response about a credit that its callback reported. */
+export type Confirmation = 'confirmed' | Unconfirmed;
+
+/** Queries the rail for the credit: a callback alone moves no money. */
+export async function askAboutCredit(
+  dependencies: Pick<ActivityDependencies, 'rails'>,
+  book: Book,
+  credit: Pick<InboundCredit, 'rail' | 'sessionId' | 'amount' | 'accountNumber'>,
+): Promise<Confirmation> {
+  const record = await findCreditRecord(dependencies, book, credit);
+  if (!('recalledAt' in record)) return record;
+  if (record.recalledAt !== null) return { rail: 'unconfirmed', why: 'recalled' };
+  const matches = record.amount === credit.amount && record.accountNumber === credit.accountNumber;
+  return matches ? 'confirmed' : { rail: 'unconfirmed', why: 'differs' };
 }
 
 /** The same, as the work that a step leaves incomplete; null if the rail confirms the credit. */

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { violatedCheck } from '../database/errors.ts';
 import type { Journal } from '../ledger/journal.ts';
-import type { Movement, PostResult } from '../ledger/movement.ts';
+import type { Movement, PostResult, RefusalCode } from '../ledger/movement.ts';
 import { invariantViolation, postingRefused } from './failures.ts';
 
 /** More rounds than any race between a credit, an expiry and a refund needs. */
@@ -14,6 +14,8 @@ const PAUSE_MAX_MS = 500;
 
 type Refusal = Extract<PostResult, { outcome: 'refused' }>;
 
+const SHORT: RefusalCode = 'WALLET_INSUFFICIENT_FUNDS';
+
 /** `stale`: an earlier attempt has posted it, or another writer was first; the next read shows which. */
 export type Posted = { outcome: 'posted' | 'stale' } | Refusal;
 
@@ -22,6 +24,11 @@ export interface Poster {
   post: (movement: Movement) => Promise<Posted>;
   /** Posts what the ledger has no reason to refuse. Returns whether this call posted it; false: read again. */
   postOrPark: (movement: Movement) => Promise<boolean>;
+  /**
+   * Posts what takes money from a wallet by the balance that was read. False also if the wallet has less by now: the
+   * next read shows what there is to take.
+   */
+  postAsRead: (movement: Movement) => Promise<boolean>;
 }
 
 /** Parks the flow on a refusal that no rule expects. */
@@ -63,8 +70,14 @@ export async function retryOnConflict<Result>(
     return result.outcome === 'posted';
   }
 
+  async function postAsRead(movement: Movement): Promise<boolean> {
+    const result = await post(movement);
+    if (result.outcome === 'refused' && result.code !== SHORT) refuse(movement, result);
+    return result.outcome === 'posted';
+  }
+
   for (let count = 1; count <= CONFLICT_RETRIES_MAX; count += 1) {
-    const result = await round({ post, postOrPark });
+    const result = await round({ post, postOrPark, postAsRead });
     if (result !== null) return result;
     // Random backoff: in each round only one of the concurrent writers of a row succeeds, unless they are spread out.
     if (count < CONFLICT_RETRIES_MAX) await pause(Math.random() * Math.min(2 ** count, PAUSE_MAX_MS));

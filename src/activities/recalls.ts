@@ -3,7 +3,6 @@
 import { paymentSuspenseAccount } from '../ledger/chart.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
-import { RailRefusedError, RailUnavailableError } from '../rail/port.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import {
@@ -17,33 +16,21 @@ import {
 import { findCaseOfCredit } from '../resources/reviewCases/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
-import type { IncompleteWork } from '../workflows/railWait/decide.ts';
 import { locateMoney } from '../workflows/recall/decide.ts';
 import type { RecallActivities, RecallInput, RecallProgress } from '../workflows/recall/messages.ts';
-import { limitsOf, readCredit } from './credits.ts';
+import { findCreditRecord, limitsOf, readCredit, type Unconfirmed } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
-import { refuse, retryOnConflict } from './posting.ts';
+import { retryOnConflict } from './posting.ts';
 
 export function createRecallActivities(dependencies: ActivityDependencies): RecallActivities {
-  const { sql, journal, rails } = dependencies;
+  const { sql, journal } = dependencies;
 
   /** Queries the rail: null if it confirms that it has taken the credit back. */
-  async function askAboutRecall(
-    book: Book,
-    credit: InboundCredit,
-  ): Promise<Pick<IncompleteWork, 'rail' | 'why'> | null> {
-    const rail = rails.named(book.environment, credit.rail);
-    if (rail === null) return { rail: 'unconfirmed', why: 'not_configured' };
-    try {
-      const record = await rail.findInboundCredit({ organisationId: book.organisationId, sessionId: credit.sessionId });
-      if (record === null) return { rail: 'unconfirmed', why: 'not_known' };
-      return record.recalledAt === null ? { rail: 'unconfirmed', why: 'not_recalled' } : null;
-    } catch (error) {
-      if (error instanceof RailUnavailableError) return { rail: 'unreachable' };
-      if (error instanceof RailRefusedError) return { rail: 'unconfirmed', why: 'not_known' };
-      throw error;
-    }
+  async function askAboutRecall(book: Book, credit: InboundCredit): Promise<Unconfirmed | null> {
+    const record = await findCreditRecord(dependencies, book, credit);
+    if (!('recalledAt' in record)) return record;
+    return record.recalledAt === null ? { rail: 'unconfirmed', why: 'not_recalled' } : null;
   }
 
   async function movementOf(book: Book, credit: InboundCredit): Promise<Movement> {
@@ -68,7 +55,7 @@ export function createRecallActivities(dependencies: ActivityDependencies): Reca
 
   async function apply(input: RecallInput, setAside: boolean): Promise<RecallProgress> {
     const book = bookOf(input);
-    return await retryOnConflict(journal, async ({ post }): Promise<RecallProgress | null> => {
+    return await retryOnConflict(journal, async ({ postAsRead }): Promise<RecallProgress | null> => {
       const credit = await readCredit(dependencies, input, input.inboundCreditId);
       if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
       const denied = await askAboutRecall(book, credit);
@@ -78,12 +65,8 @@ export function createRecallActivities(dependencies: ActivityDependencies): Reca
         return { status: 'received', incomplete };
       }
       const movement = denied === null ? await movementOf(book, credit) : setAsideRecallMovement(book, credit);
-      const result = await post(movement);
-      if (result.outcome === 'posted') return { status: denied === null ? 'posted' : 'set_aside' };
-      // A wallet that has less than was read: read again, and take what it has now.
-      const isShort = result.outcome === 'refused' && result.code === 'WALLET_INSUFFICIENT_FUNDS';
-      if (result.outcome === 'refused' && !isShort) refuse(movement, result);
-      return null;
+      if (!(await postAsRead(movement))) return null;
+      return { status: denied === null ? 'posted' : 'set_aside' };
     });
   }
 
