@@ -77,34 +77,33 @@ export function matchStatement(sides: Sides, answers: Answers): { breaks: Break[
   return { breaks, outstanding };
 }
 
+/** The other line of a transfer that was sent and came back; null for a line of another kind. */
+const counterpartOf = ({ kind, reference }: LineName): LineName | null =>
+  kind === 'sent' || kind === 'returned' ? { kind: kind === 'sent' ? 'returned' : 'sent', reference } : null;
+
 /**
  * A transfer returned before its completion was posted: neither line was posted through the rail's account. The two
  * lines may be on different statements. A return that stands alone follows a sent line on an earlier one; a sent line
  * that stands alone came back if the rail says so.
  */
 function wasReturnedBeforePosting(
-  { kind, reference, amount }: Line,
+  line: Line,
   posted: ReadonlyMap<string, Line>,
   stated: ReadonlyMap<string, Line[]>,
   { isKnownToRail }: Answers,
 ): boolean {
-  if (kind !== 'sent' && kind !== 'returned') return false;
-  const other = { kind: kind === 'sent' ? ('returned' as const) : ('sent' as const), reference };
-  if (posted.has(nameOf(other))) return false;
-  const [line] = stated.get(nameOf(other)) ?? [];
-  if (line !== undefined) return line.amount === amount;
-  return kind === 'returned' || isKnownToRail(other);
+  const other = counterpartOf(line);
+  if (other === null || posted.has(nameOf(other))) return false;
+  const [beside] = stated.get(nameOf(other)) ?? [];
+  if (beside !== undefined) return beside.amount === line.amount;
+  return line.kind === 'returned' || isKnownToRail(other);
 }
 
 /** A transfer that the rail first confirmed and then denied, and whose completion was returned: it has no line. */
-function wasUndone(
-  { kind, reference, amount }: Line,
-  posted: ReadonlyMap<string, Line>,
-  { isKnownToRail }: Answers,
-): boolean {
-  if (kind !== 'sent' && kind !== 'returned') return false;
-  const other = { kind: kind === 'sent' ? ('returned' as const) : ('sent' as const), reference };
-  return posted.get(nameOf(other))?.amount === amount && !isKnownToRail({ kind: 'sent', reference });
+function wasUndone(line: Line, posted: ReadonlyMap<string, Line>, { isKnownToRail }: Answers): boolean {
+  const other = counterpartOf(line);
+  if (other === null || posted.get(nameOf(other))?.amount !== line.amount) return false;
+  return !isKnownToRail({ kind: 'sent', reference: line.reference });
 }
 
 /** The sum of lines in the balance at the rail. */
