@@ -15,6 +15,13 @@ export interface Leg {
   amount: Kobo;
 }
 
+/** The net change of each account, without those that do not change. Credits are positive, debits negative. */
+export function netChanges(changes: Iterable<readonly [AccountCode, Kobo]>): Map<AccountCode, Kobo> {
+  const net = new Map<AccountCode, Kobo>();
+  for (const [account, change] of changes) net.set(account, (net.get(account) ?? 0) + change);
+  return new Map([...net].filter(([, change]) => change !== 0));
+}
+
 /**
  * Returns the postings that move `sources` to `destinations`, both in order: the first source pays the first
  * destination until one of them is used up. Throws when the sums of the two sides differ. Zero amounts are skipped.

@@ -1,5 +1,5 @@
-// What the ledger must hold for a resource in each of its statuses: the business keys of its transactions, and their net
-// effect on each account. Pure functions, one for each kind of resource that moves money; the counterpart of the
+// What the ledger must hold for a resource in each of its statuses: the business keys of its transactions, and their
+// net effect on each account. Pure functions, one for each kind of resource that moves money; the counterpart of the
 // movements in src/resources.
 import { publicId } from '../ids.ts';
 import {
@@ -20,9 +20,10 @@ import {
   UNMATCHED,
   walletAccount,
 } from '../ledger/chart.ts';
+import { netChanges } from '../ledger/postings.ts';
 import type { Kobo } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
-import { splitClawback } from '../resources/clawbacks/movements.ts';
+import { BANK_TRANSFER_STEPS, splitClawback } from '../resources/clawbacks/movements.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
 import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
@@ -47,12 +48,8 @@ export interface Expectation {
 }
 
 /** The effect of amounts that leave the first accounts and reach the second ones. Zero amounts are left out. */
-function moved(from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, Kobo][]): NetEffect {
-  const net = new Map<AccountCode, Kobo>();
-  for (const [account, amount] of from) net.set(account, (net.get(account) ?? 0) - amount);
-  for (const [account, amount] of to) net.set(account, (net.get(account) ?? 0) + amount);
-  return Object.fromEntries([...net].filter(([, amount]) => amount !== 0));
-}
+const moved = (from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, Kobo][]): NetEffect =>
+  Object.fromEntries(netChanges([...from.map(([account, amount]) => [account, -amount] as const), ...to]));
 
 const NOTHING: NetEffect = {};
 
@@ -93,8 +90,6 @@ function paidOut(held: AccountCode, wallet: AccountCode, row: PaidTransfer): Exp
   return clawedBack === null ? [from(0)] : [from(0), from(total)];
 }
 
-const STEPS = ['hold', 'completion', 'return', 'clawback', 'clawback_return'] as const;
-
 const keysOf = (resource: string, ...steps: string[]): string[] => steps.map((step) => `${resource}/${step}`);
 
 export function expectTransfer(row: Transfer): Expectation {
@@ -125,7 +120,7 @@ export function expectWithdrawal(row: Withdrawal): Expectation {
     failed: returned(wallet, total, null),
     returned: returned(wallet, total, row.clawedBack),
   };
-  return { resource, keys: keysOf(resource, ...STEPS), effects: effects[row.status] };
+  return { resource, keys: keysOf(resource, ...BANK_TRANSFER_STEPS), effects: effects[row.status] };
 }
 
 /** `targetWalletId`, `payerWalletId`: of its payment. */
@@ -142,7 +137,7 @@ export function expectRefund(row: Refund & Pick<Payment, 'targetWalletId' | 'pay
     completed,
     failed: returned(wallet, amount, row.clawedBack),
   };
-  return { resource, keys: keysOf(resource, ...STEPS), effects: effects[row.status] };
+  return { resource, keys: keysOf(resource, ...BANK_TRANSFER_STEPS), effects: effects[row.status] };
 }
 
 /** The reserve; what leaves it belongs to the items. */
@@ -176,7 +171,7 @@ export function expectPayoutItem(row: PayoutItem & Pick<Payout, 'sourceWalletId'
       ),
     ) as [NetEffect, ...NetEffect[]],
   };
-  return { resource, keys: keysOf(resource, ...STEPS), effects: effects[row.status] };
+  return { resource, keys: keysOf(resource, ...BANK_TRANSFER_STEPS), effects: effects[row.status] };
 }
 
 /** `credits`: the rail and session id of each credit that the payment accepted. */
@@ -215,7 +210,9 @@ export function expectPayment(
   };
 }
 
-/** Whether a recall has taken the credit out of its payment, which was not paid in full: then it is not the payment's. */
+/**
+ * Whether a recall has taken the credit out of its payment, which was not paid in full: then it is not the payment's.
+ */
 export const isOutOfPayment = ({ recall, recalledFrom }: Pick<InboundCredit, 'recall' | 'recalledFrom'>): boolean =>
   recall === 'posted' && (recalledFrom?.startsWith('suspense:payment:') ?? false);
 
@@ -299,7 +296,9 @@ export function expectAdjustment(row: Adjustment): Expectation {
   };
 }
 
-/** Steps that may repeat are numbered by the version of the case, completions and returns by the reference at the rail. */
+/**
+ * Steps that may repeat are numbered by the version of the case, completions and returns by the reference at the rail.
+ */
 function caseKeys(resource: string, row: ReviewCase): string[] {
   const versions = Array.from({ length: row.version }, (_, index) => index + 1);
   const references = Array.from({ length: row.attempts }, (_, index) =>

@@ -40,6 +40,7 @@ const PARTS: readonly unknown[] = [
   paymentParts.newPayment,
   paymentParts.paymentAfter,
   paymentParts.paymentRow,
+  caseParts.closedWalletCase,
   caseParts.openReviewCase,
   caseParts.recallCase,
   caseParts.withCaseFlows,
@@ -114,7 +115,8 @@ test('movements with the same key are alternatives for the same resource', () =>
   const byKey = Map.groupBy(transactionsOf(STEPS), ({ key }) => key);
   const resourcesOf = (key: string) => new Set(byKey.get(key)?.map(({ resource }) => resource));
   expect([...byKey.keys()].filter((key) => resourcesOf(key).size !== 1).map(readable)).toEqual([]);
-  // Except for credits and statement entries, whose key is their id at the bank, a key begins with that of the resource.
+  // Except for credits and statement entries, whose key is their id at the bank, a key begins with that of the
+  // resource.
   const isOwnKey = (key: string) =>
     /^(?:credit|recall|charge|settlement|interest)\//.test(key) ||
     [...resourcesOf(key)].every((resource) => key.startsWith(resource));

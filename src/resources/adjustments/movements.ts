@@ -1,8 +1,9 @@
 // Ledger movements of an adjustment: requested by one operator, then posted or rejected by another. The audit entry is
 // written with each.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import { walletOf } from '../../ledger/chart.ts';
+import { type AccountCode, walletOf } from '../../ledger/chart.ts';
 import type { AuditRow, EventRow, Movement } from '../../ledger/movement.ts';
+import { netChanges } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { startAdjustment } from './flow.ts';
 import type { Adjustment } from './queries.ts';
@@ -24,8 +25,8 @@ export function openAdjustment(book: Book, row: Adjustment): Movement {
 }
 
 /**
- * Posts what was requested. The ledger may refuse it: no wallet goes below zero, none is debited while it is frozen, and
- * a closed one takes no part. A credit is exempt from limits and freezes, like money that comes back.
+ * Posts what was requested. The ledger may refuse it: no wallet goes below zero, none is debited while it is frozen,
+ * and a closed one takes no part. A credit is exempt from limits and freezes, like money that comes back.
  */
 export function postAdjustment(book: Book, row: Adjustment, by: Decided): Movement {
   const next = decided(row, 'posted', by);
@@ -73,14 +74,13 @@ const auditEntry = (action: string, row: Adjustment, { operatorId, reason }: Dec
 
 /** An event for each wallet whose balance changes, with the net change. */
 function walletEvents(row: Adjustment): EventRow[] {
-  const net = new Map<string, Kobo>();
-  for (const { debit, credit, amount } of row.postings) {
-    net.set(debit, (net.get(debit) ?? 0) - amount);
-    net.set(credit, (net.get(credit) ?? 0) + amount);
-  }
-  return [...net].flatMap(([account, change]) => {
+  const changes = row.postings.flatMap(({ debit, credit, amount }): [AccountCode, Kobo][] => [
+    [debit, -amount],
+    [credit, amount],
+  ]);
+  return [...netChanges(changes)].flatMap(([account, change]) => {
     const walletId = walletOf(account);
-    if (walletId === null || change === 0) return [];
+    if (walletId === null) return [];
     return {
       id: newUuid(),
       type: 'wallet.adjusted',

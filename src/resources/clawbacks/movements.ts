@@ -1,5 +1,5 @@
-// Clawbacks: the bank has paid a transfer that it had reported as failed, so what was put back is taken again, as far as
-// the wallet goes. The rest stands in receivable:bank, and a review case that holds no money names it
+// Clawbacks: the bank has paid a transfer that it had reported as failed, so what was put back is taken again, as far
+// as the wallet goes. The rest stands in receivable:bank, and a review case that holds no money names it
 // (docs/decisions/0018-clawbacks.md).
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, BANK_RECEIVABLE, clearingAccount, FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
@@ -8,6 +8,10 @@ import { allocate, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { startReviewCase } from '../reviewCases/flow.ts';
 import { openReviewCase } from '../reviewCases/movements.ts';
+
+/** The steps of a transfer to a bank that post; each ends the business key of its transaction. */
+export const BANK_TRANSFER_STEPS = ['hold', 'completion', 'return', 'clawback', 'clawback_return'] as const;
+export type BankTransferStep = (typeof BANK_TRANSFER_STEPS)[number];
 
 /** A transfer that the bank has paid: the amount, and the fee of it. */
 interface PaidTransfer {

@@ -1,6 +1,6 @@
 // Ledger movements of a payout: all of its money goes to a reserve account when it is accepted; each item moves from
 // there into transit when it is sent, and is then completed by the rail or returned to the wallet.
-import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { newUuid, publicId } from '../../ids.ts';
 import {
   clearingAccount,
   FEE_INCOME,
@@ -14,8 +14,8 @@ import { allocate, type Leg } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type ItemCounts, type PayoutState, rollUp } from '../../workflows/payout/decide.ts';
-import { clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
-import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
 
 /** Moves all amounts and fees from the wallet into the payout's reserve. A refusal is returned to the caller. */
@@ -38,8 +38,7 @@ export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Tra
 
 const total = (item: PayoutItem) => item.amount + item.fee;
 
-const keyOf = (item: PayoutItem, step: 'hold' | 'completion' | 'return' | 'clawback' | 'clawback_return'): string =>
-  `${publicId('payoutItem', item.id)}/${step}`;
+const keyOf = (item: PayoutItem, step: BankTransferStep): string => `${publicId('payoutItem', item.id)}/${step}`;
 
 function itemTransaction(
   item: PayoutItem,
@@ -185,16 +184,6 @@ function currentLegs(item: PayoutItem): Leg[] {
       throw new Error(`the funds of payout item ${item.id} were already returned`);
   }
 }
-
-const closedWalletCase = (amount: Kobo, walletId: Uuid) =>
-  openReviewCase({
-    reason: 'wallet_closed',
-    amount,
-    accountCode: UNMATCHED,
-    inboundCreditId: null,
-    paymentId: null,
-    walletId,
-  });
 
 /** Updates the payout's status from its items, and emits an event with their counts. */
 export function rollUpMovement(book: Book, payout: Payout, counts: ItemCounts): Movement {

@@ -6,10 +6,10 @@ import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
-import { clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
 import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
-import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { Refund } from './queries.ts';
 
 /** Refunds to the paying wallet: complete at once. */
@@ -145,19 +145,7 @@ export function returnRefundFunds(
           ? paymentWith(payment, wasCompleted ? { refunded: -refund.amount } : { refunding: -refund.amount })
           : paymentAfterClawback(payment, others),
       ],
-      review_cases:
-        walletIsClosed && amount > 0
-          ? [
-              openReviewCase({
-                reason: 'wallet_closed',
-                amount,
-                accountCode: UNMATCHED,
-                inboundCreditId: null,
-                paymentId: payment.id,
-                walletId: payment.targetWalletId,
-              }),
-            ]
-          : [],
+      review_cases: walletIsClosed && amount > 0 ? [closedWalletCase(amount, payment.targetWalletId, payment.id)] : [],
     },
     events: [refundEvent('refund.failed', next)],
   });
@@ -170,8 +158,7 @@ function railOf(refund: Refund): string {
 
 const clearingOf = (refund: Refund): AccountCode => clearingAccount(railOf(refund));
 
-const keyOf = (refund: Refund, step: 'hold' | 'completion' | 'return' | 'clawback' | 'clawback_return'): string =>
-  `${publicId('refund', refund.id)}/${step}`;
+const keyOf = (refund: Refund, step: BankTransferStep): string => `${publicId('refund', refund.id)}/${step}`;
 
 /**
  * Moves the whole amount between two accounts. `credit_exempt`: limits and freezes do not block money returning to a
@@ -179,7 +166,7 @@ const keyOf = (refund: Refund, step: 'hold' | 'completion' | 'return' | 'clawbac
  */
 function move(
   refund: Refund,
-  step: 'hold' | 'completion' | 'return' | 'clawback_return',
+  step: Exclude<BankTransferStep, 'clawback'>,
   debit: AccountCode,
   credit: AccountCode,
 ): Transaction {

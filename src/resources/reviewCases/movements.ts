@@ -2,9 +2,16 @@
 // unclaimed, or returned to the sender through transit. A case of a reconciliation break, an unconfirmed credit or a
 // clawback holds no money and is closed without a posting.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import { type AccountCode, clearingAccount, IN_TRANSIT_RETURNS, UNCLAIMED, walletAccount } from '../../ledger/chart.ts';
+import {
+  type AccountCode,
+  clearingAccount,
+  IN_TRANSIT_RETURNS,
+  UNCLAIMED,
+  UNMATCHED,
+  walletAccount,
+} from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
-import { type Book, CURRENCY } from '../../money.ts';
+import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
@@ -29,6 +36,17 @@ export function openReviewCase(
     ...about,
   };
 }
+
+/** The case of money that came back after its wallet was closed. `paymentId`: the payment that was refunded. */
+export const closedWalletCase = (amount: Kobo, walletId: Uuid, paymentId: Uuid | null = null): ReviewCase =>
+  openReviewCase({
+    reason: 'wallet_closed',
+    amount,
+    accountCode: UNMATCHED,
+    inboundCreditId: null,
+    paymentId,
+    walletId,
+  });
 
 /** Adds the flow starts and the `review_case.opened` events of all cases that a movement opens. */
 export function withCaseFlows(movement: Movement): Movement {
@@ -64,8 +82,8 @@ export function moveCaseToUnclaimed(book: Book, open: ReviewCase): Movement {
 }
 
 /**
- * Moves the money, also from unclaimed, into transit, to be returned under the latest reference, or under a new one (`attempts`
- * incremented). For a new one, the caller must have checked that the rail has finished with the latest.
+ * Moves the money, also from unclaimed, into transit, to be returned under the latest reference, or under a new one
+ * (`attempts` incremented). For a new one, the caller must have checked that the rail has finished with the latest.
  */
 export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts: number): Movement {
   const next: ReviewCase = {

@@ -6,12 +6,11 @@ import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
-import { clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
-import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { Withdrawal } from './queries.ts';
 
-const keyOf = (row: Withdrawal, step: 'hold' | 'completion' | 'return' | 'clawback' | 'clawback_return'): string =>
-  `${publicId('withdrawal', row.id)}/${step}`;
+const keyOf = (row: Withdrawal, step: BankTransferStep): string => `${publicId('withdrawal', row.id)}/${step}`;
 
 /** Moves amount and fee from the wallet into transit. A refusal is returned to the caller. */
 export function holdWithdrawal(row: Withdrawal): Transaction {
@@ -66,6 +65,7 @@ export function completeWithdrawal(book: Book, row: Withdrawal, report: Transfer
 
 /** After the rail has paid a withdrawal that it reported as failed. `balance`: of the wallet. */
 export function clawBackWithdrawal(book: Book, row: Withdrawal, report: TransferReport, balance: Kobo): Movement {
+  const taken = clawable(row, balance);
   const next: Withdrawal = {
     ...row,
     version: row.version + 1,
@@ -73,7 +73,7 @@ export function clawBackWithdrawal(book: Book, row: Withdrawal, report: Transfer
     failureReason: null,
     sessionId: report.sessionId ?? row.sessionId,
     completedAt: new Date(),
-    clawedBack: clawable(row, balance),
+    clawedBack: taken,
   };
   const movement = clawBack({
     ...row,
@@ -81,7 +81,7 @@ export function clawBackWithdrawal(book: Book, row: Withdrawal, report: Transfer
     transfer: publicId('withdrawal', row.id),
     kind: 'withdrawal_clawback',
     walletId: row.sourceWalletId,
-    taken: clawable(row, balance),
+    taken,
   });
   return {
     ...movement,
@@ -92,7 +92,8 @@ export function clawBackWithdrawal(book: Book, row: Withdrawal, report: Transfer
 
 /**
  * Returns amount and fee to the wallet, once: from transit, or, if the withdrawal was completed before, from clearing
- * and fee income. After a clawback, what that took. If the wallet has been closed, the money goes to suspense with a review case for an operator.
+ * and fee income. After a clawback, what that took. If the wallet has been closed, the money goes to suspense with a
+ * review case for an operator.
  */
 export function returnWithdrawalFunds(
   book: Book,
@@ -140,18 +141,7 @@ export function returnWithdrawalFunds(
     },
     rows: {
       withdrawals: [next],
-      review_cases: opensCase
-        ? [
-            openReviewCase({
-              reason: 'wallet_closed',
-              amount: total,
-              accountCode: UNMATCHED,
-              inboundCreditId: null,
-              paymentId: null,
-              walletId: row.sourceWalletId,
-            }),
-          ]
-        : [],
+      review_cases: opensCase ? [closedWalletCase(total, row.sourceWalletId)] : [],
     },
     events: [withdrawalEvent(change === 'fail' ? 'withdrawal.failed' : 'withdrawal.returned', next)],
   });
