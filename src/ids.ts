@@ -29,7 +29,8 @@ export type IdKind = keyof typeof ID_SUFFIXES;
 /** A UUID in its canonical text form, as Postgres returns it. */
 export type Uuid = string;
 
-const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+/** Crockford's base32: it has no letter that can be mistaken for a digit. */
+export const BASE32_DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 const PUBLIC_ID = /^svc_([0-7][0-9a-hjkmnp-tv-z]{25})_([a-z]{3})$/;
 
 let clock = 0;
@@ -83,7 +84,7 @@ export function publicId(kind: IdKind, uuid: Uuid): string {
 }
 
 /** The two base32 digits of each 10-bit value. */
-const PAIRS = Array.from(ALPHABET, (first) => Array.from(ALPHABET, (second) => first + second)).flat();
+const PAIRS = Array.from(BASE32_DIGITS, (first) => Array.from(BASE32_DIGITS, (second) => first + second)).flat();
 
 const [HYPHEN, ZERO, NINE, LETTER_A, LOWER_CASE] = [0x2d, 0x30, 0x39, 0x61, 0x20];
 
@@ -105,7 +106,7 @@ const SUFFIXES: ReadonlySet<string> = new Set(Object.values(ID_SUFFIXES));
 function readDigits(digits: string, from: number, count: number): number {
   let value = 0;
   for (let index = from; index < from + count; index += 1)
-    value = value * 32 + ALPHABET.indexOf(digits[index] as string);
+    value = value * 32 + BASE32_DIGITS.indexOf(digits[index] as string);
   return value;
 }
 

@@ -1,9 +1,9 @@
-// Operators: who may use the command line and decide about parked flows. An operator signs in to the command line with a
-// key, and to a workflow with a short code that the key made. Both are stored as their SHA-256. Each change is one
+// Operators: who may use the command line and decide about parked flows. An operator signs in to the command line with
+// a key, and to a workflow with a short code that the key made. Both are stored as their SHA-256. Each change is one
 // statement that also writes the audit entry.
 import { createHash, randomBytes } from 'node:crypto';
 import type { Sql } from '../database/pool.ts';
-import { publicId, requireUuid, type Uuid } from '../ids.ts';
+import { BASE32_DIGITS, publicId, requireUuid, type Uuid } from '../ids.ts';
 import type { AuditRow, Movement } from '../ledger/movement.ts';
 import type { AuditEntry, Identified, OperatorCode, OperatorScope } from '../workflows/operators/messages.ts';
 
@@ -130,7 +130,6 @@ export function withAudit(movement: Movement, subject: string, entries: readonly
   return { ...movement, rows: { ...movement.rows, audit_log: rows } };
 }
 
-const CODE_DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 /** 60 bits: too many to find one from its hash while it is valid. */
 const CODE_LENGTH = 12;
 /** Time to paste it into the Temporal UI. */
@@ -143,11 +142,13 @@ const hashCode = (code: string): string =>
     .digest('hex');
 
 function newCode(): string {
-  const digits = Array.from(randomBytes(CODE_LENGTH), (byte) => CODE_DIGITS[byte % CODE_DIGITS.length]);
+  const digits = Array.from(randomBytes(CODE_LENGTH), (byte) => BASE32_DIGITS[byte % BASE32_DIGITS.length]);
   return digits.join('').replaceAll(/(.{4})(?=.)/g, '$1-');
 }
 
-/** Makes a code for each workflow, with which the operator makes one decision there. Removes codes that have expired. */
+/**
+ * Makes a code for each workflow, with which the operator makes one decision there. Removes codes that have expired.
+ */
 export async function createOperatorCodes<Id extends string>(
   sql: Sql,
   operatorId: Uuid,
