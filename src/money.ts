@@ -10,7 +10,8 @@ export const CURRENCY = 'NGN';
 export const AMOUNT_MAX: Kobo = 1_000_000_000_000;
 
 /** `test` is the sandbox. No row, account or query spans both environments. */
-export type Environment = 'test' | 'live';
+export const ENVIRONMENTS = ['test', 'live'] as const;
+export type Environment = (typeof ENVIRONMENTS)[number];
 
 /** The books of one organisation in one environment. Every account, row and query belongs to exactly one book. */
 export interface Book {

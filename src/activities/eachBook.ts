@@ -1,14 +1,12 @@
-// Work on every book that has a rail. Each book stands by itself: one that fails holds up no other, and a retry continues
-// after the last book, by the heartbeat.
+// Work on every book that has a rail. Each book stands by itself: one that fails holds up no other, and a retry
+// continues after the last book, by the heartbeat.
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { AttemptOverError, requireTimeLeft } from '../concurrency/attempt.ts';
 import { isOutage } from '../database/errors.ts';
-import type { Book } from '../money.ts';
+import { type Book, ENVIRONMENTS } from '../money.ts';
 import type { BankRail } from '../rail/port.ts';
 import { listBooks } from '../reconciliation/progress.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-
-const ENVIRONMENTS = ['test', 'live'] as const;
 
 /** The sums of a run so far. */
 interface Total {

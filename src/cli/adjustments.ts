@@ -13,25 +13,19 @@ import {
   reportAdjustment,
 } from '../resources/adjustments/queries.ts';
 import type { RequestOutcome } from '../resources/adjustments/request.ts';
-import { createOperatorCodes } from '../resources/operators.ts';
 import type { AdjustmentAction, AdjustmentAnswer, AdjustmentDecision } from '../workflows/adjustment/messages.ts';
-import { addCommand, withDatabase } from './command.ts';
+import { addCommand, environmentOption, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { chooseOrganisation } from './organisations.ts';
+import { inOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
-import { signIn } from './signIn.ts';
+import { createCode } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** The maximum number of adjustments in a list; the newest are listed first. */
 const ADJUSTMENTS_MAX = 500;
 const TEXT_MAX = 500;
 const STATUSES: readonly AdjustmentStatus[] = ['requested', 'posted', 'rejected'];
-const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
 
-const ORGANISATION_OPTION = [
-  '--organisation <id>',
-  'the organisation of the book (default: the organisation that `npm start` created, or the only one)',
-] as const;
 const REASON_OPTION = ['--reason <text>', 'the reason, recorded in the audit log'] as const;
 const EVIDENCE_OPTION = ['--evidence <text>', "the evidence for it, for example the bank's ticket"] as const;
 
@@ -61,9 +55,7 @@ function addRequest(group: Command): void {
     'request an adjustment; nothing is posted until another operator approves it',
     'adjustments request --environment live --posting "expense:rail clearing:bank 5250" --reason "charges of May" --evidence "statement of 31 May"',
   )
-    .addOption(
-      new Option('--environment <name>', 'the environment of the book').choices(ENVIRONMENTS).makeOptionMandatory(),
-    )
+    .addOption(environmentOption('the environment of the book').makeOptionMandatory())
     .requiredOption(
       '--posting <posting>',
       '"DEBIT CREDIT KOBO": the account to debit, the account to credit, the amount; repeatable',
@@ -72,21 +64,18 @@ function addRequest(group: Command): void {
     )
     .requiredOption(...REASON_OPTION)
     .requiredOption(...EVIDENCE_OPTION)
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the book'))
     .action(
       async ({ environment, posting, ...options }: Grounds & { environment: Environment; posting: Posting[] }) => {
         const grounds = groundsOf(options);
         const { requestAdjustment } = await import('../resources/adjustments/request.ts');
         const { Journal } = await import('../ledger/journal.ts');
-        const outcome = await withDatabase('application', async (sql, settings) => {
-          const { id: requestedBy } = await signIn(sql, settings, 'adjustments request');
-          const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-          const book = { organisationId, environment };
-          return await requestAdjustment({ sql, journal: new Journal(sql) }, book, posting, {
+        const outcome = await inOrganisation('adjustments request', options, (sql, organisationId, operator) =>
+          requestAdjustment({ sql, journal: new Journal(sql) }, { organisationId, environment }, posting, {
             ...grounds,
-            requestedBy,
-          });
-        });
+            requestedBy: operator.id,
+          }),
+        );
         printRequested(outcome, options.json);
       },
     );
@@ -101,19 +90,18 @@ function addReverse(group: Command): void {
   )
     .requiredOption(...REASON_OPTION)
     .requiredOption(...EVIDENCE_OPTION)
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the book'))
     .action(async (id: string, options: Grounds) => {
       const uuid = requireAdjustmentId(id);
       const grounds = groundsOf(options);
       const { requestReversal } = await import('../resources/adjustments/request.ts');
       const { Journal } = await import('../ledger/journal.ts');
-      const outcome = await withDatabase('application', async (sql, settings) => {
-        const { id: requestedBy } = await signIn(sql, settings, 'adjustments reverse');
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+      const outcome = await inOrganisation('adjustments reverse', options, async (sql, organisationId, operator) => {
         const report = await reportAdjustment(sql, organisationId, uuid);
         if (report === null) throw noSuchAdjustment(id);
         const book = { organisationId, environment: report.environment };
-        return await requestReversal({ sql, journal: new Journal(sql) }, book, uuid, { ...grounds, requestedBy });
+        const request = { ...grounds, requestedBy: operator.id };
+        return await requestReversal({ sql, journal: new Journal(sql) }, book, uuid, request);
       });
       printRequested(outcome, options.json);
     });
@@ -164,7 +152,7 @@ function addDecision(group: Command, action: AdjustmentAction, description: stri
       const decision: AdjustmentDecision = {
         action,
         reason: checkText('--reason', options.reason),
-        code: await operatorCode(id, action),
+        code: await createCode(`adjustments ${action}`, id),
       };
       const answer = await withTemporal(async (client) => {
         try {
@@ -184,14 +172,6 @@ function addDecision(group: Command, action: AdjustmentAction, description: stri
       printLine(answer.message);
     });
 }
-
-/** Signs in, and makes the code with which this adjustment's flow identifies the operator. */
-const operatorCode = (id: string, action: AdjustmentAction): Promise<string> =>
-  withDatabase('application', async (sql, settings) => {
-    const operator = await signIn(sql, settings, `adjustments ${action}`);
-    const { codes } = await createOperatorCodes(sql, operator.id, [id]);
-    return codes.get(id) ?? '';
-  });
 
 const adjustmentView = (row: AdjustmentReport) => ({
   id: publicId('adjustment', row.id),
@@ -218,14 +198,12 @@ interface ListOptions {
 function addList(group: Command): void {
   addCommand(group, 'list', 'list adjustments, newest first', 'adjustments list --status requested')
     .addOption(new Option('--status <status>', 'only this status').choices(STATUSES))
-    .addOption(new Option('--environment <name>', 'only this environment').choices(ENVIRONMENTS))
-    .option(...ORGANISATION_OPTION)
+    .addOption(environmentOption('only this environment'))
+    .addOption(organisationOption('the book'))
     .action(async (options: ListOptions) => {
-      const page = await withDatabase('application', async (sql, settings) => {
-        await signIn(sql, settings, 'adjustments list');
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-        return await listAdjustments(sql, organisationId, options, ADJUSTMENTS_MAX);
-      });
+      const page = await inOrganisation('adjustments list', options, (sql, organisationId) =>
+        listAdjustments(sql, organisationId, options, ADJUSTMENTS_MAX),
+      );
       printLeftOut(page.adjustments.length, page.total, 'the newest', 'Narrow with --status or --environment.');
       const rows = page.adjustments.map(adjustmentView);
       if (options.json) return printJson(rows);
@@ -246,17 +224,13 @@ function addList(group: Command): void {
 
 function addShow(group: Command): void {
   addCommand(group, 'show <id>', 'show an adjustment and its postings', 'adjustments show svc_01k5…_adj')
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the book'))
     .action(async (id: string, options: { organisation?: string; json?: true }) => {
       const uuid = requireAdjustmentId(id);
-      const { row, audit } = await withDatabase('application', async (sql, settings) => {
-        await signIn(sql, settings, 'adjustments show');
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-        return {
-          row: await reportAdjustment(sql, organisationId, uuid),
-          audit: await listAuditEntries(sql, organisationId, id),
-        };
-      });
+      const { row, audit } = await inOrganisation('adjustments show', options, async (sql, organisationId) => ({
+        row: await reportAdjustment(sql, organisationId, uuid),
+        audit: await listAuditEntries(sql, organisationId, id),
+      }));
       if (row === null) throw noSuchAdjustment(id);
       const { id: name, ...view } = adjustmentView(row);
       if (options.json) return printJson({ id: name, ...view, postings: row.postings, audit });

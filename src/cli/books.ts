@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { type Book, CURRENCY, type Environment, type Kobo } from '../money.ts';
-import { addCommand, environmentOption } from './command.ts';
+import { addCommand, environmentOption, organisationOption } from './command.ts';
 import { chooseOrganisation } from './organisations.ts';
 import type { Settings } from './settings.ts';
 
@@ -15,10 +15,7 @@ export interface BookOptions {
 /** Adds a command of `ledger` about one book. */
 export const addBookCommand = (group: Command, usage: string, description: string, example: string): Command =>
   addCommand(group, usage, description, `ledger ${example}`)
-    .option(
-      '--organisation <id>',
-      'the organisation (default: the organisation that `npm start` created, or the only one)',
-    )
+    .addOption(organisationOption('the book'))
     .addOption(environmentOption().makeOptionMandatory());
 
 export const chooseBook = async (sql: Sql, settings: Settings, options: BookOptions): Promise<Book> => ({

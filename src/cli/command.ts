@@ -1,7 +1,8 @@
-// Shared by commands: the options --json and --environment, an example in the help and a database connection that is
-// always closed.
+// Shared by commands: the options --json, --organisation and --environment, an example in the help and a database
+// connection that is always closed.
 import { type Command, Option } from 'commander';
 import { connect, type Sql } from '../database/pool.ts';
+import { ENVIRONMENTS } from '../money.ts';
 import { ownerUrlOf, readSettings, type Settings } from './settings.ts';
 
 /** Adds a command with the shared options. `example` is the part after `npm run cli -- `. */
@@ -28,5 +29,12 @@ export async function withDatabase<Result>(
   }
 }
 
-export const environmentOption = (): Option =>
-  new Option('--environment <name>', 'test (the sandbox, no real money) or live').choices(['test', 'live']);
+/** `of`: what belongs to the organisation. Without a value `chooseOrganisation` finds one. */
+export const organisationOption = (of: string): Option =>
+  new Option(
+    '--organisation <id>',
+    `the organisation of ${of} (default: the organisation that \`npm start\` created, or the only one)`,
+  );
+
+export const environmentOption = (description = 'test (the sandbox, no real money) or live'): Option =>
+  new Option('--environment <name>', description).choices(ENVIRONMENTS);

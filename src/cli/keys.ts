@@ -13,22 +13,16 @@ import {
   replaceApiKey,
   revokeApiKey,
 } from '../resources/apiKeys.ts';
-import { addCommand, environmentOption, withDatabase } from './command.ts';
+import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
-import { chooseOrganisation } from './organisations.ts';
+import { chooseOrganisation, inOrganisation } from './organisations.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
-import { signIn } from './signIn.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Time to deploy the new key to every machine. */
 const OVERLAP_HOURS_DEFAULT = 24;
 const HINT_LENGTH = 4;
-
-const ORGANISATION_OPTION = [
-  '--organisation <id>',
-  'the organisation of the key (default: the organisation that `npm start` created, or the only one)',
-] as const;
 
 export function addKeyCommands(program: Command): void {
   const group = program.command('keys').description('create, list, rotate and revoke API keys');
@@ -49,11 +43,9 @@ function addCreate(group: Command): void {
     .requiredOption('--scopes <list>', `its scopes, separated by commas: ${SCOPES.join(', ')}`, parseScopes)
     .option('--name <name>', 'a name that identifies it in lists')
     .option('--expires-in-days <days>', 'days until it expires (default: never)', parsePositive)
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the key'))
     .action(async (options: CreateOptions) => {
-      const created = await withDatabase('application', async (sql, settings) => {
-        const operator = await signIn(sql, settings, 'keys create');
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+      const created = await inOrganisation('keys create', options, async (sql, organisationId, operator) => {
         const { key, row } = makeKey(organisationId, {
           environment: options.environment,
           scopes: options.scopes,
@@ -73,14 +65,13 @@ interface CreateOptions {
   name?: string;
   expiresInDays?: number;
   organisation?: string;
-
   json?: true;
 }
 
 function addList(group: Command): void {
   addCommand(group, 'list', 'list the API keys of an organisation; the keys themselves are not shown', 'keys list')
     .addOption(environmentOption())
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the key'))
     .action(async (options: { environment?: Environment; organisation?: string; json?: true }) => {
       const keys = await withDatabase('application', async (sql, settings) => {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
@@ -119,11 +110,9 @@ function addRotate(group: Command): void {
       'days until the new key expires (required if the old key expires)',
       parsePositive,
     )
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the key'))
     .action(async (id: string, options: RotateOptions) => {
-      const rotated = await withDatabase('application', async (sql, settings) => {
-        const operator = await signIn(sql, settings, 'keys rotate');
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+      const rotated = await inOrganisation('keys rotate', options, async (sql, organisationId, operator) => {
         const old = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
         requireUsable(id, old);
         if (old.expiresAt !== null && options.expiresInDays === undefined) {
@@ -151,7 +140,6 @@ interface RotateOptions {
   overlapHours: number;
   expiresInDays?: number;
   organisation?: string;
-
   json?: true;
 }
 
@@ -163,11 +151,9 @@ function addRevoke(group: Command): void {
     'keys revoke svc_01k5…_key --reason "found in a log"',
   )
     .option('--reason <text>', 'the reason, recorded in the audit log')
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the key'))
     .action(async (id: string, options: { reason?: string; organisation?: string; json?: true }) => {
-      const revoked = await withDatabase('application', async (sql, settings) => {
-        const operator = await signIn(sql, settings, 'keys revoke');
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+      const revoked = await inOrganisation('keys revoke', options, async (sql, organisationId, operator) => {
         const key = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
         return await revokeApiKey(sql, organisationId, key.id, { operator, reason: options.reason ?? null });
       });

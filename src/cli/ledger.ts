@@ -8,7 +8,7 @@ import { listOpenItems } from '../verification/openItems.ts';
 import { parseSeals } from '../verification/seals.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
 import { addAccountingCommands } from './accounting.ts';
-import { addCommand, withDatabase } from './command.ts';
+import { addCommand, organisationOption, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
@@ -97,10 +97,7 @@ function addOpenItems(group: Command): void {
     'list what stands in transit, in reserve and in suspense, for which resource and since when, the oldest first',
     'ledger open-items --json',
   )
-    .option(
-      '--organisation <id>',
-      'the organisation (default: the organisation that `npm start` created, or the only one)',
-    )
+    .addOption(organisationOption('the items'))
     .action(async (options: { organisation?: string; json?: true }) => {
       const { items, total } = await withDatabase('application', async (sql, settings) =>
         listOpenItems(sql, await chooseOrganisation(sql, settings, options.organisation), ITEMS_MAX),

@@ -5,12 +5,13 @@ import { z } from 'zod';
 import { text } from '../api/schemas.ts';
 import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
+import type { Operator } from '../resources/operators.ts';
 import { createOrganisation, listOrganisations, type Organisation } from '../resources/organisations.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import type { Settings } from './settings.ts';
-import { signIn } from './signIn.ts';
+import { type SignedCommand, signIn } from './signIn.ts';
 
 /** The default email of a settlement wallet. Addresses under `.invalid` never receive mail (RFC 2606). */
 const EMAIL_DEFAULT = 'settlement@manilla.invalid';
@@ -95,4 +96,16 @@ export async function chooseOrganisation(sql: Sql, settings: Settings, given: st
     );
   }
   return only.organisationId;
+}
+
+/** Signs in, and runs `work` in the organisation that the command applies to. */
+export async function inOrganisation<Result>(
+  command: SignedCommand,
+  { organisation }: { organisation?: string },
+  work: (sql: Sql, organisationId: Uuid, operator: Operator & { id: Uuid }) => Promise<Result>,
+): Promise<Result> {
+  return await withDatabase('application', async (sql, settings) => {
+    const operator = await signIn(sql, settings, command);
+    return await work(sql, await chooseOrganisation(sql, settings, organisation), operator);
+  });
 }

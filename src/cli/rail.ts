@@ -1,7 +1,7 @@
 // `rail …`: pause the rail of an environment, so that it sends no transfers, and resume it.
 import { Argument, type Command } from 'commander';
 import { text } from '../api/schemas.ts';
-import type { Environment } from '../money.ts';
+import { ENVIRONMENTS, type Environment } from '../money.ts';
 import { listRailPauses, pauseRail, resumeRail } from '../rail/pauses.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
@@ -9,7 +9,6 @@ import { printJson, printLine, printTable, timeText } from './print.ts';
 import { signIn } from './signIn.ts';
 
 const REASON_MAX = 500;
-const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
 
 export function addRailCommands(program: Command): void {
   const group = program.command('rail').description('pause and resume outgoing transfers to banks');

@@ -16,7 +16,7 @@ import {
   StatementFileError,
 } from '../reconciliation/statementFile.ts';
 import type { Reconciled, ReconciliationInput } from '../workflows/reconciliation/messages.ts';
-import { addCommand, withDatabase } from './command.ts';
+import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
@@ -63,8 +63,8 @@ export function addReconciliationCommands(program: Command): void {
     'reconciliation import statement.csv --rail providus --environment live',
   )
     .requiredOption('--rail <name>', 'the bank: its clearing account is clearing:<name>', railName)
-    .addOption(new Option('--environment <name>', 'the book').choices(['test', 'live']).makeOptionMandatory())
-    .option('--organisation <id>', 'the organisation of the book (default: the only one)')
+    .addOption(environmentOption('the book').makeOptionMandatory())
+    .addOption(organisationOption('the book'))
     .addOption(new Option('--format <name>', 'default: by the name of the file').choices(['csv', 'camt.053']))
     .option('--from <time>', 'start of the statement, ISO 8601 (default: its first line)')
     .option('--to <time>', 'end of the statement, ISO 8601 (default: the time of its balance, or its last line)')

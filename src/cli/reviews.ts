@@ -18,11 +18,11 @@ import {
 import type { FlowMessage } from '../workflows/flows.ts';
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
 import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/reviewCase/messages.ts';
-import { addCommand, withDatabase } from './command.ts';
+import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { chooseOrganisation } from './organisations.ts';
+import { chooseOrganisation, inOrganisation } from './organisations.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
-import { createCode, signIn } from './signIn.ts';
+import { createCode } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** The maximum number of cases in a list; the oldest are listed first. */
@@ -36,11 +36,6 @@ const STATUSES: readonly string[] = [
   'closed',
   'recalled',
 ];
-
-const ORGANISATION_OPTION = [
-  '--organisation <id>',
-  'the organisation of the cases (default: the organisation that `npm start` created, or the only one)',
-] as const;
 
 export function addReviewCommands(program: Command): void {
   const group = program
@@ -103,17 +98,15 @@ function addList(group: Command): void {
   )
     .option('--status <status>', `only this status: ${STATUSES.join(', ')}`)
     .addOption(new Option('--reason <reason>', 'only this reason').choices(REVIEW_REASONS))
-    .addOption(new Option('--environment <name>', 'only this environment').choices(['test', 'live']))
-    .option(...ORGANISATION_OPTION)
+    .addOption(environmentOption('only this environment'))
+    .addOption(organisationOption('the cases'))
     .action(async (options: ListOptions) => {
       if (options.status !== undefined && !STATUSES.includes(options.status)) {
         throw new CommandError(`--status must be one of ${STATUSES.join(', ')}.`, EXIT.usage);
       }
-      const page = await withDatabase('application', async (sql, settings) => {
-        await signIn(sql, settings, 'reviews list');
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-        return await listReviewCases(sql, organisationId, options, CASES_MAX);
-      });
+      const page = await inOrganisation('reviews list', options, (sql, organisationId) =>
+        listReviewCases(sql, organisationId, options, CASES_MAX),
+      );
       printLeftOut(page.cases.length, page.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
       const cases = page.cases.map(caseView);
       if (options.json) return printJson(cases);
@@ -134,7 +127,7 @@ function addList(group: Command): void {
 
 function addShow(group: Command): void {
   addCommand(group, 'show <id>', 'show a review case', 'reviews show svc_01k5…_rev')
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the cases'))
     .action(async (id: string, options: { organisation?: string; json?: true }) => {
       const uuid = parseId('reviewCase', id);
       if (uuid === null)
@@ -142,9 +135,7 @@ function addShow(group: Command): void {
           `${id} is not a review case id, such as svc_…_rev. See: npm run cli -- reviews list`,
           EXIT.usage,
         );
-      const stored = await withDatabase('application', async (sql, settings) => {
-        await signIn(sql, settings, 'reviews show');
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
+      const stored = await inOrganisation('reviews show', options, async (sql, organisationId) => {
         const row = await findCaseOf(sql, organisationId, uuid);
         if (row === null) return null;
         const { environment, inboundCreditId } = row;
@@ -188,7 +179,7 @@ function addResolve(group: Command): void {
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option('--wallet <id>', 'the wallet to credit (default: the one that the money was sent to)')
     .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket; required for close")
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the cases'))
     .action(
       async (
         id: string,

@@ -5,18 +5,12 @@ import { parseId, publicId, type Uuid } from '../ids.ts';
 import { CURRENCY, type Kobo } from '../money.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import { type InFlight, reportWallet, type StatusChange, setWalletStatus } from '../resources/wallets/status.ts';
-import { addCommand, withDatabase } from './command.ts';
+import { addCommand, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { chooseOrganisation } from './organisations.ts';
+import { inOrganisation } from './organisations.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
-import { signIn } from './signIn.ts';
 
 const REASON_MAX = 500;
-
-const ORGANISATION_OPTION = [
-  '--organisation <id>',
-  'the organisation of the wallet (default: the organisation that `npm start` created, or the only one)',
-] as const;
 
 export function addWalletCommands(program: Command): void {
   const group = program.command('wallets').description('show, freeze, unfreeze and close wallets');
@@ -52,14 +46,12 @@ interface Change {
 function addChange(group: Command, { name, status, description, reason: example }: Change): void {
   addCommand(group, `${name} <id>`, description, `wallets ${name} svc_01k5…_wlt --reason "${example}"`)
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the wallet'))
     .action(async (id: string, options: { reason: string; organisation?: string; json?: true }) => {
       const reason = checkReason(options.reason);
-      const change = await withDatabase('application', async (sql, settings) => {
-        const operator = await signIn(sql, settings, `wallets ${name}`);
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-        return await setWalletStatus(sql, organisationId, requireWalletId(id), status, { operator, reason });
-      });
+      const change = await inOrganisation(`wallets ${name}`, options, (sql, organisationId, operator) =>
+        setWalletStatus(sql, organisationId, requireWalletId(id), status, { operator, reason }),
+      );
       requireDone(id, change);
       if (options.json) return printJson({ id, status, changed: change.outcome === 'changed' });
       printLine(
@@ -108,13 +100,11 @@ const noSuchWallet = (id: string): CommandError =>
 
 function addShow(group: Command): void {
   addCommand(group, 'show <id>', 'show a wallet, its money in flight and its audit log', 'wallets show svc_01k5…_wlt')
-    .option(...ORGANISATION_OPTION)
+    .addOption(organisationOption('the wallet'))
     .action(async (id: string, options: { organisation?: string; json?: true }) => {
-      const report = await withDatabase('application', async (sql, settings) => {
-        await signIn(sql, settings, 'wallets show');
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-        return await reportWallet(sql, organisationId, requireWalletId(id));
-      });
+      const report = await inOrganisation('wallets show', options, (sql, organisationId) =>
+        reportWallet(sql, organisationId, requireWalletId(id)),
+      );
       if (report === null) throw noSuchWallet(id);
       const { wallet, environment, inFlight, audit } = report;
       const { kind, status, kycStatus, externalReference, balance, createdAt } = wallet;

@@ -2,6 +2,7 @@
 // database connection of its own, so that a scrape never occupies a connection of the money path.
 import type { Client } from '@temporalio/client';
 import { connect } from '../database/pool.ts';
+import { ENVIRONMENTS } from '../money.ts';
 import type { Rails } from '../rail/rails.ts';
 import {
   databaseConnections,
@@ -30,7 +31,6 @@ const STATEMENT_TIMEOUT_MS = 2_000;
 const PARKED_READ_MAX = 1_000;
 
 const TOPICS = [FLOW_TOPIC, 'event'];
-const ENVIRONMENTS = ['test', 'live'] as const;
 
 const BY_TOPIC = { outboxDepth, outboxLag };
 const BY_ENVIRONMENT = {
