@@ -256,8 +256,8 @@ function baseUrl(port: number): string {
 }
 
 /**
- * The environment of API, worker and command line, without the owner's login. The entries before `...environment` are defaults that the user may
- * set.
+ * The environment of API, worker and command line, without the owner's login. The entries before `...environment` are
+ * defaults that the user may set.
  */
 function applicationSettings(database: Database, temporal: Temporal, ports: Ports): NodeJS.ProcessEnv {
   return {

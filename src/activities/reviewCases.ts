@@ -90,7 +90,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     }),
     movement(book, { row }, change, report, source) {
       if (change === 'complete') return completeReturn(book, row);
-      // Nobody can spend money in suspense: the operator who decides about the case sees that it was paid.
+      // Money in suspense cannot be spent: the operator who decides about the case sees that it was paid.
       if (change === 'claw_back') return null;
       return returnToSuspense(book, row, change === 'return' ? 'returned' : FAILURES[source], report);
     },

@@ -1,4 +1,4 @@
-// Fee sweeps: once per key, never more than the income, whoever else sweeps at the same time.
+// Fee sweeps: once per key, never more than the income, also when others sweep at the same time.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import { Journal } from '../../src/ledger/journal.ts';

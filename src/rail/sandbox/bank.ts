@@ -127,7 +127,10 @@ export class SandboxBank {
     return credit ?? null;
   }
 
-  /** Returns a page of the credits received since a time, without those that were recalled. The cursor orders them by time, then session id. */
+  /**
+   * Returns a page of the credits received since a time, without those that were recalled. The cursor orders them by
+   * time, then session id.
+   */
   async listCredits(organisationId: Uuid, from: Date, cursor: string | null): Promise<CreditPage> {
     const { sql } = this.#options;
     const sortKey = sql`to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' ' || session_id COLLATE "C"`;

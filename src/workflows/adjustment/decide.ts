@@ -23,7 +23,7 @@ export function refuseDecision(isOpen: boolean, decision: Partial<AdjustmentDeci
   return refuseWithoutCode(code);
 }
 
-/** Why this operator may not decide so; null if they may. Ids of operators. Whoever requested it may only withdraw it. */
+/** Why this operator may not decide so; null if they may. Ids of operators. The requester may only reject it. */
 export function refuseOperator(requestedBy: string, action: AdjustmentAction, operator: string): string | null {
   return action === 'approve' && operator === requestedBy
     ? 'You requested this adjustment: another operator must approve it. You can reject it.'

@@ -25,8 +25,8 @@ export type AttentionCause =
 
 /**
  * `retry`: continue as before. `complete`, `fail`, `return`: set the outcome without, or against, the rail's report; a
- * second operator must send the same action. `dismiss`: leave things as they are. `set_aside`: take a credit out of the flow
- * without posting it.
+ * second operator must send the same action. `dismiss`: leave things as they are. `set_aside`: take a credit out of the
+ * flow without posting it.
  */
 export type ResolveAction = 'retry' | 'complete' | 'fail' | 'return' | 'dismiss' | 'set_aside';
 

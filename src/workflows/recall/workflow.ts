@@ -4,7 +4,7 @@
 //      none; what is missing stands as receivable, with a review case.
 //   2. The rail does not confirm it: retry, with growing delays. After the limit request an operator, who may set it
 //      aside: nothing is posted, and a review case is opened.
-//   3. The ledger refuses the posting, for example because the wallet is frozen: park.
+//   3. The ledger refuses the posting, for example because the wallet is closed: park.
 import { condition, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
