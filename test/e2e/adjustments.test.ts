@@ -1,10 +1,9 @@
 // A correction of the books from the command line: two operators, one movement, one audit trail, and one reversal.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { runCli } from '../cli/run.ts';
+import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { replayEverything } from '../support/histories.ts';
 import { codeOf, OPERATORS, type OperatorName } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -15,10 +14,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await replayEverything(flows);
-  const { findings } = await verifyBooks(flows.sql);
-  await flows.close();
-  expect(findings).toEqual([]);
+  expect(await endFlows(flows)).toEqual([]);
 });
 
 const GROUNDS = ['--reason', 'the bank paid nothing after all', '--evidence', 'ticket 1234'];

@@ -6,10 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { ResolveAnswer } from '../../src/workflows/attention/messages.ts';
+import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { replayEverything } from '../support/histories.ts';
 import { OPERATORS, type OperatorName, withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -25,10 +24,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await replayEverything(flows);
-  const { findings } = await verifyBooks(flows.sql);
-  await flows.close();
-  expect(findings).toEqual([]);
+  expect(await endFlows(flows)).toEqual([]);
 });
 
 const FUNDS = 1_000_000;

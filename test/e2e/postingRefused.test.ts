@@ -4,11 +4,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
 import { findMissingFlows } from '../../src/outbox/missingFlows.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
+import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { replayEverything } from '../support/histories.ts';
 import { withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -19,10 +18,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await replayEverything(flows);
-  const { findings } = await verifyBooks(flows.sql);
-  await flows.close();
-  expect(findings).toEqual([]);
+  expect(await endFlows(flows)).toEqual([]);
 });
 
 /** A new organisation, and so a new book: a frozen account there affects no other test. */

@@ -6,11 +6,10 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
 import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource } from '../support/api.ts';
+import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { replayEverything } from '../support/histories.ts';
 import { OPERATORS, type OperatorName } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -39,10 +38,7 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await replayEverything(flows);
-  const { findings } = await verifyBooks(flows.sql);
-  await flows.close();
-  expect(findings).toEqual([]);
+  expect(await endFlows(flows)).toEqual([]);
 });
 
 const cli = (...words: string[]): Promise<unknown> => cliAs('ada', ...words);

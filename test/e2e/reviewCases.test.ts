@@ -6,9 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { replayEverything } from '../support/histories.ts';
 import { OPERATORS, type OperatorName, withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -29,10 +28,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await replayEverything(flows);
-  const { findings } = await verifyBooks(flows.sql);
-  await flows.close();
-  expect(findings).toEqual([]);
+  expect(await endFlows(flows)).toEqual([]);
 });
 
 const AMOUNT = 50_000;

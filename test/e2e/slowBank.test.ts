@@ -1,10 +1,9 @@
 // A bank whose sends take far longer than the call timeout: the call times out, the flow polls the transfer's status,
 // and no second send starts while the bank may still be processing the first.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { Resource } from '../support/api.ts';
+import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { replayEverything } from '../support/histories.ts';
 import { SlowBank } from '../support/slowBank.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -30,10 +29,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   bank.releaseAll();
-  await replayEverything(flows);
-  const { findings } = await verifyBooks(flows.sql);
-  await flows.close();
-  expect(findings).toEqual([]);
+  expect(await endFlows(flows)).toEqual([]);
 });
 
 const bankAccount = { accountNumber: '0123456789', bankCode: '058' };

@@ -5,11 +5,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import { findMissingFlows, restartFlow } from '../../src/outbox/missingFlows.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
+import { endFlows } from '../support/endFlows.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
 import { startTestFlows } from '../support/flows.ts';
-import { replayEverything } from '../support/histories.ts';
 import { withCode } from '../support/operators.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { UnsureRail } from '../support/unsureRail.ts';
@@ -28,10 +27,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await replayEverything(flows);
-  const { findings } = await verifyBooks(flows.sql);
-  await flows.close();
-  expect(findings).toEqual([]);
+  expect(await endFlows(flows)).toEqual([]);
 });
 
 const flowOf = (id: string) => flows.temporal.workflow.getHandle(id);

@@ -2,10 +2,9 @@
 // and the bank makes at most one transfer, whatever the order and number of its callbacks. Most tests run concurrently,
 // each with its own wallet.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { Resource } from '../support/api.ts';
+import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { replayEverything } from '../support/histories.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
@@ -15,10 +14,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await replayEverything(flows);
-  const { findings } = await verifyBooks(flows.sql);
-  await flows.close();
-  expect(findings).toEqual([]);
+  expect(await endFlows(flows)).toEqual([]);
 });
 
 const AMOUNT = 100_000;

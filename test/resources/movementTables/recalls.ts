@@ -1,5 +1,5 @@
-// Movements of a recall: the bank takes back a deposit of NGN 700.00, a credit of NGN 700.00 in suspense or unclaimed, or
-// a part of NGN 500.00 that a payment holds.
+// Movements of a recall: the bank takes back a deposit of NGN 700.00, a credit of NGN 700.00 in suspense or unclaimed,
+// or a part of NGN 500.00 that a payment holds.
 import { paymentSuspenseAccount } from '../../../src/ledger/chart.ts';
 import {
   recallFromCase,
@@ -84,6 +84,20 @@ const fromWallet = (balance: number, net: Record<string, number>, missing: numbe
 
 const RESOLVED = { events: ['review_case.resolved'], outbox: ['reviewCase: start or signal transferUpdated'] };
 
+const fromCase = (title: string, after: Step, holder: string, version: number) =>
+  step({
+    title,
+    after,
+    call: call(recallFromCase, BOOK, creditOf(after), caseOf(after), null),
+    net: { [holder]: -70_000, 'clearing:sandbox': 70_000 },
+    transaction: RECALL,
+    rows: [
+      'inbound_credits: suspense, version 4',
+      `review_cases: recalled, version ${version}, unknown_account of 70000 in suspense:unmatched`,
+    ],
+    ...RESOLVED,
+  });
+
 export const RECALLS = [
   deposit,
   stray,
@@ -115,30 +129,8 @@ export const RECALLS = [
     transaction: RECALL,
     rows: ['payments: pending, version 3', 'inbound_credits: posted, version 4'],
   }),
-  step({
-    title: 'the recall of a credit in suspense ends its case',
-    after: stray,
-    call: call(recallFromCase, BOOK, creditOf(stray), caseOf(stray), null),
-    net: { 'suspense:unmatched': -70_000, 'clearing:sandbox': 70_000 },
-    transaction: RECALL,
-    rows: [
-      'inbound_credits: suspense, version 4',
-      'review_cases: recalled, version 2, unknown_account of 70000 in suspense:unmatched',
-    ],
-    ...RESOLVED,
-  }),
-  step({
-    title: 'the recall of unclaimed money is taken from unclaimed',
-    after: unclaimed,
-    call: call(recallFromCase, BOOK, creditOf(unclaimed), caseOf(unclaimed), null),
-    net: { 'unclaimed:credits': -70_000, 'clearing:sandbox': 70_000 },
-    transaction: RECALL,
-    rows: [
-      'inbound_credits: suspense, version 4',
-      'review_cases: recalled, version 3, unknown_account of 70000 in suspense:unmatched',
-    ],
-    ...RESOLVED,
-  }),
+  fromCase('the recall of a credit in suspense ends its case', stray, 'suspense:unmatched', 2),
+  fromCase('the recall of unclaimed money is taken from unclaimed', unclaimed, 'unclaimed:credits', 3),
   step({
     title: 'the recall of the only part of an expired payment ends its case',
     after: expired,

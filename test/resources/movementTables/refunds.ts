@@ -1,4 +1,5 @@
 // Movements of refunds of a payment that credited NGN 2,000.00: first NGN 500.00, then the other NGN 1,500.00.
+import type { TransferReport } from '../../../src/rail/port.ts';
 import type { Payment } from '../../../src/resources/payments/queries.ts';
 import {
   clawBackRefund,
@@ -188,18 +189,21 @@ const LATE_RETURN = { ...RETURN, reverses: 'refund/completion' } as const;
 const CASE = 'review_cases: open, version 1, wallet_closed of 50000 in suspense:unmatched';
 const SETTLED_AGAIN = 'payments: settled, version 4, received 202000, credited 200000';
 
-const failed = step({
-  title: 'a refund that the bank refuses is back in its wallet',
-  after: held,
-  call: call(returnRefundFunds, BOOK, paymentAfter(held), refundAfter(held), REFUSED, {
-    walletIsClosed: OPEN,
-    others: 0,
-  }),
-  net: { 'in_transit:refunds': -50_000, 'wallet:owner': 50_000 },
-  transaction: RETURN,
-  rows: [SETTLED_AGAIN, 'refunds: failed, version 2'],
-  events: ['refund.failed'],
-});
+const callReturn = (after: Step, report: TransferReport, walletIsClosed: boolean) =>
+  call(returnRefundFunds, BOOK, paymentAfter(after), refundAfter(after), report, { walletIsClosed, others: 0 });
+
+const backInWallet = (title: string, report: TransferReport) =>
+  step({
+    title,
+    after: held,
+    call: callReturn(held, report, OPEN),
+    net: { 'in_transit:refunds': -50_000, 'wallet:owner': 50_000 },
+    transaction: RETURN,
+    rows: [SETTLED_AGAIN, 'refunds: failed, version 2'],
+    events: ['refund.failed'],
+  });
+
+const failed = backInWallet('a refund that the bank refuses is back in its wallet', REFUSED);
 
 const CLAWBACK = { key: 'refund/clawback', kind: 'refund_clawback', rules: 'exempt' } as const;
 
@@ -238,25 +242,11 @@ export const REFUNDS = [
   firstOfTwo,
   lastOfTwo,
   ...[REFUSED, RETURNED].flatMap((report) => [
-    step({
-      title: `a refund in transit that the bank reports as ${report.status} returns to the wallet`,
-      after: held,
-      call: call(returnRefundFunds, BOOK, paymentAfter(held), refundAfter(held), report, {
-        walletIsClosed: OPEN,
-        others: 0,
-      }),
-      net: { 'in_transit:refunds': -50_000, 'wallet:owner': 50_000 },
-      transaction: RETURN,
-      rows: [SETTLED_AGAIN, 'refunds: failed, version 2'],
-      events: ['refund.failed'],
-    }),
+    backInWallet(`a refund in transit that the bank reports as ${report.status} returns to the wallet`, report),
     step({
       title: `a refund in transit that the bank reports as ${report.status} is in suspense if the wallet was closed`,
       after: held,
-      call: call(returnRefundFunds, BOOK, paymentAfter(held), refundAfter(held), report, {
-        walletIsClosed: CLOSED,
-        others: 0,
-      }),
+      call: callReturn(held, report, CLOSED),
       net: { 'in_transit:refunds': -50_000, 'suspense:unmatched': 50_000 },
       transaction: RETURN,
       rows: [SETTLED_AGAIN, 'refunds: failed, version 2', CASE],
@@ -267,10 +257,7 @@ export const REFUNDS = [
   step({
     title: 'a refund that is returned after its completion returns from clearing, and the payment is settled again',
     after: completed,
-    call: call(returnRefundFunds, BOOK, paymentAfter(completed), refundAfter(completed), RETURNED, {
-      walletIsClosed: OPEN,
-      others: 0,
-    }),
+    call: callReturn(completed, RETURNED, OPEN),
     net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },
     transaction: LATE_RETURN,
     rows: ['payments: settled, version 5, received 202000, credited 200000', 'refunds: failed, version 3'],
@@ -279,10 +266,7 @@ export const REFUNDS = [
   step({
     title: 'a refund that is returned after its completion is placed in suspense if the wallet was closed',
     after: completed,
-    call: call(returnRefundFunds, BOOK, paymentAfter(completed), refundAfter(completed), RETURNED, {
-      walletIsClosed: CLOSED,
-      others: 0,
-    }),
+    call: callReturn(completed, RETURNED, CLOSED),
     net: { 'clearing:sandbox': -50_000, 'suspense:unmatched': 50_000 },
     transaction: LATE_RETURN,
     rows: ['payments: settled, version 5, received 202000, credited 200000', 'refunds: failed, version 3', CASE],
@@ -309,10 +293,7 @@ export const REFUNDS = [
   step({
     title: 'a clawed back refund that the bank returns gives back what was taken, and the payment is settled again',
     after: clawedBack,
-    call: call(returnRefundFunds, BOOK, paymentAfter(clawedBack), refundAfter(clawedBack), RETURNED, {
-      walletIsClosed: OPEN,
-      others: 0,
-    }),
+    call: callReturn(clawedBack, RETURNED, OPEN),
     net: { 'clearing:sandbox': -50_000, 'receivable:bank': 20_000, 'wallet:owner': 30_000 },
     transaction: {
       key: 'refund/clawback_return',
