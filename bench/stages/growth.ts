@@ -1,17 +1,18 @@
 // The latency of a posting, a balance, a statement and a deep page of a list on a book that is a thousand times as
 // large: the same calls, interleaved, on a small and a large database of one server, with one caller and the service's
-// statements.
+// statements. Before them the large book is sealed and verified.
 import postgres from 'postgres';
 import type { Sql } from '../../src/database/pool.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import { listPayments } from '../../src/resources/payments/queries.ts';
-import { findWallet, listStatement, type Wallet } from '../../src/resources/wallets/queries.ts';
+import { balanceAt, findWallet, listStatement, type Wallet } from '../../src/resources/wallets/queries.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair } from '../book.ts';
 import { type Grown, grow } from '../growth.ts';
+import { sealAndVerify } from '../integrity.ts';
 import { callInParallel, formatted, type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
 import { plansOf } from '../queryPlans.ts';
-import { type Bench, type Stage, type StageResult, superuserUrl } from '../stage.ts';
+import { type Bench, type Goal, type Stage, type StageResult, superuserUrl } from '../stage.ts';
 
 const PAGE = 20;
 const UNIT = 'ms';
@@ -21,6 +22,8 @@ const LARGE = { postings: 10_000_000, payments: 1_000_000, wallets: 10_000 };
 const LARGE_QUICK = { postings: 300_000, payments: 30_000, wallets: 500 };
 /** The highest acceptable latency of the large book relative to the small one. */
 const RATIO_MAX = 1.3;
+/** The highest acceptable latency of a balance or statement of the past relative to the newest page, both of the large book. */
+const PAST_RATIO_MAX = 3;
 /** The position of a deep page, as a fraction of the list from its newest end. */
 const DEEP = 0.9;
 
@@ -44,13 +47,19 @@ export const growth: Stage = {
     const small = await openDatabase(bench, 'small', SMALL);
     const large = await openDatabase(bench, 'large', bench.quick ? LARGE_QUICK : LARGE);
     try {
-      const series = Object.entries(CALLS).flatMap(([name, call]) =>
+      const integrity = await sealAndVerify(
+        large.book,
+        () => post(large, large.book.journal, 'hot', large.grown),
+        bench,
+      );
+      const series = Object.entries({ ...CALLS, ...PAST_CALLS }).flatMap(([name, call]) =>
         [small, large].map((database) =>
           timed(nameOf(name, database), seconds, () => call(database, database.book.sql, database.book.journal)),
         ),
       );
       return report(
-        await measureInterleaved(series, rounds, bench.say),
+        [...(await measureInterleaved(series, rounds, bench.say)), ...integrity.measured],
+        integrity.goals,
         small,
         large,
         await collectPlans(bench, [small, large]),
@@ -169,6 +178,34 @@ const CALLS: Record<string, Call> = {
   },
 };
 
+const NEWEST_PAGE = 'statement of the hot wallet, newest page';
+const NEWEST_RANGE = { limit: PAGE, after: null };
+
+/** Questions about the hot wallet at a random time of its history. */
+const PAST_CALLS: Record<string, Call> = {
+  [NEWEST_PAGE]: async (database, sql) =>
+    full(
+      listStatement(sql, database.book.book, await cachedWallet(sql, database, database.book.hot), {}, NEWEST_RANGE),
+    ),
+  'balance of the hot wallet as of any time': async (database, sql) =>
+    balanceAt(
+      sql,
+      database.book.book,
+      await cachedWallet(sql, database, database.book.hot),
+      database.grown.timeAt(Math.random()),
+    ),
+  'statement of the hot wallet up to any time': async (database, sql) =>
+    full(
+      listStatement(
+        sql,
+        database.book.book,
+        await cachedWallet(sql, database, database.book.hot),
+        { createdAtTo: database.grown.timeAt(Math.random() * 0.9 + 0.1) },
+        NEWEST_RANGE,
+      ),
+    ),
+};
+
 async function collectPlans(bench: Bench, databases: TestDatabase[]): Promise<string> {
   const texts: string[] = [];
   for (const [name, call] of Object.entries(CALLS)) {
@@ -180,16 +217,37 @@ async function collectPlans(bench: Bench, databases: TestDatabase[]): Promise<st
   return texts.join('\n\n');
 }
 
-function report(measured: Measured[], small: TestDatabase, large: TestDatabase, plans: string): StageResult {
+function report(
+  measured: Measured[],
+  goalsOfIntegrity: Goal[],
+  small: TestDatabase,
+  large: TestDatabase,
+  plans: string,
+): StageResult {
   return {
     measured,
-    goals: Object.keys(CALLS).map((name) => ({
-      text: `${name}: large ÷ small`,
-      atMost: RATIO_MAX,
-      got: ratio(measured, nameOf(name, large), nameOf(name, small)),
-    })),
+    goals: [
+      ...Object.keys(CALLS).map((name) => ({
+        text: `${name}: large ÷ small`,
+        atMost: RATIO_MAX,
+        got: ratio(measured, nameOf(name, large), nameOf(name, small)),
+      })),
+      ...Object.keys(PAST_CALLS)
+        .filter((name) => name !== NEWEST_PAGE)
+        .map((name) => ({
+          text: `large: ${name} ÷ ${NEWEST_PAGE}`,
+          atMost: PAST_RATIO_MAX,
+          got: ratio(measured, nameOf(name, large), nameOf(NEWEST_PAGE, large)),
+        })),
+      ...goalsOfIntegrity,
+    ],
     plots: [
-      { name: 'latency', title: 'Time of one call', unit: `${UNIT} (median; whisker: least to most)`, bars: measured },
+      {
+        name: 'latency',
+        title: 'Time of one call',
+        unit: `${UNIT} (median; whisker: least to most)`,
+        bars: measured.filter(({ unit }) => unit === UNIT),
+      },
     ],
     notes: [],
     files: { 'plans.txt': plans },

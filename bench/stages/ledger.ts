@@ -1,15 +1,20 @@
 // The journal in one process: concurrent callers that each await their posting, on a hot account and distributed over
 // all accounts. Baselines: pgbench, and one plain statement per posting through the same driver.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { transferMovement } from '../../src/resources/transfers/movements.ts';
+import { sealNext } from '../../src/verification/seals.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
 import { callInParallel, type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
 import { NO_PGBENCH, prepareTpcb } from '../pgbench.ts';
 import type { Goal, Stage, StageResult } from '../stage.ts';
 
 const UNIT = 'transfers/s';
+const SEAL_EVERY_MS = 250;
+/** The shortest that ledger.seal accepts, and a second for the clocks. */
+const SEAL_LAG_MS = 11_000;
 const BARE_CALLERS = [1, 8, 64];
 
 export const ledger: Stage = {
@@ -27,6 +32,7 @@ export const ledger: Stage = {
           ...(tpcb === undefined ? [] : [tpcb.simple, tpcb.prepared]),
           ...bare.series(seconds),
           ...journalSeries(book, seconds),
+          ...sealedSeries(book, seconds),
         ],
         rounds,
         bench.say,
@@ -39,15 +45,17 @@ export const ledger: Stage = {
 };
 
 const journalName = (load: 'hot' | 'uniform', callers: number): string => `journal, ${load}, ${callers} callers`;
+const sealedName = (load: 'hot' | 'uniform', callers: number): string => `${journalName(load, callers)}, sealing`;
 const bareName = (load: 'hot' | 'uniform', callers: number): string => `bare statement, ${load}, ${callers} callers`;
 
+async function post(book: BenchBook, load: 'hot' | 'uniform'): Promise<void> {
+  const { source, destination } = pickPair(book, load);
+  const movement = oneTransfer(book.book, walletAccount(source), walletAccount(destination), pickAmount());
+  const { outcome } = await book.journal.post(movement);
+  if (outcome !== 'posted') throw new Error(`a posting was ${outcome}`);
+}
+
 function journalSeries(book: BenchBook, seconds: number): Series[] {
-  const post = async (load: 'hot' | 'uniform'): Promise<void> => {
-    const { source, destination } = pickPair(book, load);
-    const movement = oneTransfer(book.book, walletAccount(source), walletAccount(destination), pickAmount());
-    const { outcome } = await book.journal.post(movement);
-    if (outcome !== 'posted') throw new Error(`a posting was ${outcome}`);
-  };
   const postTransfer = async (): Promise<void> => {
     const { source, destination } = pickPair(book, 'hot');
     const movement = transferMovement(book.book, {
@@ -68,7 +76,7 @@ function journalSeries(book: BenchBook, seconds: number): Series[] {
       (['uniform', 'hot'] as const).map((load) => ({
         name: journalName(load, callers),
         unit: UNIT,
-        measure: () => callInParallel(callers, seconds, () => post(load)),
+        measure: () => callInParallel(callers, seconds, () => post(book, load)),
       })),
     ),
     {
@@ -77,6 +85,39 @@ function journalSeries(book: BenchBook, seconds: number): Series[] {
       measure: () => callInParallel(64, seconds, postTransfer),
     },
   ];
+}
+
+/**
+ * The journal while earlier postings are sealed at the rate at which new ones are written, as a worker that keeps up
+ * with this load for ever would: several times a second the sealer covers as many as were written since.
+ */
+function sealedSeries(book: BenchBook, seconds: number): Series[] {
+  return (['uniform', 'hot'] as const).map((load) => ({
+    name: sealedName(load, 64),
+    unit: UNIT,
+    measure: async () => {
+      let written = 0;
+      let sealed = 0;
+      let isMeasured = true;
+      const seal = async (): Promise<void> => {
+        while (isMeasured) {
+          await sleep(SEAL_EVERY_MS);
+          const due = written - sealed;
+          if (due === 0) continue;
+          sealed += due;
+          await sealNext(book.sql, SEAL_LAG_MS, due);
+        }
+      };
+      const sealing = seal();
+      const sample = await callInParallel(64, seconds, async () => {
+        await post(book, load);
+        written += 1;
+      });
+      isMeasured = false;
+      await sealing;
+      return sample;
+    },
+  }));
 }
 
 /** One plain statement per posting: the cost of a minimal ledger in the driver and the database. */
@@ -174,6 +215,11 @@ function report(measured: Measured[], tpcb: string | undefined, notes: string[])
         atLeast: 0.9,
         got: ratio(measured, journalName('hot', 512), journalName('uniform', 512)),
       },
+      ...(['uniform', 'hot'] as const).map((load) => ({
+        text: `${load}, 64 callers: with sealing ÷ without`,
+        atLeast: 0.95,
+        got: ratio(measured, sealedName(load, 64), journalName(load, 64)),
+      })),
       {
         text: 'one caller ÷ bare statement, uniform',
         atLeast: 0.7,
