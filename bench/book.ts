@@ -7,15 +7,16 @@ import { Journal } from '../src/ledger/journal.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../src/ledger/limits.ts';
 import type { Movement, Transaction } from '../src/ledger/movement.ts';
 import type { Book, Kobo } from '../src/money.ts';
-import { creditKey } from '../src/resources/inboundCredits/movements.ts';
+import { creditTransaction } from '../src/resources/inboundCredits/movements.ts';
+import type { InboundCredit } from '../src/resources/inboundCredits/queries.ts';
 import { createOrganisation } from '../src/resources/organisations.ts';
+import { transferMovement } from '../src/resources/transfers/movements.ts';
 
 export const WALLETS = 10_000;
 
 /** Half of the balance limit, so that a run of small transfers neither empties a wallet nor reaches the limit. */
 export const OPENING_BALANCE: Kobo = TIER1_BALANCE_MAX / 2;
 const HOT_BALANCE: Kobo = 1_000_000_000_000;
-const RAIL = 'bench';
 
 export interface BenchBook {
   url: string;
@@ -52,43 +53,44 @@ export async function openBook(url: string): Promise<BenchBook> {
     )
     SELECT count(ledger.verify_account(${book.organisationId}, id, ${TIER1_BALANCE_MAX}, ${TIER1_POSTING_MAX}))
     FROM account`;
-  const deposits = [
-    { id: newUuid(), wallet: hot, amount: HOT_BALANCE },
-    ...wallets.map((wallet) => ({ id: newUuid(), wallet, amount: OPENING_BALANCE })),
-  ];
-  await Promise.all(deposits.map((deposit) => fund(journal, book, deposit)));
-  await sql`
-    INSERT INTO inbound_credits (organisation_id, environment, id, version, rail, session_id, account_number, amount,
-                                 owner_kind, owner_id, status, received_at)
-    SELECT ${book.organisationId}, ${book.environment}, id, 2, ${RAIL}, id::text, '0000000000', amount, 'wallet', wallet,
-           'posted', now()
-    FROM unnest(${deposits.map(({ id }) => id)}::uuid[], ${deposits.map(({ wallet }) => wallet)}::uuid[],
-                ${deposits.map(({ amount }) => amount)}::bigint[]) AS d (id, wallet, amount)`;
+  await Promise.all([
+    fund(journal, book, hot, HOT_BALANCE),
+    ...wallets.map((wallet) => fund(journal, book, wallet, OPENING_BALANCE)),
+  ]);
   const admin = connect(url, { connectionsMax: 1, role: 'owner' });
   await admin`VACUUM (ANALYZE)`;
   await admin.end();
   return { url, book, sql, journal, hot, wallets, close: () => sql.end({ timeout: 5 }) };
 }
 
-interface Deposit {
-  id: Uuid;
-  wallet: Uuid;
-  amount: Kobo;
-}
-
-/** Posts the money of a deposit as the flow of inbound credits does. */
-async function fund(journal: Journal, book: Book, { id, wallet, amount }: Deposit): Promise<void> {
+/** Posts money that a rail has received for a wallet, as the flow of inbound credits does. */
+async function fund(journal: Journal, book: Book, wallet: Uuid, amount: Kobo): Promise<void> {
+  const id = newUuid();
+  const credit: InboundCredit = {
+    id,
+    version: 1,
+    rail: 'bench',
+    sessionId: id,
+    accountNumber: '0000000000',
+    amount,
+    senderName: null,
+    senderAccountNumber: null,
+    senderBankCode: null,
+    ownerKind: 'wallet',
+    ownerId: wallet,
+    status: 'posted',
+    receivedAt: new Date(),
+    createdAt: new Date(),
+    recall: null,
+    recalledFrom: null,
+    recalledTaken: null,
+  };
+  const postings = [{ debit: clearingAccount(credit.rail), credit: walletAccount(wallet), amount }];
+  const transaction = creditTransaction(credit, 'deposit', publicId('inboundCredit', id), postings);
   const result = await journal.post({
     book,
-    transaction: {
-      id: newUuid(),
-      key: creditKey({ rail: RAIL, sessionId: id }),
-      kind: 'deposit',
-      resource: publicId('inboundCredit', id),
-      effectiveAt: new Date(),
-      rules: 'credit_exempt',
-      postings: [{ debit: clearingAccount(RAIL), credit: walletAccount(wallet), amount }],
-    },
+    transaction: { ...transaction, rules: 'credit_exempt' },
+    rows: { inbound_credits: [credit] },
   });
   if (result.outcome !== 'posted') throw new Error(`a wallet was not funded: ${JSON.stringify(result)}`);
 }
@@ -115,6 +117,19 @@ export function oneTransfer(
     },
   };
 }
+
+/** A transfer with its resource, event and message, as the API posts it. */
+export const newTransfer = (book: Book, sourceWalletId: Uuid, destinationWalletId: Uuid): Movement =>
+  transferMovement(book, {
+    id: newUuid(),
+    sourceWalletId,
+    destinationWalletId,
+    amount: pickAmount(),
+    fee: 0,
+    status: 'completed',
+    description: null,
+    createdAt: new Date(),
+  });
 
 /**
  * Two wallets for a transfer. `hot`: one of them is the hot wallet, as source or destination with equal probability.

@@ -4,9 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
-import { transferMovement } from '../../src/resources/transfers/movements.ts';
 import { sealNext } from '../../src/verification/seals.ts';
-import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
+import { type BenchBook, newTransfer, oneTransfer, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
 import { callInParallel, type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
 import { NO_PGBENCH, prepareTpcb } from '../pgbench.ts';
 import type { Goal, Stage, StageResult } from '../stage.ts';
@@ -58,17 +57,7 @@ async function post(book: BenchBook, load: 'hot' | 'uniform'): Promise<void> {
 function journalSeries(book: BenchBook, seconds: number): Series[] {
   const postTransfer = async (): Promise<void> => {
     const { source, destination } = pickPair(book, 'hot');
-    const movement = transferMovement(book.book, {
-      id: newUuid(),
-      sourceWalletId: source,
-      destinationWalletId: destination,
-      amount: pickAmount(),
-      fee: 0,
-      status: 'completed',
-      description: null,
-      createdAt: new Date(),
-    });
-    const { outcome } = await book.journal.post(movement);
+    const { outcome } = await book.journal.post(newTransfer(book.book, source, destination));
     if (outcome !== 'posted') throw new Error(`a transfer was ${outcome}`);
   };
   return [
