@@ -17,7 +17,9 @@ export interface PostedLine extends Line {
   effectiveAt: Date;
 }
 
-/** A posting on a clearing account, by the business key of its transaction. `amount` adds to the balance at the rail. */
+/**
+ * A posting on a clearing account, by the business key of its transaction. `amount` adds to the balance at the rail.
+ */
 interface ClearingPosting {
   key: string;
   amount: Kobo;

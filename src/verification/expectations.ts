@@ -1,5 +1,5 @@
-// What the ledger must hold for a resource in each of its statuses: the business keys of its transactions, and their net
-// effect on each account. Pure functions, one for each kind of resource that moves money; the counterpart of the
+// What the ledger must hold for a resource in each of its statuses: the business keys of its transactions, and their
+// net effect on each account. Pure functions, one for each kind of resource that moves money; the counterpart of the
 // movements in src/resources.
 import { publicId } from '../ids.ts';
 import {
@@ -215,7 +215,9 @@ export function expectPayment(
   };
 }
 
-/** Whether a recall has taken the credit out of its payment, which was not paid in full: then it is not the payment's. */
+/**
+ * Whether a recall has taken the credit out of its payment, which was not paid in full: then it is not the payment's.
+ */
 export const isOutOfPayment = ({ recall, recalledFrom }: Pick<InboundCredit, 'recall' | 'recalledFrom'>): boolean =>
   recall === 'posted' && (recalledFrom?.startsWith('suspense:payment:') ?? false);
 
@@ -299,7 +301,9 @@ export function expectAdjustment(row: Adjustment): Expectation {
   };
 }
 
-/** Steps that may repeat are numbered by the version of the case, completions and returns by the reference at the rail. */
+/**
+ * Steps that may repeat are numbered by the version of the case, completions and returns by the reference at the rail.
+ */
 function caseKeys(resource: string, row: ReviewCase): string[] {
   const versions = Array.from({ length: row.version }, (_, index) => index + 1);
   const references = Array.from({ length: row.attempts }, (_, index) =>
