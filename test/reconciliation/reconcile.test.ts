@@ -275,7 +275,7 @@ describe('matching by reference', () => {
       to: new Date(now),
     });
     expect(lines.map(({ kind, reference, amount }) => `${kind} ${reference} ${amount}`)).toEqual(['credit first 500']);
-    // Not as any process may.
+    // The service may not delete postings, so this runs as the superuser.
     await asSuperuser(api.databaseUrl, (sql) => sql`DELETE FROM ledger.postings WHERE credit_account_id = -1`);
   });
 });
