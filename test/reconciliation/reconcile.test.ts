@@ -262,7 +262,8 @@ describe('matching by reference', () => {
     const since = async (hours: number) => {
       const [row] = await api.sql<{ skipped: number }[]>`
         SELECT count(*) AS skipped FROM ledger.postings
-        WHERE debit_account_id = ${id} AND id < ledger.first_posting_since(${id}, 'debit', now() + ${hours} * interval '1 hour')`;
+        WHERE debit_account_id = ${id} AND id < ledger.first_posting_since(
+          ${book.organisationId}, ${id}, 'debit', now() + ${hours} * interval '1 hour' - interval '1 minute')`;
       return row?.skipped;
     };
     // The first posting and those of the hours before, but for the margin of a minute.
