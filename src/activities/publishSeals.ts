@@ -1,5 +1,5 @@
-// Writes seals outside of the database, where whoever can rewrite the database cannot rewrite them: to the log, and, as
-// configured, to a file and to a URL.
+// Writes seals outside of the database, where a login that can rewrite the database cannot rewrite them: to the log,
+// and, as configured, to a file and to a URL.
 import { open } from 'node:fs/promises';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';

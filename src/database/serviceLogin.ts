@@ -1,5 +1,5 @@
-// The login of a process: it may act as `manilla_app` and as nobody else. Were it the owner of the ledger, whoever gets
-// hold of DATABASE_URL or of a connection could disable the triggers and rewrite history.
+// The login of a process: it may act as `manilla_app` and as no other role. Were it the owner of the ledger, any holder
+// of DATABASE_URL or of a connection could disable the triggers and rewrite history.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../telemetry/log.ts';
 import { isOutage } from './errors.ts';

@@ -48,7 +48,7 @@ export const settlementAccount = (rail: string): AccountCode => `settlement:${ra
 /** What the owner of a wallet owes, because a recalled credit was more than the wallet had. */
 export const walletReceivable = (walletId: Uuid): AccountCode => `receivable:${walletAccount(walletId)}`;
 
-/** Money lost by errors, our own or a bank's, that nobody gives back. */
+/** Money lost by errors, our own or a bank's, that cannot be recovered. */
 export const OPERATING_LOSS: AccountCode = 'loss:operations';
 
 /**

@@ -17,7 +17,9 @@ export interface PostedLine extends Line {
   effectiveAt: Date;
 }
 
-/** A posting on a clearing account, by the business key of its transaction. `amount` adds to the balance at the rail. */
+/**
+ * A posting on a clearing account, by the business key of its transaction. `amount` adds to the balance at the rail.
+ */
 interface ClearingPosting {
   key: string;
   amount: Kobo;
@@ -38,13 +40,15 @@ export async function listClearingLines(
   rail: string,
   { from, to }: Period,
 ): Promise<PostedLine[]> {
-  // Ids follow the times but for the seconds that a statement takes.
-  const idsEnd = new Date(to.getTime() + 2 * MINUTE_MS);
+  // A clearing account has a derived balance: its ids follow the times but for the seconds that a statement takes.
+  const idsFrom = new Date(from.getTime() - MINUTE_MS);
+  const idsTo = new Date(to.getTime() + MINUTE_MS);
   // OFFSET 0: the search for the ids is made once, and the postings are read by the index of their ids.
   const entries = (side: 'debit' | 'credit') => sql`
     SELECT p.transaction_id, ${side === 'debit' ? sql`p.amount` : sql`-p.amount`} AS amount
     FROM (
-      SELECT ledger.first_posting_since(a.id, ${side}, ${from}) AS first, ledger.first_posting_since(a.id, ${side}, ${idsEnd}) AS next
+      SELECT ledger.first_posting_since(a.organisation_id, a.id, ${side}, ${idsFrom}) AS first,
+             ledger.first_posting_since(a.organisation_id, a.id, ${side}, ${idsTo}) AS next
       OFFSET 0
     ) ids
     CROSS JOIN LATERAL (

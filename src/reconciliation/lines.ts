@@ -1,12 +1,12 @@
-// The lines of a statement, and the business keys under which the ledger posts them: by its key a line is found whenever
-// it was posted, and by its key a posting names its line.
+// The lines of a statement, and the business keys under which the ledger posts them: by its key a line is found
+// whenever it was posted, and by its key a posting names its line.
 import type { Kobo } from '../money.ts';
 import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
 
 /**
- * `credit`: money came in. `sent`: a transfer was paid out, or a credit was recalled. `returned`: it came back. `charge`, `settlement`,
- * `interest`: the rail's own doing, posted from its statement.
+ * `credit`: money came in. `sent`: a transfer was paid out, or a credit was recalled. `returned`: it came back.
+ * `charge`, `settlement`, `interest`: the rail's own doing, posted from its statement.
  */
 export type LineKind = 'credit' | 'sent' | 'returned' | StatementEntry['kind'];
 

@@ -48,7 +48,9 @@ export interface ReconcileDependencies {
 }
 
 const HOUR_MS = 3_600_000;
-/** A longer period is compared in parts of a day, each with a report, so that an outage of a week needs no more memory. */
+/**
+ * A longer period is compared in parts of a day, each with a report, so that an outage of a week needs no more memory.
+ */
 const DAY_MS = 24 * HOUR_MS;
 /**
  * A bank may list a line this long after the ledger posted it: younger postings are compared by the next run. Periods

@@ -1,5 +1,5 @@
-// Statements from files, for banks without an API: CSV, and ISO 20022 camt.053. A file is read completely or not at all:
-// the first wrong value is reported with its line and column.
+// Statements from files, for banks without an API: CSV, and ISO 20022 camt.053. A file is read completely or not at
+// all: the first wrong value is reported with its line and column.
 import { CsvError, parse as parseCsv } from 'csv-parse/sync';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { z } from 'zod';

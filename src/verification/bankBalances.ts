@@ -1,9 +1,9 @@
 // Checks each clearing account against the balance that its rail last told.
 //
-// The cut: reconciliation stores the balance with two things that it knew at that moment. `compared_at`: postings before
-// it had been committed and were matched with the statement, so later ones do not count, however busy the day. And
-// `in_flight`: what either side had recorded and the other, for no wrong, had not. A break is not in flight: it is found
-// here too, until it is corrected.
+// The cut: reconciliation stores the balance with two things that it knew at that moment. `compared_at`: postings
+// before it had been committed and were matched with the statement, so later ones do not count, however busy the day.
+// And `in_flight`: what either side had recorded and the other, for no wrong, had not. A break is not in flight: it is
+// found here too, until it is corrected.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { clearingAccount } from '../ledger/chart.ts';
@@ -28,13 +28,13 @@ export const bankBalanceCheck = pagedCheck<Scan>(
     const scan = after ?? (await nextScan(sql, organisationId, null));
     if (scan === null) return null;
     const entries = (side: 'debit' | 'credit', sign: 1 | -1) => sql`
-    (SELECT id, amount * ${sign}::integer AS change, created_at FROM ledger.postings
-     WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = ${scan.accountId}::text::bigint
-       AND id > ${scan.last}::text::bigint ORDER BY id LIMIT ${pageSize})`;
+      (SELECT id, amount * ${sign}::integer AS change, created_at FROM ledger.postings
+       WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = ${scan.accountId}::text::bigint
+         AND id > ${scan.last}::text::bigint ORDER BY id LIMIT ${pageSize})`;
     const [read] = await sql<{ entries: number; last: string | null; sum: string }[]>`
-    SELECT count(*) AS entries, max(id)::text AS last,
-           coalesce(sum(change) FILTER (WHERE created_at < ${scan.comparedAt}::text::timestamptz), 0)::text AS sum
-    FROM (${entries('debit', -1)} UNION ALL ${entries('credit', 1)} ORDER BY id LIMIT ${pageSize}) e`;
+      SELECT count(*) AS entries, max(id)::text AS last,
+             coalesce(sum(change) FILTER (WHERE created_at < ${scan.comparedAt}::text::timestamptz), 0)::text AS sum
+      FROM (${entries('debit', -1)} UNION ALL ${entries('credit', 1)} ORDER BY id LIMIT ${pageSize}) e`;
     const sum = String(BigInt(scan.sum) + BigInt(read?.sum ?? 0));
     if (read?.entries === pageSize) return { ...scan, sum, last: read.last ?? scan.last };
     const { environment, rail, expected } = scan;

@@ -1,6 +1,6 @@
-// Checks the resources of an organisation against the ledger, in both directions: the transactions of each resource have
-// moved what its status says, and each transaction is one of a resource. A page is read on one snapshot, because a row
-// and its transaction are written together.
+// Checks the resources of an organisation against the ledger, in both directions: the transactions of each resource
+// have moved what its status says, and each transaction is one of a resource. A page is read on one snapshot, because a
+// row and its transaction are written together.
 import { onOneSnapshot, type Snapshot } from '../database/snapshot.ts';
 import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';

@@ -7,7 +7,9 @@ import { resourceCheck, transactionCheck } from './resources.ts';
 import { checkSeals, type Seal } from './seals.ts';
 import { heldInSuspense, suspenseCheck } from './suspense.ts';
 
-/** Each is run on the books of every organisation. The resources are compared with the postings that were read before. */
+/**
+ * Each is run on the books of every organisation. The resources are compared with the postings that were read before.
+ */
 const CHECKS = [
   ...bookChecks(heldInSuspense),
   resourceCheck,

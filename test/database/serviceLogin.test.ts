@@ -1,4 +1,4 @@
-// The login of the service owns nothing and cannot become the owner: whoever has its connection cannot rewrite history.
+// The login of the service owns nothing and cannot become the owner: history cannot be rewritten on its connection.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -159,7 +159,7 @@ describe('a transfer that came back', () => {
     ]);
   });
 
-  test('with another amount, or of somebody else, is a break', () => {
+  test('with another amount, or of an unknown resource, is a break', () => {
     expect(match({ statement: [sent, line('returned', 'a', 900)] }).breaks).toHaveLength(2);
     expect(match({ statement: [sent, returned] }, { standing: 'unknown' }).breaks).toHaveLength(2);
   });

@@ -262,7 +262,8 @@ describe('matching by reference', () => {
     const since = async (hours: number) => {
       const [row] = await api.sql<{ skipped: number }[]>`
         SELECT count(*) AS skipped FROM ledger.postings
-        WHERE debit_account_id = ${id} AND id < ledger.first_posting_since(${id}, 'debit', now() + ${hours} * interval '1 hour')`;
+        WHERE debit_account_id = ${id} AND id < ledger.first_posting_since(
+          ${book.organisationId}, ${id}, 'debit', now() + ${hours} * interval '1 hour' - interval '1 minute')`;
       return row?.skipped;
     };
     // The first posting and those of the hours before, but for the margin of a minute.
@@ -275,7 +276,7 @@ describe('matching by reference', () => {
       to: new Date(now),
     });
     expect(lines.map(({ kind, reference, amount }) => `${kind} ${reference} ${amount}`)).toEqual(['credit first 500']);
-    // Not as any process may.
+    // The service may not delete postings, so this runs as the superuser.
     await asSuperuser(api.databaseUrl, (sql) => sql`DELETE FROM ledger.postings WHERE credit_account_id = -1`);
   });
 });

@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Accounting days, closing balances and periods. A day is closed in three steps, each a statement of its own:
 -- begin_day_close, settle_day, fill_closing_balances (src/ledger/closing.ts). All can be repeated at any point.
 
@@ -38,24 +38,13 @@ $$;
 CREATE OR REPLACE FUNCTION ledger.settle_day(organisation uuid, env text, closing date) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE
-  own_database CONSTANT oid := (SELECT oid FROM pg_database WHERE datname = current_database());
-  settled bigint := (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ledger.postings_id_seq);
-  writers text[];
+  settled CONSTANT bigint := (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ledger.postings_id_seq);
 BEGIN
-  FOR tries IN 1..500 LOOP
-    writers := ARRAY(
-      SELECT virtualtransaction FROM pg_locks
-      WHERE database = own_database AND relation = 'ledger.transactions'::regclass AND mode = 'RowExclusiveLock' AND granted
-        AND (writers IS NULL OR virtualtransaction = ANY (writers))
-    );
-    IF writers = '{}' THEN
-      UPDATE ledger.closed_days SET settled_posting_id = settled, last_posting_id = (SELECT last_value FROM ledger.postings_id_seq)
-      WHERE organisation_id = organisation AND environment = env AND day = closing AND settled_posting_id IS NULL;
-      RETURN true;
-    END IF;
-    PERFORM pg_sleep(0.01);
-  END LOOP;
-  RETURN false;
+  IF NOT ledger.await_writers('ledger.transactions', interval '5 s') THEN RETURN false; END IF;
+  UPDATE ledger.closed_days
+  SET settled_posting_id = settled, last_posting_id = (SELECT last_value FROM ledger.postings_id_seq)
+  WHERE organisation_id = organisation AND environment = env AND day = closing AND settled_posting_id IS NULL;
+  RETURN true;
 END
 $$;
 

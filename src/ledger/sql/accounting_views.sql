@@ -1,6 +1,6 @@
--- version 2
+-- version 3
 -- The views of the schema `accounting`. They run with the rights of their owner, so the role that reads them needs no
--- right on a table. Whoever changes the columns of a view drops it first.
+-- right on a table. A version that changes the columns of a view drops it first.
 
 -- Both sides of every posting, from the account that it debits or credits. Also read by src/ledger/reports.ts.
 CREATE OR REPLACE VIEW ledger.entries AS

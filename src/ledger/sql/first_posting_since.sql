@@ -1,29 +1,45 @@
--- version 1
--- The lowest id that the postings of one side of an account with a derived balance have from a time on. As no lock orders
--- them (ledger.last_posting is for accounts with one), their ids follow the times only but for the seconds that a
--- statement takes: so this looks for a time a minute earlier, by bisection, and the caller still compares the times.
-CREATE OR REPLACE FUNCTION ledger.first_posting_since(account bigint, side text, since timestamptz) RETURNS bigint
-LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
+-- version 2
+-- The lowest id of the postings of one side of an account from a time on; above its last one when there is none. Found
+-- by bisection over the ids: a few look-ups in the index by account for a time that is long ago as for a recent one,
+-- and without an index by time.
+--
+-- It is exact when the postings have the same order by id as by time, which the lock of the account gives those of a
+-- stored balance. No lock orders those of a derived balance: their ids follow the times but for the seconds that a
+-- statement takes, so the caller asks for a time that much earlier and still compares the times.
+DROP FUNCTION IF EXISTS ledger.first_posting_since; -- its arguments differ between versions
+CREATE FUNCTION ledger.first_posting_since(organisation uuid, account bigint, side text, since timestamptz)
+RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
-  low     bigint := 0;
-  high    bigint;
+  low     bigint := 0; -- the postings before this id are before the time
+  high    bigint;      -- the postings from this id on are not
   middle  bigint;
   posting record;
 BEGIN
+  -- The last posting is looked up first, because most times are recent. IS TRUE: only the index by account fits; the
+  -- primary key would be read for the whole organisation.
   IF side = 'debit' THEN
-    SELECT coalesce(max(id), 0) + 1 INTO high FROM ledger.postings WHERE debit_account_id = account;
+    SELECT p.id, p.created_at INTO posting FROM ledger.postings p
+    WHERE (p.organisation_id = organisation) IS TRUE AND p.debit_account_id = account ORDER BY p.id DESC LIMIT 1;
   ELSE
-    SELECT coalesce(max(id), 0) + 1 INTO high FROM ledger.postings WHERE credit_account_id = account;
+    SELECT p.id, p.created_at INTO posting FROM ledger.postings p
+    WHERE (p.organisation_id = organisation) IS TRUE AND p.credit_account_id = account ORDER BY p.id DESC LIMIT 1;
   END IF;
-  WHILE low < high LOOP
+  middle := coalesce(posting.id, 0);
+  high := middle + 1;
+  LOOP
+    IF posting.created_at < since THEN low := posting.id + 1; ELSE high := middle; END IF;
+    EXIT WHEN low >= high;
     middle := (low + high) / 2;
     IF side = 'debit' THEN
-      SELECT id, created_at INTO posting FROM ledger.postings WHERE debit_account_id = account AND id >= middle ORDER BY id LIMIT 1;
+      SELECT p.id, p.created_at INTO posting FROM ledger.postings p
+      WHERE (p.organisation_id = organisation) IS TRUE AND p.debit_account_id = account AND p.id >= middle
+      ORDER BY p.id LIMIT 1;
     ELSE
-      SELECT id, created_at INTO posting FROM ledger.postings WHERE credit_account_id = account AND id >= middle ORDER BY id LIMIT 1;
+      SELECT p.id, p.created_at INTO posting FROM ledger.postings p
+      WHERE (p.organisation_id = organisation) IS TRUE AND p.credit_account_id = account AND p.id >= middle
+      ORDER BY p.id LIMIT 1;
     END IF;
-    IF posting.created_at < since - interval '1 minute' THEN low := posting.id + 1; ELSE high := middle; END IF;
   END LOOP;
   RETURN low;
 END $$;

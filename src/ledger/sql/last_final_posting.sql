@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- The id up to which all postings are final: those with it or a lower one are committed, and no other will be. The
 -- sums of an account with a derived balance, which is never locked, are exact and repeatable up to such an id only: a
 -- statement may commit later than another one that took higher ids.
@@ -8,23 +8,10 @@
 CREATE OR REPLACE FUNCTION ledger.last_final_posting() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE
-  last_taken bigint := (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ledger.postings_id_seq);
-  own_database CONSTANT oid := (SELECT oid FROM pg_database WHERE datname = current_database());
-  started CONSTANT timestamptz := clock_timestamp();
-  writers text[];
+  last_taken CONSTANT bigint := (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ledger.postings_id_seq);
 BEGIN
-  LOOP
-    writers := ARRAY(
-      SELECT virtualtransaction FROM pg_locks
-      WHERE database = own_database AND relation = 'ledger.postings'::regclass AND mode = 'RowExclusiveLock' AND granted
-        AND (writers IS NULL OR virtualtransaction = ANY (writers))
-    );
-    IF writers = '{}' THEN RETURN last_taken; END IF;
-    IF clock_timestamp() > started + interval '15 s' THEN
-      RAISE EXCEPTION 'a transaction that posts has been open for 15 seconds: end it, or try again later' USING ERRCODE = 'lock_not_available';
-    END IF;
-    PERFORM pg_sleep(0.001);
-  END LOOP;
+  IF ledger.await_writers('ledger.postings', interval '15 s') THEN RETURN last_taken; END IF;
+  RAISE EXCEPTION 'a transaction that posts has been open for 15 seconds: end it, or try again later' USING ERRCODE = 'lock_not_available';
 END
 $$;
 COMMENT ON FUNCTION ledger.last_final_posting IS
