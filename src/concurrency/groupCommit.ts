@@ -73,22 +73,24 @@ export class GroupCommit<Entry, Result> {
 
   /** Sends one batch, or two halves from `pipelineFrom` entries on, within the limits of a batch. */
   #dispatch(partition: Partition<Entry, Result>): void {
-    const { entriesMax, pipelineFrom = Number.POSITIVE_INFINITY } = this.#options;
+    const { pipelineFrom = Number.POSITIVE_INFINITY } = this.#options;
     const total = partition.pending.length + partition.inFlight;
     const batchesMax = total < pipelineFrom || partition.isHeavy ? 1 : 2;
-    const share = Math.min(Math.ceil(total / batchesMax), entriesMax);
+    let share = Math.ceil(total / batchesMax);
     while (partition.batches < batchesMax && partition.pending.length > 0) {
       if (partition.batches > 0 && partition.pending.length < share) return; // a second batch waits for its full share
       void this.#send(partition, partition.pending.splice(0, this.#batchLength(partition, share)));
+      share = total - share; // the other half, if it is sent at once
     }
   }
 
-  /** How many of the first `lengthMax` pending entries fit into `weightMax`; at least one. */
-  #batchLength({ pending }: Partition<Entry, Result>, lengthMax: number): number {
-    const { weightMax = Number.POSITIVE_INFINITY } = this.#options;
+  /** How many of the first `share` pending entries fit into a batch; at least one. */
+  #batchLength({ pending }: Partition<Entry, Result>, share: number): number {
+    const { entriesMax, weightMax = Number.POSITIVE_INFINITY } = this.#options;
+    const lengthMax = Math.min(share, entriesMax, pending.length);
     let weight = pending[0]?.weight ?? 0;
     let count = 1;
-    for (; count < Math.min(lengthMax, pending.length); count += 1) {
+    for (; count < lengthMax; count += 1) {
       weight += pending[count]?.weight ?? 0;
       if (weight > weightMax) break;
     }
@@ -98,9 +100,12 @@ export class GroupCommit<Entry, Result> {
   async #send(partition: Partition<Entry, Result>, batch: PendingEntry<Entry, Result>[]): Promise<void> {
     partition.batches += 1;
     partition.inFlight += batch.length;
-    await this.#settle(partition.name, batch);
+    const settle = await this.#commit(partition.name, batch);
+    // Before its callers are resolved: one that adds its next entry at once would be counted twice, the share of a second
+    // batch would be too large by one, and it would wait until the first one is back, for as long as the load lasts.
     partition.batches -= 1;
     partition.inFlight -= batch.length;
+    settle();
     // Callers that were resolved just now often add their next entry at once. Yielding to them first puts those entries
     // into the next batch; otherwise large and small batches would alternate. A lone caller does not yield.
     if (partition.batches === 0 && (batch.length > 1 || partition.pending.length > 0)) await yieldToEventLoop();
@@ -108,19 +113,23 @@ export class GroupCommit<Entry, Result> {
     if (partition.batches === 0) this.#partitions.delete(partition.key);
   }
 
-  async #settle(partition: string, batch: PendingEntry<Entry, Result>[]): Promise<void> {
+  /** Returns a function that gives each caller its result. */
+  async #commit(partition: string, batch: PendingEntry<Entry, Result>[]): Promise<() => void> {
     try {
       const results = await this.#options.commit(
         partition,
         batch.map(({ entry }) => entry),
       );
-      batch.forEach(({ resolve, reject }, position) => {
-        const result = results[position];
-        if (result?.status === 'fulfilled') resolve(result.value);
-        else reject(result?.reason ?? new Error('the batch returned no result for this entry'));
-      });
+      return () =>
+        batch.forEach(({ resolve, reject }, position) => {
+          const result = results[position];
+          if (result?.status === 'fulfilled') resolve(result.value);
+          else reject(result?.reason ?? new Error('the batch returned no result for this entry'));
+        });
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      return () => {
+        for (const { reject } of batch) reject(error);
+      };
     }
   }
 }

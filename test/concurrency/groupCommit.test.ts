@@ -122,6 +122,33 @@ test('from pipelineFrom calls on, two batches are in flight, each with half of a
   expect(sizes()).toEqual([1, 5, 10, 10]);
 });
 
+test.each([8, 9, 33])(
+  '%i callers that call again at once keep two batches in flight, also after one more call',
+  async (count) => {
+    const { add, batch, sizes } = createGroup({ pipelineFrom: 4 });
+    let running = true;
+    const call = async (name: string) => {
+      while (running) await add(name)[0];
+    };
+    const callers = many(count).map(call);
+    const inFlight: number[] = [];
+    let completed = 0;
+    const round = async () => {
+      batch(completed).complete();
+      completed += 1;
+      for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+      inFlight.push(sizes().length - completed);
+    };
+    for (let n = 0; n < 10; n += 1) await round();
+    void add('a:visitor');
+    for (let n = 0; n < 20; n += 1) await round();
+    expect(inFlight.slice(-15)).toEqual(Array.from({ length: 15 }, () => 2));
+    running = false;
+    while (completed < sizes().length) await round();
+    await Promise.all(callers);
+  },
+);
+
 test('partitions neither share a batch nor wait for each other', () => {
   const { add, batches } = createGroup();
   void add('a:1', 'b:1', 'a:2');

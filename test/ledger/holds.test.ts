@@ -129,6 +129,7 @@ describe('the database refuses', () => {
       'mirrors_named_transaction',
       ({ hold }) => move(books.book, 'in_transit:refunds', RAIL, 60, { resolves: keyOf(hold) }),
     ],
+    ['a completion that names no hold', 'transit_names_hold', () => move(books.book, TRANSIT, RAIL, 60)],
     [
       'a reversal of another amount',
       'mirrors_named_transaction',
@@ -166,4 +167,19 @@ test('a batch with holds to resolve posts its other movements', async () => {
   );
   expect(results.map(({ outcome }) => outcome)).toEqual(['posted', 'posted', 'posted']);
   expect(await balanceOf(books, wallet)).toBe(37);
+});
+
+test('of a batch, only the movement that takes money from transit without naming its hold is refused', async () => {
+  const [first, second] = [await held(), await held()];
+  const results = await Promise.allSettled(
+    [completionOf(first.hold), move(books.book, TRANSIT, second.wallet, 60), failureOf(second.hold, second.wallet)].map(
+      (movement) => books.journal.post(movement),
+    ),
+  );
+  expect(results.map((result) => (result.status === 'fulfilled' ? result.value.outcome : 'failed'))).toEqual([
+    'posted',
+    'failed',
+    'posted',
+  ]);
+  expect(await balanceOf(books, second.wallet)).toBe(100);
 });

@@ -870,6 +870,10 @@ describe('immutability of the ledger', () => {
     ['call ledger.write_payments', "SELECT ledger.write_payments('[]')"],
     ['call ledger.write_rows', "SELECT ledger.write_rows('payments', '[]')"],
     ['delete from the audit log', 'DELETE FROM audit_log'],
+    ['give a wallet to another customer', "UPDATE wallets SET email = 'eve@test.example'"],
+    ['exchange the ids of wallets', 'UPDATE wallets SET id = gen_random_uuid()'],
+    ['give an account number to another wallet', 'UPDATE virtual_accounts SET owner_id = gen_random_uuid()'],
+    ['give KYC details to another wallet', 'UPDATE wallet_kyc SET wallet_id = gen_random_uuid()'],
   ])('the application role may not %s', async (_, statement) => {
     await expect(books.sql.unsafe(statement)).rejects.toMatchObject({ code: '42501', routine: 'aclcheck_error' });
   });
