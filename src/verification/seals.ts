@@ -26,16 +26,12 @@ export interface Seal {
 }
 
 /**
- * Seals the postings of all books that are older than `lagMs`, or about the first `postingsMax` of them. `isBehind`:
- * there are more. Several processes may call it; one of them seals.
+ * Seals the postings of all books that are older than `lagMs`, or the first of them. `isBehind`: there are more.
+ * Several processes may call it; one of them seals.
  */
-export async function sealNext(
-  sql: Sql,
-  lagMs: number,
-  postingsMax = POSTINGS_MAX,
-): Promise<{ seals: number; isBehind: boolean }> {
+export async function sealNext(sql: Sql, lagMs: number): Promise<{ seals: number; isBehind: boolean }> {
   const [row] = await sql<{ seals: number; isBehind: boolean }[]>`
-    SELECT seals, is_behind FROM ledger.seal(now() - make_interval(secs => ${lagMs / 1000}), ${postingsMax})`;
+    SELECT seals, is_behind FROM ledger.seal(now() - make_interval(secs => ${lagMs / 1000}), ${POSTINGS_MAX})`;
   return row ?? { seals: 0, isBehind: false };
 }
 
