@@ -3,17 +3,17 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../dev/freePort.ts';
 import { serviceUrl } from '../dev/postgres.ts';
 import type { Supervisor } from '../dev/supervisor.ts';
-import { DEFAULT_NAMESPACE, startTemporal, workerPolls } from '../dev/temporal.ts';
+import { startTemporal, workerPolls } from '../dev/temporal.ts';
 import { findTemporal } from '../dev/temporalInstall.ts';
-import { hashApiKey, newApiKey } from '../src/api/admission/apiKeys.ts';
+import { makeApiKey } from '../src/api/admission/apiKeys.ts';
 import { SCOPES } from '../src/api/route.ts';
-import { newUuid } from '../src/ids.ts';
 import { insertApiKey } from '../src/resources/apiKeys.ts';
+import { DEFAULT_NAMESPACE } from '../src/temporal/profile.ts';
 import type { BenchBook } from './book.ts';
 import { CannotRun } from './stage.ts';
 
 /** A fixed keyring: the data that it encrypts is deleted when the benchmark ends. */
-const KEYS = `bench:${Buffer.alloc(32, 7).toString('base64url')}`;
+export const KEYS = `bench:${Buffer.alloc(32, 7).toString('base64url')}`;
 
 /** Above what a machine can serve in a minute: requests are counted, but the limit is not reached. */
 const RATE_LIMIT_PER_MINUTE = 100_000_000;
@@ -21,6 +21,8 @@ const RATE_LIMIT_PER_MINUTE = 100_000_000;
 export interface BenchApi {
   /** Includes `/v1`. */
   url: string;
+  /** The same for the live environment. */
+  liveUrl: string;
   /** The Authorization header. */
   authorization: string;
   /** The environment variables of the process. */
@@ -38,6 +40,15 @@ export async function startBenchTemporal(supervisor: Supervisor, say: (line: str
   return (await startTemporal(supervisor, { program })).address;
 }
 
+/** Creates an API key for everything in a book. Returns the Authorization header. */
+export async function createAuthorization({ sql, book }: BenchBook): Promise<string> {
+  const { environment, organisationId } = book;
+  const unlimited = { expiresAt: null, allowedIps: null, rateLimit: null };
+  const { key, row } = makeApiKey(organisationId, { environment, name: null, scopes: [...SCOPES], ...unlimited });
+  await insertApiKey(sql, row, { id: null, name: 'bench' });
+  return `Bearer ${key}`;
+}
+
 /** Starts the API on the book's database, with production settings except for the rate limit. */
 export async function startBenchApi(
   supervisor: Supervisor,
@@ -45,22 +56,9 @@ export async function startBenchApi(
   temporalAddress: string,
   name = 'api',
   more: NodeJS.ProcessEnv = {},
+  main = new URL('../src/api/main.ts', import.meta.url),
 ): Promise<BenchApi> {
-  const key = newApiKey('test');
-  await insertApiKey(
-    book.sql,
-    {
-      organisationId: book.book.organisationId,
-      environment: 'test',
-      id: newUuid(),
-      name: null,
-      hash: hashApiKey(key),
-      hint: key.slice(-4),
-      scopes: [...SCOPES],
-      expiresAt: null,
-    },
-    { id: null, name: 'bench' },
-  );
+  const authorization = await createAuthorization(book);
   const sandboxPort = await freePort();
   const livePort = await freePort(undefined, [sandboxPort]);
   const url = `http://127.0.0.1:${sandboxPort}/v1`;
@@ -81,26 +79,31 @@ export async function startBenchApi(
     name,
     kind: 'application',
     command: process.execPath,
-    args: [fileURLToPath(new URL('../src/api/main.ts', import.meta.url))],
+    args: [fileURLToPath(main)],
     env: settings,
     stopSignal: 'SIGTERM',
     stopWithinMs: 15_000,
     readyWithinMs: 60_000,
     isReady: async () => (await fetch(`${url}/health`)).ok,
   });
-  return { url, authorization: `Bearer ${key}`, settings };
+  return { url, liveUrl: `http://127.0.0.1:${livePort}/v1`, authorization, settings };
 }
 
 /** The task queue of the service's flows; the name of the payouts queue is derived from it. */
 export const TASK_QUEUE = 'bench';
 
 /** Starts a worker process with the settings of an API process. */
-export async function startBenchWorker(supervisor: Supervisor, api: BenchApi, temporalAddress: string): Promise<void> {
+export async function startBenchWorker(
+  supervisor: Supervisor,
+  api: BenchApi,
+  temporalAddress: string,
+  main = new URL('../src/worker/main.ts', import.meta.url),
+): Promise<void> {
   await supervisor.start({
     name: 'worker',
     kind: 'application',
     command: process.execPath,
-    args: [fileURLToPath(new URL('../src/worker/main.ts', import.meta.url))],
+    args: [fileURLToPath(main)],
     env: { ...api.settings, TEMPORAL_TASK_QUEUE: TASK_QUEUE, SCHEDULES: 'off' },
     stopSignal: 'SIGTERM',
     stopWithinMs: 30_000,

@@ -6,7 +6,7 @@ import { type AccountCode, clearingAccount, walletAccount } from '../src/ledger/
 import { Journal } from '../src/ledger/journal.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../src/ledger/limits.ts';
 import type { Movement, Transaction } from '../src/ledger/movement.ts';
-import type { Book, Kobo } from '../src/money.ts';
+import type { Book, Environment, Kobo } from '../src/money.ts';
 import { creditTransaction } from '../src/resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../src/resources/inboundCredits/queries.ts';
 import { createOrganisation } from '../src/resources/organisations.ts';
@@ -30,18 +30,28 @@ export interface BenchBook {
   close: () => Promise<void>;
 }
 
-/** Creates the book in a migrated database. */
-export async function openBook(url: string): Promise<BenchBook> {
+interface BookOptions {
+  /** Of its organisation. */
+  name?: string;
+  environment?: Environment;
+  wallets?: number;
+}
+
+/** Creates an organisation and its book in a migrated database. */
+export async function openBook(
+  url: string,
+  { name = 'Bench', environment = 'test', wallets: count = WALLETS }: BookOptions = {},
+): Promise<BenchBook> {
   const sql = connect(url, { connectionsMax: 10 });
   const journal = new Journal(sql);
   const organisation = await createOrganisation(sql, {
-    name: 'Bench',
+    name,
     email: 'bench@example.com',
     operator: { id: null, name: 'bench' },
   });
-  const book: Book = { organisationId: organisation.organisationId, environment: 'test' };
-  const hot = organisation.settlementWalletId;
-  const wallets = Array.from({ length: WALLETS }, newUuid);
+  const book: Book = { organisationId: organisation.organisationId, environment };
+  const hot = environment === 'live' ? organisation.liveSettlementWalletId : organisation.settlementWalletId;
+  const wallets = Array.from({ length: count }, newUuid);
   await sql`
     WITH wallet AS (
       INSERT INTO wallets (organisation_id, environment, id, kind, email, kyc_status, created_at)
@@ -72,6 +82,7 @@ async function fund(journal: Journal, book: Book, wallet: Uuid, amount: Kobo): P
     rail: 'bench',
     sessionId: id,
     accountNumber: '0000000000',
+    accountReference: null,
     amount,
     senderName: null,
     senderAccountNumber: null,
@@ -128,6 +139,8 @@ export const newTransfer = (book: Book, sourceWalletId: Uuid, destinationWalletI
     fee: 0,
     status: 'completed',
     description: null,
+    reference: null,
+    metadata: null,
     createdAt: new Date(),
   });
 
@@ -146,3 +159,11 @@ export function pickPair({ hot, wallets }: BenchBook, load: 'hot' | 'uniform'): 
 
 /** A small amount, so that no limit is reached. */
 export const pickAmount = (): Kobo => 1 + Math.floor(Math.random() * 1_000);
+
+/** Posts one transfer, between accounts as the load says. Throws if it was refused. */
+export async function postOne(book: BenchBook, load: 'hot' | 'uniform'): Promise<void> {
+  const { source, destination } = pickPair(book, load);
+  const movement = oneTransfer(book.book, walletAccount(source), walletAccount(destination), pickAmount());
+  const { outcome } = await book.journal.post(movement);
+  if (outcome !== 'posted') throw new Error(`a posting was ${outcome}`);
+}

@@ -60,7 +60,9 @@ export async function grow(book: BenchBook, size: Growth): Promise<Grown> {
   };
 }
 
-/** Dates what was posted so far before the history, because the postings of an account have one order by id and time. */
+/**
+ * Dates what was posted so far before the history, because the postings of an account have one order by id and time.
+ */
 async function dateDeposits(sql: Sql): Promise<void> {
   for (const table of ['transactions', 'postings']) {
     await sql.unsafe(`ALTER TABLE ledger.${table} DISABLE TRIGGER append_only`);

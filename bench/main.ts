@@ -24,9 +24,11 @@ import { growth } from './stages/growth.ts';
 import { http } from './stages/http.ts';
 import { ledger } from './stages/ledger.ts';
 import { memory } from './stages/memory.ts';
+import { pressure } from './stages/pressure.ts';
 import { processes } from './stages/processes.ts';
+import { sealing } from './stages/sealing.ts';
 
-const STAGES: Stage[] = [ledger, http, flows, growth, processes, memory];
+const STAGES: Stage[] = [ledger, sealing, http, flows, pressure, growth, processes, memory];
 
 const RESULTS = fileURLToPath(new URL('../docs/performance/', import.meta.url));
 
@@ -110,7 +112,7 @@ function chosen(names: readonly string[]): Stage[] {
 
 async function runStage(stage: Stage, supervisor: Supervisor, server: Server, machine: Machine): Promise<void> {
   say(`\n${stage.name}: ${stage.title}`);
-  const databases = new Databases(server.ownerUrl);
+  const databases = new Databases(server);
   const started = performance.now();
   const processorBefore = processorTime();
   let result: StageResult | { cannotRun: string };
@@ -143,17 +145,17 @@ async function runStage(stage: Stage, supervisor: Supervisor, server: Server, ma
 
 /** The databases of one stage. */
 class Databases {
-  readonly #serverUrl: string;
+  readonly #server: Server;
   readonly #databases: { name: string; url: string; kind: 'books' | 'empty' }[] = [];
 
-  constructor(serverUrl: string) {
-    this.#serverUrl = serverUrl;
+  constructor(server: Server) {
+    this.#server = server;
   }
 
   async create(kind: 'books' | 'empty'): Promise<string> {
     const name = `bench_${randomBytes(4).toString('hex')}`;
-    const url = new URL(this.#serverUrl);
-    await this.#administer(`CREATE DATABASE ${name}`);
+    const url = new URL(this.#server.ownerUrl);
+    await this.#administer(this.#server.ownerUrl, `CREATE DATABASE ${name}`);
     url.pathname = `/${name}`;
     this.#databases.push({ name, url: url.href, kind });
     if (kind === 'books') await migrate(url.href);
@@ -183,11 +185,14 @@ class Databases {
   }
 
   async drop(): Promise<void> {
-    for (const { name } of this.#databases) await this.#administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    for (const { name } of this.#databases) {
+      // As the superuser: an owner may not end an autovacuum of the database.
+      await this.#administer(this.#server.adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    }
   }
 
-  async #administer(statement: string): Promise<void> {
-    const sql = postgres(this.#serverUrl, { max: 1, onnotice: () => {} });
+  async #administer(url: string, statement: string): Promise<void> {
+    const sql = postgres(url, { max: 1, onnotice: () => {} });
     try {
       await sql.unsafe(statement);
     } finally {

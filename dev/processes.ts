@@ -1,7 +1,7 @@
-// Ends processes by pid, after checking that the pid has not been reused by another process; and finds the npm process
-// that started this one.
+// Ends processes by pid, after checking that the pid has not been reused by another process; and finds the children of
+// a process and the npm process that started this one.
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { identify, isRunning, type ProcessIdentity } from './lockFile.mjs';
 
@@ -34,6 +34,29 @@ export function parentNpm(): ProcessIdentity | undefined {
   const parent = describe(process.ppid);
   const isShell = /^\S*sh -c /.test(parent.commandLine);
   return identify(isShell ? parent.ppid : process.ppid);
+}
+
+/** Returns the pids of the processes that this one has started and that are running. */
+export function childrenOf(pid: number): number[] {
+  if (process.platform === 'linux') {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name) && isChild(Number(name), pid))
+      .map(Number);
+  }
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter(([, ppid]) => ppid === pid)
+    .map(([child]) => Number(child));
+}
+
+function isChild(pid: number, of: number): boolean {
+  try {
+    return describe(pid).ppid === of;
+  } catch {
+    return false; // it has ended
+  }
 }
 
 function describe(pid: number): { ppid: number; commandLine: string } {

@@ -1,7 +1,7 @@
 // `npm run reset`: deletes the data of `npm start` (wallets, flows, keys), so that the next start begins empty.
 import { existsSync, rmSync } from 'node:fs';
 import { stateFolderPath } from '../src/cli/settings.ts';
-import { removePostgresFolder } from './postgres.ts';
+import { removePostgresFolder } from './postgresFiles.ts';
 import { StateFolder } from './stateFolder.ts';
 
 const stateFolder = new StateFolder(stateFolderPath());

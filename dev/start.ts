@@ -9,7 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SCOPES } from '../src/api/route.ts';
 import { stateFolderPath } from '../src/cli/settings.ts';
+import { WORKER_ROLES } from '../src/config.ts';
 import { migrate } from '../src/database/migrate.ts';
+import { DEFAULT_NAMESPACE, PROFILE_SETTINGS, readProfile, type TemporalTarget } from '../src/temporal/profile.ts';
 import { OPERATOR_SCOPES } from '../src/workflows/operators/messages.ts';
 import { isRunning } from './lockFile.mjs';
 import { choosePorts, sayMoved, startOnPorts, type WantedPort, type WantedPorts } from './ports.ts';
@@ -17,7 +19,7 @@ import { postgresAnswers, startPostgres } from './postgres.ts';
 import { endProcess, parentNpm } from './processes.ts';
 import { type DemoOrganisation, type LockHolder, type Quickstart, StateFolder } from './stateFolder.ts';
 import { type ManagedProcess, Supervisor } from './supervisor.ts';
-import { checkTemporal, DEFAULT_NAMESPACE, startTemporal, workerPolls } from './temporal.ts';
+import { checkTemporal, startTemporal, workerPolls } from './temporal.ts';
 import { findTemporal } from './temporalInstall.ts';
 import { watchTemporal } from './temporalWatch.ts';
 
@@ -100,7 +102,8 @@ async function main(): Promise<void> {
     ownerDatabaseUrl: database.ownerUrl,
     operatorKey,
   };
-  if (!environment.TEMPORAL_ADDRESS) watch = watchOwnTemporal(supervisor, database.url, temporal, stallSeconds);
+  if (readProfile(environment).address === undefined)
+    watch = watchOwnTemporal(supervisor, database.url, temporal, stallSeconds);
   stateFolder.writeQuickstart(quickstart);
   print(welcome(quickstart, (Date.now() - startedAt) / 1000));
 }
@@ -174,19 +177,18 @@ async function useDatabase(running: Supervisor, wanted: ServerPorts): Promise<Da
   return { url: server.url, ownerUrl: server.ownerUrl, key: 'embedded' };
 }
 
-interface Temporal {
-  address: string;
-  namespace: string;
+interface Temporal extends TemporalTarget {
   uiUrl: string;
+  /** Overrides of the connection settings in the environment. */
+  profile: NodeJS.ProcessEnv;
 }
 
 /** The Temporal server of TEMPORAL_ADDRESS, or the embedded one. */
 async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Temporal> {
-  const address = environment.TEMPORAL_ADDRESS;
-  if (address) {
-    const namespace = environment.TEMPORAL_NAMESPACE || DEFAULT_NAMESPACE;
+  const { address, namespace = DEFAULT_NAMESPACE, credentials } = readProfile(environment);
+  if (address !== undefined) {
     try {
-      await checkTemporal(address, namespace);
+      await checkTemporal(address, namespace, () => credentials);
     } catch (error) {
       throw new Error(
         `TEMPORAL_ADDRESS is set, but the server at ${address} cannot be used with the namespace ${namespace}: ` +
@@ -194,7 +196,13 @@ async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Te
         { cause: error },
       );
     }
-    return { address, namespace, uiUrl: environment.TEMPORAL_UI_URL ?? '' };
+    return {
+      address,
+      namespace,
+      uiUrl: environment.TEMPORAL_UI_URL ?? '',
+      profile: {},
+      credentials: () => credentials,
+    };
   }
   const program = await findTemporal({ say: print });
   mkdirSync(stateFolder.path('temporal'), { recursive: true });
@@ -206,7 +214,9 @@ async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Te
   });
   sayMoved(wanted.temporal, Number(server.address.split(':').at(-1)), print);
   sayMoved(wanted.temporalUi, Number(new URL(server.uiUrl).port), print);
-  return { ...server, namespace: DEFAULT_NAMESPACE };
+  // Settings for another server must not apply to this one.
+  const profile = Object.fromEntries(PROFILE_SETTINGS.map((name) => [name, '']));
+  return { ...server, namespace: DEFAULT_NAMESPACE, profile, credentials: () => ({ tls: false }) };
 }
 
 function watchOwnTemporal(running: Supervisor, databaseUrl: string, temporal: Temporal, stallSeconds: number) {
@@ -267,6 +277,9 @@ function applicationSettings(database: Database, temporal: Temporal, ports: Port
     ...environment,
     OWNER_DATABASE_URL: undefined,
     DATABASE_URL: database.url,
+    ...temporal.profile,
+    // The stack has a single worker process.
+    WORKER_ROLES: WORKER_ROLES.join(','),
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
     TEMPORAL_UI_URL: temporal.uiUrl,
@@ -348,7 +361,8 @@ function workerProcess(settings: NodeJS.ProcessEnv, temporal: Temporal): Managed
   const taskQueue = settings.TEMPORAL_TASK_QUEUE || 'manilla';
   return {
     ...applicationProcess('worker', settings),
-    isReady: (startedAt) => workerPolls(temporal.address, temporal.namespace, taskQueue, startedAt),
+    isReady: (startedAt) =>
+      workerPolls(temporal.address, temporal.namespace, taskQueue, startedAt, temporal.credentials),
   };
 }
 

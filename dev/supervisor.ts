@@ -57,6 +57,8 @@ interface SupervisorOptions {
   onGiveUp?: (reason: string) => void;
   /** Delay before the first restart; doubled with each further crash. */
   restartDelayMs?: number;
+  /** Default: CRASHES_MAX. */
+  crashesMax?: number;
 }
 
 /** A process that crashes this often within the window is not restarted any more. */
@@ -205,14 +207,19 @@ export class Supervisor {
   async #onEnd({ definition, dismissed }: Running, endReason: string): Promise<void> {
     if (dismissed) return;
     const { name } = definition;
-    const { say, onGiveUp, restartDelayMs: firstDelayMs = RESTART_DELAY_FIRST_MS } = this.#options;
+    const {
+      say,
+      onGiveUp,
+      restartDelayMs: firstDelayMs = RESTART_DELAY_FIRST_MS,
+      crashesMax = CRASHES_MAX,
+    } = this.#options;
     for (let reason = endReason; this.#stopping === undefined; ) {
       if (onGiveUp === undefined) return say(`${name} ${reason}.`);
       const crashes = [...(this.#crashes.get(name) ?? []), Date.now()].filter(
         (time) => time > Date.now() - CRASH_WINDOW_MS,
       );
       this.#crashes.set(name, crashes);
-      if (crashes.length >= CRASHES_MAX) {
+      if (crashes.length >= crashesMax) {
         return onGiveUp(
           `${name} ${reason}, ${crashes.length} times within a minute. The end of ${this.logOf(name)}:\n${this.#logTail(name)}`,
         );

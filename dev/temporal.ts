@@ -1,6 +1,9 @@
 // The Temporal server of the embedded stack, `temporal server start-dev`, and what the service requires of any server:
 // the namespace and the search attributes.
 import { Connection } from '@temporalio/client';
+import { connect } from '../src/temporal/connect.ts';
+import type { Credentials } from '../src/temporal/profile.ts';
+import { DEFAULT_NAMESPACE } from '../src/temporal/profile.ts';
 import { SEARCH_ATTRIBUTES as searchAttributes } from '../src/workflows/searchAttributes.ts';
 import { freePort, retryWhenTaken } from './freePort.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -14,6 +17,12 @@ const TYPE_NAMES: Record<(typeof searchAttributes)[number]['type'], keyof typeof
 /** The search attributes of the flows, each with its type as the command line of Temporal spells it. */
 export const SEARCH_ATTRIBUTES = Object.fromEntries(searchAttributes.map(({ name, type }) => [name, TYPE_NAMES[type]]));
 
+/**
+ * Priority and fairness of waiting tasks (src/workflows/priority.ts). Both settings are needed: a worker's sticky queue
+ * has no fairness, and priority only with the new matcher.
+ */
+export const TASK_ORDER = { 'matching.enableFairness': true, 'matching.useNewMatcher': true };
+
 /** Dynamic configuration that differs from the development server's defaults. */
 const DYNAMIC_CONFIG = {
   // The default limit of 2,400 calls a second protects shared servers; here it would only slow down a benchmark.
@@ -24,6 +33,10 @@ const DYNAMIC_CONFIG = {
   // Eager execution: the worker receives a flow's next activity in the response to its workflow task, without another
   // poll.
   'system.enableActivityEagerExecution': true,
+  ...TASK_ORDER,
+  // The order is kept within each partition of a queue. Partitions spread a queue over servers; here there is one.
+  'matching.numTaskqueueReadPartitions': 1,
+  'matching.numTaskqueueWritePartitions': 1,
 };
 
 /** temporal.api.enums.v1.IndexedValueType */
@@ -43,8 +56,7 @@ interface TemporalOptions {
   dynamicConfig?: Record<string, number>;
 }
 
-/** The namespace that the development server always has. */
-export const DEFAULT_NAMESPACE = 'default';
+const NO_TLS = (): Credentials => ({ tls: false });
 
 /** Starts the development server. */
 export async function startTemporal(
@@ -94,8 +106,9 @@ export async function workerPolls(
   namespace: string,
   taskQueue: string,
   since: Date,
+  credentials = NO_TLS,
 ): Promise<boolean> {
-  const connection = await Connection.connect({ address, connectTimeout: 3_000 });
+  const connection = await connect(Connection, { address, namespace, credentials }, { connectTimeout: 3_000 });
   try {
     const { pollers } = await connection.workflowService.describeTaskQueue({
       namespace,
@@ -113,8 +126,8 @@ export async function workerPolls(
 /**
  * Throws unless a server responds at the address and has the namespace. Adds the search attributes that are missing.
  */
-export async function checkTemporal(address: string, namespace: string): Promise<void> {
-  const connection = await Connection.connect({ address, connectTimeout: 3_000 });
+export async function checkTemporal(address: string, namespace: string, credentials = NO_TLS): Promise<void> {
+  const connection = await connect(Connection, { address, namespace, credentials }, { connectTimeout: 3_000 });
   try {
     await connection.withDeadline(Date.now() + 5_000, async () => {
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });

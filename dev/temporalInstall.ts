@@ -117,7 +117,7 @@ export function cacheFolderName(moduleFolder = MODULE_FOLDER): string {
   return `temporal-cli-${TEMPORAL_CLI_VERSION}-${pinned}-${process.platform}-${process.arch}`;
 }
 
-function userCacheFolder(environment: NodeJS.ProcessEnv): string {
+export function userCacheFolder(environment: NodeJS.ProcessEnv): string {
   const base =
     environment.XDG_CACHE_HOME ??
     (process.platform === 'darwin' ? path.join(homedir(), 'Library', 'Caches') : undefined) ??

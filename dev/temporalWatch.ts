@@ -1,6 +1,8 @@
 // A watchdog for the embedded Temporal server: restarts it when its process runs but flow starts stall. The data and
 // ports stay the same, so API and worker reconnect.
 import { connect } from '../src/database/pool.ts';
+import { createLog } from '../src/telemetry/log.ts';
+import { unsecured } from '../src/temporal/connect.ts';
 import { createTemporalHealth } from '../src/temporal/health.ts';
 
 /** The result of one check. */
@@ -70,7 +72,11 @@ export function watchTemporal(options: WatchOptions): { stop: () => Promise<void
   const { limitMs, say } = options;
   const intervalMs = Math.min(CHECK_INTERVAL_MAX_MS, limitMs / CHECKS_PER_LIMIT);
   const sql = connect(options.databaseUrl, { connectionsMax: 1, closeWhenStalled: true, statementTimeoutMs: 5_000 });
-  const temporal = createTemporalHealth(options.address, options.namespace, Math.min(5_000, limitMs));
+  const temporal = createTemporalHealth(unsecured(options.address, options.namespace), {
+    log: createLog('start', 'silent'),
+    timeoutMs: Math.min(5_000, limitMs),
+    searchAttributes: [],
+  });
   let watch = WELL;
   let previous = { newest: 0, count: 0 };
 
@@ -87,11 +93,7 @@ export function watchTemporal(options: WatchOptions): { stop: () => Promise<void
     const answers = !isWaiting || (await respondsInTime());
     return { atMs: performance.now(), oldestMs, moved, answers };
   };
-  const respondsInTime = () =>
-    temporal.check().then(
-      () => true,
-      () => false,
-    );
+  const respondsInTime = () => temporal.check().then((status) => status === 'ok');
 
   const checkAndAct = async (): Promise<void> => {
     const result = await check();

@@ -1,8 +1,11 @@
 // Every setting of the service, read once from the environment and validated. Numbers that customers depend on are
 // declared here or in src/ledger/limits.ts and src/ledger/fees.ts, never inline.
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { RAIL_CALL_MAX_MS } from './concurrency/timeLimits.ts';
 import { parseKeyring } from './keyring.ts';
+import { readPayloadKeys } from './temporal/dataConverter.ts';
+import { DEFAULT_ADDRESS, DEFAULT_NAMESPACE, readProfile } from './temporal/profile.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -21,17 +24,66 @@ const optionalPort = z.union([z.literal('').transform(() => null), port]).defaul
 const optionalUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default('');
 const positive = z.coerce.number().int().positive();
 
+/**
+ * What a worker process does: it polls the queues of the flows, of late credits, of payout items, of maintenance, or
+ * runs the relay of the outbox with the loops of the sandbox bank.
+ */
+export const WORKER_ROLES = ['flows', 'credits', 'payouts', 'upkeep', 'relay'] as const;
+export type WorkerRole = (typeof WORKER_ROLES)[number];
+
+export const WORKER_DEFAULTS = {
+  flows: { tasksMax: 40, activitiesMax: 100, cachedMax: 1_000 },
+  payouts: { tasksMax: 10, activitiesMax: 20, cachedMax: 500 },
+  pollers: 10,
+} as const;
+const { flows, payouts, pollers } = WORKER_DEFAULTS;
+
+const roles = z
+  .string()
+  .transform((text) => text.split(','))
+  .pipe(z.array(z.enum(WORKER_ROLES)).refine((list) => new Set(list).size === list.length, 'a role is named twice'));
+const share = z.coerce.number().gt(0).max(1);
+/** The SDK requires two of each where flows are cached. */
+const slots = z.coerce.number().int().min(2);
+
+/** Addresses and CIDR ranges, separated by commas. */
+const addressRanges = z
+  .string()
+  .default('')
+  .transform((list) =>
+    list
+      .split(',')
+      .map((range) => range.trim())
+      .filter((range) => range !== ''),
+  )
+  .refine((ranges) => ranges.every((range) => ipaddr.isValid(range) || ipaddr.isValidCIDR(range)), {
+    message: 'must be addresses or CIDR ranges, separated by commas',
+  });
+
 const settings = z.object({
-  DATABASE_URL: z.string().min(1),
+  DATABASE_URL: z
+    .string()
+    .min(1)
+    .refine((url) => !/[?&]target_session_attrs=(?!primary|read-write)/.test(url), 'the service needs the primary'),
   DATABASE_CONNECTIONS_MAX: positive.default(10),
-  TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
-  TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_TASK_QUEUE: z.string().default('manilla'),
-  TEMPORAL_UI_URL: z.string().default(''),
+  TEMPORAL_UI_URL: optionalUrl,
+  TEMPORAL_PAYLOAD_KEYS: z.string().default(''),
   WORKER_BUILD_ID: z
     .string()
     .regex(/^[\w.-]{0,100}$/)
     .default(''),
+  WORKER_ROLES: roles.default([...WORKER_ROLES]),
+  WORKER_FLOWS_TASKS_MAX: slots.default(flows.tasksMax),
+  WORKER_FLOWS_ACTIVITIES_MAX: positive.default(flows.activitiesMax),
+  WORKER_FLOWS_CACHED_MAX: slots.default(flows.cachedMax),
+  WORKER_PAYOUTS_TASKS_MAX: slots.default(payouts.tasksMax),
+  WORKER_PAYOUTS_ACTIVITIES_MAX: positive.default(payouts.activitiesMax),
+  WORKER_PAYOUTS_CACHED_MAX: slots.default(payouts.cachedMax),
+  WORKER_SLOTS: z.enum(['fixed', 'resources']).default('fixed'),
+  WORKER_CPU_TARGET: share.default(0.9),
+  WORKER_MEMORY_TARGET: share.default(0.8),
+  WORKER_POLLERS: z.union([z.literal('auto'), slots]).default(pollers),
   MANILLA_KEYS: z.string().min(1),
   BIND_ADDRESS: z.string().default('127.0.0.1'),
   SANDBOX_PORT: port.default(8080),
@@ -39,27 +91,38 @@ const settings = z.object({
   SANDBOX_HOST: z.string().default(''),
   LIVE_HOST: z.string().default(''),
   RATE_LIMIT_PER_MINUTE: positive.default(600),
+  TRUSTED_PROXIES: addressRanges,
   WEBHOOK_ALLOW_PRIVATE_ADDRESSES: z.enum(['', 'sandbox']).default(''),
   WEBHOOK_RETRY_GAPS_SECONDS: z
     .string()
     .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/)
     .default(WEBHOOK_RETRY_GAPS),
+  RAIL_BALANCE_LOW_KOBO: z.coerce.number().int().min(0).default(10_000_000),
+  FEE_SCHEDULES_FILE: z.string().default(''),
+  RAIL_CHECK: z.enum(['optional', 'required']).default('optional'),
   SANDBOX_RAIL_CALLBACK_URL: z.string().default('http://127.0.0.1:8080/v1/rails/sandbox/callbacks'),
   SANDBOX_RAIL_DELAY_MS: z.coerce.number().int().min(0).default(200),
   SANDBOX_RAIL_CALL_LIMIT_MS: positive.max(RAIL_CALL_MAX_MS).default(5_000),
+  SANDBOX_RAIL_CALLS_PER_SECOND: z.union([z.literal('').transform(() => null), positive]).default(null),
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: z.coerce.number().int().min(0).default(5_000),
   ATTENTION_RAIL_UNREACHABLE_SECONDS: positive.default(HOUR),
+  ATTENTION_RAIL_NOT_READY_SECONDS: positive.default(HOUR),
   ATTENTION_OUTCOME_UNKNOWN_SECONDS: positive.default(24 * HOUR),
   ATTENTION_CREDIT_UNCONFIRMED_SECONDS: positive.default(HOUR),
+  ATTENTION_PROBE_SECONDS: positive.default(900),
+  RAIL_PAUSED_LOOK_SECONDS: positive.default(HOUR),
+  ATTENTION_ACTIVITY_FAILING_SECONDS: positive.default(HOUR),
+  ATTENTION_WORKFLOW_TASK_FAILING_SECONDS: positive.default(300),
   REVIEW_CREDIT_BY_TWO_FROM_KOBO: positive.default(10_000_000),
+  CODEC_PORT: port.default(8234),
   METRICS_PORT: optionalPort,
   WORKER_METRICS_PORT: optionalPort,
   METRICS_BIND_ADDRESS: z.string().default('127.0.0.1'),
-  TEMPORAL_METRICS_ADDRESS: z.string().default(''),
   SCHEDULES: z.enum(['on', 'off']).default('on'),
   SCHEDULES_EVERY_SECONDS: positive.default(60),
   SWEEP_EVERY_SECONDS: positive.default(30),
   SWEEP_AGE_MIN_SECONDS: z.coerce.number().min(0).default(20),
+  FAILING_FLOWS_EVERY_SECONDS: positive.default(60),
   HOUSEKEEPING_EVERY_SECONDS: positive.default(HOUR),
   LEDGER_VERIFICATION_EVERY_SECONDS: positive.default(DAY),
   RECONCILIATION_EVERY_SECONDS: positive.default(DAY),
@@ -70,6 +133,7 @@ const settings = z.object({
   CREDIT_POLLING_EVERY_SECONDS: positive.default(300),
   IDEMPOTENCY_KEYS_KEPT_DAYS: positive.min(7).default(7),
   WEBHOOK_ATTEMPTS_KEPT_DAYS: positive.min(30).default(90),
+  REQUEST_LOGS_KEPT_DAYS: z.coerce.number().int().min(0).default(30),
   OTEL_SDK_DISABLED: z.string().default(''),
   OTEL_TRACES_EXPORTER: z.enum(['', 'otlp', 'none']).default(''),
   OTEL_EXPORTER_OTLP_ENDPOINT: optionalUrl,
@@ -94,42 +158,78 @@ export function readConfig(environment: Record<string, string | undefined>) {
     throw new Error(`Invalid configuration. Correct these environment variables:\n${problems.join('\n')}`);
   }
   const value = parsed.data;
+  const profile = readProfile(environment);
   return {
     databaseUrl: value.DATABASE_URL,
     databaseConnectionsMax: value.DATABASE_CONNECTIONS_MAX,
     temporal: {
-      address: value.TEMPORAL_ADDRESS,
-      namespace: value.TEMPORAL_NAMESPACE,
+      address: profile.address ?? DEFAULT_ADDRESS,
+      namespace: profile.namespace ?? DEFAULT_NAMESPACE,
+      /** Reads them again, so that replaced files take effect. */
+      credentials: () => readProfile(environment).credentials,
       taskQueue: value.TEMPORAL_TASK_QUEUE,
+      /** Encrypt payloads; null: they are not encrypted. */
+      payloadKeys: readPayloadKeys(environment),
       uiUrl: value.TEMPORAL_UI_URL,
       /** Empty: no worker versioning. This worker accepts workflows started by any version. */
       buildId: value.WORKER_BUILD_ID,
     },
+    worker: {
+      roles: value.WORKER_ROLES,
+      flows: {
+        tasksMax: value.WORKER_FLOWS_TASKS_MAX,
+        activitiesMax: value.WORKER_FLOWS_ACTIVITIES_MAX,
+        cachedMax: value.WORKER_FLOWS_CACHED_MAX,
+      },
+      payouts: {
+        tasksMax: value.WORKER_PAYOUTS_TASKS_MAX,
+        activitiesMax: value.WORKER_PAYOUTS_ACTIVITIES_MAX,
+        cachedMax: value.WORKER_PAYOUTS_CACHED_MAX,
+      },
+      /** Null: the maxima are the number of slots. Otherwise slots are given out while the machine is below these. */
+      targets:
+        value.WORKER_SLOTS === 'fixed' ? null : { cpu: value.WORKER_CPU_TARGET, memory: value.WORKER_MEMORY_TARGET },
+      pollers: value.WORKER_POLLERS,
+    },
     keyring: parseKeyring(value.MANILLA_KEYS),
+    codec: { port: value.CODEC_PORT },
     bindAddress: value.BIND_ADDRESS,
     ports: { test: value.SANDBOX_PORT, live: value.LIVE_PORT },
     hosts: { test: value.SANDBOX_HOST, live: value.LIVE_HOST },
     rateLimitPerMinute: value.RATE_LIMIT_PER_MINUTE,
+    /** Addresses and ranges of the proxies in front of the API, whose X-Forwarded-For is believed. */
+    trustedProxies: value.TRUSTED_PROXIES,
     webhooks: {
       allowPrivateInSandbox: value.WEBHOOK_ALLOW_PRIVATE_ADDRESSES === 'sandbox',
       retryGapsMs: value.WEBHOOK_RETRY_GAPS_SECONDS.split(',').map((seconds) => Math.round(Number(seconds) * 1000)),
     },
+    /** A rail that can pay out less is counted as low. */
+    railBalanceLow: value.RAIL_BALANCE_LOW_KOBO,
+    /** Empty: every rail has the default fees. */
+    feeSchedulesFile: value.FEE_SCHEDULES_FILE,
+    /** Whether a contract accepts nothing until a check with this version of its adapter has passed. */
+    railCheckRequired: value.RAIL_CHECK === 'required',
     sandboxRail: {
       callbackUrl: value.SANDBOX_RAIL_CALLBACK_URL,
       delayMs: value.SANDBOX_RAIL_DELAY_MS,
       callLimitMs: value.SANDBOX_RAIL_CALL_LIMIT_MS,
+      callsPerSecond: value.SANDBOX_RAIL_CALLS_PER_SECOND,
       unknownIsFinalAfterMs: value.SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS,
     },
     attention: {
       railUnreachableMs: value.ATTENTION_RAIL_UNREACHABLE_SECONDS * 1000,
+      railNotReadyMs: value.ATTENTION_RAIL_NOT_READY_SECONDS * 1000,
       outcomeUnknownMs: value.ATTENTION_OUTCOME_UNKNOWN_SECONDS * 1000,
       creditUnconfirmedMs: value.ATTENTION_CREDIT_UNCONFIRMED_SECONDS * 1000,
+      probeMs: value.ATTENTION_PROBE_SECONDS * 1000,
+      pausedLookMs: value.RAIL_PAUSED_LOOK_SECONDS * 1000,
+      activityFailingMs: value.ATTENTION_ACTIVITY_FAILING_SECONDS * 1000,
+      workflowTaskFailingMs: value.ATTENTION_WORKFLOW_TASK_FAILING_SECONDS * 1000,
     },
     review: { creditByTwoFrom: value.REVIEW_CREDIT_BY_TWO_FROM_KOBO },
     metrics: {
       ports: { api: value.METRICS_PORT, worker: value.WORKER_METRICS_PORT },
       bindAddress: value.METRICS_BIND_ADDRESS,
-      temporalAddress: value.TEMPORAL_METRICS_ADDRESS,
     },
     maintenance: {
       /** False: this process leaves the Schedules in Temporal unchanged. */
@@ -137,6 +237,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       schedulesEveryMs: value.SCHEDULES_EVERY_SECONDS * 1000,
       sweepEveryMs: value.SWEEP_EVERY_SECONDS * 1000,
       sweepAgeMinMs: value.SWEEP_AGE_MIN_SECONDS * 1000,
+      failingFlowsEveryMs: value.FAILING_FLOWS_EVERY_SECONDS * 1000,
       housekeepingEveryMs: value.HOUSEKEEPING_EVERY_SECONDS * 1000,
       ledgerVerificationEveryMs: value.LEDGER_VERIFICATION_EVERY_SECONDS * 1000,
       reconciliationEveryMs: value.RECONCILIATION_EVERY_SECONDS * 1000,
@@ -144,6 +245,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
       creditPollingEveryMs: value.CREDIT_POLLING_EVERY_SECONDS * 1000,
       idempotencyKeysKeptDays: value.IDEMPOTENCY_KEYS_KEPT_DAYS,
       webhookAttemptsKeptDays: value.WEBHOOK_ATTEMPTS_KEPT_DAYS,
+      /** 0: no request log. */
+      requestLogsKeptDays: value.REQUEST_LOGS_KEPT_DAYS,
     },
     seals: {
       /** Longer than any statement of the service runs, so that all older postings are committed. */

@@ -22,6 +22,8 @@ export const ID_SUFFIXES = {
   operator: 'opr',
   statementEntry: 'ste',
   adjustment: 'adj',
+  railContract: 'rct',
+  railCheck: 'rck',
 } as const;
 
 export type IdKind = keyof typeof ID_SUFFIXES;
@@ -97,6 +99,16 @@ export function parseId(kind: IdKind, id: string): Uuid | null {
   for (let index = 2; index < 26; index += 4) hex += readDigits(digits, index, 4).toString(16).padStart(5, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
+
+/** When the id at the start of a text was made, by the clock of its process; undefined for any other text. */
+export function timeOfId(text: string): Date | undefined {
+  const [, digits] = /^svc_([0-7][0-9a-hjkmnp-tv-z]{9})[0-9a-hjkmnp-tv-z]{16}_/.exec(text) ?? [];
+  // Ten digits: two leading zero bits, and the 48 bits of the time with which a UUIDv7 begins.
+  return digits === undefined ? undefined : new Date(readDigits(digits, 0, 10));
+}
+
+/** The nil UUID: stands for all organisations in a row that belongs to none, such as a pause of a rail. */
+export const ALL_ORGANISATIONS: Uuid = '00000000-0000-0000-0000-000000000000';
 
 /** Whether a text is a public id of any kind. */
 export const isPublicId = (text: string): boolean => SUFFIXES.has(PUBLIC_ID.exec(text)?.[2] ?? '');

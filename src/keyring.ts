@@ -1,9 +1,17 @@
-// The keyring of the service (MANILLA_KEYS). Each purpose has a key of its own, derived by HKDF-SHA256. The first key
-// of the ring encrypts and signs; all keys decrypt and verify, so a key is rotated by putting a new one first.
+// Keyrings: that of the service (MANILLA_KEYS), and that of payloads in Temporal (TEMPORAL_PAYLOAD_KEYS). Each purpose
+// has a key of its own, derived by HKDF-SHA256. The first key of the ring encrypts and signs; all keys decrypt and
+// verify, so a key is rotated by putting a new one first.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** The purpose of a derived key. A value sealed for one purpose cannot be opened for another. */
-export type KeyPurpose = 'cursor' | 'kyc' | 'webhook-secret' | 'sandbox-rail-callback';
+export type KeyPurpose =
+  | 'cursor'
+  | 'kyc'
+  | 'webhook-secret'
+  | 'sandbox-rail-callback'
+  | 'temporal-payload'
+  | 'operator-session'
+  | 'rail-credentials';
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -17,6 +25,10 @@ export interface Keyring {
   seal(purpose: KeyPurpose, context: string, plaintext: string): string;
   /** Decrypts the result of `seal`. Throws when it was altered, or when the key that made it is not in the keyring. */
   open(purpose: KeyPurpose, context: string, sealed: string): string;
+  /** As `seal`, for bytes. */
+  encrypt(purpose: KeyPurpose, context: string, bytes: Uint8Array): { keyId: string; encrypted: Buffer };
+  /** As `open`, for the result of `encrypt`. */
+  decrypt(purpose: KeyPurpose, context: string, keyId: string, encrypted: Uint8Array): Buffer;
   /** HMAC-SHA256 of the text with the newest key. */
   sign(purpose: KeyPurpose, text: string): Buffer;
   /** Whether any key of the keyring made this signature; compares in constant time. */
@@ -24,18 +36,18 @@ export interface Keyring {
 }
 
 /** Parses `id:base64url,id:base64url`; each key has 32 random bytes. Throws on a malformed key or a repeated id. */
-export function parseKeyring(text: string): Keyring {
+export function parseKeyring(text: string, setting = 'MANILLA_KEYS'): Keyring {
   const masters = text.split(',').map((entry) => {
     const separator = entry.indexOf(':');
     const id = entry.slice(0, separator).trim();
     const bytes = Buffer.from(entry.slice(separator + 1).trim(), 'base64url');
     if (separator < 1 || !/^[a-z0-9]+$/.test(id) || bytes.length !== KEY_BYTES) {
-      throw new Error('MANILLA_KEYS must be `id:key` pairs separated by commas, each key 32 random bytes in base64url');
+      throw new Error(`${setting} must be \`id:key\` pairs separated by commas, each key 32 random bytes in base64url`);
     }
     return { id, bytes };
   });
   if (new Set(masters.map((master) => master.id)).size !== masters.length) {
-    throw new Error('MANILLA_KEYS has the same key id twice');
+    throw new Error(`${setting} has the same key id twice`);
   }
 
   const derived = new Map<string, Buffer>();
@@ -52,23 +64,37 @@ export function parseKeyring(text: string): Keyring {
   const signWith = (master: { id: string; bytes: Buffer }, purpose: KeyPurpose, text: string): Buffer =>
     createHmac('sha256', keyFor(master, purpose)).update(text).digest();
 
+  const encrypt: Keyring['encrypt'] = (purpose, context, bytes) => {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', keyFor(newest, purpose), nonce).setAAD(Buffer.from(context));
+    const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
+    return { keyId: newest.id, encrypted: Buffer.concat([nonce, body, cipher.getAuthTag()]) };
+  };
+  const decrypt: Keyring['decrypt'] = (purpose, context, keyId, encrypted) => {
+    const master = masters.find((candidate) => candidate.id === keyId);
+    if (master === undefined) throw new Error(`no key with the id ${keyId} in ${setting}`);
+    const options = { authTagLength: TAG_BYTES };
+    const decipher = createDecipheriv(
+      'aes-256-gcm',
+      keyFor(master, purpose),
+      encrypted.subarray(0, NONCE_BYTES),
+      options,
+    )
+      .setAAD(Buffer.from(context))
+      .setAuthTag(encrypted.subarray(-TAG_BYTES));
+    return Buffer.concat([decipher.update(encrypted.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+  };
+
   return {
+    encrypt,
+    decrypt,
     seal(purpose, context, plaintext) {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', keyFor(newest, purpose), nonce).setAAD(Buffer.from(context));
-      const body = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
-      return `${newest.id}.${Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url')}`;
+      const { keyId, encrypted } = encrypt(purpose, context, Buffer.from(plaintext));
+      return `${keyId}.${encrypted.toString('base64url')}`;
     },
     open(purpose, context, sealed) {
-      const [id, encoded] = sealed.split('.', 2);
-      const master = masters.find((candidate) => candidate.id === id);
-      if (master === undefined || encoded === undefined) throw new Error(`no key with the id ${id} in MANILLA_KEYS`);
-      const bytes = Buffer.from(encoded, 'base64url');
-      const decipher = createDecipheriv('aes-256-gcm', keyFor(master, purpose), bytes.subarray(0, NONCE_BYTES))
-        .setAAD(Buffer.from(context))
-        .setAuthTag(bytes.subarray(-TAG_BYTES));
-      const body = bytes.subarray(NONCE_BYTES, -TAG_BYTES);
-      return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+      const [id = '', encoded = ''] = sealed.split('.', 2);
+      return decrypt(purpose, context, id, Buffer.from(encoded, 'base64url')).toString('utf8');
     },
     sign: (purpose, text) => signWith(newest, purpose, text),
     verify: (purpose, text, signature) =>

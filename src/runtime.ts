@@ -5,11 +5,19 @@ import type { Notice } from 'postgres';
 import { PROCESS_STOP_MAX_MS } from './concurrency/timeLimits.ts';
 import type { Config } from './config.ts';
 import { connect, type Sql } from './database/pool.ts';
+import { readFeeSchedules } from './ledger/feeSchedules.ts';
+import type { FeeSchedules } from './ledger/fees.ts';
 import { Journal } from './ledger/journal.ts';
-import { instrumentedRail } from './rail/instrumented.ts';
+import type { Environment } from './money.ts';
+import { callSlots } from './rail/callSlots.ts';
+import { RailContracts } from './rail/contracts.ts';
+import { type Breakers, instrumentedRail } from './rail/instrumented.ts';
+import type { BankRail } from './rail/port.ts';
+import { PROVIDERS } from './rail/providers.ts';
 import { Rails } from './rail/rails.ts';
 import { createSandboxRail } from './rail/sandbox/adapter.ts';
 import { SandboxBank } from './rail/sandbox/bank.ts';
+import { sandboxCapabilities } from './rail/sandbox/capabilities.ts';
 import type { Log } from './telemetry/log.ts';
 
 export interface ServiceRuntime {
@@ -21,6 +29,7 @@ export interface ServiceRuntime {
   maintenanceSql: Sql;
   journal: Journal;
   rails: Rails;
+  fees: FeeSchedules;
   sandboxBank: SandboxBank;
   close: () => Promise<void>;
 }
@@ -40,7 +49,29 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
   const asyncCommitSql = connect(databaseUrl, { ...options, synchronousCommit: 'off' });
   const maintenanceSql = connect(databaseUrl, { connectionsMax: MAINTENANCE_CONNECTIONS_MAX, onNotice });
   const pools = [sql, asyncCommitSql, maintenanceSql];
-  const sandboxBank = new SandboxBank({ sql, keyring, log, ...config.sandboxRail });
+  const breakers = new Map<string, Breakers>();
+  /** A rail whose calls are limited by what it declares. */
+  const limited = (rail: BankRail, environment: Environment): BankRail => {
+    const { perSecond } = rail.capabilities.calls;
+    const ofProvider: Breakers = breakers.get(rail.name) ?? new Map();
+    breakers.set(rail.name, ofProvider);
+    const slots = perSecond === null ? undefined : callSlots(asyncCommitSql, environment, perSecond);
+    return instrumentedRail(rail, slots, ofProvider);
+  };
+  const sandboxBank = new SandboxBank({
+    sql,
+    keyring,
+    log,
+    ...config.sandboxRail,
+    capabilities: sandboxCapabilities(config.sandboxRail),
+  });
+  const contracts = new RailContracts({
+    sql,
+    keyring,
+    providers: PROVIDERS,
+    instrument: limited,
+    checkRequired: config.railCheckRequired,
+  });
   return {
     config,
     log,
@@ -48,7 +79,8 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     asyncCommitSql,
     maintenanceSql,
     journal: new Journal(sql),
-    rails: new Rails({ test: instrumentedRail(createSandboxRail(sandboxBank, keyring)) }),
+    rails: new Rails({ test: limited(createSandboxRail(sandboxBank, keyring), 'test') }, contracts),
+    fees: readFeeSchedules(config.feeSchedulesFile),
     sandboxBank,
     close: async () => {
       await Promise.all(pools.map((pool) => pool.end({ timeout: CLOSE_TIMEOUT_SECONDS })));

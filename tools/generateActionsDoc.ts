@@ -8,25 +8,14 @@ const HISTORIES = fileURLToPath(new URL('../test/workflows/histories', import.me
 
 const FILE = new URL('../docs/performance/actions.md', import.meta.url);
 
-/** Billed actions (https://docs.temporal.io/cloud/actions), by the history events that represent them. */
-const ACTIONS = {
-  starts: ['WORKFLOW_EXECUTION_STARTED', 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW'],
-  activities: ['ACTIVITY_TASK_STARTED'],
-  signals: ['WORKFLOW_EXECUTION_SIGNALED'],
-  timers: ['TIMER_STARTED'],
-  'search attributes': ['UPSERT_WORKFLOW_SEARCH_ATTRIBUTES'],
-  updates: ['WORKFLOW_EXECUTION_UPDATE_ACCEPTED'],
-} as const;
+/** The kinds of billed actions (https://docs.temporal.io/cloud/actions) that a history shows. */
+const KINDS = ['starts', 'activities', 'signals', 'timers', 'search attributes', 'updates'] as const;
 
-type Kind = keyof typeof ACTIONS;
-const KINDS = Object.keys(ACTIONS) as Kind[];
-
-/** The columns: every flow has one start. */
-const COLUMNS = KINDS.filter((kind) => kind !== 'starts');
+type Kind = (typeof KINDS)[number];
 
 /** What each kind is spent on. */
 const SPENT_ON: Record<Kind, string> = {
-  starts: 'the workflow. Payout items, and pages of a hundred items, are workflows of their own',
+  starts: 'the workflow: one, two for a child (a payout item), none if a signal started it',
   activities: 'effects and rail calls. A bank transfer has two: send, and query, as a callback alone moves no money',
   signals: 'a report of the rail, or a payment from a wallet; without it the flow would poll',
   timers: 'the expiry of a payment; the next poll of a transfer. A cancelled timer is billed too',
@@ -34,15 +23,64 @@ const SPENT_ON: Record<Kind, string> = {
   updates: 'a decision of an operator; one about money needs two',
 };
 
+/** The parts of a history event that show an action, as Temporal's API and its JSON have them. */
 interface RecordedEvent {
-  eventType: string;
-  activityTaskStartedEventAttributes?: { attempt?: number };
+  workflowExecutionStartedEventAttributes?: {
+    parentWorkflowExecution?: object | null;
+    continuedExecutionRunId?: string | null;
+  } | null;
+  workflowExecutionContinuedAsNewEventAttributes?: object | null;
+  startChildWorkflowExecutionFailedEventAttributes?: object | null;
+  activityTaskStartedEventAttributes?: { attempt?: number | null } | null;
+  workflowExecutionSignaledEventAttributes?: object | null;
+  timerStartedEventAttributes?: object | null;
+  upsertWorkflowSearchAttributesEventAttributes?: object | null;
+  workflowExecutionUpdateAcceptedEventAttributes?: object | null;
 }
 
-/**
- * The cost of an outcome. Failed attempts of an activity have no events; the last attempt's event has the attempt
- * number.
- */
+/** The start of a child is one action for its parent's request and one for the child. */
+const CHILD_START = 2;
+
+/** Counts the actions that the events of one run show. */
+export function countActions(events: readonly RecordedEvent[]): Record<Kind, number> {
+  const actions: Record<Kind, number> = {
+    starts: 0,
+    activities: 0,
+    signals: 0,
+    timers: 0,
+    'search attributes': 0,
+    updates: 0,
+  };
+  for (const [index, event] of events.entries()) {
+    const started = event.workflowExecutionStartedEventAttributes;
+    if (started) actions.starts += startActions(started, events[index + 1]);
+    // The next run's start, counted here.
+    if (event.workflowExecutionContinuedAsNewEventAttributes) actions.starts += 1;
+    // A request that failed has no history of a child.
+    if (event.startChildWorkflowExecutionFailedEventAttributes) actions.starts += CHILD_START;
+    // Failed attempts of an activity have no events; the last attempt's event has the attempt number.
+    actions.activities += event.activityTaskStartedEventAttributes?.attempt ?? 0;
+    if (event.workflowExecutionSignaledEventAttributes) actions.signals += 1;
+    if (event.timerStartedEventAttributes) actions.timers += 1;
+    if (event.upsertWorkflowSearchAttributesEventAttributes) actions['search attributes'] += 1;
+    if (event.workflowExecutionUpdateAcceptedEventAttributes) actions.updates += 1;
+  }
+  return actions;
+}
+
+function startActions(
+  {
+    parentWorkflowExecution,
+    continuedExecutionRunId,
+  }: NonNullable<RecordedEvent['workflowExecutionStartedEventAttributes']>,
+  next: RecordedEvent | undefined,
+): number {
+  if (continuedExecutionRunId) return 0; // counted in the run before
+  if (parentWorkflowExecution) return CHILD_START;
+  return next?.workflowExecutionSignaledEventAttributes ? 0 : 1; // signal-with-start is one action, a signal
+}
+
+/** The cost of an outcome. */
 export interface Cost {
   ending: string;
   actions: Record<Kind, number>;
@@ -53,19 +91,14 @@ export function costs(): Cost[] {
   const files = readdirSync(HISTORIES).filter((file) => file.endsWith('.json'));
   return files.toSorted().map((file) => {
     const { events } = JSON.parse(readFileSync(path.join(HISTORIES, file), 'utf8')) as { events: RecordedEvent[] };
-    const count = (names: readonly string[]): number =>
-      events
-        .filter(({ eventType }) => names.includes(eventType.replace('EVENT_TYPE_', '')))
-        .reduce((sum, event) => sum + (event.activityTaskStartedEventAttributes?.attempt ?? 1), 0);
-    const actions = Object.fromEntries(KINDS.map((kind) => [kind, count(ACTIONS[kind])])) as Record<Kind, number>;
-    return { ending: path.basename(file, '.json'), actions, events: events.length };
+    return { ending: path.basename(file, '.json'), actions: countActions(events), events: events.length };
   });
 }
 
 export function actionsPage(): string {
   const endingsByCost = Map.groupBy(costs(), ({ actions, events }) => {
     const sum = KINDS.reduce((total, kind) => total + actions[kind], 0);
-    return [sum, ...COLUMNS.map((kind) => actions[kind] || ''), events].join(' | ');
+    return [sum, ...KINDS.map((kind) => actions[kind] || ''), events].join(' | ');
   });
   const rows = [...endingsByCost].map(
     ([cost, endings]) => `| ${endings.map(({ ending }) => `\`${ending}\``).join(', ')} | ${cost} |`,
@@ -77,14 +110,17 @@ export function actionsPage(): string {
     'recorded histories (`test/workflows/histories/`), with the start and every attempt of an activity.',
     '`npm run histories` writes it. Two recordings of an ending may differ by one timer.',
     '',
-    `| ending | actions | ${COLUMNS.join(' | ')} | events |`,
-    `|---|---|${COLUMNS.map(() => '---|').join('')}---|`,
+    `| ending | actions | ${KINDS.join(' | ')} | events |`,
+    `|---|---|${KINDS.map(() => '---|').join('')}---|`,
     ...rows,
     '',
     ...KINDS.map((kind) => `- **${kind}**: ${SPENT_ON[kind]}`),
     '',
     'Current details and summaries are free. No timer starts when the rail reports before the response of the send.',
-    'Each run of a Schedule costs an action of the Schedule, a start and an activity.',
+    'Each run of a Schedule costs two actions of the Schedule, a start, and its activities.',
+    '',
+    'A payout of n items costs its own row and n rows of its items. Above a hundred items it also has a timer every ten',
+    'seconds while items wait to be started, and two actions for each time that it continues as new.',
     '',
   ].join('\n');
 }

@@ -1,25 +1,13 @@
-// Writes docs/errors.md from the catalog in src/api/errors.ts: `node tools/generateErrorsDoc.ts`. A test checks that
-// the page is up to date.
+// Writes docs/errors.md from the catalog in src/api/errors.ts, and the same page as HTML, which the API serves and
+// every error links to: `node tools/generateErrorsDoc.ts`. A test checks that both are up to date.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { marked } from 'marked';
+import { REACTIONS } from '../src/api/contract/envelope.ts';
 import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/errors.ts';
 
 const FILE = new URL('../docs/errors.md', import.meta.url);
-
-/** What each status means, and whether a retry helps. */
-const REACTIONS: Record<ErrorStatus, string> = {
-  400: 'The request is invalid. Correct it; do not retry it unchanged. Nothing happened.',
-  401: 'The key is not accepted. Retrying does not help.',
-  403: 'The key lacks a scope. Use a key with the scope in `details.requiredScopes`.',
-  404: 'No such resource. An id of another organisation or environment returns the same.',
-  409: 'A conflict with existing data, which `details` name.',
-  422: 'The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed\nlater, under a new `Idempotency-Key`.',
-  429: 'The rate limit. Wait `Retry-After` seconds, then send the same request again.',
-  500: 'An internal error. Retry with the same `Idempotency-Key`: it takes effect once.',
-  502: 'The bank rail failed. Retry with the same `Idempotency-Key`: it takes effect once.',
-  503: 'A dependency is unavailable or not configured. Where `details.retryable` is true, retry with the same\n`Idempotency-Key`: it takes effect once.',
-  504: 'The bank rail timed out. Retry with the same `Idempotency-Key`: it takes effect once.',
-};
+const HTML_FILE = new URL('../src/api/reference/errors.html', import.meta.url);
 
 type CodeOf<Status extends ErrorStatus> = {
   [Code in ErrorCode]: (typeof CATALOG)[Code][0] extends Status ? Code : never;
@@ -31,6 +19,8 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   IDEMPOTENCY_IN_PROGRESS: 'none',
   BANK_TRANSFER_ENDED: '`reference`, `status`, `outcome`',
   EXTERNAL_REFERENCE_TAKEN: '`externalReference`, `walletId`',
+  REFERENCE_TAKEN: '`resource` (`payment`, `transfer`, `withdrawal`, `refund`, `payout`), `reference`, `id`',
+  DEPOSIT_ACCOUNT_UNAVAILABLE: '`walletId`',
   WALLET_KYC_REQUIRED: '`walletId`',
   WALLET_KYC_NOT_APPLICABLE: '`walletId`',
   WALLET_TIER1_LIMIT_EXCEEDED:
@@ -48,6 +38,11 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   REFUND_AMOUNT_EXCEEDED: '`paymentId`, `refundableAmount`, and `attemptedAmount` when the request had an amount',
   REFUND_DESTINATION_REQUIRED:
     '`paymentId`, `destination`, `reason` and `payers`: see [the contract](contract.md#48-payments)',
+  REVIEW_ACTION_UNAVAILABLE:
+    '`reviewCaseId`, `status`, `action`, `actions` (the possible ones) or `reason` (`sender_unknown`, `wallet_unknown`)',
+  REVIEW_NEEDS_OPERATORS: '`reviewCaseId`, `action`',
+  API_KEY_EXCEEDS_OWN: '`field` (`allowedIps`, `rateLimit`, `expiresAt`)',
+  API_KEY_NOT_ACTIVE: '`keyId`, `status` (`expired`, `revoked`)',
   WEBHOOK_URL_FORBIDDEN: '`reason`: see [webhooks](webhooks.md)',
   WEBHOOK_ENDPOINT_DISABLED: '`endpointId`',
   WEBHOOK_ENDPOINT_LIMIT_REACHED: '`limit`',
@@ -65,6 +60,7 @@ const FIELD_CODES: [code: string, when: string, constraint: string][] = [
   ['too_small', 'below the minimum number, length or count', '`minimum`'],
   ['too_big', 'above the maximum number, length, count or size', '`maximum`'],
   ['unrecognized_keys', 'no field or parameter has this name', ''],
+  ['invalid_key', 'a key of `metadata` is empty, or too long', ''],
   ['duplicate', 'another item of a payout has the same `reference`', '`sameAs`: the path of the first'],
   ['bank_code_unknown', 'no bank has the code of this payout item', ''],
   ['same_wallet', 'the destination of a payout item is its source wallet', ''],
@@ -89,14 +85,17 @@ export function errorsPage(): string {
   const statuses = Object.keys(REACTIONS).map(Number) as ErrorStatus[];
   const sections = statuses.map((status) => {
     const those = codes.filter((code) => CATALOG[code][0] === status);
-    const hasDetails = those.some((code) => code in DETAILS_OF);
-    const rows = those.map((code) => {
-      const details = hasDetails ? ` ${(DETAILS_OF as Partial<Record<ErrorCode, string>>)[code]} |` : '';
-      return `| \`${code}\` | ${CATALOG[code][1]} |${details}`;
+    const parts = those.map((code) => {
+      const details = (DETAILS_OF as Partial<Record<ErrorCode, string>>)[code];
+      return [
+        `### ${code}`,
+        '',
+        CATALOG[code][1].replaceAll('<', '\\<'),
+        ...(details === undefined ? [] : ['', `\`details\`: ${details}.`]),
+      ].join('\n');
     });
     const type = typeOf(those[0] as ErrorCode);
-    const head = hasDetails ? ['| Code | Message | `details` |', '|---|---|---|'] : ['| Code | Message |', '|---|---|'];
-    return [`## ${status} \`${type}\``, '', REACTIONS[status], '', ...head, ...rows].join('\n');
+    return [`## ${status} \`${type}\``, '', REACTIONS[status], '', parts.join('\n\n')].join('\n');
   });
   return `${[
     '<!-- Generated from src/api/errors.ts by `node tools/generateErrorsDoc.ts`. Do not edit. -->',
@@ -131,7 +130,48 @@ export function errorsPage(): string {
   ].join('\n\n')}\n`;
 }
 
+/**
+ * The page as the API serves it: each heading with the id that GitHub gives it, links as on the other pages of docs.
+ */
+export function errorsHtml(): string {
+  const body = marked
+    .parse(errorsPage(), { async: false })
+    .replaceAll(/<h([23])>(.*?)<\/h\1>/g, (_, level: string, text: string) => {
+      const id = text
+        .replaceAll(/<[^>]*>/g, '')
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9_ -]/g, '')
+        .replaceAll(' ', '-');
+      return `<h${level} id="${id}">${text}</h${level}>`;
+    })
+    // The other pages are not served.
+    .replaceAll(/<a href="(?!https?:|#)[^"]*">(.*?)<\/a>/g, '$1');
+  return HTML_PAGE.replace('BODY', () => body.trim());
+}
+
+const HTML_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Errors of the Manilla API</title>
+<link rel="icon" href="data:,">
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; }
+code { background: #f2f2f2; padding: 0.1em 0.3em; border-radius: 3px; overflow-wrap: anywhere; }
+pre { background: #f2f2f2; padding: 1rem; overflow-x: auto; }
+table { border-collapse: collapse; } td, th { border: 1px solid #ccc; padding: 0.3rem 0.6rem; text-align: left; }
+h3 { font-family: ui-monospace, monospace; font-size: 1rem; } h3:target { background: #fff3bf; }
+</style>
+</head>
+<body>
+BODY
+</body>
+</html>
+`;
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   writeFileSync(FILE, errorsPage());
-  console.log(`wrote ${fileURLToPath(FILE)}`);
+  writeFileSync(HTML_FILE, errorsHtml());
+  console.log(`wrote ${fileURLToPath(FILE)} and ${fileURLToPath(HTML_FILE)}`);
 }

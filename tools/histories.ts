@@ -1,12 +1,8 @@
 // `npm run histories`: runs the scenarios against the test stack and records the histories of their flows, which
 // `npm test` replays from then on. Existing histories are never overwritten: the history of a changed flow gets a new
 // file next to them (docs/replaying.md).
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Supervisor } from '../dev/supervisor.ts';
-import { startTemporal } from '../dev/temporal.ts';
-import { findTemporal } from '../dev/temporalInstall.ts';
 import { startTestFlows, type TestFlows } from '../test/support/flows.ts';
 import globalSetup from '../test/support/globalSetup.ts';
 import globalTeardown from '../test/support/globalTeardown.ts';
@@ -21,7 +17,7 @@ import {
   type Scenario,
   SIDE_SCENARIOS,
 } from '../test/support/scenarios.ts';
-import { STACK_VARIABLE, testStack } from '../test/support/stack.ts';
+import { suggestContinueAsNew } from '../test/support/suggestions.ts';
 import { writeActionsPage } from './generateActionsDoc.ts';
 
 /** Prefixes of the scenarios to record again. Without any: the scenarios without a history. */
@@ -68,27 +64,13 @@ async function recordTogether(together: Recorded[], settings: Record<string, str
   }
 }
 
-/** Runs `work` with a Temporal server that suggests continuing as new after this many events. */
-async function withSuggestions(eventsMax: number, work: () => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'manilla-histories-'));
-  const parts = new Supervisor({ logFolder: path.join(folder, 'logs'), say: console.log });
-  parts.removeAtEnd(folder);
-  const usual = testStack();
+async function recordAlone({ eventsMax, settings, ...scenario }: IsolatedScenario): Promise<void> {
+  const stop = eventsMax === undefined ? null : await suggestContinueAsNew(eventsMax, console.log);
   try {
-    const program = await findTemporal({ say: console.log });
-    const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': eventsMax };
-    const { address: temporalAddress } = await startTemporal(parts, { program, dynamicConfig });
-    process.env[STACK_VARIABLE] = JSON.stringify({ ...usual, temporalAddress });
-    await work();
+    await recordTogether([scenario], settings);
   } finally {
-    process.env[STACK_VARIABLE] = JSON.stringify(usual);
-    await parts.stop();
+    await stop?.();
   }
-}
-
-async function recordAlone(scenario: IsolatedScenario): Promise<void> {
-  const run = (): Promise<void> => recordTogether([scenario], scenario.settings);
-  await (scenario.eventsMax === undefined ? run() : withSuggestions(scenario.eventsMax, run));
 }
 
 async function recordAll(): Promise<void> {

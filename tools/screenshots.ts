@@ -1,22 +1,23 @@
-// `npm run screenshots`: takes the screenshots of the Temporal UI in the docs, from a withdrawal that is parked and
-// then resolved in the browser. Starts a separate stack with temporary data, so that no other flows are visible;
-// `-- --running` uses the stack of `npm start` instead, which is faster while developing this script.
+// `npm run screenshots`: takes the screenshots in the docs: of the Temporal UI, from a withdrawal that is parked and
+// then resolved in the browser, and of the API reference. Starts a separate stack with temporary data, so that no other
+// flows are visible; `-- --running` uses the stack of `npm start` instead, which is faster while developing this
+// script.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type Quickstart, StateFolder } from '../dev/stateFolder.ts';
 import { stateFolderPath } from '../src/cli/settings.ts';
+import { openBrowser, openPage, tryReferencePage } from '../test/support/browser.ts';
 import { waitFor } from '../test/support/waitFor.ts';
 
 const START = fileURLToPath(new URL('../dev/start.ts', import.meta.url));
 const CLI = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../docs/images', import.meta.url));
-const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 /** Size limit of an image in the repository. */
 const BYTES_MAX = 150_000;
 /** Includes downloads or builds of the first start. */
@@ -31,15 +32,6 @@ const RELOAD_MS = 10_000;
 const PAGE_LIMIT_MS = 120_000;
 /** An account for which the sandbox rail is unreachable. */
 const UNREACHABLE = '9999999008';
-
-function findBrowser(): string {
-  const folders = (process.env.PATH ?? '').split(path.delimiter);
-  const found = folders.flatMap((folder) => BROWSERS.map((name) => path.join(folder, name))).find(existsSync);
-  if (found !== undefined) return found;
-  throw new Error(
-    `No Chromium on PATH (${BROWSERS.join(', ')}). On Debian and Ubuntu: apt-get install chromium; on macOS: brew install --cask chromium.`,
-  );
-}
 
 interface Stack {
   quickstart: Quickstart;
@@ -187,19 +179,28 @@ async function takeScreenshots(page: Page, quickstart: Quickstart): Promise<void
   await take(page, 'attention-history');
 }
 
-const executablePath = findBrowser();
+/** The reference page, which is first tried with a request to the sandbox. */
+async function takeReference(page: Page, { sandboxBaseUrl, testApiKey }: Quickstart): Promise<void> {
+  const { origin } = new URL(sandboxBaseUrl);
+  const status = await tryReferencePage(page, origin, testApiKey);
+  if (status !== '200') throw new Error(`the sandbox answered ${status} to the reference page`);
+  // Opened again, without the key.
+  await page.goto(`${origin}/docs`);
+  await page.locator('.opblock').first().waitFor();
+  await take(page, 'reference');
+}
+
 mkdirSync(IMAGES, { recursive: true });
-const stack = process.argv.includes('--running') ? runningStack() : await startStack();
+const browser = await openBrowser();
 try {
-  // Chromium's sandbox does not work for root, as in a container; it opens only pages of this stack.
-  const browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
+  const stack = process.argv.includes('--running') ? runningStack() : await startStack();
   try {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, timezoneId: 'UTC', locale: 'en-GB' });
-    page.setDefaultTimeout(PAGE_LIMIT_MS);
+    const page = await openPage(browser, PAGE_LIMIT_MS);
     await takeScreenshots(page, stack.quickstart);
+    await takeReference(page, stack.quickstart);
   } finally {
-    await browser.close();
+    await stack.stop();
   }
 } finally {
-  await stack.stop();
+  await browser.close();
 }

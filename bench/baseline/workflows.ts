@@ -1,5 +1,5 @@
 // Minimal workflows: the baseline for the service's flows.
-import { condition, defineSignal, executeChild, proxyActivities, setHandler } from '@temporalio/workflow';
+import { condition, defineSignal, executeChild, proxyActivities, setHandler, sleep } from '@temporalio/workflow';
 
 export interface BaselineActivities {
   /** Does nothing but resolve the caller that waits for `id`. */
@@ -32,4 +32,9 @@ export async function baselineParent(id: string, children: number, activities: n
 /** Runs this number of activities sequentially. */
 export async function baselineChild(activities: number): Promise<void> {
   for (let done = 0; done < activities; done += 1) await nothing('');
+}
+
+/** A timer until this time, milliseconds since 1970, and nothing else. */
+export async function baselineTimer(until: number): Promise<void> {
+  await sleep(Math.max(1, until - Date.now()));
 }

@@ -6,7 +6,8 @@ import type { Sql } from '../../src/database/pool.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import { listPayments } from '../../src/resources/payments/queries.ts';
-import { balanceAt, findWallet, listStatement, type Wallet } from '../../src/resources/wallets/queries.ts';
+import { findWallet, type Wallet } from '../../src/resources/wallets/queries.ts';
+import { balanceAt, listStatement } from '../../src/resources/wallets/statement.ts';
 import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair } from '../book.ts';
 import { type Grown, grow } from '../growth.ts';
 import { sealAndVerify } from '../integrity.ts';
@@ -22,7 +23,10 @@ const LARGE = { postings: 10_000_000, payments: 1_000_000, wallets: 10_000 };
 const LARGE_QUICK = { postings: 300_000, payments: 30_000, wallets: 500 };
 /** The highest acceptable latency of the large book relative to the small one. */
 const RATIO_MAX = 1.3;
-/** The highest acceptable latency of a balance or statement of the past relative to the newest page, both of the large book. */
+/**
+ * The highest acceptable latency of a balance or statement of the past relative to the newest page, both of the large
+ * book.
+ */
 const PAST_RATIO_MAX = 3;
 /** The position of a deep page, as a fraction of the list from its newest end. */
 const DEEP = 0.9;

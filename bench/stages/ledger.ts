@@ -1,19 +1,13 @@
 // The journal in one process: concurrent callers that each await their posting, on a hot account and distributed over
 // all accounts. Baselines: pgbench, and one plain statement per posting through the same driver.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { walletAccount } from '../../src/ledger/chart.ts';
-import { sealNext } from '../../src/verification/seals.ts';
-import { type BenchBook, newTransfer, oneTransfer, openBook, pickAmount, pickPair, WALLETS } from '../book.ts';
+import { type BenchBook, newTransfer, openBook, pickAmount, pickPair, postOne, WALLETS } from '../book.ts';
 import { callInParallel, type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
 import { NO_PGBENCH, prepareTpcb } from '../pgbench.ts';
 import type { Goal, Stage, StageResult } from '../stage.ts';
 
 const UNIT = 'transfers/s';
-const SEAL_EVERY_MS = 500;
-/** The shortest that ledger.seal accepts, and a second for the clocks. */
-const SEAL_LAG_MS = 11_000;
 const BARE_CALLERS = [1, 8, 64];
 
 export const ledger: Stage = {
@@ -31,7 +25,6 @@ export const ledger: Stage = {
           ...(tpcb === undefined ? [] : [tpcb.simple, tpcb.prepared]),
           ...bare.series(seconds),
           ...journalSeries(book, seconds),
-          ...sealedSeries(book, seconds),
         ],
         rounds,
         bench.say,
@@ -44,15 +37,7 @@ export const ledger: Stage = {
 };
 
 const journalName = (load: 'hot' | 'uniform', callers: number): string => `journal, ${load}, ${callers} callers`;
-const sealedName = (load: 'hot' | 'uniform', callers: number): string => `${journalName(load, callers)}, sealing`;
 const bareName = (load: 'hot' | 'uniform', callers: number): string => `bare statement, ${load}, ${callers} callers`;
-
-async function post(book: BenchBook, load: 'hot' | 'uniform'): Promise<void> {
-  const { source, destination } = pickPair(book, load);
-  const movement = oneTransfer(book.book, walletAccount(source), walletAccount(destination), pickAmount());
-  const { outcome } = await book.journal.post(movement);
-  if (outcome !== 'posted') throw new Error(`a posting was ${outcome}`);
-}
 
 function journalSeries(book: BenchBook, seconds: number): Series[] {
   const postTransfer = async (): Promise<void> => {
@@ -65,7 +50,7 @@ function journalSeries(book: BenchBook, seconds: number): Series[] {
       (['uniform', 'hot'] as const).map((load) => ({
         name: journalName(load, callers),
         unit: UNIT,
-        measure: () => callInParallel(callers, seconds, () => post(book, load)),
+        measure: () => callInParallel(callers, seconds, () => postOne(book, load)),
       })),
     ),
     {
@@ -74,33 +59,6 @@ function journalSeries(book: BenchBook, seconds: number): Series[] {
       measure: () => callInParallel(64, seconds, postTransfer),
     },
   ];
-}
-
-/**
- * The journal while it is sealed, as by a worker that keeps up with this load for ever: before the measurement the same
- * load runs for as long as a posting waits for its seal, so that as many are sealed as are written.
- */
-function sealedSeries(book: BenchBook, seconds: number): Series[] {
-  return (['uniform', 'hot'] as const).map((load) => ({
-    name: sealedName(load, 64),
-    unit: UNIT,
-    measure: async () => {
-      while ((await sealNext(book.sql, SEAL_LAG_MS)).isBehind);
-      await callInParallel(64, SEAL_LAG_MS / 1000, () => post(book, load));
-      let isMeasured = true;
-      const seal = async (): Promise<void> => {
-        while (isMeasured) {
-          await sealNext(book.sql, SEAL_LAG_MS);
-          await sleep(SEAL_EVERY_MS);
-        }
-      };
-      const sealing = seal();
-      const sample = await callInParallel(64, seconds, () => post(book, load));
-      isMeasured = false;
-      await sealing;
-      return sample;
-    },
-  }));
 }
 
 /** One plain statement per posting: the cost of a minimal ledger in the driver and the database. */
@@ -198,11 +156,6 @@ function report(measured: Measured[], tpcb: string | undefined, notes: string[])
         atLeast: 0.9,
         got: ratio(measured, journalName('hot', 512), journalName('uniform', 512)),
       },
-      ...(['uniform', 'hot'] as const).map((load) => ({
-        text: `${load}, 64 callers: with sealing ÷ without`,
-        atLeast: 0.95,
-        got: ratio(measured, sealedName(load, 64), journalName(load, 64)),
-      })),
       {
         text: 'one caller ÷ bare statement, uniform',
         atLeast: 0.7,

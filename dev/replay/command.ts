@@ -12,9 +12,11 @@ import { DeterminismViolationError } from '@temporalio/workflow';
 import { Command, InvalidArgumentError } from 'commander';
 import { CommandError, EXIT, reportFailure } from '../../src/cli/failure.ts';
 import { stateFolderPath } from '../../src/cli/settings.ts';
+import { connect } from '../../src/temporal/connect.ts';
+import { dataConverterOf, readPayloadKeys } from '../../src/temporal/dataConverter.ts';
+import { DEFAULT_NAMESPACE, readProfile } from '../../src/temporal/profile.ts';
 import { bundleWorkflows } from '../../src/worker/workflowBundle.ts';
 import { StateFolder } from '../stateFolder.ts';
-import { DEFAULT_NAMESPACE } from '../temporal.ts';
 import { type Divergence, Recording } from './divergence.ts';
 import { type NotedCommand, type ProbeSinks, STOP_MEMO } from './probe.ts';
 
@@ -87,16 +89,15 @@ function readHistory(file: string): History {
 }
 
 async function fetchHistory(workflowId: string, options: Options): Promise<History> {
-  const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = process.env;
+  const profile = readProfile(process.env);
   const address =
-    options.address ?? (TEMPORAL_ADDRESS || new StateFolder(stateFolderPath()).quickstart()?.temporalAddress);
+    options.address ?? profile.address ?? new StateFolder(stateFolderPath()).quickstart()?.temporalAddress;
   if (address === undefined) {
     throw new CommandError('No Temporal server: set --address or TEMPORAL_ADDRESS, or run `npm start`.');
   }
-  const namespace = options.namespace ?? (TEMPORAL_NAMESPACE || DEFAULT_NAMESPACE);
-  const connection = await Connection.connect({ address }).catch((error: Error) => {
-    throw new CommandError(`No Temporal server responds at ${address}: ${error.message}`);
-  });
+  const namespace = options.namespace ?? profile.namespace ?? DEFAULT_NAMESPACE;
+  const target = { address, namespace, credentials: () => profile.credentials };
+  const connection = await connect(Connection, target);
   try {
     return await new Client({ connection, namespace }).workflow.getHandle(workflowId, options.runId).fetchHistory();
   } catch (error) {
@@ -106,6 +107,9 @@ async function fetchHistory(workflowId: string, options: Options): Promise<Histo
     await connection.close();
   }
 }
+
+/** Decrypts the payloads of encrypted flows. */
+const { payloadCodecs } = dataConverterOf(readPayloadKeys(process.env));
 
 interface ReplayFailure {
   error: Error;
@@ -130,7 +134,11 @@ async function replay(workflowBundle: WorkflowBundle, history: History): Promise
     },
   };
   try {
-    await Worker.runReplayHistory({ workflowBundle, sinks }, history, startOf(history).workflowId ?? undefined);
+    await Worker.runReplayHistory(
+      { workflowBundle, sinks, dataConverter: { payloadCodecs } },
+      history,
+      startOf(history).workflowId ?? undefined,
+    );
     return null;
   } catch (error) {
     return { error: error as Error, lastEventId, commands };

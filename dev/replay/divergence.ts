@@ -160,5 +160,8 @@ function withoutCancelledTimers(commands: readonly NotedCommand[]): NotedCommand
  */
 function projectFrames(stack: string): string[] {
   const positions = [...stack.matchAll(/^\s*at .*?\(?(\/[^()\s]+:\d+:\d+)\)?$/gm)].map(([, position = '']) => position);
-  return positions.filter((position) => position.includes('/src/') && !/node_modules|replay\/probe/.test(position));
+  return positions.filter(
+    (position) =>
+      position.includes('/src/') && !/node_modules|replay\/probe|workflows\/activitySummaries/.test(position),
+  );
 }

@@ -1,4 +1,5 @@
-// What flows ask about the operators who decide: whose code it is, and the audit entry of a decision that moves no money.
+// What flows ask about the operators who decide: whose code it is, and the audit entry of a decision that moves no
+// money.
 import { identifyOperator, withAudit } from '../resources/operators.ts';
 import type { AttentionActivities } from '../workflows/attention/park.ts';
 import { bookOf } from '../workflows/flows.ts';

@@ -1,19 +1,16 @@
 // The steps of a bank transfer, shared by withdrawals, refunds to a bank, payout items and returns to the sender. What
 // differs between them, the rows and postings, is given by a `TransferAdapter`.
-import { activityInfo } from '@temporalio/activity';
 import { KeyedMutex } from '../concurrency/keyedMutex.ts';
-import type { Uuid } from '../ids.ts';
+import type { Sql } from '../database/pool.ts';
+import { timeOfId, type Uuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
-import { isRailPaused } from '../rail/pauses.ts';
-import {
-  type BankRail,
-  RailRefusedError,
-  RailUnavailableError,
-  type TransferInstruction,
-  type TransferReport,
-} from '../rail/port.ts';
+import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
+import type { BankRail, TransferInstruction, TransferReport } from '../rail/port.ts';
+import type { DecidedBy } from '../resources/failureCodes.ts';
 import { withAudit } from '../resources/operators.ts';
+import { isRailPaused } from '../resources/railPauses.ts';
+import { saveRailWords } from '../resources/railWords.ts';
 import {
   decideTransfer,
   type RailStatus,
@@ -22,14 +19,14 @@ import {
 } from '../workflows/bankTransfer/decide.ts';
 import type {
   BankTransferInput,
+  NotReady,
   OperatorDecision,
-  PauseMode,
   TransferLimits,
   TransferProgress,
 } from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { invariantViolation, railPaused } from './failures.ts';
+import { invariantViolation } from './failures.ts';
 import { retryOnConflict } from './posting.ts';
 
 /** A change that moves money. */
@@ -59,9 +56,6 @@ export interface TransferAdapter<Row> {
   sharedRow?: (row: Row) => Uuid;
 }
 
-/** Who decided the status: the rail, our rule for a transfer that the rail never received, or operators. */
-export type DecidedBy = 'rail' | 'silence' | 'operators';
-
 const STATE_AFTER: Record<TransferChange, TransferState> = {
   complete: 'completed',
   fail: 'failed',
@@ -76,9 +70,14 @@ const NEVER_RECEIVED = 'The bank never received the transfer';
 const postingMutex = new KeyedMutex();
 
 interface Answer {
-  status: RailStatus | 'unreachable';
+  /** `differs`: the rail has another transfer under this reference. */
+  status: RailStatus | 'unreachable' | 'not_ready' | 'differs';
   report: TransferReport;
   decidedBy: DecidedBy;
+  /** With `not_ready`. */
+  notReady?: NotReady;
+  /** What the rail said instead of a status. */
+  said?: string | null;
 }
 
 const answerOfRail = (status: Answer['status'], report: TransferReport): Answer => ({
@@ -88,8 +87,8 @@ const answerOfRail = (status: Answer['status'], report: TransferReport): Answer 
 });
 
 /** The rail that a row names. It was configured when the row was written. */
-export function railOf(rails: ActivityDependencies['rails'], { environment }: Book, name: string): BankRail {
-  const rail = rails.named(environment, name);
+export async function railOf(rails: ActivityDependencies['rails'], book: Book, name: string): Promise<BankRail> {
+  const rail = await rails.named(book, name);
   if (rail === null) throw invariantViolation(`the rail ${name} is not configured`);
   return rail;
 }
@@ -97,14 +96,34 @@ export function railOf(rails: ActivityDependencies['rails'], { environment }: Bo
 /** The rail's current status of the transfer with this reference. */
 export async function queryRail(rail: BankRail, { organisationId }: Book, reference: string): Promise<Answer> {
   try {
-    const report = await rail.transferStatus({ organisationId, reference });
+    const report = await rail.transferStatus({ organisationId, reference, since: timeOfId(reference) });
     return report === null
       ? answerOfRail('unknown', emptyReport(reference, 'processing'))
       : answerOfRail(report.status, report);
   } catch (error) {
-    if (error instanceof RailUnavailableError) return answerOfRail('unreachable', emptyReport(reference, 'processing'));
-    throw error;
+    return answerOfError(error, reference);
   }
+}
+
+/** What an error says about the status of a transfer. Throws any error that says nothing. */
+function answerOfError(error: unknown, reference: string): Answer {
+  const report = emptyReport(reference, 'processing');
+  if (error instanceof RailUnavailableError) return { ...answerOfRail('unreachable', report), said: error.said };
+  if (!(error instanceof RailNotReadyError)) throw error;
+  return { ...answerOfRail('not_ready', report), notReady: notReadyOf(error), said: error.said };
+}
+
+export const notReadyOf = ({ why, retryAfterMs }: RailNotReadyError): NotReady => ({ why, retryAfterMs });
+
+/** Keeps what the rail said, for operators. */
+export async function keepWords(sql: Sql, book: Book, transferId: string, words: string | null): Promise<void> {
+  if (words) await saveRailWords(sql, book, transferId, words);
+}
+
+/** Whether a report is about this transfer: what the rail tells of it is what was instructed. */
+function isAbout(report: TransferReport, instruction: TransferInstruction): boolean {
+  const told = (['amount', 'accountNumber', 'bankCode'] as const).filter((name) => report[name] !== null);
+  return told.every((name) => report[name] === instruction[name]);
 }
 
 async function sendToRail(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {
@@ -113,29 +132,20 @@ async function sendToRail(rail: BankRail, instruction: TransferInstruction): Pro
     const report = await rail.sendTransfer(instruction);
     return answerOfRail(report.status, report);
   } catch (error) {
-    if (error instanceof RailUnavailableError) return answerOfRail('unreachable', emptyReport(reference, 'processing'));
     if (error instanceof RailRefusedError)
       return answerOfRail('failed', emptyReport(reference, 'failed', error.message));
-    throw error;
+    return answerOfError(error, reference);
   }
 }
 
-/** Delay until a paused rail is checked again; grows up to the maximum, which is the longest wait after a resume. */
-const PAUSED_LOOK_MS = 2_000;
-const PAUSED_LOOK_MAX_MS = 45_000;
-
-/** The result of a step while the rail is paused. With `wait` it throws, and is retried until the rail is resumed. */
-export function pausedProgress(
-  status: TransferState,
-  limits: TransferLimits,
-  pauseMode: PauseMode | undefined,
-): TransferProgress {
-  if (pauseMode === 'wait') throw railPaused(Math.min(PAUSED_LOOK_MAX_MS, PAUSED_LOOK_MS * activityInfo().attempt));
-  return { status, rail: 'paused', limits };
-}
+/** The settings that the flow of a transfer through this rail needs. */
+export const transferLimits = (
+  { attention }: Pick<ActivityDependencies['config'], 'attention'>,
+  { capabilities }: BankRail,
+): TransferLimits => ({ ...attention, unknownIsFinalAfterMs: capabilities.transfers.unknownIsFinalAfterMs });
 
 export function createBankTransferSteps<Row, Input extends BankTransferInput>(
-  { sql, rails, journal, log, config: { attention } }: ActivityDependencies,
+  { sql, rails, journal, log, config }: ActivityDependencies,
   adapter: TransferAdapter<Row>,
 ) {
   /**
@@ -144,22 +154,21 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
    */
   async function advance(
     input: Input,
-    act: (rail: BankRail, book: Book, row: Row, answer: Answer) => Promise<Answer> | Answer,
-    {
-      deferred,
-      pauseMode,
-      decided,
-    }: { deferred: readonly Answer['status'][]; pauseMode?: PauseMode | undefined; decided?: OperatorDecision },
+    act: (rail: BankRail, instruction: TransferInstruction, answer: Answer) => Promise<Answer> | Answer,
+    { deferred, decided }: { deferred: readonly Answer['status'][]; decided?: OperatorDecision },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
     const audited = (movement: Movement) => withAudit(movement, input.transferId, decided?.audit ?? []);
     return await retryOnConflict(journal, async ({ post, postOrPark, postAsRead }) => {
       const { row, rail: railName, state, reference = input.transferId } = await adapter.read(book, input.transferId);
-      const rail = railOf(rails, book, railName);
-      const answer = await queryRail(rail, book, reference);
-      const limits = { ...attention, unknownIsFinalAfterMs: rail.unknownIsFinalAfterMs };
+      const rail = await railOf(rails, book, railName);
+      const instruction = adapter.instruction(book, row);
+      const compared = (answer: Answer): Answer =>
+        isAbout(answer.report, instruction) ? answer : { ...answer, status: 'differs' };
+      const answer = compared(await queryRail(rail, book, reference));
+      const limits = transferLimits(config, rail);
       if (deferred.includes(answer.status) && (await isRailPaused(sql, book.environment))) {
-        return pausedProgress(state, limits, pauseMode);
+        return { status: state, rail: 'paused', limits };
       }
       /** Nothing moves: a decision without an effect is audited all the same. */
       const unchanged = async (known: TransferProgress['rail']): Promise<TransferProgress> => {
@@ -170,8 +179,16 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       // The transfer has ended, or an earlier attempt posted the decision and its response was lost (then the audit log
       // has it twice): the rail's status no longer matters.
       if (decided !== undefined && state !== actsOn) return await unchanged('known');
-      const { status, report, decidedBy } = state === actsOn ? await act(rail, book, row, answer) : answer;
+      const acted = compared(state === actsOn ? await act(rail, instruction, answer) : answer);
+      const { status, report, decidedBy, notReady, said } = acted;
+      // Not in the result: a history has only ids, amounts and codes.
+      await keepWords(sql, book, input.transferId, said ?? (status === 'processing' ? report.reason : null));
       if (status === 'unreachable') return { status: state, rail: 'unreachable', limits };
+      if (status === 'not_ready') return { status: state, rail: 'not_ready', ...(notReady && { notReady }), limits };
+      if (status === 'differs') {
+        log.error({ reference, state }, 'the rail has another transfer under this reference');
+        return await unchanged('contradiction');
+      }
       const decision = decideTransfer(state, status);
       const known = status === 'unknown' ? 'unknown' : 'known';
       if (decision === 'none') return await unchanged(known);
@@ -194,17 +211,16 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
 
   return {
     /** Sends the instruction, unless the rail knows its reference already. Every send has the same reference. */
-    send: (input: Input, pauseMode?: PauseMode) =>
+    send: (input: Input) =>
       advance(
         input,
-        (rail, book, row, answer) =>
-          answer.status === 'unknown' ? sendToRail(rail, adapter.instruction(book, row)) : answer,
-        { deferred: ['unknown', 'unreachable'], pauseMode },
+        (rail, instruction, answer) => (answer.status === 'unknown' ? sendToRail(rail, instruction) : answer),
+        { deferred: ['unknown', 'unreachable', 'not_ready'] },
       ),
 
     /** Queries the rail and posts what follows from its status. */
-    check: (input: Input, pauseMode?: PauseMode) =>
-      advance(input, (_rail, _book, _row, answer) => answer, { deferred: ['unreachable'], pauseMode }),
+    check: (input: Input) =>
+      advance(input, (_rail, _instruction, answer) => answer, { deferred: ['unreachable', 'not_ready'] }),
 
     /**
      * Posts what operators decided. A final status that the rail has reported by now takes precedence; a return is
@@ -213,7 +229,7 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
     decide: (input: Input, decided: OperatorDecision) =>
       advance(
         input,
-        (_rail, _book, _row, answer) => {
+        (_rail, _instruction, answer) => {
           const isFinal = answer.status === 'completed' || answer.status === 'returned' || answer.status === 'failed';
           if (isFinal && !(decided.outcome === 'return' && answer.status === 'failed')) return answer;
           const status = STATE_AFTER[decided.outcome];
@@ -224,10 +240,10 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       ),
 
     /** Posts the transfer as never received, unless the rail knows it after all. */
-    markUnsent: (input: Input, pauseMode?: PauseMode) =>
+    markUnsent: (input: Input) =>
       advance(
         input,
-        (_rail, _book, _row, answer) =>
+        (_rail, _instruction, answer) =>
           answer.status === 'unknown'
             ? {
                 status: 'failed',
@@ -235,11 +251,21 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
                 decidedBy: 'silence',
               }
             : answer,
-        { deferred: ['unreachable'], pauseMode },
+        { deferred: ['unreachable', 'not_ready'] },
       ),
   };
 }
 
 function emptyReport(reference: string, status: TransferReport['status'], reason?: string): TransferReport {
-  return { reference, status, sessionId: null, reason: reason ?? null };
+  return {
+    reference,
+    status,
+    sessionId: null,
+    reason: reason ?? null,
+    amount: null,
+    accountNumber: null,
+    bankCode: null,
+    charge: null,
+    railReference: null,
+  };
 }

@@ -1,9 +1,15 @@
-// Asks the rails for the credits that they received, so that a credit whose callback was lost arrives within minutes.
+// Asks the rails for the credits that they received, so that a credit whose callback was lost arrives within minutes,
+// and for what they can pay out.
+import { readDatabaseTime } from '../database/clock.ts';
+import type { Book } from '../money.ts';
+import { RailCallError } from '../rail/errors.ts';
+import type { BankRail } from '../rail/port.ts';
 import { findPolledTo, savePolledTo } from '../reconciliation/progress.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../resources/inboundCredits/receive.ts';
+import { saveRailBalance } from '../resources/railBalances.ts';
 import { creditsRecovered } from '../telemetry/metrics.ts';
-import type { CreditPollingActivities, CreditsPolled } from '../workflows/creditPolling/messages.ts';
+import type { CreditPeriod, CreditPollingActivities, CreditsPolled } from '../workflows/creditPolling/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { eachBook } from './eachBook.ts';
 
@@ -18,15 +24,32 @@ export function createCreditPollingActivities(
   dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'>,
 ): CreditPollingActivities {
   const { sql } = dependencies;
+
+  /** Stores what the rail can pay out. A rail that does not respond is asked again by the next run. */
+  async function readBalance(book: Book, rail: BankRail): Promise<void> {
+    try {
+      const balance = await rail.balance({ organisationId: book.organisationId });
+      if (balance !== null) await saveRailBalance(sql, book, rail.name, balance.available);
+    } catch (error) {
+      if (!(error instanceof RailCallError)) throw error;
+      dependencies.log.warn({ ...book, railName: rail.name, err: error }, 'the balance of a rail could not be read');
+    }
+  }
+
   return {
-    async pollCredits(): Promise<CreditsPolled> {
+    async pollCredits(period: CreditPeriod | null): Promise<CreditsPolled> {
       const start: CreditsPolled = { books: 0, failed: 0, recovered: 0 };
       return await eachBook(dependencies, start, async (book, rail, onStep, total) => {
-        const now = Date.now();
+        if (rail.capabilities.transfers.balance) await readBalance(book, rail);
+        if (!rail.capabilities.credits.listable) return;
+        const now = (await readDatabaseTime(sql)).getTime();
         const polledTo = (await findPolledTo(sql, book, rail.name))?.getTime() ?? 0;
-        const from = new Date(Math.max(polledTo - LISTED_AFTER_MS, now - LOOK_BACK_MS));
+        const since = Math.max(polledTo - LISTED_AFTER_MS, now - LOOK_BACK_MS);
+        const from = period === null ? new Date(since) : new Date(period.from);
+        const to = period === null ? new Date(now) : new Date(period.to);
+        const { organisationId } = book;
         for (let cursor: string | null = null; ; ) {
-          const page = await rail.listInboundCredits({ organisationId: book.organisationId, from, cursor });
+          const page = await rail.listInboundCredits({ organisationId, from, to, cursor });
           const due = page.credits.filter(({ receivedAt }) => receivedAt.getTime() < now - CALLBACK_DUE_AFTER_MS);
           const sessions = due.map(({ sessionId }) => sessionId);
           const unknown = await findUnknownSessions(sql, book, rail.name, sessions);
@@ -39,7 +62,7 @@ export function createCreditPollingActivities(
           cursor = page.nextCursor;
           if (cursor === null) break;
         }
-        await savePolledTo(sql, book, rail.name, new Date(now));
+        if (period === null) await savePolledTo(sql, book, rail.name, to);
       });
     },
   };

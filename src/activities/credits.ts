@@ -1,7 +1,8 @@
 // Reading an inbound credit, and having the rail confirm it: shared by all flows that receive money.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { type InboundCreditRecord, RailRefusedError, RailUnavailableError } from '../rail/port.ts';
+import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
+import type { InboundCreditRecord, InboundCreditReport } from '../rail/port.ts';
 import { findInboundCredit, type InboundCredit } from '../resources/inboundCredits/queries.ts';
 import { bookOf, type FlowScope } from '../workflows/flows.ts';
 import type { IncompleteWork } from '../workflows/railWait/decide.ts';
@@ -24,17 +25,24 @@ export type Unconfirmed = Pick<IncompleteWork, 'rail' | 'why'>;
 
 /** The rail's record of a credit, or why there is none. Only a record has `recalledAt`. */
 export async function findCreditRecord(
-  { rails }: Pick<ActivityDependencies, 'rails'>,
-  { environment, organisationId }: Book,
-  credit: Pick<InboundCredit, 'rail' | 'sessionId'>,
+  { rails, log }: Pick<ActivityDependencies, 'rails' | 'log'>,
+  book: Book,
+  credit: Pick<InboundCredit, 'rail' | 'sessionId' | 'accountReference'>,
 ): Promise<InboundCreditRecord | Unconfirmed> {
-  const rail = rails.named(environment, credit.rail);
+  const rail = await rails.named(book, credit.rail);
   if (rail === null) return { rail: 'unconfirmed', why: 'not_configured' };
   try {
-    const record = await rail.findInboundCredit({ organisationId, sessionId: credit.sessionId });
-    return record ?? { rail: 'unconfirmed', why: 'not_known' };
+    const { sessionId, accountReference } = credit;
+    const { organisationId } = book;
+    const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference });
+    if (found === 'pending' || found === 'failed') return { rail: 'unconfirmed', why: found };
+    return found ?? { rail: 'unconfirmed', why: 'not_known' };
   } catch (error) {
-    if (error instanceof RailUnavailableError) return { rail: 'unreachable' };
+    if (error instanceof RailUnavailableError || error instanceof RailNotReadyError) {
+      const { rail: railName, sessionId } = credit;
+      log.warn({ ...book, railName, sessionId, said: error.said }, 'the rail gave no certain answer about a credit');
+      return { rail: 'unreachable' };
+    }
     if (error instanceof RailRefusedError) return { rail: 'unconfirmed', why: 'not_known' };
     throw error;
   }
@@ -45,15 +53,28 @@ export type Confirmation = 'confirmed' | Unconfirmed;
 
 /** Queries the rail for the credit: a callback alone moves no money. */
 export async function askAboutCredit(
-  dependencies: Pick<ActivityDependencies, 'rails'>,
+  dependencies: Pick<ActivityDependencies, 'rails' | 'log'>,
   book: Book,
-  credit: Pick<InboundCredit, 'rail' | 'sessionId' | 'amount' | 'accountNumber'>,
+  credit: Pick<InboundCredit, 'rail' | 'sessionId' | 'amount' | 'accountNumber' | 'accountReference'>,
 ): Promise<Confirmation> {
   const record = await findCreditRecord(dependencies, book, credit);
   if (!('recalledAt' in record)) return record;
   if (record.recalledAt !== null) return { rail: 'unconfirmed', why: 'recalled' };
-  const matches = record.amount === credit.amount && record.accountNumber === credit.accountNumber;
-  return matches ? 'confirmed' : { rail: 'unconfirmed', why: 'differs' };
+  return record.amount === credit.amount && isSameAccount(record, credit)
+    ? 'confirmed'
+    : { rail: 'unconfirmed', why: 'differs' };
+}
+
+type AccountNames = Pick<InboundCreditReport, 'accountReference' | 'accountNumber'>;
+
+/**
+ * Whether both name the same account, by our reference, by its number, or by both: a rail may tell only one of them.
+ */
+function isSameAccount(one: AccountNames, other: AccountNames): boolean {
+  const told = (['accountReference', 'accountNumber'] as const).filter(
+    (name) => one[name] !== null && other[name] !== null,
+  );
+  return told.length > 0 && told.every((name) => one[name] === other[name]);
 }
 
 /** The same, as the work that a step leaves incomplete; null if the rail confirms the credit. */

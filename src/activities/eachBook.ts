@@ -27,24 +27,23 @@ export async function eachBook<Sums extends Total>(
     heartbeat(beat);
   };
   for (const environment of ENVIRONMENTS) {
-    const rail = rails.of(environment);
     const { after } = beat;
-    if (
-      rail === null ||
-      (after !== null && ENVIRONMENTS.indexOf(after.environment) > ENVIRONMENTS.indexOf(environment))
-    )
-      continue;
+    if (after !== null && ENVIRONMENTS.indexOf(after.environment) > ENVIRONMENTS.indexOf(environment)) continue;
+    if ((await rails.names(environment)).length === 0) continue;
     const resumesAfter = after?.environment === environment ? after.organisationId : null;
     for (const book of await listBooks(sql, environment, resumesAfter)) {
       onStep();
+      let rail: BankRail | null = null;
       try {
+        rail = await rails.of(book);
+        if (rail === null) continue;
         await work(book, rail, onStep, beat.total);
       } catch (error) {
         // An outage of our database concerns every book, so the activity is retried.
         if (error instanceof AttemptOverError || isOutage(error)) throw error;
         beat.total.failed += 1;
         log.error(
-          { ...book, rail: rail.name, err: error },
+          { ...book, rail: rail?.name, err: error },
           'a book could not be compared with its rail; retrying later',
         );
       }

@@ -17,16 +17,6 @@ export function postingRefused(refusal: PostingRefusal): ApplicationFailure {
   );
 }
 
-/** The rail is paused by operations. Retried after the delay; benign, because it is intended: no alert. */
-export function railPaused(retryAfterMs: number): ApplicationFailure {
-  return ApplicationFailure.create({
-    message: 'the rail is paused by operations; nothing is sent until it is resumed',
-    type: 'RAIL_PAUSED',
-    nextRetryDelay: retryAfterMs,
-    category: ApplicationFailureCategory.BENIGN,
-  });
-}
-
 /** The ledger itself is wrong. A retry would not fix that: the flow fails, so that an operator looks at it at once. */
 export function ledgerIntegrityViolation(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, 'LEDGER_INTEGRITY_VIOLATION');

@@ -5,6 +5,9 @@ import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
 import { closeDays, listBooksToClose } from '../ledger/closing.ts';
+import { ENVIRONMENTS } from '../money.ts';
+import { listOrganisationIds } from '../resources/organisations.ts';
+import { deleteRequestLogs } from '../resources/requestLogs.ts';
 import type { DeletedRows, HousekeepingActivities } from '../workflows/housekeeping/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
@@ -25,11 +28,24 @@ export function createHousekeepingActivities({
     }
   }
 
+  /** Book by book: the request log has no index across organisations. */
+  async function deleteOldRequestLogs(): Promise<number> {
+    let total = 0;
+    for (const organisationId of await listOrganisationIds(sql)) {
+      for (const environment of ENVIRONMENTS) {
+        const book = { organisationId, environment };
+        total += await inBatches((max) => deleteRequestLogs(sql, book, maintenance.requestLogsKeptDays, max));
+      }
+    }
+    return total;
+  }
+
   return {
     async deleteExpiredRows(): Promise<DeletedRows> {
       return {
         idempotencyKeys: await inBatches((max) => deleteIdempotencyKeys(sql, maintenance.idempotencyKeysKeptDays, max)),
         webhookAttempts: await inBatches((max) => deleteWebhookAttempts(sql, maintenance.webhookAttemptsKeptDays, max)),
+        requestLogs: await deleteOldRequestLogs(),
       };
     },
 

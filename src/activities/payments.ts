@@ -3,12 +3,13 @@
 // race.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { RailRefusedError, RailUnavailableError } from '../rail/port.ts';
+import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import { creditToSuspense, reviewReasonOf, setAsideMovement } from '../resources/inboundCredits/movements.ts';
-import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
+import { type InboundCredit, listReceivedCredits } from '../resources/inboundCredits/queries.ts';
 import { creditMovement, expiryMovement, paymentAfter } from '../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../resources/payments/queries.ts';
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
+import { openedAccount } from '../resources/wallets/virtualAccounts.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { capacityAfterRefusal, decideCredit, decideExpiry, type WalletCapacity } from '../workflows/payment/decide.ts';
 import type {
@@ -21,6 +22,9 @@ import { confirmCredit, limitsOf, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
 import { type Poster, refuse, retryOnConflict } from './posting.ts';
+
+/** Ids that a workflow's history takes in one result: 70 kB. */
+const UNPLACED_MAX = 2_000;
 
 export function createPaymentActivities(dependencies: ActivityDependencies): PaymentActivities {
   const { sql, journal, log } = dependencies;
@@ -35,7 +39,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
   async function postCredit(
     poster: Poster,
     book: Book,
-    payment: Payment,
+    payment: PaymentWithAccount,
     credit: InboundCredit,
   ): Promise<Payment | null> {
     let capacity: WalletCapacity = 'all';
@@ -69,13 +73,12 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
   /** Closes the account number; twice is harmless. Returns false if the rail did not respond. */
   async function closeAccount(book: Book, { id, account }: PaymentWithAccount): Promise<boolean> {
     if (account === null) return true;
-    const { organisationId } = book;
+    const rail = await dependencies.rails.named(book, account.rail);
+    if (rail?.capabilities.oneOff?.closes !== true) return true;
     try {
-      await dependencies.rails
-        .of(book.environment)
-        ?.closeVirtualAccount({ organisationId, accountNumber: account.accountNumber });
+      await rail.closeVirtualAccount(openedAccount(book, { ...account, ownerKind: 'payment', ownerId: id }));
     } catch (error) {
-      if (error instanceof RailUnavailableError) return false;
+      if (error instanceof RailUnavailableError || error instanceof RailNotReadyError) return false;
       if (!(error instanceof RailRefusedError)) throw error;
       // It stays open permanently. Money sent to it finds no open payment, and goes to review.
       log.warn({ paymentId: publicId('payment', id), err: error }, 'the rail refused to close an account number');
@@ -118,13 +121,23 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     applyCredit: (input: PaymentInput, credit: CreditReceived) => place(input, credit, false),
     setAsideCredit: (input: PaymentInput, credit: CreditReceived) => place(input, credit, true),
 
+    async listUnplacedCredits({ paymentId, ...scope }: PaymentInput, after: string | null) {
+      const afterId = after === null ? null : requireUuid('inboundCredit', after);
+      const ids = await listReceivedCredits(sql, bookOf(scope), requireUuid('payment', paymentId), {
+        after: afterId,
+        limit: UNPLACED_MAX,
+      });
+      const inboundCreditIds = ids.map((id) => publicId('inboundCredit', id));
+      return { inboundCreditIds, hasMore: ids.length === UNPLACED_MAX };
+    },
+
     async expirePayment(input: PaymentInput): Promise<PaymentProgress> {
       const book = bookOf(input);
       return await retryOnConflict(journal, async ({ postOrPark }) => {
         const payment = await readPayment(input);
         const decision = decideExpiry(payment);
         if (decision.kind === 'no_change') return await finish(book, payment, payment);
-        const next: Payment = { ...payment, version: payment.version + 1, status: 'expired' };
+        const next: PaymentWithAccount = { ...payment, version: payment.version + 1, status: 'expired' };
         const posted = await postOrPark(expiryMovement(book, next, decision.toSuspense));
         return posted ? await finish(book, payment, next) : null;
       });

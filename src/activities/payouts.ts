@@ -1,11 +1,13 @@
-// The activities of a payout: listing its open items, the steps of each item's bank transfer, and the roll-up.
-import { publicId, requireUuid } from '../ids.ts';
+// The activities of a payout: its open items, the steps of each item's bank transfer, and the roll-up.
+import { publicId, requireUuid, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { isSameName } from '../rail/accountNames.ts';
-import { isRailPaused } from '../rail/pauses.ts';
-import { RailUnavailableError } from '../rail/port.ts';
+import { RailCallError, RailNotReadyError, RailUnavailableError } from '../rail/errors.ts';
+import { failureCodeOf } from '../resources/failureCodes.ts';
+import { reviewReasonOf } from '../resources/inboundCredits/movements.ts';
 import {
   clawBackItem,
+  completeInside,
   completeItem,
   holdItem,
   type ItemFailure,
@@ -16,26 +18,33 @@ import {
   countPayout,
   findPayoutItem,
   type ItemWithWallet,
-  listOpenItems,
+  listItemStates,
   type PayoutItem,
+  type PayoutItemStatus,
 } from '../resources/payouts/queries.ts';
+import { isRailPaused } from '../resources/railPauses.ts';
 import { findWallet, type Wallet } from '../resources/wallets/queries.ts';
-import type { PauseMode, TransferProgress } from '../workflows/bankTransfer/messages.ts';
+import type { TransferProgress } from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
-import { hasUnreportedChange, rollUp } from '../workflows/payout/decide.ts';
-import type {
-  OpenItem,
-  PayoutActivities,
-  PayoutInput,
-  PayoutPageInput,
-  PayoutProgress,
-} from '../workflows/payout/messages.ts';
+import { hasUnreportedChange } from '../workflows/payout/decide.ts';
+import type { PayoutActivities, PayoutInput, PayoutProgress } from '../workflows/payout/messages.ts';
 import type { PayoutItemActivities, PayoutItemInput } from '../workflows/payoutItem/messages.ts';
-import { createBankTransferSteps, pausedProgress, railOf, type TransferAdapter } from './bankTransfers.ts';
+import {
+  createBankTransferSteps,
+  keepWords,
+  notReadyOf,
+  railOf,
+  type TransferAdapter,
+  transferLimits,
+} from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
-import { retryOnConflict } from './posting.ts';
+import { refuse, retryOnConflict } from './posting.ts';
 
+/** Why an item cannot be sent. */
+type Refusal = Pick<ItemFailure, 'code' | 'reason'>;
+
+const WALLET_REFUSES = 'The wallet cannot receive this amount now: it is frozen or closed, or a limit is reached';
 const NOT_RESOLVED = 'The bank knows no account with this number';
 
 export function createPayoutActivities(dependencies: ActivityDependencies): PayoutActivities & PayoutItemActivities {
@@ -62,34 +71,63 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
    * Name enquiry, as for a withdrawal: returns the bank's own name for the account, or why the item cannot be sent. The
    * deposit account of a wallet is ours and needs none. Throws RailUnavailableError.
    */
-  async function enquire(book: Book, item: PayoutItem): Promise<{ accountName: string | null } | { refusal: string }> {
+  async function enquire(book: Book, item: PayoutItem): Promise<{ accountName: string | null } | Refusal> {
     const { accountNumber, bankCode, accountName } = item;
     if (item.destinationWalletId !== null) return { accountName };
-    const rail = railOf(rails, book, item.rail);
+    const rail = await railOf(rails, book, item.rail);
     const found = await rail.resolveAccount({ organisationId: book.organisationId, accountNumber, bankCode });
-    if (found === null) return { refusal: NOT_RESOLVED };
+    if (found === null) return { code: 'account_not_resolved', reason: NOT_RESOLVED };
     if (accountName !== null && !isSameName(accountName, found.accountName)) {
-      return { refusal: `The bank has this account under another name: ${found.accountName}` };
+      return {
+        code: 'name_mismatch',
+        reason: `The bank has this account under another name: ${found.accountName}`,
+      };
     }
     return { accountName: found.accountName };
   }
 
   /**
    * Moves a pending item's money out of the reserve: to transit, or back to the wallet if it cannot be sent. Returns
-   * whether this call did so; while the rail is paused the money stays in the reserve. Throws RailUnavailableError.
+   * whether this call did so; while the rail is paused, and if no rail is needed, the money stays in the reserve.
+   * Throws RailUnavailableError.
    */
-  async function hold(book: Book, itemId: string): Promise<boolean | 'paused'> {
+  async function hold(book: Book, itemId: string): Promise<boolean | 'paused' | 'inside'> {
     return await retryOnConflict(journal, async ({ postOrPark }) => {
       const sourced = await readItem(book, itemId);
+      if (sourced.item.inside) return 'inside';
       if (sourced.item.status !== 'pending') return false;
       if (await isRailPaused(sql, book.environment)) return 'paused';
       const enquiry = await enquire(book, sourced.item);
       const movement =
-        'refusal' in enquiry
-          ? await putBack(book, sourced, { kind: 'payout_item_refusal', reason: enquiry.refusal, sessionId: null })
+        'code' in enquiry
+          ? await putBack(book, sourced, { kind: 'payout_item_refusal', ...enquiry, sessionId: null })
           : holdItem(book, sourced.item, enquiry.accountName);
       return (await postOrPark(movement)) ? true : null;
     });
+  }
+
+  /**
+   * Posts a pending item to a wallet of the same book, or puts its money back if the wallet refuses it. Returns the
+   * item.
+   */
+  async function settleInside(book: Book, itemId: string): Promise<PayoutItem> {
+    await retryOnConflict(journal, async ({ post, postOrPark }) => {
+      const sourced = await readItem(book, itemId);
+      const { item } = sourced;
+      if (item.status !== 'pending' || item.destinationWalletId === null) return 'settled';
+      const movement = completeInside(book, item, item.destinationWalletId);
+      const result = await post(movement);
+      if (result.outcome !== 'refused') return result.outcome === 'posted' ? 'settled' : null;
+      if (reviewReasonOf(result, item.destinationWalletId) === null) refuse(movement, result);
+      const failure: ItemFailure = {
+        kind: 'payout_item_refusal',
+        code: 'wallet_refused',
+        reason: WALLET_REFUSES,
+        sessionId: null,
+      };
+      return (await postOrPark(await putBack(book, sourced, failure))) ? 'settled' : null;
+    });
+    return (await readItem(book, itemId)).item;
   }
 
   const adapter: TransferAdapter<ItemWithWallet> = {
@@ -108,18 +146,19 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
       accountName: item.accountName,
       narration: item.reference ?? `Payout ${publicId('payout', item.payoutId)}`,
     }),
-    async movement(book, sourced, change, report) {
+    async movement(book, sourced, change, report, decidedBy) {
       if (change === 'complete') return completeItem(book, sourced.item, report);
       if (change === 'claw_back') {
         return clawBackItem(book, sourced, report, (await readWallet(book, sourced)).balance);
       }
       const { sessionId } = report;
+      const code = failureCodeOf(change, decidedBy);
       return await putBack(
         book,
         sourced,
         change === 'fail'
-          ? { kind: 'payout_item_failure', reason: report.reason ?? 'The bank refused the transfer', sessionId }
-          : { kind: 'payout_item_return', reason: report.reason ?? 'The bank returned the money', sessionId },
+          ? { kind: 'payout_item_failure', code, reason: report.reason ?? 'The bank refused the transfer', sessionId }
+          : { kind: 'payout_item_return', code, reason: report.reason ?? 'The bank returned the money', sessionId },
       );
     },
   };
@@ -135,44 +174,69 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
    */
   const onceHeld =
     (step: typeof send) =>
-    async (input: PayoutItemInput, pauseMode?: PauseMode): Promise<TransferProgress> => {
+    async (input: PayoutItemInput): Promise<TransferProgress> => {
       const book = bookOf(input);
       const limits = async () => {
         const { item } = await readItem(book, input.transferId);
-        return { ...config.attention, unknownIsFinalAfterMs: railOf(rails, book, item.rail).unknownIsFinalAfterMs };
+        return transferLimits(config, await railOf(rails, book, item.rail));
       };
       try {
         const held = await hold(book, input.transferId);
-        if (held === 'paused') return pausedProgress('processing', await limits(), pauseMode);
-        return await (held ? send : step)(input, pauseMode);
+        if (held === 'inside') {
+          const { status } = await settleInside(book, input.transferId);
+          return { status: status === 'pending' ? 'processing' : status, rail: 'known', limits: await limits() };
+        }
+        if (held === 'paused') return { status: 'processing', rail: 'paused', limits: await limits() };
+        return await (held ? send : step)(input);
       } catch (error) {
+        if (error instanceof RailCallError) await keepWords(sql, book, input.transferId, error.said);
+        if (error instanceof RailNotReadyError) {
+          return { status: 'processing', rail: 'not_ready', notReady: notReadyOf(error), limits: await limits() };
+        }
         if (!(error instanceof RailUnavailableError)) throw error;
         return { status: 'processing', rail: 'unreachable', limits: await limits() };
       }
     };
 
-  return {
-    async listPayoutItems({ payoutId, page, ...scope }: PayoutPageInput): Promise<OpenItem[]> {
-      const open = await listOpenItems(sql, bookOf(scope), requireUuid('payout', payoutId), page);
-      return open.map(({ id, amount }) => ({ itemId: publicId('payoutItem', id), amount }));
-    },
+  /** If all items have ended and that is not reported yet, updates the payout's status and writes an event. */
+  async function rollUp(book: Book, payoutId: Uuid): Promise<void> {
+    await retryOnConflict(journal, async ({ postOrPark }) => {
+      const counted = await countPayout(sql, book, payoutId);
+      if (counted === null) throw invariantViolation(`payout ${payoutId} is not in the database`);
+      const { payout, ...counts } = counted;
+      if (!hasUnreportedChange(payout, counts)) return 'reported';
+      return (await postOrPark(rollUpMovement(book, payout, counts))) ? 'reported' : null;
+    });
+  }
 
-    sendPayoutItem: onceHeld(send),
-    checkPayoutItem: onceHeld(check),
-    markPayoutItemUnsent: onceHeld(markUnsent),
+  /** Of items that end concurrently, the one that is committed last finds no other open, and rolls up. */
+  const thenRolledUp =
+    <Rest extends unknown[]>(step: (input: PayoutItemInput, ...rest: Rest) => Promise<TransferProgress>) =>
+    async (input: PayoutItemInput, ...rest: Rest): Promise<TransferProgress> => {
+      const progress = await step(input, ...rest);
+      if (progress.status !== 'processing') await rollUp(bookOf(input), requireUuid('payout', input.payoutId));
+      return progress;
+    };
+
+  return {
+    sendPayoutItem: thenRolledUp(onceHeld(send)),
+    checkPayoutItem: thenRolledUp(onceHeld(check)),
+    markPayoutItemUnsent: thenRolledUp(onceHeld(markUnsent)),
     // Without onceHeld: if the money is still in the reserve, the posting takes it from there.
-    applyPayoutItemDecision: decide,
+    applyPayoutItemDecision: thenRolledUp(decide),
 
     async rollUpPayout({ payoutId, ...scope }: Pick<PayoutInput, 'payoutId'> & Book): Promise<PayoutProgress> {
-      const book = bookOf(scope);
-      return await retryOnConflict(journal, async ({ postOrPark }) => {
-        const counted = await countPayout(sql, book, requireUuid('payout', payoutId));
-        if (counted === null) throw invariantViolation(`payout ${payoutId} is not in the database`);
-        const { payout, ...counts } = counted;
-        const progress = { status: rollUp(counts), completed: counts.completed, failed: counts.failed };
-        if (!hasUnreportedChange(payout, counts)) return progress;
-        return (await postOrPark(rollUpMovement(book, payout, counts))) ? progress : null;
-      });
+      const [book, id] = [bookOf(scope), requireUuid('payout', payoutId)];
+      const items = await listItemStates(sql, book, id);
+      const count = (status: PayoutItemStatus) => items.filter((item) => item.status === status).length;
+      const [completed, failed] = [count('completed'), count('failed')];
+      const open = items.filter(({ status }) => status === 'pending' || status === 'processing');
+      if (open.length === 0) await rollUp(book, id);
+      return {
+        openItems: open.map((item) => ({ itemId: publicId('payoutItem', item.id), amount: item.amount })),
+        completed,
+        failed,
+      };
     },
   };
 }

@@ -1,4 +1,5 @@
 // Compares each organisation's book with its rail's statement. No break is repaired.
+import { readDatabaseTime } from '../database/clock.ts';
 import { type ReconcileDependencies, reconcilePeriod, reconcileToDate } from '../reconciliation/reconcile.ts';
 import type {
   Reconciled,
@@ -20,10 +21,11 @@ export function createReconciliationActivities(
       return await eachBook(dependencies, start, async (book, rail, onStep, total) => {
         const bank = bankOf(dependencies, book, rail, onStep);
         const own: ReconcileDependencies = { sql, journal, onStep };
+        const now = (await readDatabaseTime(sql)).getTime();
         const { lines, breaks, opened } =
           period === null
-            ? await reconcileToDate(own, book, bank, Date.now())
-            : await reconcilePeriod(own, book, bank, period, Date.now());
+            ? await reconcileToDate(own, book, bank, now)
+            : await reconcilePeriod(own, book, bank, period, now);
         total.lines += lines;
         total.breaks += breaks;
         total.opened += opened;

@@ -32,7 +32,7 @@ export function createRefundActivities(dependencies: ActivityDependencies): Refu
         narration: `Refund ${publicId('payment', row.paymentId)}`,
       };
     },
-    async movement(book, row, change, report) {
+    async movement(book, row, change, report, decidedBy) {
       const payment = await findPayment(sql, book, row.paymentId);
       const wallet = payment === null ? null : await findWallet(sql, book, payment.targetWalletId);
       if (payment === null || wallet === null)
@@ -41,7 +41,11 @@ export function createRefundActivities(dependencies: ActivityDependencies): Refu
       const others = change === 'claw_back' || row.clawedBack !== null ? await sumOtherRefunds(sql, book, row) : 0;
       return change === 'claw_back'
         ? clawBackRefund(book, payment, row, report, { balance: wallet.balance, others })
-        : returnRefundFunds(book, payment, row, report, { walletIsClosed: wallet.status === 'closed', others });
+        : returnRefundFunds(book, payment, row, report, {
+            walletIsClosed: wallet.status === 'closed',
+            others,
+            decidedBy,
+          });
     },
     sharedRow: (row) => row.paymentId,
   };

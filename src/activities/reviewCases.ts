@@ -4,18 +4,12 @@ import { parseId, publicId, requireUuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { findBreak } from '../reconciliation/queries.ts';
+import type { DecidedBy } from '../resources/failureCodes.ts';
 import { startInboundCredit } from '../resources/inboundCredits/flow.ts';
 import { withAudit } from '../resources/operators.ts';
 import { findPayment } from '../resources/payments/queries.ts';
-import {
-  closeCase,
-  completeReturn,
-  creditCase,
-  holdReturn,
-  moveCaseToUnclaimed,
-  receiveAfterAll,
-  returnToSuspense,
-} from '../resources/reviewCases/movements.ts';
+import { type DecisionProblem, decisionMovement } from '../resources/reviewCases/decisions.ts';
+import { closeCase, completeReturn, receiveAfterAll, returnToSuspense } from '../resources/reviewCases/movements.ts';
 import {
   findReviewCase,
   findSenders,
@@ -23,9 +17,9 @@ import {
   type ReviewCase,
   returnReference,
 } from '../resources/reviewCases/queries.ts';
-import type { RailStatus, TransferState } from '../workflows/bankTransfer/decide.ts';
+import type { TransferState } from '../workflows/bankTransfer/decide.ts';
 import { bookOf } from '../workflows/flows.ts';
-import { decideAfterAttempt, refuseAction } from '../workflows/reviewCase/decide.ts';
+import { type AttemptStatus, decideAfterAttempt, refuseAction } from '../workflows/reviewCase/decide.ts';
 import type {
   CaseDecision,
   ReviewAnswer,
@@ -33,7 +27,7 @@ import type {
   ReviewCaseInput,
   ReviewCaseSnapshot,
 } from '../workflows/reviewCase/messages.ts';
-import { createBankTransferSteps, type DecidedBy, queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
+import { createBankTransferSteps, queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
 import { askAboutCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
@@ -51,6 +45,11 @@ function transferStateOf({ status, failure }: ReviewCase): TransferState {
 const STILL_UNCONFIRMED = {
   unconfirmed: 'The rail still does not confirm this credit. Nothing was changed.',
   unreachable: 'The rail does not respond, so it is unknown whether it confirms this credit. Nothing was changed.',
+};
+
+const PROBLEMS: Record<DecisionProblem, string> = {
+  sender_unknown: 'The money has no single known sender account: credit it to a wallet, or move it to unclaimed.',
+  wallet_unknown: 'The money was sent to no known wallet: name one as walletId.',
 };
 
 /** How an attempt to return money failed, by who decided that it failed. */
@@ -100,10 +99,16 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     ReviewCaseInput
   >(dependencies, adapter);
 
+  /** Whether the money goes back without a decision: its payment says so, and it was not tried yet. */
+  async function returnsUnasked(book: Book, row: ReviewCase): Promise<boolean> {
+    if (row.status !== 'open' || row.attempts > 0 || row.accountCode === null || row.paymentId === null) return false;
+    return (await findPayment(sql, book, row.paymentId))?.onMismatch === 'refund';
+  }
+
   /** The rail's current status of the last attempt to return the money; null if there was none. */
-  async function statusOfAttempt(book: Book, row: ReviewCase): Promise<RailStatus | 'unreachable' | null> {
+  async function statusOfAttempt(book: Book, row: ReviewCase): Promise<AttemptStatus> {
     if (row.rail === null || row.attempts === 0) return null;
-    return (await queryRail(railOf(rails, book, row.rail), book, returnReference(row))).status;
+    return (await queryRail(await railOf(rails, book, row.rail), book, returnReference(row))).status;
   }
 
   /** Queries the rail again about a credit that was set aside. Returns the movement, or the message of a refusal. */
@@ -128,23 +133,18 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     if (action === 'close') return closeCase(book, row);
     if (action === 'retry') return await retryCredit(book, row);
     const attempt = decideAfterAttempt(await statusOfAttempt(book, row));
-    if (action === 'return_to_sender') {
-      const sender = await findSender(book, row);
-      if (sender === null)
-        return 'The money has no single known sender account: credit it to a wallet, or move it to unclaimed.';
-      return holdReturn(book, row, sender.rail, row.attempts + (attempt === 'over' ? 1 : 0));
-    }
-    if (attempt === 'paid') {
+    if (attempt === 'paid' && action !== 'return_to_sender') {
       return (
         `The bank reports the last attempt, ${returnReference(row)}, as paid or in progress: ` +
         'return_to_sender follows it and sends nothing again.'
       );
     }
-    if (action === 'move_to_unclaimed') return moveCaseToUnclaimed(book, row);
     const target = walletId === undefined ? row.walletId : parseId('wallet', walletId);
     if (walletId !== undefined && target === null) return `There is no wallet ${walletId}.`;
-    if (target === null) return 'The money was sent to no known wallet: name one as walletId.';
-    return creditCase(book, row, target);
+    const senders = action === 'return_to_sender' ? await findSenders(sql, book, row) : [];
+    const attempts = row.attempts + (attempt === 'over' ? 1 : 0);
+    const movement = decisionMovement(book, row, { action, walletId: target, senders, attempts });
+    return typeof movement === 'string' ? PROBLEMS[movement] : movement;
   }
 
   const AFTER = {
@@ -177,6 +177,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
           clearedAt: found.clearedAt?.toISOString() ?? null,
         },
         limits: config.review,
+        returnsUnasked: await returnsUnasked(book, row),
       };
     },
 

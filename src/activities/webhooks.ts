@@ -1,10 +1,10 @@
 // Delivers an event to an endpoint, one attempt per call. The retry schedule is in the delivery's row, so a call that
 // comes early, twice or after a reset of its flow does no harm.
 import { activityInfo } from '@temporalio/activity';
-import { requireUuid, type Uuid } from '../ids.ts';
+import { requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { createAttemptDelivery, type DeliveryDependencies } from '../webhooks/attempt.ts';
-import { findDelivery, type PendingDelivery, reopenDelivery } from '../webhooks/deliveries.ts';
+import { findDelivery, type PendingDelivery } from '../webhooks/deliveries.ts';
 import { EndpointLimiter } from '../webhooks/endpointLimiter.ts';
 import { jittered } from '../webhooks/retrySchedule.ts';
 import { bookOf } from '../workflows/flows.ts';
@@ -25,7 +25,7 @@ const IN_FLIGHT = { perEndpointMin: 8, perEndpointMax: 8, totalMax: 40 };
 const BUSY_GAP_MS = 5_000;
 const BUSY_GAP_MAX_MS = 60_000;
 
-/** Tolerated clock difference between two machines: an attempt that is early by at most this is due. */
+/** An attempt that is early by at most this is due: timers of Temporal and the database are two clocks. */
 const EARLY_MS = 1_000;
 
 export function createWebhookActivities(dependencies: DeliveryDependencies): WebhookActivities {
@@ -42,14 +42,9 @@ export function createWebhookActivities(dependencies: DeliveryDependencies): Web
     }
     try {
       const outcome = await attemptDelivery(book, delivery);
-      if (outcome.status === 'failed' && outcome.reason === 'retries_exhausted') {
-        // If the endpoint was closed before this failure was written, no signal reaches the flow: it must not park.
-        const after = await findDelivery(dependencies.sql, book, delivery.eventId, delivery.endpointId);
-        return after === null ? outcome : { ...endOf(after), answer: outcome.answer };
-      }
       if (outcome.status !== 'pending') return outcome;
       const count = `attempt ${outcome.attempts} of ${attemptsMax}`;
-      throw deliveryFailed(`${count}: ${outcome.answer}`, outcome.nextAttemptAt.getTime() - Date.now());
+      throw deliveryFailed(`${count}: ${outcome.answer}`, outcome.waitMs);
     } finally {
       release('answered');
     }
@@ -58,32 +53,22 @@ export function createWebhookActivities(dependencies: DeliveryDependencies): Web
   return {
     async deliverWebhook(input: WebhookDeliveryInput): Promise<WebhookDeliveryResult> {
       const book = bookOf(input);
-      const delivery = await findDelivery(dependencies.sql, book, ...idsOf(input));
+      const [eventId, endpointId] = [
+        requireUuid('event', input.eventId),
+        requireUuid('webhookEndpoint', input.endpointId),
+      ];
+      const delivery = await findDelivery(dependencies.sql, book, eventId, endpointId);
       if (delivery === null) throw invariantViolation(`no delivery of ${input.eventId} to ${input.endpointId}`);
       if (delivery.status !== 'pending') return endOf(delivery);
-      const wait = (delivery.nextAttemptAt?.getTime() ?? 0) - Date.now();
-      if (wait > EARLY_MS) throw deliveryFailed(`attempt ${delivery.attempts} of ${attemptsMax} failed`, wait);
+      const { attempts, waitMs } = delivery;
+      if (waitMs > EARLY_MS) throw deliveryFailed(`attempt ${attempts} of ${attemptsMax} failed`, waitMs);
       return await attempt(book, delivery);
-    },
-
-    async reopenDelivery(input: WebhookDeliveryInput): Promise<void> {
-      const [eventId, endpointId] = idsOf(input);
-      await reopenDelivery(dependencies.sql, bookOf(input), { eventId, endpointId });
     },
   };
 }
 
-const idsOf = ({ eventId, endpointId }: WebhookDeliveryInput): [Uuid, Uuid] => [
-  requireUuid('event', eventId),
-  requireUuid('webhookEndpoint', endpointId),
-];
-
-/**
- * How a delivery ended. If its retries are exhausted and its endpoint is closed, the reason is the endpoint's status.
- */
-function endOf({ status, failureReason, endpointStatus }: PendingDelivery): WebhookDeliveryResult {
+/** How a delivery ended. */
+function endOf({ status, failureReason: reason }: PendingDelivery): WebhookDeliveryResult {
   if (status === 'delivered') return { status, answer: null };
-  const isClosed = failureReason === 'retries_exhausted' && endpointStatus !== 'enabled';
-  const reason = isClosed ? (`endpoint_${endpointStatus}` as const) : failureReason;
   return { status: 'failed', answer: null, ...(reason !== null && { reason }) };
 }

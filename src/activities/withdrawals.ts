@@ -25,12 +25,15 @@ export function createWithdrawalActivities(dependencies: ActivityDependencies): 
       accountName: row.accountName,
       narration: row.narration,
     }),
-    async movement(book, row, change, report) {
+    async movement(book, row, change, report, decidedBy) {
       const wallet = await findWallet(sql, book, row.sourceWalletId);
       if (wallet === null) throw invariantViolation(`the wallet of withdrawal ${row.id} is not in the database`);
       if (change === 'complete') return completeWithdrawal(book, row, report);
       if (change === 'claw_back') return clawBackWithdrawal(book, row, report, wallet.balance);
-      return returnWithdrawalFunds(book, row, change, report, wallet.status === 'closed');
+      return returnWithdrawalFunds(book, row, change, report, {
+        walletIsClosed: wallet.status === 'closed',
+        decidedBy,
+      });
     },
   };
   const { send, check, markUnsent, decide } = createBankTransferSteps<Withdrawal, WithdrawalInput>(

@@ -2,18 +2,21 @@
 //
 //   respond         request id, envelope, log line, the only catch
 //   match a route   404 ROUTE_NOT_FOUND for an unknown route and for a route of the other environment
-//   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked
+//   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked; 403: used
+//                   from an address that it does not allow
 //   rate limit      429: the key's requests this minute; the same statement looks up the Idempotency-Key
 //   authorise       403: the route's scope
 //   validate        400: query and body against the route's schemas
 //   idempotency     400, 409 or a replay (money routes)
 //   handle          the route's handler
+import { Readable } from 'node:stream';
 import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Environment } from '../money.ts';
 import { rateLimited } from '../telemetry/metrics.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';
+import { type AddressRanges, clientAddress, parseRanges } from './admission/clientAddress.ts';
 import {
   type Attempt,
   fingerprint,
@@ -30,20 +33,31 @@ import { ApiError } from './errors.ts';
 import { respond } from './middleware/answer.ts';
 import { parseJson, readBody } from './middleware/body.ts';
 import { trace } from './middleware/trace.ts';
-import type { Call, Caller, ItemResponse, Page, Route } from './route.ts';
+import { placed } from './payoutFile.ts';
+import { addPages } from './reference/pages.ts';
+import { RequestLog } from './requestLog.ts';
+import type { Call, Caller, CsvExport, ItemResponse, Page, PlaceOf, Route } from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
-/** Shared by all listeners of a process: the API key cache, the rate limiter and the idempotency keys. */
+/** Shared by all listeners of a process: the API key cache, the rate limiter, the idempotency keys, the request log. */
 export interface RequestGuards {
   apiKeys: ApiKeys;
   rateLimiter: RateLimiter;
   idempotencyKeys: IdempotencyKeys;
+  trustedProxies: AddressRanges;
+  requestLog: RequestLog;
 }
 
 export function createRequestGuards(dependencies: ApiDependencies): RequestGuards {
   return {
     apiKeys: new ApiKeys(dependencies.sql),
+    requestLog: new RequestLog(
+      dependencies.asyncCommitSql,
+      dependencies.log,
+      dependencies.config.maintenance.requestLogsKeptDays > 0,
+    ),
+    trustedProxies: parseRanges(dependencies.config.trustedProxies),
     rateLimiter: new RateLimiter(dependencies.asyncCommitSql, dependencies.config.rateLimitPerMinute),
     idempotencyKeys: new IdempotencyKeys({
       ...dependencies,
@@ -60,9 +74,12 @@ export function createApp(dependencies: ApiDependencies, guards: RequestGuards, 
     if (route.environments !== undefined && !route.environments.includes(environment)) continue;
     router.register(route.path, [route.method], (ctx) => serve(dependencies, guards, environment, route, ctx));
   }
+  const docs = new Router();
+  addPages(docs, router, environment);
   if (isTracing()) app.use(trace(environment));
-  app.use(respond(dependencies.log, environment));
+  app.use(respond(dependencies.log, environment, guards.requestLog));
   app.use(router.routes());
+  app.use(docs.routes());
   app.use(refuseUnknownRoute);
   app.silent = true; // `respond` logs errors
   return app;
@@ -89,11 +106,10 @@ async function serve(
 ): Promise<void> {
   ctx.state.route = `${route.method.toUpperCase()} ${route.path}`;
   ctx.state.params = ctx.params;
-  const { caller, keyIsKnown } = await checkRequest(guards, environment, route, ctx);
+  const { caller, now, keyIsKnown } = await checkRequest(guards, environment, route, ctx);
   const rawBody =
     ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
-  const query = readQuery(route, ctx);
-  const body = route.body === undefined ? undefined : parse(route.body, parseJson(ctx, rawBody));
+  const { query, body, placeOf } = readRequest(route, ctx, rawBody);
   const call: Call<unknown, unknown> = {
     dependencies,
     caller,
@@ -104,13 +120,46 @@ async function serve(
     body,
     query,
     requestId: ctx.state.requestId,
+    now,
     outcome: () => undefined,
+    wantsCsv: route.answersCsv === true && ctx.accepts('application/json', 'text/csv') === 'text/csv',
   };
-  const result =
+  const result = await withPlaces(placeOf, async () =>
     route.idempotent !== true
       ? await route.handle(call)
-      : await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx);
+      : await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx),
+  );
   send(ctx, result);
+}
+
+/** Parses query and body. The body is JSON, or CSV where the route takes that. Throws VALIDATION_FAILED. */
+function readRequest(
+  route: Route,
+  ctx: Context,
+  rawBody: Buffer,
+): { query: unknown; body: unknown; placeOf: PlaceOf | null } {
+  const { fromCsv } = route;
+  if (fromCsv === undefined || ctx.is('text/csv') !== 'text/csv') {
+    const query = readQuery(route, ctx);
+    const body = route.body === undefined ? undefined : parse(route.body, parseJson(ctx, rawBody));
+    return { query, body, placeOf: null };
+  }
+  const given = parse(fromCsv.query, { ...ctx.query });
+  const { body: read, placeOf } = fromCsv.read(rawBody);
+  try {
+    return { query: undefined, body: route.body && parse(route.body, { ...given, ...read }), placeOf };
+  } catch (error) {
+    throw placed(error, placeOf);
+  }
+}
+
+/** Adds to the field errors of an uploaded file where they stand in it. */
+async function withPlaces<Result>(placeOf: PlaceOf | null, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw placeOf === null ? error : placed(error, placeOf);
+  }
 }
 
 /** Parses the query string; a route without a query schema takes no parameters. Throws VALIDATION_FAILED. */
@@ -126,34 +175,41 @@ async function checkRequest(
   environment: Environment,
   route: Route,
   ctx: Context,
-): Promise<{ caller: Caller; keyIsKnown: boolean }> {
-  if (route.access === 'none') return { caller: ANONYMOUS, keyIsKnown: false };
-  const caller = await guards.apiKeys.authenticate(ctx.headers.authorization, environment);
+): Promise<{ caller: Caller; now: Date; keyIsKnown: boolean }> {
+  if (route.access === 'none') return { caller: ANONYMOUS, now: new Date(), keyIsKnown: false };
+  const address = clientAddress(ctx.req, guards.trustedProxies);
+  const caller = await guards.apiKeys.authenticate(ctx.headers.authorization, environment, address);
   ctx.state.caller = caller;
   const idempotencyKey = route.idempotent !== true ? '' : ctx.get('Idempotency-Key');
-  const { rate, keyIsKnown } = await guards.rateLimiter.check(
+  const { rate, now, keyIsKnown } = await guards.rateLimiter.check(
     caller,
     isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined,
   );
-  setRateLimitHeaders(ctx, rate);
-  if (route.access !== 'any' && !caller.scopes.includes(route.access)) {
+  setRateLimitHeaders(ctx, rate, now);
+  if (!mayUse(caller, route)) {
     throw new ApiError('API_KEY_SCOPE_FORBIDDEN', {
       requiredScopes: [route.access],
       providedScopes: [...caller.scopes],
     });
   }
-  return { caller, keyIsKnown };
+  return { caller, now, keyIsKnown };
 }
 
-const ANONYMOUS: Caller = { keyId: '', scopes: [], book: { organisationId: '', environment: 'test' } };
+/** A read needs the scope, or its reads alone. */
+function mayUse({ scopes }: Caller, { access, method }: Route): boolean {
+  if (access === 'any' || access === 'none') return true;
+  return scopes.includes(access) || (method === 'get' && scopes.includes(`${access}:read`));
+}
 
-function setRateLimitHeaders(ctx: Context, rate: Rate): void {
+const ANONYMOUS: Caller = { keyId: '', scopes: [], rateLimit: null, book: { organisationId: '', environment: 'test' } };
+
+function setRateLimitHeaders(ctx: Context, rate: Rate, now: Date): void {
   ctx.set('X-RateLimit-Limit', String(rate.limit));
   ctx.set('X-RateLimit-Remaining', String(rate.remaining));
   ctx.set('X-RateLimit-Reset', String(Math.ceil(rate.resetAt.getTime() / 1000)));
   if (!rate.exceeded) return;
   rateLimited.inc();
-  const retryAfterSeconds = Math.max(1, Math.ceil((rate.resetAt.getTime() - Date.now()) / 1000));
+  const retryAfterSeconds = Math.max(1, Math.ceil((rate.resetAt.getTime() - now.getTime()) / 1000));
   ctx.set('Retry-After', String(retryAfterSeconds));
   throw new ApiError('RATE_LIMIT_EXCEEDED', {
     limit: rate.limit,
@@ -170,10 +226,12 @@ async function handleIdempotently(
   keyIsKnown: boolean,
   call: Call<unknown, unknown>,
   ctx: Context,
-): Promise<ItemResponse | Page> {
+): Promise<ItemResponse | Page | CsvExport> {
   const key = readIdempotencyKey(ctx.get('Idempotency-Key'));
   const { book } = call.caller;
-  const requestFingerprint = fingerprint(ctx.method, ctx.path, call.rawBody);
+  // Only an uploaded file comes with a query.
+  const path = ctx.querystring === '' ? ctx.path : `${ctx.path}?${ctx.querystring}`;
+  const requestFingerprint = fingerprint(ctx.method, path, call.rawBody);
   const stored = keyIsKnown ? await keys.find(book, key, requestFingerprint) : null;
   if (stored !== null) return replay(ctx, stored);
   const attempt = keys.reserve(book, key, requestFingerprint);
@@ -217,8 +275,14 @@ function replay(ctx: Context, stored: StoredOutcome): ItemResponse {
   return { status: stored.statusCode as ItemResponse['status'], data: response.data };
 }
 
-function send(ctx: Context, result: ItemResponse | Page): void {
+function send(ctx: Context, result: ItemResponse | Page | CsvExport): void {
   ctx.status = result.status;
+  if ('csv' in result) {
+    ctx.type = 'text/csv';
+    ctx.set('Content-Disposition', 'attachment');
+    ctx.body = Readable.from(result.csv);
+    return;
+  }
   ctx.body = successEnvelope(result, ctx.state.requestId);
   // For the log line. Taken from the response: an id in the path may be any text.
   const id = (result.data as { id?: unknown } | null | undefined)?.id;

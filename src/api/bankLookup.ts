@@ -1,23 +1,39 @@
 // Rail calls within a request (banks, name enquiry), with the rail's errors mapped to the error catalog.
 
-import type { Environment } from '../money.ts';
-import { type Bank, type BankRail, RailRefusedError, RailUnavailableError } from '../rail/port.ts';
+import type { Book } from '../money.ts';
+import { RailBusyError, RailCallError, RailNotReadyError, RailUnavailableError } from '../rail/errors.ts';
+import type { Bank, BankRail } from '../rail/port.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { ApiError } from './errors.ts';
 
-/** The rail of an environment. Throws 503 where none is configured. */
-export function requireRail(dependencies: ApiDependencies, environment: Environment): BankRail {
-  const rail = dependencies.rails.of(environment);
+/** The rail of a book, for something new. Throws 503 where none is connected, or it accepts nothing new. */
+export async function requireRail(dependencies: ApiDependencies, book: Book): Promise<BankRail> {
+  const rail = await dependencies.rails.accepting(book);
   if (rail === null) throw new ApiError('SERVICE_UNAVAILABLE', { retryable: false, service: 'bank_rail' });
   return rail;
 }
 
-/** Maps a rail error to BANK_RAIL_TIMEOUT (504) or BANK_RAIL_ERROR (502); returns any other error unchanged. */
+/**
+ * Maps a rail error to BANK_RAIL_TIMEOUT (504), BANK_RAIL_ERROR (502) or, if the rail was not called or is not ready,
+ * SERVICE_UNAVAILABLE (503); returns any other error unchanged.
+ */
 export function toRailError(error: unknown): unknown {
-  if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) return error;
+  if (isNotTaken(error)) {
+    const retryAfterSeconds = Math.max(1, Math.ceil((error.retryAfterMs ?? 0) / 1000));
+    return new ApiError('SERVICE_UNAVAILABLE', { service: 'bank_rail', retryAfterSeconds }, { cause: error });
+  }
+  if (!(error instanceof RailCallError)) return error;
   const timedOut = error instanceof RailUnavailableError && error.timedOut;
   return new ApiError(timedOut ? 'BANK_RAIL_TIMEOUT' : 'BANK_RAIL_ERROR', { service: 'bank_rail' }, { cause: error });
 }
+
+/** Whether the rail did certainly nothing: it was not called, or does not accept the request for now. */
+export const isNotTaken = (error: unknown): error is RailBusyError | RailNotReadyError =>
+  error instanceof RailBusyError || error instanceof RailNotReadyError;
+
+/** Whether the rail opens no account number for a wallet. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof RailNotReadyError && error.why === 'feature_off';
 
 /** A bank account, as found by the rail's name enquiry. */
 export interface ResolvedAccount {
@@ -25,7 +41,7 @@ export interface ResolvedAccount {
   accountName: string;
 }
 
-/** Name enquiry. Throws BANK_CODE_UNKNOWN, BANK_ACCOUNT_NOT_RESOLVED, 502 or 504. */
+/** Name enquiry. Throws BANK_CODE_UNKNOWN, BANK_ACCOUNT_NOT_RESOLVED, 502, 503 or 504. */
 export async function resolveBankAccount(
   rail: BankRail,
   organisationId: string,

@@ -71,6 +71,10 @@ export const CATALOG = {
     403,
     'The API key lacks the scope that this request requires. Use a key with the scope in details.requiredScopes.',
   ],
+  IP_NOT_ALLOWED: [
+    403,
+    'The API key may not be used from this address, details.address. Use an address that the key allows, or change its list.',
+  ],
   ROUTE_NOT_FOUND: [
     404,
     'No route matches this method and path. Paths start with /v1; if the path exists, details.allowedMethods lists its methods.',
@@ -81,6 +85,9 @@ export const CATALOG = {
   WITHDRAWAL_NOT_FOUND: [404, 'No such withdrawal. Check the id and the environment of the API key.'],
   REFUND_NOT_FOUND: [404, 'No such refund. Check the id and the environment of the API key.'],
   PAYOUT_NOT_FOUND: [404, 'No such payout. Check the id and the environment of the API key.'],
+  TRANSACTION_NOT_FOUND: [404, 'No such ledger transaction. Check the id and the environment of the API key.'],
+  REVIEW_CASE_NOT_FOUND: [404, 'No such review case. Check the id and the environment of the API key.'],
+  API_KEY_NOT_FOUND: [404, 'No such API key. Check the id and the environment of the API key of the request.'],
   EVENT_NOT_FOUND: [404, 'No such event. Check the id and the environment of the API key.'],
   INBOUND_CREDIT_NOT_FOUND: [404, 'The sandbox bank has no inbound credit with this session id.'],
   BANK_TRANSFER_NOT_FOUND: [
@@ -103,6 +110,14 @@ export const CATALOG = {
   EXTERNAL_REFERENCE_TAKEN: [
     409,
     'Another wallet has this externalReference. Use the wallet in details.walletId, or choose another reference.',
+  ],
+  REFERENCE_TAKEN: [
+    409,
+    'Another resource of this kind has this reference. It is named in details.id; choose another reference for a new one.',
+  ],
+  DEPOSIT_ACCOUNT_UNAVAILABLE: [
+    409,
+    'The bank rail opens no account number for this wallet: it needs the identity of its holder, which is not recorded, or opens none at all. Collect money with payments.',
   ],
   WALLET_KYC_REQUIRED: [422, 'The wallet has not reached tier1. Submit its KYC details first.'],
   WALLET_KYC_NOT_APPLICABLE: [
@@ -146,6 +161,19 @@ export const CATALOG = {
     422,
     'The destination of this refund is unclear; details.reason says why. Send destination "bank" with the bankAccount to refund to.',
   ],
+  REVIEW_ACTION_UNAVAILABLE: [
+    422,
+    'The review case cannot be decided like this: it has ended, is on its way, or its sender or wallet is unknown. Read it again, and choose one of its actions.',
+  ],
+  REVIEW_NEEDS_OPERATORS: [
+    422,
+    'Money for another wallet than the one that it was sent to, or a large amount, is decided by two operators. Ask support.',
+  ],
+  API_KEY_EXCEEDS_OWN: [
+    422,
+    'A key gives only what it has itself, and details.field is more. Choose less, or use a key that has it.',
+  ],
+  API_KEY_NOT_ACTIVE: [422, 'The API key has expired or was revoked; see details.status. Create a new one.'],
   WEBHOOK_URL_FORBIDDEN: [422, 'Webhooks cannot be sent to this URL; details.reason says why. Use another URL.'],
   WEBHOOK_ENDPOINT_DISABLED: [422, 'The webhook endpoint is disabled. Enable it first.'],
   WEBHOOK_ENDPOINT_LIMIT_REACHED: [422, 'Webhook endpoint limit reached; delete one first.'],
@@ -170,12 +198,18 @@ export type ErrorCode = keyof typeof CATALOG;
 const statusOf = (code: ErrorCode): ErrorStatus => CATALOG[code][0];
 export const typeOf = (code: ErrorCode): ErrorType => TYPE_OF_STATUS[statusOf(code)];
 
+/** The `Link` header of an error: its heading in the page of errors, on the host that answered. */
+export const helpLink = (code: ErrorCode): string => `</docs/errors#${code.toLowerCase()}>; rel="help"`;
+
 /** One invalid field: its dotted path, a code, a message, and the constraint that was violated. */
 export interface FieldError {
   field: string;
   code: string;
   message: string;
   constraint?: Record<string, unknown>;
+  /** Of an uploaded file: the line, from 1, and the name of the column. */
+  line?: number;
+  column?: string;
 }
 
 /**
@@ -217,7 +251,10 @@ export type FoundResource =
   | 'event'
   | 'inbound_credit'
   | 'bank_transfer'
-  | 'webhook_endpoint';
+  | 'api_key'
+  | 'webhook_endpoint'
+  | 'transaction'
+  | 'review_case';
 
 /**
  * The 404 for a resource that does not exist or belongs to another caller: the same for both, so ids cannot be probed.

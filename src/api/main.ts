@@ -1,30 +1,47 @@
 // The API process.
 import { readConfig } from '../config.ts';
 import { requireServiceLogin } from '../database/serviceLogin.ts';
+import { feesOf } from '../ledger/fees.ts';
+import { providerNamed } from '../rail/providers.ts';
+import { listContracts } from '../resources/railContracts.ts';
 import { createRuntime, exitWith, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
 import { createTemporalHealth } from '../temporal/health.ts';
+import { SEARCH_ATTRIBUTES } from '../workflows/searchAttributes.ts';
+import { checkWarnings } from './contractWarnings.ts';
+import { feesBelowCharges } from './feeWarnings.ts';
 import { startApi } from './server.ts';
 
 /** Timeout of the health check's call to Temporal. */
 const TEMPORAL_ANSWER_MS = 1_000;
+/** At the start, when the connection is not open yet. */
+const TEMPORAL_START_MS = 10_000;
 
 const config = readConfig(process.env);
 const log = createLog('api', config.logLevel);
 const stopTracing = await startTracing(config, 'api');
 const runtime = createRuntime(config, log);
 await requireServiceLogin(runtime.sql, log, exitWith(log));
-const { address, namespace } = config.temporal;
-const temporal = createTemporalHealth(address, namespace, TEMPORAL_ANSWER_MS);
+for (const contract of await listContracts(runtime.sql)) {
+  const { organisationId, rail, capabilities } = contract;
+  const warnings = [
+    ...feesBelowCharges(rail, feesOf(runtime.fees, rail), capabilities),
+    ...checkWarnings(contract, providerNamed(rail)?.version ?? null),
+  ];
+  for (const warning of warnings) log.warn({ organisationId, railName: rail }, warning);
+}
+const temporal = createTemporalHealth(config.temporal, {
+  log,
+  timeoutMs: TEMPORAL_ANSWER_MS,
+  searchAttributes: SEARCH_ATTRIBUTES,
+});
+void temporal.check(TEMPORAL_START_MS); // its fault is in the log before the first health request
 
 const api = await startApi({
   ...runtime,
   keyring: config.keyring,
-  temporalIsUp: async () => {
-    await temporal.check();
-    return true;
-  },
+  temporalStatus: () => temporal.check(),
 });
 log.info({ ports: api.ports }, 'listening');
 

@@ -1,10 +1,13 @@
 // Maps a result of the journal to an API error: the refusal's code, with details that a program can act on.
 
+import { publicId, type Uuid } from '../ids.ts';
 import { type AccountCode, walletOf } from '../ledger/chart.ts';
-import type { Journal } from '../ledger/journal.ts';
 import type { Movement, PostResult, Transaction } from '../ledger/movement.ts';
 import type { Kobo } from '../money.ts';
+import { findByReference, isReferenceTaken, type ReferencedResource } from '../resources/references.ts';
+import type { ApiDependencies } from './dependencies.ts';
 import { ApiError, notFound } from './errors.ts';
+import type { Caller } from './route.ts';
 
 /**
  * Throws an ApiError if a ledger rule refused the movement; an Error if its business key was posted with other
@@ -32,14 +35,41 @@ function debitOf(account: AccountCode | null, transaction: Transaction | undefin
   return debits.reduce((sum, { amount }) => sum + amount, 0);
 }
 
+/** What of a call a posting needs. */
+interface PostingCall {
+  dependencies: Pick<ApiDependencies, 'journal' | 'sql'>;
+  caller: Pick<Caller, 'book'>;
+}
+
+/** A new resource, with the caller's own reference of it. */
+interface Referenced {
+  resource: ReferencedResource;
+  reference: string | null;
+}
+
+/** Throws REFERENCE_TAKEN, which names the resource that has the reference, if the movement conflicts with that. */
+export async function throwIfReferenceTaken(
+  { dependencies, caller }: PostingCall,
+  { resource, reference }: Referenced,
+  result: PostResult,
+): Promise<void> {
+  if (result.outcome !== 'conflict' || reference === null || !isReferenceTaken(resource, result.constraint)) return;
+  throw referenceTaken(resource, reference, await findByReference(dependencies.sql, caller.book, resource, reference));
+}
+
+/** REFERENCE_TAKEN, with the resource that has it. */
+export const referenceTaken = (resource: ReferencedResource, reference: string, id: Uuid | null): ApiError =>
+  new ApiError('REFERENCE_TAKEN', { resource, reference, ...(id !== null && { id: publicId(resource, id) }) });
+
 /**
- * Posts a movement whose rows are all new. Durable when this resolves; otherwise it throws. The only conflict that
- * another request can cause is on the Idempotency-Key.
+ * Posts a movement whose rows are all new. Durable when this resolves; otherwise it throws. The only conflicts that
+ * another request can cause are on the Idempotency-Key and on the caller's own reference.
  */
-export async function postNew(journal: Journal, movement: Movement): Promise<void> {
-  const result = await journal.post(movement);
+export async function postNew(call: PostingCall, movement: Movement, referenced: Referenced): Promise<void> {
+  const result = await call.dependencies.journal.post(movement);
   throwIfRefused(movement, result);
   if (result.outcome !== 'conflict') return;
+  await throwIfReferenceTaken(call, referenced, result);
   if (result.constraint !== null) throw new Error(`a new row violates a unique constraint: ${result.constraint}`);
   throw new ApiError('IDEMPOTENCY_IN_PROGRESS');
 }

@@ -14,7 +14,10 @@ const ID_KINDS = {
   refund: 'refund',
   payout: 'payout',
   event: 'event',
+  api_key: 'apiKey',
   webhook_endpoint: 'webhookEndpoint',
+  transaction: 'transaction',
+  review_case: 'reviewCase',
 } as const satisfies Partial<Record<FoundResource, IdKind>>;
 
 /** Returns the row with this public id in the caller's book. Throws the 404 of the resource, also for a bad id. */

@@ -6,14 +6,29 @@ import type { Uuid } from '../ids.ts';
 import type { IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book, Environment } from '../money.ts';
 import type { ApiDependencies } from './dependencies.ts';
+import type { ErrorCode } from './errors.ts';
 
-export type Scope = 'wallet' | 'payment' | 'transfer' | 'payout' | 'webhook';
-export const SCOPES = ['wallet', 'payment', 'transfer', 'payout', 'webhook'] as const satisfies readonly Scope[];
+export type Scope = 'wallet' | 'payment' | 'transfer' | 'payout' | 'review' | 'webhook' | 'keys';
+export const SCOPES = [
+  'wallet',
+  'payment',
+  'transfer',
+  'payout',
+  'review',
+  'webhook',
+  'keys',
+] as const satisfies readonly Scope[];
+
+/** What a key may have: a scope, or only its reads. */
+export type KeyScope = Scope | `${Scope}:read`;
+export const KEY_SCOPES: readonly KeyScope[] = SCOPES.flatMap((scope): KeyScope[] => [scope, `${scope}:read`]);
 
 /** The authenticated caller: its API key, and the book that scopes every query of the request. */
 export interface Caller {
   keyId: Uuid;
-  scopes: readonly Scope[];
+  scopes: readonly KeyScope[];
+  /** Requests a minute; null: the default. */
+  rateLimit: number | null;
   book: Book;
 }
 
@@ -32,21 +47,62 @@ export interface Call<Body, Query> {
   body: Body;
   query: Query;
   requestId: string;
+  /**
+   * The time of the request by the clock of the database: a process whose own clock is wrong dates nothing wrongly, and
+   * expires no payment early or late.
+   */
+  now: Date;
   outcome: (result: ItemResponse) => IdempotencyOutcome | undefined;
+  /** The caller prefers CSV, and the route has it. */
+  wantsCsv: boolean;
 }
 
-export interface ItemResponse {
+export interface ItemResponse<Data = unknown> {
   status: 200 | 201 | 202;
-  data: unknown;
+  data: Data;
 }
 
-export interface Page {
+export interface Page<Data = unknown[]> {
   status: 200;
-  data: unknown[];
+  data: Data;
   pagination: { limit: number; hasMore: boolean; nextCursor: string | null };
 }
 
-export interface Route<Body = unknown, Query = unknown> {
+/** A list as CSV, for callers that accept that. */
+export interface CsvExport {
+  status: 200;
+  csv: AsyncIterable<string>;
+}
+
+/** A body as CSV: how it is read, and the query that goes with it. */
+export interface CsvUpload {
+  query: z.ZodType<object>;
+  /** The body as if it were JSON, without what the query has, and where each part stands in the file. */
+  read: (file: Buffer) => { body: object; placeOf: PlaceOf };
+}
+
+/** The place of a field error in an uploaded file; null: none of its own. */
+export type PlaceOf = (field: string) => { line: number; column?: string } | null;
+
+/**
+ * The success of a route: its status and the schema of `data`. It is documentation and a type; at run time nothing is
+ * checked against it.
+ */
+export interface Success<Data> {
+  status: 200 | 201 | 202;
+  data: z.ZodType<Data>;
+  /** For a list: the envelope has `pagination`. */
+  paginated?: true;
+}
+
+export interface Route<Body = unknown, Query = unknown, Data = unknown> {
+  /** The name of the operation in the OpenAPI document, and of the method of generated clients. */
+  operationId: string;
+  /** One line, in the imperative. */
+  summary: string;
+  success: Success<Data>;
+  /** The errors of this route, besides those of its declaration (key, scope, validation, Idempotency-Key, outages). */
+  errors?: readonly ErrorCode[];
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Below `/v1`, with `:name` for parameters. */
   path: string;
@@ -62,12 +118,18 @@ export interface Route<Body = unknown, Query = unknown> {
   body?: z.ZodType<Body>;
   /** Should be strict, so that unknown parameters are rejected. A route without a query schema takes no parameters. */
   query?: z.ZodType<Query>;
+  /** Of a list: the schema of the query parameters besides `limit` and `cursor`. The list parses them. */
+  filters?: z.ZodType;
   /** The maximum body size in bytes. */
   bodyBytesMax?: number;
-  handle: (call: Call<Body, Query>) => Promise<ItemResponse | Page>;
+  /** Of a list: `Accept: text/csv` returns all of it as CSV. */
+  answersCsv?: true;
+  /** The body may be CSV. */
+  fromCsv?: CsvUpload;
+  handle: (call: Call<Body, Query>) => Promise<ItemResponse<Data> | Page<Data> | CsvExport>;
 }
 
-/** Infers the handler's types of body and query from their schemas. */
-export function route<Body = undefined, Query = undefined>(declaration: Route<Body, Query>): Route {
-  return declaration as Route;
+/** Infers the handler's types of body, query and response from their schemas. */
+export function route<Data, Body = undefined, Query = undefined>(declaration: Route<Body, Query, Data>): Route {
+  return declaration as unknown as Route;
 }

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { parseId, type Uuid } from '../ids.ts';
 import { AMOUNT_MAX } from '../money.ts';
+import type { Attached, Metadata } from '../resources/references.ts';
 import { ApiError, type FieldError } from './errors.ts';
 
 /** A string of 1 to `max` characters. NUL and lone surrogates are rejected, because Postgres cannot store them. */
@@ -25,6 +26,37 @@ export const optional = <Schema extends z.ZodType>(schema: Schema) =>
 export const optionalOr = <Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>) =>
   schema.nullish().transform((value) => value ?? fallback);
 
+const METADATA_KEYS_MAX = 50;
+
+/** Own keys and values of the caller. JSON can name the key `__proto__`, which an object cannot hold like any other. */
+const metadata = z.preprocess(
+  (input, { issues }) => {
+    if (z.util.isObject(input) && Object.hasOwn(input, '__proto__')) {
+      issues.push({ code: 'unrecognized_keys', keys: ['__proto__'], input });
+    }
+    return input;
+  },
+  z
+    .record(text(40), text(500))
+    .refine((pairs) => Object.keys(pairs).length <= METADATA_KEYS_MAX, {
+      message: `must have at most ${METADATA_KEYS_MAX} keys`,
+      params: { code: 'too_big', constraint: { maximum: METADATA_KEYS_MAX } },
+    })
+    .meta({ maxProperties: METADATA_KEYS_MAX }),
+);
+
+/** A reference of the caller's own. */
+export const reference = text(100);
+
+/** What a caller may attach to a new resource that moves money. */
+export const attachedFields = { reference: optional(reference), metadata: optional(metadata) };
+
+/** The same in the form of a row. */
+export function attachedOf(body: { reference?: string | undefined; metadata?: Metadata | undefined }): Attached {
+  const pairs = body.metadata ?? {};
+  return { reference: body.reference ?? null, metadata: Object.keys(pairs).length === 0 ? null : pairs };
+}
+
 /** A positive integer of kobo. Strings and fractions are rejected, never converted or rounded. */
 export const amount = z.number().int().min(1).max(AMOUNT_MAX);
 
@@ -32,12 +64,21 @@ export const amount = z.number().int().min(1).max(AMOUNT_MAX);
 export const id = text(64);
 
 /** A wallet id as a list filter. An unknown wallet gives an empty page, as does a wallet of another organisation. */
-export const walletIdFilter = z.string().transform((walletId, context): Uuid => {
-  const uuid = parseId('wallet', walletId);
-  if (uuid !== null) return uuid;
-  context.issues.push({ code: 'invalid_format', format: 'wallet_id', input: walletId, message: 'must be a wallet id' });
-  return z.NEVER;
-});
+export const walletIdFilter = idFilter('wallet');
+
+/** An id of this kind as a list filter. */
+export function idFilter(kind: 'wallet' | 'payment') {
+  return z.string().transform((value, context): Uuid => {
+    const uuid = parseId(kind, value);
+    if (uuid !== null) return uuid;
+    const message = `must be a ${kind} id`;
+    context.issues.push({ code: 'invalid_format', format: `${kind}_id`, input: value, message });
+    return z.NEVER;
+  });
+}
+
+/** A public id of any kind as a list filter. */
+export const publicIdFilter = z.string().regex(/^svc_[0-7][0-9a-z]{25}_[a-z]{3}$/, 'must be the id of a resource');
 
 export const bankAccountNumber = z.string().regex(/^[0-9]{10}$/, 'must be exactly 10 digits');
 export const bankCode = z.string().regex(/^[0-9]{3,6}$/, 'must be a bank code of 3 to 6 digits');

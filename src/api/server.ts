@@ -7,7 +7,7 @@ import { startMetricsServer } from '../telemetry/metricsServer.ts';
 import { createApp, createRequestGuards } from './app.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { errorEnvelope, newRequestId } from './envelope.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, helpLink } from './errors.ts';
 
 /** Time limits for receiving the headers and the whole request, against slowloris attacks. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -78,6 +78,7 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
       clearInterval(recordUseTimer);
       await Promise.all([closeServer(servers.test), closeServer(servers.live), metrics?.close()]);
       await guards.apiKeys.recordUse().catch(() => {});
+      await guards.requestLog.flush();
     },
   };
 }
@@ -108,6 +109,7 @@ function endWith(socket: Duplex, error: ApiError): void {
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${requestId}`,
+      `Link: ${helpLink(error.code)}`,
       'Connection: close',
       '',
       body,

@@ -1,22 +1,40 @@
 // Resource views: the fields of contract section 2, built from rows. A row is never returned to a caller directly.
+// Their types are those of the schemas in contract/, from which the OpenAPI document is made. Those that events carry
+// too are in src/resources/views.ts.
+import type { z } from 'zod';
 import { publicId, type Uuid } from '../ids.ts';
-import { isoTime } from '../ledger/isoTime.ts';
+import { componentOf } from '../ledger/components.ts';
+import type { PostedTransaction } from '../ledger/transactions.ts';
 import { CURRENCY } from '../money.ts';
+import { type ApiKeyRow, keyStatus } from '../resources/apiKeys.ts';
 import type { Event } from '../resources/events.ts';
 import type { ListedCredit } from '../resources/inboundCredits/queries.ts';
-import { type PaymentWithAccount, payableAmount } from '../resources/payments/queries.ts';
+import type { PaymentWithAccount } from '../resources/payments/queries.ts';
 import type { PayoutItem, PayoutWithItems } from '../resources/payouts/queries.ts';
 import type { Refund } from '../resources/refunds/queries.ts';
+import type { RequestLogRow } from '../resources/requestLogs.ts';
+import { keyActions } from '../resources/reviewCases/decisions.ts';
+import type { ReviewCase } from '../resources/reviewCases/queries.ts';
 import type { Transfer } from '../resources/transfers/queries.ts';
-import type { StatementLine, Wallet } from '../resources/wallets/queries.ts';
-import type { VirtualAccountRow } from '../resources/wallets/virtualAccounts.ts';
+import * as views from '../resources/views.ts';
+import { timestamp } from '../resources/views.ts';
+import type { Wallet } from '../resources/wallets/queries.ts';
+import type { StatementLine } from '../resources/wallets/statement.ts';
 import type { Withdrawal } from '../resources/withdrawals/queries.ts';
 import type { Delivery } from '../webhooks/deliveries.ts';
 import type { WebhookEndpoint } from '../webhooks/endpoints.ts';
+import * as endpoints from '../webhooks/endpoints.ts';
+import type { apiKey, requestLog } from './contract/answers.ts';
+import type * as events from './contract/events.ts';
+import type * as ledger from './contract/ledger.ts';
+import type * as resources from './contract/resources.ts';
+import { REQUEST_ID_PREFIX } from './envelope.ts';
 
-const timestamp = (at: Date | null): string | null => at && isoTime(at);
+type Schemas = typeof resources & typeof ledger;
+type View<Name extends keyof Schemas> = z.infer<Schemas[Name]>;
+type EventView<Name extends 'event' | 'delivery' | 'webhookEndpoint'> = z.infer<(typeof events)[Name]>;
 
-export const walletView = (wallet: Omit<Wallet, 'accountId' | 'balance' | 'postingMax'>) => ({
+export const walletView = (wallet: Omit<Wallet, 'accountId' | 'balance' | 'postingMax'>): View<'wallet'> => ({
   id: publicId('wallet', wallet.id),
   kind: wallet.kind,
   email: wallet.email,
@@ -29,61 +47,71 @@ export const walletView = (wallet: Omit<Wallet, 'accountId' | 'balance' | 'posti
   createdAt: timestamp(wallet.createdAt),
 });
 
-export const balanceView = (walletId: Uuid, balance: number) => ({
+export const balanceView = (walletId: Uuid, balance: number): View<'walletBalance'> => ({
   walletId: publicId('wallet', walletId),
   balance,
   currency: CURRENCY,
 });
 
-export const virtualAccountView = (
-  account: Pick<VirtualAccountRow, 'accountNumber' | 'bankName' | 'accountName' | 'expiresAt'>,
-) => ({
-  accountNumber: account.accountNumber,
-  bankName: account.bankName,
-  accountName: account.accountName,
-  expiresAt: timestamp(account.expiresAt),
+/** The id of a posting: its place in its transaction. */
+const lineId = (transactionId: Uuid, place: number): string => `${publicId('transaction', transactionId)}/${place}`;
+
+export const transactionView = (transaction: PostedTransaction): View<'transaction'> => ({
+  id: publicId('transaction', transaction.id),
+  kind: transaction.kind,
+  resourceId: transaction.resource,
+  reversesTransactionId: transaction.reverses && publicId('transaction', transaction.reverses),
+  postings: transaction.postings.map(({ debit, credit, amount }, index, { length }) => ({
+    id: lineId(transaction.id, index + 1),
+    debitAccount: debit,
+    creditAccount: credit,
+    amount,
+    component: componentOf({ kind: transaction.kind, place: index + 1, count: length, debit, credit }),
+  })),
+  currency: CURRENCY,
+  effectiveAt: timestamp(transaction.effectiveAt),
+  createdAt: timestamp(transaction.createdAt),
 });
 
-export const statementLineView = (line: StatementLine) => ({
+export const statementLineView = (line: StatementLine): View<'statementLine'> => ({
+  id: lineId(line.transactionId, line.place),
   transactionId: publicId('transaction', line.transactionId),
   kind: line.kind,
   resourceId: line.resource,
+  payoutItemId: line.payoutItemId && publicId('payoutItem', line.payoutItemId),
   direction: line.direction,
+  component: line.component,
   amount: line.amount,
+  counterparty: line.counterparty && {
+    ...line.counterparty,
+    walletId: line.counterparty.walletId && publicId('wallet', line.counterparty.walletId),
+  },
+  description: line.description,
+  reference: line.reference,
   balanceAfter: line.balanceAfter,
   currency: CURRENCY,
   effectiveAt: timestamp(line.effectiveAt),
   createdAt: timestamp(line.createdAt),
 });
 
-export const paymentView = (payment: PaymentWithAccount) => ({
-  id: publicId('payment', payment.id),
-  method: payment.method,
-  status: payment.status,
-  baseAmount: payment.baseAmount,
-  fee: payment.fee,
-  payableAmount: payableAmount(payment),
-  amountReceived: payment.amountReceived,
-  currency: CURRENCY,
-  targetWalletId: publicId('wallet', payment.targetWalletId),
-  description: payment.description,
-  expiresAt: timestamp(payment.expiresAt),
-  settledAt: timestamp(payment.settledAt),
-  createdAt: timestamp(payment.createdAt),
-  virtualAccount: payment.account === null ? null : virtualAccountView(payment.account),
-});
+export const virtualAccountView: (account: Parameters<typeof views.virtualAccountView>[0]) => View<'virtualAccount'> =
+  views.virtualAccountView;
+
+export const paymentView: (payment: PaymentWithAccount) => View<'payment'> = views.paymentView;
+
+export const transferView: (transfer: Transfer) => View<'transfer'> = views.transferView;
+
+export const withdrawalView: (withdrawal: Withdrawal) => View<'withdrawal'> = views.withdrawalView;
+
+export const refundView: (refund: Refund) => View<'refund'> = views.refundView;
 
 /** An inbound credit: the amount, its sender and its current status. */
-export const creditView = (credit: ListedCredit) => ({
+export const creditView = (credit: ListedCredit): View<'credit'> => ({
   id: publicId('inboundCredit', credit.id),
   amount: credit.amount,
   currency: CURRENCY,
   sessionId: credit.sessionId,
-  sender: {
-    name: credit.senderName,
-    accountNumber: credit.senderAccountNumber,
-    bankCode: credit.senderBankCode,
-  },
+  sender: views.senderView(credit),
   status: creditStatus(credit),
   reviewCaseId: credit.reviewCaseId && publicId('reviewCase', credit.reviewCaseId),
   reviewReason: credit.reviewReason,
@@ -93,105 +121,90 @@ export const creditView = (credit: ListedCredit) => ({
 
 /**
  * The public status of a credit: that of its review case, where it has one. The case of a surplus concerns only part of
- * the credit, so the credit keeps its own status. A status without an entry below is returned unchanged.
+ * the credit, so the credit keeps its own status.
  */
-function creditStatus({ status, recall, reviewReason, reviewStatus }: ListedCredit): string {
+function creditStatus({ status, recall, reviewReason, reviewStatus }: ListedCredit): CreditStatus {
   if (recall === 'posted') return 'recalled';
-  if (reviewStatus === null || reviewReason === 'surplus_over_limit') return CREDIT_STATUSES[status] ?? status;
-  return CASE_STATUSES[reviewStatus] ?? reviewStatus;
+  if (reviewStatus === null || reviewReason === 'surplus_over_limit') return CREDIT_STATUSES[status];
+  return reviewStatus === 'open' || reviewStatus === 'returning' ? 'in_review' : reviewStatus;
 }
 
-const CREDIT_STATUSES: Readonly<Record<string, string>> = { suspense: 'in_review' };
-const CASE_STATUSES: Readonly<Record<string, string>> = { open: 'in_review', returning: 'in_review' };
+type CreditStatus = View<'creditStatus'>;
 
-export const transferView = (transfer: Transfer) => ({
-  id: publicId('transfer', transfer.id),
-  sourceWalletId: publicId('wallet', transfer.sourceWalletId),
-  destinationWalletId: publicId('wallet', transfer.destinationWalletId),
-  amount: transfer.amount,
-  fee: transfer.fee,
-  status: transfer.status,
-  description: transfer.description,
-  currency: CURRENCY,
-  createdAt: timestamp(transfer.createdAt),
-});
+/** A credit that is set aside has a review case, whose status is then the public one. */
+const CREDIT_STATUSES: Readonly<Record<ListedCredit['status'], CreditStatus>> = {
+  received: 'received',
+  posted: 'posted',
+  suspense: 'in_review',
+  set_aside: 'in_review',
+  recalled: 'recalled',
+};
 
-export const withdrawalView = (row: Withdrawal) => ({
-  id: publicId('withdrawal', row.id),
-  sourceWalletId: publicId('wallet', row.sourceWalletId),
-  amount: row.amount,
-  fee: row.fee,
-  totalAmount: row.amount + row.fee,
-  status: row.status,
-  counterparty: {
-    accountNumber: row.accountNumber,
-    accountName: row.accountName,
-    bankCode: row.bankCode,
-    bankName: row.bankName,
-  },
-  failureReason: row.failureReason,
-  currency: CURRENCY,
-  createdAt: timestamp(row.createdAt),
-  completedAt: timestamp(row.completedAt),
-});
-
-export const refundView = (refund: Refund) => ({
-  id: publicId('refund', refund.id),
-  paymentId: publicId('payment', refund.paymentId),
-  amount: refund.amount,
-  destination: refund.destination,
-  status: refund.status,
-  failureReason: refund.failureReason,
-  currency: CURRENCY,
-  createdAt: timestamp(refund.createdAt),
-  completedAt: timestamp(refund.completedAt),
-});
-
-export const payoutView = (payout: PayoutWithItems) => {
+export const payoutView = (payout: PayoutWithItems): View<'payout'> => {
   const count = (status: PayoutItem['status']) => payout.items.filter((item) => item.status === status).length;
   return {
-    id: publicId('payout', payout.id),
-    sourceWalletId: publicId('wallet', payout.sourceWalletId),
-    totalAmount: payout.totalAmount,
-    totalFee: payout.totalFee,
-    itemCount: payout.itemCount,
-    successCount: count('completed'),
-    failureCount: count('failed'),
-    status: payout.status,
+    ...views.payoutSummaryView(payout, { completed: count('completed'), failed: count('failed') }),
     items: payout.items.map(payoutItemView),
-    currency: CURRENCY,
-    createdAt: timestamp(payout.createdAt),
   };
 };
 
-const payoutItemView = (item: PayoutItem) => ({
-  id: publicId('payoutItem', item.id),
-  amount: item.amount,
-  fee: item.fee,
-  status: item.status,
-  counterparty: { accountNumber: item.accountNumber, accountName: item.accountName, bankCode: item.bankCode },
-  failureReason: item.failureReason,
+export const payoutItemView: (item: PayoutItem) => View<'payoutItem'> = views.payoutItemView;
+
+export const reviewCaseView = (row: ReviewCase): View<'reviewCase'> => ({
+  id: publicId('reviewCase', row.id),
+  reason: row.reason,
+  status: row.status,
+  amount: row.amount,
+  currency: CURRENCY,
+  paymentId: row.paymentId && publicId('payment', row.paymentId),
+  walletId: row.walletId && publicId('wallet', row.walletId),
+  inboundCreditId: row.inboundCreditId && publicId('inboundCredit', row.inboundCreditId),
+  actions: keyActions(row),
+  returnFailure: row.failure,
+  returnFailureReason: row.failureReason,
+  createdAt: timestamp(row.createdAt),
+  resolvedAt: timestamp(row.resolvedAt),
 });
 
-export const webhookEndpointView = (endpoint: WebhookEndpoint) => ({
-  id: publicId('webhookEndpoint', endpoint.id),
-  url: endpoint.url,
-  description: endpoint.description,
-  eventTypes: endpoint.eventTypes,
-  status: endpoint.status,
-  previousSecretExpiresAt: timestamp(endpoint.previousSecretUntil),
-  createdAt: timestamp(endpoint.createdAt),
+export const webhookEndpointView: (endpoint: WebhookEndpoint) => EventView<'webhookEndpoint'> =
+  endpoints.webhookEndpointView;
+
+export const apiKeyView = (key: ApiKeyRow): z.infer<typeof apiKey> => ({
+  id: publicId('apiKey', key.id),
+  name: key.name,
+  hint: key.hint,
+  scopes: key.scopes,
+  allowedIps: key.allowedIps,
+  rateLimit: key.rateLimit,
+  status: keyStatus(key),
+  expiresAt: timestamp(key.expiresAt),
+  lastUsedAt: timestamp(key.lastUsedAt),
+  createdAt: timestamp(key.createdAt),
+});
+
+export const requestLogView = (row: RequestLogRow): z.infer<typeof requestLog> => ({
+  requestId: `${REQUEST_ID_PREFIX}${row.requestId}`,
+  keyId: publicId('apiKey', row.keyId),
+  method: row.method,
+  path: row.route,
+  resourceId: row.resource,
+  status: row.status,
+  errorCode: row.errorCode,
+  errorDetails: row.error,
+  idempotencyKey: row.idempotencyKey,
+  durationMs: row.durationMs,
+  createdAt: timestamp(row.createdAt),
 });
 
 /** The event envelope of contract section 6, the same as in webhooks. */
-export const eventView = (event: Event) => ({
+export const eventView = (event: Event): EventView<'event'> => ({
   id: publicId('event', event.id),
-  type: event.type,
+  type: event.type as EventView<'event'>['type'],
   createdAt: timestamp(event.createdAt),
   data: event.data,
 });
 
-export const deliveryView = (delivery: Delivery) => ({
+export const deliveryView = (delivery: Delivery): EventView<'delivery'> => ({
   eventId: publicId('event', delivery.eventId),
   endpointId: publicId('webhookEndpoint', delivery.endpointId),
   status: delivery.status,

@@ -1,7 +1,11 @@
 // `attention …`: list the flows that are parked for an operator, show one, retry one or many, resolve one.
+import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
-import { createOperatorCodes } from '../resources/operators.ts';
+import { parseId } from '../ids.ts';
+import { type FailingFlow, listFailingFlows } from '../outbox/failingFlows.ts';
+import { createBatchCode } from '../resources/operators.ts';
+import { findRailWords } from '../resources/railWords.ts';
 import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, ResolveAction, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
@@ -10,7 +14,7 @@ import { printJson, printLine, printTable, timeText } from './print.ts';
 import { createCode, signIn } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
-/** One parked flow. */
+/** One flow that is parked, or fails. */
 interface ParkedFlow {
   id: string;
   flow: string;
@@ -18,10 +22,12 @@ interface ParkedFlow {
   since: Date | null;
   /** Kobo. */
   amount: number | null;
+  /** Of a failing flow: the last error, and what to do. */
+  error?: string;
 }
 
-/** Retry signals in flight at a time, so that many retries do not overload a rail that has just recovered. */
-const RETRY_CONCURRENCY = 20;
+/** Workflow ids that fit into one list query of Temporal. */
+const IDS_PER_QUERY = 100;
 
 export function addAttentionCommands(program: Command): void {
   const group = program
@@ -33,8 +39,11 @@ export function addAttentionCommands(program: Command): void {
   addResolve(group);
 }
 
+const parkedQuery = (filter?: string): string =>
+  `Attention IS NOT NULL AND ExecutionStatus = 'Running'${filter === undefined ? '' : ` AND (${filter})`}`;
+
 async function listParked(client: Client, filter?: string): Promise<ParkedFlow[]> {
-  const query = `Attention IS NOT NULL AND ExecutionStatus = 'Running'${filter === undefined ? '' : ` AND (${filter})`}`;
+  const query = parkedQuery(filter);
   const parked: ParkedFlow[] = [];
   const { AMOUNT_KOBO, ATTENTION, ATTENTION_SINCE } = await import('../workflows/searchAttributes.ts');
   for await (const { workflowId, type, typedSearchAttributes } of client.workflow.list({ query })) {
@@ -49,28 +58,63 @@ async function listParked(client: Client, filter?: string): Promise<ParkedFlow[]
   return parked.toSorted((a, b) => (a.since?.getTime() ?? 0) - (b.since?.getTime() ?? 0));
 }
 
+const TO_DO = {
+  activity: 'It is retried; mend the cause, and the flow continues by itself',
+  workflow_task: 'Deploy the version before, or a fix; the flow then continues by itself',
+};
+
+/** Flows with a task that fails again and again, as the last scan found them; with a filter, those that match. */
+async function listFailing(filter?: string): Promise<ParkedFlow[]> {
+  const failing = await withDatabase('application', (sql) => listFailingFlows(sql));
+  const matching = filter === undefined || failing.length === 0 ? null : await idsMatching(failing, filter);
+  return failing
+    .filter(({ workflowId }) => matching === null || matching.has(workflowId))
+    .map(({ workflowId, workflow, task, activity, attempt, since, error }) => ({
+      id: workflowId,
+      flow: workflow,
+      attention: `${task}_failing`,
+      since,
+      amount: null,
+      error: `${activity ?? 'the workflow task'} fails, attempt ${attempt}: ${error}. ${TO_DO[task]}.`,
+    }));
+}
+
+async function idsMatching(failing: readonly FailingFlow[], filter: string): Promise<Set<string>> {
+  const found = new Set<string>();
+  await withTemporal(async (client) => {
+    for (let first = 0; first < failing.length; first += IDS_PER_QUERY) {
+      const ids = failing.slice(first, first + IDS_PER_QUERY).map(({ workflowId }) => `'${workflowId}'`);
+      const query = `WorkflowId IN (${ids.join(', ')}) AND (${filter})`;
+      for await (const { workflowId } of client.workflow.list({ query })) found.add(workflowId);
+    }
+  });
+  return found;
+}
+
 function addList(group: Command): void {
   addCommand(
     group,
     'list',
-    'list parked flows, the longest parked first',
+    'list parked flows, the longest parked first, and failing ones',
     'attention list --query "WalletId = \'svc_…_wlt\'"',
   )
     .option('--query <query>', 'filter by search attributes, with the syntax of the Temporal UI')
     .action(async (options: { query?: string; json?: true }) => {
       const parked = await withTemporal((client) => listParked(client, options.query));
-      if (options.json) return printJson(parked);
+      const failing = await listFailing(options.query);
+      if (options.json) return printJson([...parked, ...failing]);
       printTable(
         ['Flow', 'Id', 'Attention', 'Since (UTC)', 'Kobo'],
-        parked.map(({ id, flow, attention, since, amount }) => [
+        [...parked, ...failing].map(({ id, flow, attention, since, amount }) => [
           flow,
           id,
           attention,
           timeText(since),
           String(amount ?? '-'),
         ]),
-        'No flow is parked.',
+        'No flow is parked or failing.',
       );
+      for (const { id, error } of failing) printLine(`${id}: ${error}`);
     });
 }
 
@@ -84,7 +128,7 @@ function addShow(group: Command): void {
     const report = await withTemporal(async (client) => {
       const handle = client.workflow.getHandle(id);
       const described = await orNotFound(id, handle.describe());
-      const { ATTENTION } = await import('../workflows/searchAttributes.ts');
+      const { ATTENTION, ORGANISATION_ID } = await import('../workflows/searchAttributes.ts');
       const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
       return {
         id,
@@ -92,10 +136,18 @@ function addShow(group: Command): void {
         status: described.status.name,
         attention: described.typedSearchAttributes.get(ATTENTION) ?? null,
         details: metadata.currentDetails ?? '',
+        organisation: described.typedSearchAttributes.get(ORGANISATION_ID),
       };
     });
-    if (options.json) return printJson(report);
-    printLine(`${report.flow} ${id} (${report.status})\n\n${report.details}`);
+    const { organisation, ...shown } = report;
+    const organisationId = parseId('organisation', organisation ?? '');
+    const said =
+      organisationId === null
+        ? null
+        : await withDatabase('application', (sql) => findRailWords(sql, organisationId, id));
+    if (options.json) return printJson({ ...shown, railSaid: said });
+    printLine(`${shown.flow} ${id} (${shown.status})\n\n${shown.details}`);
+    if (said !== null) printLine(`\nLast response of the rail, at ${timeText(said.saidAt)} UTC: ${said.words}.`);
   });
 }
 
@@ -112,39 +164,61 @@ function addRetry(group: Command): void {
       if ((id === undefined) === (options.query === undefined)) {
         throw new CommandError('Give either a flow id or --query.');
       }
-      const retried = await withDatabase('application', async (sql, settings) => {
-        const operator = await signIn(sql, settings, 'attention retry');
-        return await withTemporal(async (client) => {
-          /** Returns those of the flows that are running. */
-          const signal = async (ids: readonly string[]): Promise<string[]> => {
-            const { codes } = await createOperatorCodes(sql, operator.id, ids);
-            const signalled = await Promise.all(
-              Array.from(codes, async ([flow, code]) => {
-                const request: RetryRequest = { reason: options.reason, code };
-                return (await isRunning(client.workflow.getHandle(flow).signal('retry', request))) ? [flow] : [];
-              }),
-            );
-            return signalled.flat();
-          };
-          if (id !== undefined) {
-            const signalled = await signal([id]);
-            if (signalled.length === 0) throw noSuchFlow(id);
-            return signalled;
-          }
-          // A flow that has ended since it was listed needs no retry, and does not keep the others from theirs.
-          const parked = (await listParked(client, options.query)).map((flow) => flow.id);
-          const signalled: string[] = [];
-          for (let first = 0; first < parked.length; first += RETRY_CONCURRENCY) {
-            signalled.push(...(await signal(parked.slice(first, first + RETRY_CONCURRENCY))));
-          }
-          return signalled;
-        });
-      });
-      if (options.json) return printJson(retried.map((flow) => ({ id: flow })));
-      printLine(
-        `Sent retry to ${retried.length} ${retried.length === 1 ? 'flow' : 'flows'}. See which are still parked: npm run cli -- attention list`,
-      );
+      const { query, reason } = options;
+      if (id !== undefined) {
+        const code = await createCode('attention retry', id);
+        const request: RetryRequest = { reason, code };
+        await withTemporal((client) => orNotFound(id, client.workflow.getHandle(id).signal('retry', request)));
+        if (options.json) return printJson({ flows: 1 });
+        return printLine(`Sent retry to 1 flow. ${STILL_PARKED}`);
+      }
+      const batch = await withTemporal((client) => startRetries(client, query ?? '', reason));
+      if (!options.json) {
+        printLine(`Started the batch ${batch} in Temporal. It goes on if you interrupt this command.`);
+      }
+      const { flows, failed } = await withTemporal((client) => untilDone(client, batch, options.json !== true));
+      if (options.json) return printJson({ batch, flows, failed });
+      printLine(`Sent retry to ${flows} ${flows === 1 ? 'flow' : 'flows'}, ${failed} failed. ${STILL_PARKED}`);
     });
+}
+
+const STILL_PARKED = 'See which are still parked: npm run cli -- attention list';
+
+/** Starts a batch operation that signals every parked flow of the query. Returns its job id. */
+async function startRetries(client: Client, query: string, reason: string): Promise<string> {
+  const batch = randomUUID();
+  const code = await withDatabase('application', async (sql, settings) =>
+    createBatchCode(sql, await signIn(sql, settings, 'attention retry'), { batch, query, reason }),
+  );
+  const { encodeToPayloads } = await import('@temporalio/common/lib/internal-non-workflow/codec-helpers.js');
+  const request: RetryRequest = { reason, code, batch };
+  await client.workflowService.startBatchOperation({
+    namespace: client.options.namespace,
+    jobId: batch,
+    reason: 'attention retry: the reason is in the audit log', // not encrypted
+    visibilityQuery: parkedQuery(query),
+    signalOperation: {
+      signal: 'retry',
+      input: { payloads: (await encodeToPayloads(client.options.loadedDataConverter, request)) ?? [] },
+    },
+  });
+  return batch;
+}
+
+const POLL_MS = 500;
+/** temporal.api.enums.v1.BatchOperationState */
+const RUNNING = 1;
+
+async function untilDone(client: Client, jobId: string, isShown: boolean): Promise<{ flows: number; failed: number }> {
+  const { namespace } = client.options;
+  for (let shown = ''; ; await new Promise((resolve) => setTimeout(resolve, POLL_MS))) {
+    const job = await client.workflowService.describeBatchOperation({ namespace, jobId });
+    const [flows, failed] = [Number(job.completeOperationCount), Number(job.failureOperationCount)];
+    const progress = `${flows + failed} of ${Number(job.totalOperationCount)} flows`;
+    if (isShown && progress !== shown) printLine(progress);
+    shown = progress;
+    if (job.state !== RUNNING) return { flows, failed };
+  }
 }
 
 function addResolve(group: Command): void {
@@ -183,17 +257,6 @@ function addResolve(group: Command): void {
       if (options.json) return printJson({ id, ...answer });
       printLine(answer.message);
     });
-}
-
-/** False when the flow that was signalled has ended. */
-async function isRunning(signalled: Promise<void>): Promise<boolean> {
-  try {
-    await signalled;
-    return true;
-  } catch (error) {
-    if (isNoFlow(error)) return false;
-    throw error;
-  }
 }
 
 async function orNotFound<Result>(id: string, work: Promise<Result>): Promise<Result> {

@@ -1,7 +1,7 @@
 // Shared by the commands about one book: its options, and amounts in naira.
 import type { Command } from 'commander';
 import type { Sql } from '../database/pool.ts';
-import { type Book, CURRENCY, type Environment, type Kobo } from '../money.ts';
+import type { Book, Environment, Kobo } from '../money.ts';
 import { addCommand, environmentOption, organisationOption } from './command.ts';
 import { chooseOrganisation } from './organisations.ts';
 import type { Settings } from './settings.ts';
@@ -28,5 +28,3 @@ export function decimals(amount: Kobo): string {
   const kobo = String(Math.abs(amount)).padStart(3, '0');
   return `${amount < 0 ? '-' : ''}${kobo.slice(0, -2)}.${kobo.slice(-2)}`;
 }
-
-export const amountText = (amount: Kobo): string => `${CURRENCY} ${decimals(amount)}`;

@@ -2,9 +2,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
-import type { Kobo } from '../money.ts';
+import { type Kobo, nairaText } from '../money.ts';
 import { type SweepOutcome, sweepFees } from '../resources/feeSweeps/sweep.ts';
-import { addBookCommand, amountText, type BookOptions, chooseBook } from './books.ts';
+import { addBookCommand, type BookOptions, chooseBook } from './books.ts';
 import { withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { printJson, printLine } from './print.ts';
@@ -32,8 +32,8 @@ export function addSweepFees(group: Command): void {
       if (options.json) return printJson({ id, key, walletId: wallet, amount: sweep.amount, changed });
       printLine(
         changed
-          ? `Swept ${amountText(sweep.amount)} to the settlement wallet ${wallet} (${id}).`
-          : `${amountText(sweep.amount)} was already swept with the key ${key}. To sweep more, give another --key.`,
+          ? `Swept ${nairaText(sweep.amount)} to the settlement wallet ${wallet} (${id}).`
+          : `${nairaText(sweep.amount)} was already swept with the key ${key}. To sweep more, give another --key.`,
       );
     });
 }
@@ -45,7 +45,7 @@ function requireSwept(outcome: SweepOutcome) {
     case 'unchanged':
       return outcome.sweep;
     case 'too_much':
-      throw new CommandError(`The fee income is ${amountText(outcome.income)}. Sweep at most that, if it is positive.`);
+      throw new CommandError(`The fee income is ${nairaText(outcome.income)}. Sweep at most that, if it is positive.`);
     case 'refused':
       throw new CommandError(
         `The settlement wallet refused the money (${outcome.code}). See: npm run cli -- organisations list, then wallets show ID`,

@@ -1,8 +1,9 @@
-// `flows …`: open resources without a running flow. The sweep finds and restarts them every half minute; this command
-// lists them, or restarts them at once.
+// `flows …`: open resources without a running flow, and flows without a resource. The sweep restarts the former every
+// half minute; `flows missing` lists them, or restarts them at once.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { MissingFlow } from '../outbox/missingFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
+import { addLostFlowCommands } from './lostFlows.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
 
@@ -10,7 +11,10 @@ import { withTemporal } from './temporal.ts';
 const AGE_MIN_SECONDS = 20;
 
 export function addFlowCommands(program: Command): void {
-  const group = program.command('flows').description('find and restart missing flows of open resources');
+  const group = program
+    .command('flows')
+    .description('find missing flows of open resources, and flows without a resource');
+  addLostFlowCommands(group);
 
   addCommand(group, 'missing', 'list open resources that have no running flow', 'flows missing --start')
     .option('--start', 'restart the missing flows')

@@ -1,13 +1,15 @@
 // `keys …`: create, list, rotate and revoke API keys. A key is printed once, on creation; only its hash is stored.
 import { type Command, InvalidArgumentError } from 'commander';
-import { hashApiKey, newApiKey } from '../api/admission/apiKeys.ts';
-import { SCOPES, type Scope } from '../api/route.ts';
-import { newUuid, parseId, publicId, type Uuid } from '../ids.ts';
+import { makeApiKey } from '../api/admission/apiKeys.ts';
+import { parseRange } from '../api/admission/clientAddress.ts';
+import { KEY_SCOPES, type KeyScope } from '../api/route.ts';
+import { parseId, publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import {
   type ApiKeyRow,
   findApiKey,
   insertApiKey,
+  keyStatus,
   listApiKeys,
   type NewApiKeyRow,
   replaceApiKey,
@@ -22,7 +24,6 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Time to deploy the new key to every machine. */
 const OVERLAP_HOURS_DEFAULT = 24;
-const HINT_LENGTH = 4;
 
 export function addKeyCommands(program: Command): void {
   const group = program.command('keys').description('create, list, rotate and revoke API keys');
@@ -40,17 +41,21 @@ function addCreate(group: Command): void {
     'keys create --environment test --scopes wallet,payment --json',
   )
     .addOption(environmentOption().makeOptionMandatory())
-    .requiredOption('--scopes <list>', `its scopes, separated by commas: ${SCOPES.join(', ')}`, parseScopes)
+    .requiredOption('--scopes <list>', `its scopes, separated by commas: ${KEY_SCOPES.join(', ')}`, parseScopes)
     .option('--name <name>', 'a name that identifies it in lists')
     .option('--expires-in-days <days>', 'days until it expires (default: never)', parsePositive)
+    .option('--allowed-ips <list>', 'addresses and CIDR ranges that may use it, separated by commas', parseAddresses)
+    .option('--rate-limit <requests>', 'requests a minute (default: RATE_LIMIT_PER_MINUTE)', parseRateLimit)
     .addOption(organisationOption('the key'))
     .action(async (options: CreateOptions) => {
       const created = await inOrganisation('keys create', options, async (sql, organisationId, operator) => {
-        const { key, row } = makeKey(organisationId, {
+        const { key, row } = makeApiKey(organisationId, {
           environment: options.environment,
           scopes: options.scopes,
           name: options.name ?? null,
           expiresAt: inDays(options.expiresInDays),
+          allowedIps: options.allowedIps ?? null,
+          rateLimit: options.rateLimit ?? null,
         });
         await insertApiKey(sql, row, operator);
         return { key, row };
@@ -61,9 +66,11 @@ function addCreate(group: Command): void {
 
 interface CreateOptions {
   environment: Environment;
-  scopes: Scope[];
+  scopes: KeyScope[];
   name?: string;
   expiresInDays?: number;
+  allowedIps?: string[];
+  rateLimit?: number;
   organisation?: string;
   json?: true;
 }
@@ -77,7 +84,7 @@ function addList(group: Command): void {
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         return await listApiKeys(sql, organisationId, options.environment);
       });
-      const rows = keys.map((key) => ({ ...key, id: publicId('apiKey', key.id), status: statusOf(key) }));
+      const rows = keys.map((key) => ({ ...key, id: publicId('apiKey', key.id), status: keyStatus(key) }));
       if (options.json) return printJson(rows);
       printTable(
         ['Key', 'Name', 'Environment', 'Scopes', 'Ends in', 'Status', 'Created (UTC)', 'Last used', 'Expires'],
@@ -123,7 +130,7 @@ function addRotate(group: Command): void {
         }
         const overlapEnd = Date.now() + options.overlapHours * HOUR_MS;
         const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
-        const created = makeKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
+        const created = makeApiKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
         if (!(await replaceApiKey(sql, old, oldExpiresAt, created.row, operator))) {
           throw new CommandError(
             `The key ${id} was changed at the same time by another command. Check it with \`keys list\`, then retry.`,
@@ -162,15 +169,31 @@ function addRevoke(group: Command): void {
     });
 }
 
-function parseScopes(list: string): Scope[] {
+function parseScopes(list: string): KeyScope[] {
   const scopes = list.split(',').map((scope) => scope.trim());
-  const unknown = scopes.filter((scope) => !(SCOPES as readonly string[]).includes(scope));
+  const unknown = scopes.filter((scope) => !(KEY_SCOPES as readonly string[]).includes(scope));
   if (unknown.length > 0) {
     throw new InvalidArgumentError(
-      `No such scope: ${unknown.join(', ') || '(empty)'}. Choose from ${SCOPES.join(', ')}.`,
+      `No such scope: ${unknown.join(', ') || '(empty)'}. Choose from ${KEY_SCOPES.join(', ')}.`,
     );
   }
-  return [...new Set(scopes)] as Scope[];
+  return [...new Set(scopes)] as KeyScope[];
+}
+
+function parseAddresses(list: string): string[] {
+  const addresses = list.split(',').map((address) => address.trim());
+  const invalid = addresses.filter((address) => parseRange(address) === null);
+  if (invalid.length > 0)
+    throw new InvalidArgumentError(`No address or CIDR range: ${invalid.join(', ') || '(empty)'}.`);
+  return addresses;
+}
+
+function parseRateLimit(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1 || value > 1_000_000) {
+    throw new InvalidArgumentError('It must be a whole number of requests a minute, 1 to 1000000.');
+  }
+  return value;
 }
 
 function parsePositive(text: string): number {
@@ -191,18 +214,6 @@ function parseHours(text: string): number {
 
 const inDays = (days: number | undefined): Date | null =>
   days === undefined ? null : new Date(Date.now() + days * DAY_MS);
-
-/** Generates a key and the row that stores it. */
-function makeKey(
-  organisationId: Uuid,
-  attributes: Pick<ApiKeyRow, 'environment' | 'scopes' | 'name' | 'expiresAt'>,
-): { key: string; row: NewApiKeyRow } {
-  const key = newApiKey(attributes.environment);
-  const { environment, scopes, name, expiresAt } = attributes;
-  const hint = key.slice(-HINT_LENGTH);
-  const row = { organisationId, id: newUuid(), environment, scopes, name, expiresAt, hash: hashApiKey(key), hint };
-  return { key, row };
-}
 
 function printNewKey(created: { key: string; row: NewApiKeyRow }, json: true | undefined, more: object): void {
   const { key, row } = created;
@@ -228,13 +239,8 @@ async function requireKey(id: string, find: (uuid: Uuid) => Promise<ApiKeyRow | 
 }
 
 function requireUsable(id: string, key: ApiKeyRow): void {
-  const status = statusOf(key);
+  const status = keyStatus(key);
   if (status !== 'active') {
     throw new CommandError(`The key ${id} is ${status}. Create a new one: npm run cli -- keys create`);
   }
-}
-
-function statusOf(key: ApiKeyRow): 'active' | 'expired' | 'revoked' {
-  if (key.revokedAt !== null) return 'revoked';
-  return key.expiresAt !== null && key.expiresAt <= new Date() ? 'expired' : 'active';
 }

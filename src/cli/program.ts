@@ -13,6 +13,7 @@ const GROUPS: Record<string, () => Promise<(program: Command) => void>> = {
   attention: async () => (await import('./attention.ts')).addAttentionCommands,
   flows: async () => (await import('./flows.ts')).addFlowCommands,
   rail: async () => (await import('./rail.ts')).addRailCommands,
+  webhooks: async () => (await import('./webhooks.ts')).addWebhookCommands,
   reviews: async () => (await import('./reviews.ts')).addReviewCommands,
   adjustments: async () => (await import('./adjustments.ts')).addAdjustmentCommands,
   reconciliation: async () => (await import('./reconciliation.ts')).addReconciliationCommands,

@@ -1,17 +1,26 @@
-// `rail …`: pause the rail of an environment, so that it sends no transfers, and resume it.
-import { Argument, type Command } from 'commander';
+// `rail …`: pause the rail of an environment, so that it sends no transfers, resume it, limit its calls a second, and
+// show the rails with their contracts.
+import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { text } from '../api/schemas.ts';
+import { publicId } from '../ids.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
-import { listRailPauses, pauseRail, resumeRail } from '../rail/pauses.ts';
+import { listContracts, type StoredContract } from '../resources/railContracts.ts';
+import { listRailLimits, setRailLimit } from '../resources/railLimits.ts';
+import { listRailPauses, pauseRail, resumeRail } from '../resources/railPauses.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
+import { addCheck } from './railCheck.ts';
+import { addContractCommands, callbackPath } from './railContracts.ts';
+import { addRequery } from './railRequery.ts';
 import { signIn } from './signIn.ts';
 
 const REASON_MAX = 500;
 
 export function addRailCommands(program: Command): void {
-  const group = program.command('rail').description('pause and resume outgoing transfers to banks');
+  const group = program
+    .command('rail')
+    .description('pause and resume outgoing transfers to banks, and limit the calls to them');
   addChange(group, {
     name: 'pause',
     description: 'send no new transfers to the bank; withdrawals, refunds and payouts are still accepted and wait',
@@ -25,9 +34,13 @@ export function addRailCommands(program: Command): void {
     description: 'send transfers again; waiting flows continue within a minute',
     reason: 'the maintenance is over',
     change: resumeRail,
-    done: 'is resumed. Waiting flows continue within a minute.',
+    done: 'is resumed. Waiting flows are signalled and continue within a minute.',
     unchanged: 'was not paused.',
   });
+  addLimit(group);
+  addContractCommands(group);
+  addCheck(group);
+  addRequery(group);
   addShow(group);
 }
 
@@ -56,6 +69,36 @@ function addChange(group: Command, { name, description, reason: example, change,
     });
 }
 
+function addLimit(group: Command): void {
+  addCommand(
+    group,
+    'limit',
+    'limit the calls a second to the rail, of all processes together; they follow at once',
+    'rail limit live 20 --reason "agreed with the bank"',
+  )
+    .addArgument(new Argument('<environment>', 'the environment of the rail').choices(ENVIRONMENTS))
+    .argument('<calls>', 'calls a second, or `default` for what the rail declares', callsPerSecond)
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
+    .action(async (environment: Environment, calls: number | 'default', options: { reason: string; json?: true }) => {
+      const reason = checkReason(options.reason);
+      const limit = { environment, callsPerSecond: calls === 'default' ? null : calls };
+      const changed = await withDatabase('application', async (sql, settings) =>
+        setRailLimit(sql, limit, { operator: await signIn(sql, settings, 'rail limit'), reason }),
+      );
+      if (options.json) return printJson({ ...limit, changed });
+      const text = calls === 'default' ? 'the calls that it declares' : `${calls} calls a second`;
+      printLine(`The ${environment} rail ${changed ? 'is limited' : 'was already limited'} to ${text}.`);
+    });
+}
+
+const CALLS_MAX = 10_000;
+
+function callsPerSecond(value: string): number | 'default' {
+  if (value === 'default') return value;
+  if (/^[1-9]\d{0,4}$/.test(value) && Number(value) <= CALLS_MAX) return Number(value);
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${CALLS_MAX}, or default.`);
+}
+
 function checkReason(reason: string): string {
   const parsed = text(REASON_MAX).safeParse(reason.trim());
   if (parsed.success) return parsed.data;
@@ -63,31 +106,67 @@ function checkReason(reason: string): string {
 }
 
 function addShow(group: Command): void {
-  addCommand(group, 'show', 'show which rails are paused, since when, by whom and for what reason', 'rail show').action(
-    async (options: { json?: true }) => {
-      const pauses = await withDatabase('application', (sql) => listRailPauses(sql));
-      const rails = ENVIRONMENTS.map((environment) => {
-        const pause = pauses.find((row) => row.environment === environment);
-        return {
-          environment,
-          paused: pause !== undefined,
-          since: pause?.pausedAt ?? null,
-          operator: pause?.operator ?? null,
-          reason: pause?.reason ?? null,
-        };
-      });
-      if (options.json) return printJson(rails);
-      printTable(
-        ['Rail', 'State', 'Since (UTC)', 'Operator', 'Reason'],
-        rails.map(({ environment, paused, since, operator, reason }) => [
-          environment,
-          paused ? 'paused' : 'active',
-          timeText(since),
-          operator ?? '-',
-          reason ?? '-',
-        ]),
-        '',
-      );
-    },
-  );
+  addCommand(
+    group,
+    'show',
+    'show which rails are paused, by whom and why, the limits of calls, and the contracts with what they can do',
+    'rail show',
+  ).action(async (options: { json?: true }) => {
+    const [pauses, limits, contracts] = await withDatabase(
+      'application',
+      async (sql) => [await listRailPauses(sql), await listRailLimits(sql), await listContracts(sql)] as const,
+    );
+    const rails = ENVIRONMENTS.map((environment) => {
+      const pause = pauses.find((row) => row.environment === environment);
+      return {
+        environment,
+        paused: pause !== undefined,
+        since: pause?.pausedAt ?? null,
+        operator: pause?.operator ?? null,
+        reason: pause?.reason ?? null,
+        callsPerSecond: limits.find((row) => row.environment === environment)?.callsPerSecond ?? null,
+        contracts: contracts.filter((row) => row.environment === environment).map(contractView),
+      };
+    });
+    if (options.json) return printJson(rails);
+    printTable(
+      ['Rail', 'State', 'Since (UTC)', 'Operator', 'Reason', 'Calls a second'],
+      rails.map(({ environment, paused, since, operator, reason, callsPerSecond: limit }) => [
+        environment,
+        paused ? 'paused' : 'active',
+        timeText(since),
+        operator ?? '-',
+        reason ?? '-',
+        String(limit ?? 'default'),
+      ]),
+      '',
+    );
+    for (const contract of rails.flatMap(({ contracts: connected }) => connected)) {
+      printLine('');
+      for (const [name, value] of Object.entries(contract)) {
+        printLine(`${name.padEnd(16)}${typeof value === 'string' ? value : JSON.stringify(value)}`);
+      }
+    }
+  });
 }
+
+const contractView = (contract: StoredContract) => ({
+  rail: contract.rail,
+  organisation: publicId('organisation', contract.organisationId),
+  contract: publicId('railContract', contract.id),
+  callbackPath: callbackPath(contract),
+  connectedAt: contract.connectedAt,
+  closingAt: contract.closingAt,
+  version: contract.version,
+  balance: contract.available === null ? null : { available: contract.available, readAt: contract.readAt },
+  check:
+    contract.passed === null
+      ? null
+      : {
+          passed: contract.passed,
+          adapterVersion: contract.adapterVersion,
+          checkedAt: contract.checkedAt,
+          summary: contract.summary,
+        },
+  capabilities: contract.capabilities,
+});

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { readDatabaseTime } from '../database/clock.ts';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
 import type { AuditRow } from '../ledger/movement.ts';
@@ -15,16 +16,17 @@ import {
   type StatementFile,
   StatementFileError,
 } from '../reconciliation/statementFile.ts';
-import type { Reconciled, ReconciliationInput } from '../workflows/reconciliation/messages.ts';
+import { taskQueueOf } from '../workflows/flows.ts';
+import type { Reconciled } from '../workflows/reconciliation/messages.ts';
 import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
+import { periodOf, readTime } from './period.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { signIn } from './signIn.ts';
 import { withTemporal } from './temporal.ts';
 
 const REPORTS_DEFAULT = 30;
-const DAY_MS = 86_400_000;
 
 export function addReconciliationCommands(program: Command): void {
   const group = program.command('reconciliation').description("compare the rails' statements with the ledger");
@@ -42,7 +44,7 @@ export function addReconciliationCommands(program: Command): void {
       const reconciled = await withTemporal(
         async (client): Promise<Reconciled> =>
           await client.workflow.execute('reconciliation', {
-            taskQueue: process.env.TEMPORAL_TASK_QUEUE || 'manilla',
+            taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'upkeep'),
             workflowId: `reconciliation-${randomUUID()}`,
             args: [input],
           }),
@@ -82,7 +84,7 @@ export function addReconciliationCommands(program: Command): void {
           reason: null,
         };
         await journal.post({ book, rows: { audit_log: [audit] } });
-        const now = Date.now();
+        const now = (await readDatabaseTime(sql)).getTime();
         return {
           statement: imported,
           result: await reconcileImported({ sql, journal }, book, options.rail, imported, now),
@@ -200,22 +202,7 @@ function railName(text: string): string {
 }
 
 /** The period of the options; null without any. */
-function periodOf(options: { from?: string; to?: string }): ReconciliationInput | null {
-  if (options.from === undefined && options.to === undefined) return null;
-  const to = readTime(options.to) ?? new Date();
-  const from = readTime(options.from) ?? new Date(to.getTime() - DAY_MS);
-  return { from: from.toISOString(), to: to.toISOString() };
-}
-
 function positive(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 1 to 999999.');
   return Number(text);
-}
-
-function readTime(text: string | undefined): Date | null {
-  if (text === undefined) return null;
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime()))
-    throw new CommandError(`${text} is not a valid time. Write it as 2026-01-31T12:00:00Z.`);
-  return time;
 }

@@ -11,6 +11,7 @@ import {
   findCaseOf,
   listReviewCases,
   REVIEW_REASONS,
+  REVIEW_STATUSES,
   type ReviewCase,
   type ReviewReason,
   returnReference,
@@ -27,15 +28,7 @@ import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** The maximum number of cases in a list; the oldest are listed first. */
 const CASES_MAX = 500;
-const STATUSES: readonly string[] = [
-  'open',
-  'returning',
-  'credited',
-  'returned_to_sender',
-  'unclaimed',
-  'closed',
-  'recalled',
-];
+const STATUSES: readonly string[] = REVIEW_STATUSES;
 
 export function addReviewCommands(program: Command): void {
   const group = program

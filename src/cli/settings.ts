@@ -16,6 +16,9 @@ const quickstartSchema = z.object({
   operatorKey: z.string().optional(),
 });
 
+/** The keys of the stack that `npm start` runs. */
+const secretsSchema = z.object({ manillaKeys: z.string().optional() });
+
 export interface Settings {
   databaseUrl: string;
   /** For migrations and for what only the owner may do; undefined when it is not set for this database. */
@@ -25,6 +28,8 @@ export interface Settings {
   organisationId: string | undefined;
   /** The key of the operator who runs the command; the quick start's only with its database. */
   operatorKey: string | undefined;
+  /** The keys of the service (`MANILLA_KEYS`); the quick start's only with its database. */
+  keys: string | undefined;
 }
 
 /** `.manilla` in the project, or MANILLA_HOME; a relative MANILLA_HOME is resolved against the project. */
@@ -35,7 +40,7 @@ export function stateFolderPath(environment: NodeJS.ProcessEnv = process.env): s
 /** Reads the settings. Throws a CommandError that says how to supply a missing one. */
 export function readSettings(environment = process.env): Settings {
   const file = path.join(stateFolderPath(environment), 'quickstart.json');
-  const quickstart = readQuickstart(file);
+  const quickstart = readStateFile(file, quickstartSchema);
   const fromEnvironment = environment.DATABASE_URL || undefined;
   const databaseUrl = fromEnvironment ?? quickstart.databaseUrl;
   if (databaseUrl === undefined) {
@@ -43,7 +48,11 @@ export function readSettings(environment = process.env): Settings {
       `There is no ${file}. Set DATABASE_URL, or run \`npm start\` first, with the same MANILLA_HOME.`,
     );
   }
-  const { organisationId, operatorKey } = databaseUrl === quickstart.databaseUrl ? quickstart : {};
+  const isQuickstart = databaseUrl === quickstart.databaseUrl;
+  const { organisationId, operatorKey } = isQuickstart ? quickstart : {};
+  const secrets = isQuickstart
+    ? readStateFile(path.join(stateFolderPath(environment), 'secrets.json'), secretsSchema)
+    : {};
   return {
     databaseUrl,
     ownerDatabaseUrl:
@@ -51,10 +60,15 @@ export function readSettings(environment = process.env): Settings {
     temporalAddress: environment.TEMPORAL_ADDRESS || quickstart.temporalAddress,
     organisationId,
     operatorKey: environment.MANILLA_OPERATOR_KEY || operatorKey,
+    keys: environment.MANILLA_KEYS || secrets.manillaKeys,
   };
 }
 
-function readQuickstart(file: string): z.infer<typeof quickstartSchema> {
+/** Reads a file of the state folder; without the file, nothing is set. */
+function readStateFile<Schema extends z.ZodType>(
+  file: string,
+  schema: Schema,
+): z.infer<Schema> | Partial<z.infer<Schema>> {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -63,9 +77,9 @@ function readQuickstart(file: string): z.infer<typeof quickstartSchema> {
     throw new CommandError(`${file} cannot be read (${(error as Error).message}). Set DATABASE_URL instead.`);
   }
   try {
-    return quickstartSchema.parse(JSON.parse(text));
+    return schema.parse(JSON.parse(text));
   } catch {
-    throw new CommandError(`${file} is not a valid quickstart file. Run \`npm start\` again, or set DATABASE_URL.`);
+    throw new CommandError(`${file} is not valid. Run \`npm start\` again, or set DATABASE_URL.`);
   }
 }
 

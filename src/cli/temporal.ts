@@ -1,6 +1,7 @@
 // The command line's connection to Temporal. The client is loaded only by commands that use it, so that others start
 // faster.
 import type { Client, ConnectionOptions } from '@temporalio/client';
+import type { TemporalTarget } from '../temporal/profile.ts';
 import { CommandError } from './failure.ts';
 import { readSettings } from './settings.ts';
 
@@ -15,27 +16,32 @@ const LONG_CALLS = /\/(GetWorkflowExecutionHistory|\w*WorkflowExecutionUpdate|Up
  */
 const ATTEMPTS_MAX = 4;
 
-/** gRPC status codes DEADLINE_EXCEEDED and UNAVAILABLE. */
-const UNREACHABLE = new Set([4, 14]);
+type Faults = typeof import('../temporal/faults.ts');
 
-/** Runs `work` with a client of the service's Temporal server. Throws a CommandError when it is unreachable. */
+/** Runs `work` with a client of the service's Temporal server. Throws a TemporalFault when it cannot be used. */
 export async function withTemporal<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
   const { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } = await import('@temporalio/client');
+  const { connect } = await import('../temporal/connect.ts');
+  const faults = await import('../temporal/faults.ts');
+  const { DEFAULT_ADDRESS, DEFAULT_NAMESPACE, readProfile } = await import('../temporal/profile.ts');
+  const { dataConverterOf, readPayloadKeys } = await import('../temporal/dataConverter.ts');
   const { temporalAddress } = readSettings();
-  const address = temporalAddress ?? '127.0.0.1:7233';
-  const namespace = process.env.TEMPORAL_NAMESPACE || 'default';
+  const dataConverter = dataConverterOf(readPayloadKeys(process.env));
+  const profile = readProfile(process.env);
+  const address = profile.address ?? temporalAddress ?? DEFAULT_ADDRESS;
+  const namespace = profile.namespace ?? DEFAULT_NAMESPACE;
+  const target = { address, namespace, credentials: () => profile.credentials };
   try {
-    const connection = await Connection.connect({
-      address,
+    const connection = await connect(Connection, target, {
       connectTimeout: CONNECT_TIMEOUT_MS,
       interceptors: [withDeadline, makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: ATTEMPTS_MAX }))],
     });
-    const result = await work(new Client({ connection, namespace }));
+    const result = await work(new Client({ connection, namespace, dataConverter }));
     await connection.close();
     return result;
     // After a failure the connection stays open: closing it would reject other pending calls, unhandled.
   } catch (error) {
-    throw explained(error, address, namespace);
+    throw explained(error, target, faults);
   }
 }
 
@@ -52,25 +58,22 @@ const withDeadline: Interceptor = (options, nextCall) => {
 };
 
 /** Translates an error of Temporal into one that says what to do; returns any other error unchanged. */
-function explained(error: unknown, address: string, namespace: string): unknown {
-  const causes: (Error & { code?: unknown; details?: unknown })[] = [];
-  for (let cause = error; cause instanceof Error && causes.length < 10; cause = cause.cause) causes.push(cause);
-  const unreachable = (why: string) =>
-    new CommandError(`Temporal is unreachable at ${address} (${why}). Start it, or set TEMPORAL_ADDRESS.`);
-  if (causes.some(({ name }) => name === 'NamespaceNotFoundError')) {
-    return new CommandError(`Temporal at ${address} has no namespace ${namespace}. Set TEMPORAL_NAMESPACE.`);
-  }
-  if (causes.some(({ name }) => name === 'WorkflowUpdateRPCTimeoutOrCancelledError'))
-    return unreachable('no response in time');
-  const status = causes.find(({ code, details }) => typeof code === 'number' && typeof details === 'string');
-  if (status !== undefined && UNREACHABLE.has(status.code as number)) return unreachable(String(status.details));
-  if (status !== undefined && !(error instanceof CommandError) && !isNoFlow(error)) {
-    return new CommandError(
-      `Temporal at ${address} rejected the request: ${String(status.details)}. Check --query, or the log of the server.`,
-    );
-  }
-  const unconnected = causes.find(({ message }) => /^Failed to connect|Channel has been shut down/.test(message));
-  return unconnected === undefined ? error : unreachable(unconnected.message);
+function explained(
+  error: unknown,
+  target: TemporalTarget,
+  { faultOfCall, grpcStatusOf, unreachable }: Faults,
+): unknown {
+  if (error instanceof CommandError || isNoFlow(error)) return error;
+  const fault = faultOfCall(error, target);
+  if (fault !== null) return fault;
+  const { name, message } = error as Error;
+  if (name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return unreachable(target, 'no response in time');
+  if (message.includes('Channel has been shut down')) return unreachable(target, message);
+  const status = grpcStatusOf(error);
+  if (status === null) return error;
+  return new CommandError(
+    `Temporal at ${target.address} rejected the request: ${status.details}. Check --query, or the log of the server.`,
+  );
 }
 
 /** Whether there is no such flow, or it has ended. */

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { text } from '../api/schemas.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
-import { CURRENCY, type Kobo } from '../money.ts';
+import { CURRENCY, nairaText } from '../money.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import { type InFlight, reportWallet, type StatusChange, setWalletStatus } from '../resources/wallets/status.ts';
 import { addCommand, organisationOption } from './command.ts';
@@ -149,6 +149,3 @@ const inFlightText = (inFlight: InFlight): string =>
   Object.entries(inFlight)
     .map(([kind, number]) => `${number} ${IN_FLIGHT_LABELS[kind] ?? kind}`)
     .join(', ');
-
-const nairaText = (amount: Kobo): string =>
-  `${CURRENCY} ${(amount / 100).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;

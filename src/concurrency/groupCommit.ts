@@ -101,8 +101,9 @@ export class GroupCommit<Entry, Result> {
     partition.batches += 1;
     partition.inFlight += batch.length;
     const settle = await this.#commit(partition.name, batch);
-    // Before its callers are resolved: one that adds its next entry at once would be counted twice, the share of a second
-    // batch would be too large by one, and it would wait until the first one is back, for as long as the load lasts.
+    // Before its callers are resolved: one that adds its next entry at once would be counted twice, the share of a
+    // second batch would be too large by one, and it would wait until the first one is back, for as long as the load
+    // lasts.
     partition.batches -= 1;
     partition.inFlight -= batch.length;
     settle();

@@ -2,8 +2,8 @@
 // each is derived from the one before it. Pure, so that workflows may import it.
 
 /**
- * The timeout of one rail call. An adapter may set a shorter limit (`BankRail.callLimitMs`), never a longer one. The
- * outcome of a call that times out is unknown until a callback or a status query reports it. Equal to
+ * The timeout of one rail call. An adapter may set a shorter limit (`calls.limitMs` of its capabilities), never a
+ * longer one. The outcome of a call that times out is unknown until a callback or a status query reports it. Equal to
  * `REQUEST_RAIL_MAX_MS`, so that a rail has the same time in requests and in activities.
  */
 export const RAIL_CALL_MAX_MS = 7_000;

@@ -1,7 +1,8 @@
 // Connection pools to Postgres. A movement of money is always a single statement, never a transaction callback in
 // JavaScript (docs/decisions/0001), so a plain pool is sufficient.
 import postgres from 'postgres';
-import { createSockets, IDLE_SECONDS, STATEMENT_MAX_MS } from './socket.ts';
+import { serversOf } from './primary.ts';
+import { createSockets, IDLE_SECONDS, needsTypes, STATEMENT_MAX_MS, type TypeOptions } from './socket.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 
@@ -51,8 +52,14 @@ const FORCE_INDEX_PLANS = {
   enable_material: 'off',
 };
 
-/** Opens a pool; close it with `sql.end()`. Connections are opened on first use. */
+/**
+ * Opens a pool; close it with `sql.end()`. Connections are opened on first use, and to a primary only: a standby is
+ * behind, and refuses writes. A URL may name several hosts.
+ */
 export function connect(url: string, options: PoolOptions): Sql {
+  const servers = serversOf(url);
+  const [first] = servers?.addresses ?? [];
+  const closeWhenStalled = options.closeWhenStalled ?? false;
   const statementTimeoutMs = options.statementTimeoutMs ?? (options.closeWhenStalled ? STATEMENT_MAX_MS : undefined);
   return postgres(url, {
     max: options.connectionsMax,
@@ -60,7 +67,12 @@ export function connect(url: string, options: PoolOptions): Sql {
     types: { bigint: { to: 20, from: [20], serialize: String, parse: parseBigint } },
     connect_timeout: 5,
     backoff: reconnectPauseSeconds,
-    ...(options.closeWhenStalled ? { socket: createSockets(), idle_timeout: IDLE_SECONDS } : {}),
+    // The driver's own choice among several hosts goes round them without a pause, and without an error, while none is
+    // the primary. So it gets one, and the sockets choose.
+    ...first,
+    target_session_attrs: 'primary',
+    ...(closeWhenStalled || servers !== null ? { socket: createSockets({ closeWhenStalled, servers }) } : {}),
+    ...(closeWhenStalled ? { idle_timeout: IDLE_SECONDS } : {}),
     connection: {
       application_name: 'manilla',
       ...(options.role === 'owner' ? {} : { role: APPLICATION_ROLE }),
@@ -69,6 +81,12 @@ export function connect(url: string, options: PoolOptions): Sql {
     },
     onnotice: options.onNotice ?? (() => {}),
   });
+}
+
+/** One connection with the settings of a pool; close it with `sql.end()`. */
+export function connectAlone({ options }: Sql): Sql {
+  // The driver accepts parsed options, which its types do not tell: its own `listen` passes them.
+  return postgres({ ...options, max: 1, fetch_types: needsTypes(options as unknown as TypeOptions) } as object) as Sql;
 }
 
 /** Exponential backoff with jitter, at most one second, so that a restarted server is used again soon. */

@@ -1,21 +1,30 @@
-// The login of a process: it may act as `manilla_app` and as no other role. Were it the owner of the ledger, any holder
-// of DATABASE_URL or of a connection could disable the triggers and rewrite history.
+// The login of a process: it may act as `manilla_app` and as no other role, on a primary. Were it the owner of the
+// ledger, any holder of DATABASE_URL or of a connection could disable the triggers and rewrite history.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../telemetry/log.ts';
 import { isOutage } from './errors.ts';
 import type { Sql } from './pool.ts';
+import { isStandby } from './primary.ts';
 
 const RETRY_MS = 1_000;
 
 /**
- * Throws when the login owns the ledger or can become its owner. While the database is unreachable it returns, and
- * checks in the background: `refuse` is called with the error.
+ * Throws when the login owns the ledger or can become its owner, or the server is a standby. While the database is
+ * unreachable it returns, and checks in the background: `refuse` is called with the error.
  */
 export async function requireServiceLogin(sql: Sql, log: Log, refuse: (error: Error) => void): Promise<void> {
   try {
     await checkLogin(sql);
   } catch (error) {
     if (!isOutage(error)) throw error;
+    // The driver ends a connection to a server that is not the primary. Of several servers another may become it.
+    if ((error as { code?: string }).code === 'CONNECTION_DESTROYED' && (await isStandby(sql))) {
+      throw new Error(
+        'DATABASE_URL is a standby. Set it to the primary, or to all servers, of which the primary is used ' +
+          '(postgres://…@db-1:5432,db-2:5432/manilla).',
+        { cause: error },
+      );
+    }
     log.warn({ err: error }, 'the database is unreachable; its login is checked later');
     void pause(RETRY_MS)
       .then(() => requireServiceLogin(sql, log, refuse))

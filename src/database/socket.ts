@@ -1,8 +1,10 @@
-// The sockets of a pool, with workarounds for two faults of the driver: it waits forever for a server that accepts a
+// The sockets of a pool, with workarounds for three faults of the driver. It waits forever for a server that accepts a
 // statement and never replies, as behind a network that drops packets; and it reconnects without a pause when the
 // server closes the connection (porsager/postgres #1193). In both cases the socket is destroyed here: the driver then
-// fails the statements that were sent on it and does not send them again.
+// fails the statements that were sent on it and does not send them again. And it does not handle the loss of a
+// connection on which it asks for the array types.
 import { Socket } from 'node:net';
+import type { Servers } from './primary.ts';
 
 /**
  * The driver closes a connection that is idle for this long, so an open connection without traffic has a statement
@@ -25,31 +27,77 @@ const STALL_TIMEOUT_MS = 10_000;
 export const STATEMENT_MAX_MS = 9_000;
 const CHECK_INTERVAL_MS = 500;
 
-/** The address that the driver passes: one or more hosts, or the path of a Unix socket. */
+/** The address that the driver passes: a host, or the path of a Unix socket. */
 interface Address {
   host: string[];
   port: number[];
   path?: string | false;
 }
 
+/** The part of a pool's parsed options that says how array types are known. One object for all its connections. */
+export interface TypeOptions {
+  /** Whether a new connection asks the server for its array types. */
+  fetch_types: boolean;
+  /** Filled by the first connection that asked. */
+  shared: { typeArrayMap: object };
+}
+
+/**
+ * Whether a connection must ask for the array types. The driver asks on every new connection, and a connection that is
+ * lost meanwhile ends the process with an unhandled error: so they are read only until they are known.
+ */
+export const needsTypes = ({ shared }: TypeOptions): boolean => Object.keys(shared.typeArrayMap).length === 0;
+
+interface SocketOptions {
+  /** Closes a connection whose reply is overdue. */
+  closeWhenStalled: boolean;
+  /** Of a URL with several hosts: each connection is to the one that is the primary then. */
+  servers: Servers | null;
+}
+
 /** The driver's `socket` option for one pool. */
-export function createSockets(): (address: Address) => Socket {
-  let attempts = 0;
-  return ({ host, port, path }) => {
-    const index = attempts++ % host.length;
-    const name = host[index] ?? 'localhost';
-    const socket = new Socket();
-    // The driver reads the host name for TLS from this property. It buffers writes until the socket is connected.
-    Object.assign(socket, { host: name });
-    socket.on('end', () => {
-      if (socket.bytesRead === 0) socket.destroy(connectionClosed());
-    });
+export function createSockets({
+  closeWhenStalled,
+  servers,
+}: SocketOptions): (options: Address & TypeOptions) => Socket | Promise<Socket> {
+  const open = ({ host: [host = 'localhost'], port: [port = 5432], path }: Address): Socket => {
+    const socket = newSocket(host);
     if (path) socket.connect(path);
-    else socket.connect(port[index] ?? 5432, name);
-    destroyWhenStalled(socket);
+    else socket.connect(port, host);
+    if (closeWhenStalled) destroyWhenStalled(socket);
     return socket;
   };
+  return (options) => {
+    options.fetch_types = needsTypes(options);
+    if (servers === null) return open(options);
+    return servers
+      .findPrimary()
+      .then((primary) => (primary === null ? refusing() : open({ host: [primary.host], port: [primary.port] })));
+  };
 }
+
+function newSocket(host: string): Socket {
+  const socket = new Socket();
+  // The driver reads the host name for TLS from this property. It buffers writes until the socket is connected.
+  Object.assign(socket, { host });
+  socket.on('end', () => {
+    if (socket.bytesRead === 0) socket.destroy(connectionClosed());
+  });
+  return socket;
+}
+
+/**
+ * A socket that fails with its first write, and not before: what the driver has not written when a socket closes, it
+ * would keep, and send on the next one before the start of the session.
+ */
+function refusing(): Socket {
+  const socket = newSocket('');
+  socket._write = (_chunk, _encoding, done) => done(noPrimary());
+  return socket;
+}
+
+const noPrimary = (): Error =>
+  Object.assign(new Error('none of the servers of DATABASE_URL is the primary'), { code: 'ECONNREFUSED' });
 
 /**
  * The error for a connection that the server closed before its first byte. It makes the driver fail the waiting

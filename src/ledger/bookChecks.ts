@@ -1,5 +1,5 @@
-// The checks of the ledger in itself: postings, accounts and transactions. Why each is exact beside concurrent postings:
-// verify.ts.
+// The checks of the ledger in itself: postings, accounts and transactions. Why each is exact beside concurrent
+// postings: verify.ts.
 import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import { onOneSnapshot, type Snapshot } from '../database/snapshot.ts';
@@ -203,8 +203,8 @@ interface AccountScan {
 }
 
 /**
- * Each stored balance is the sum of the account's entries, the balance after each entry is the previous one less or plus
- * its amount, and the balances of a book add up to zero.
+ * Each stored balance is the sum of the account's entries, the balance after each entry is the previous one less or
+ * plus its amount, and the balances of a book add up to zero.
  */
 async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: Held): Promise<AccountsPlace | null> {
   const { add, count } = scope;
@@ -238,7 +238,8 @@ async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: H
 }
 
 /**
- * The size of a page is limited by the entries of the accounts, and most accounts have many: so fewer accounts per page.
+ * The size of a page is limited by the entries of the accounts, and most accounts have many: so fewer accounts per
+ * page.
  */
 const accountsPerPage = ({ pageSize }: Scope): number => Math.ceil(Math.sqrt(pageSize));
 

@@ -11,6 +11,12 @@ export const walletAccount = (walletId: Uuid): AccountCode => `wallet:${publicId
 /** Money that a rail holds for us or owes us. Debited when money arrives at the rail, credited when it leaves. */
 export const clearingAccount = (rail: string): AccountCode => `clearing:${rail}`;
 
+/**
+ * Money that a rail pays transfers from, where it is not the balance that collects: settlements move it there from
+ * clearing.
+ */
+export const floatAccount = (rail: string): AccountCode => `float:${rail}`;
+
 /** Money received for one payment that is not settled yet. */
 export const paymentSuspenseAccount = (paymentId: Uuid): AccountCode =>
   `suspense:payment:${publicId('payment', paymentId)}`;
@@ -61,6 +67,7 @@ export type AccountKind = 'wallet' | 'stored_balance' | 'derived_balance';
 const KINDS: readonly { prefix: string; kind: AccountKind; mayBeNegative: boolean }[] = [
   { prefix: 'wallet:', kind: 'wallet', mayBeNegative: false },
   { prefix: 'clearing:', kind: 'derived_balance', mayBeNegative: true },
+  { prefix: 'float:', kind: 'derived_balance', mayBeNegative: true },
   { prefix: 'in_transit:', kind: 'derived_balance', mayBeNegative: false },
   { prefix: 'reserve:', kind: 'stored_balance', mayBeNegative: false },
   { prefix: 'suspense:payment:', kind: 'stored_balance', mayBeNegative: false },

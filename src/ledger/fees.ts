@@ -1,21 +1,48 @@
-// The fee schedule (contract, sections 4.8 and 4.9): pure functions on whole kobo.
+// The fees of the service: a schedule for each rail, of which the default is the contract's (sections 4.8 and 4.9).
+// Pure functions on whole kobo.
+import { z } from 'zod';
 import type { Kobo } from '../money.ts';
 
-/** The service fee of a collection and of a bank transfer: one per cent, within these bounds. */
-const PERCENT_DIVISOR = 100;
-const SERVICE_FEE_MIN: Kobo = 500;
-const SERVICE_FEE_MAX: Kobo = 18_000;
+const share = z.number().int().min(0).max(10_000);
+const kobo = z.number().int().min(0).max(1_000_000_000);
 
-/** 1% of the amount, half a kobo rounded up, clamped to [500, 18 000] kobo. Exact for every safe integer. */
-export function serviceFee(amount: Kobo): Kobo {
-  const percent = Math.floor(amount / PERCENT_DIVISOR);
-  const rounded = percent + (amount % PERCENT_DIVISOR >= PERCENT_DIVISOR / 2 ? 1 : 0);
-  return Math.min(SERVICE_FEE_MAX, Math.max(SERVICE_FEE_MIN, rounded));
+/** A share of the amount in hundredths of a per cent, half a kobo rounded up, within bounds; and a flat fee on top. */
+const feeRule = z
+  .strictObject({ basisPoints: share, min: kobo, max: kobo, flat: kobo })
+  .refine(({ min, max }) => min <= max, { message: 'min must not be greater than max', path: ['min'] });
+export type FeeRule = z.infer<typeof feeRule>;
+
+/** `collection`: of a payment by bank transfer, on top of its base amount. `bankTransfer`: of money sent to a bank. */
+const feeSchedule = z.strictObject({ collection: feeRule, bankTransfer: feeRule });
+export type FeeSchedule = z.infer<typeof feeSchedule>;
+
+/** The schedules of rails by name, as a file has them. */
+export const feeSchedules = z.record(z.string().min(1), feeSchedule);
+export type FeeSchedules = z.infer<typeof feeSchedules>;
+
+/** Of every rail without a schedule of its own. */
+export const DEFAULT_FEES: FeeSchedule = {
+  collection: { basisPoints: 100, min: 500, max: 18_000, flat: 0 },
+  bankTransfer: { basisPoints: 100, min: 500, max: 18_000, flat: 2_000 },
+};
+
+/** The schedule of a rail; null: of a book without a rail. */
+export const feesOf = (schedules: FeeSchedules, rail: string | null): FeeSchedule =>
+  (rail === null ? undefined : schedules[rail]) ?? DEFAULT_FEES;
+
+/** The fee by a rule. Exact for every safe integer. */
+export function feeBy({ basisPoints, min, max, flat }: FeeRule, amount: Kobo): Kobo {
+  const rounded = Number((BigInt(amount) * BigInt(basisPoints) + 5_000n) / 10_000n);
+  return Math.min(max, Math.max(min, rounded)) + flat;
 }
 
 /** The fee of a payment, paid on top of the base amount. A payment from a wallet is free. */
-export function paymentFee(method: 'bank_transfer' | 'virtual_wallet', baseAmount: Kobo): Kobo {
-  return method === 'bank_transfer' ? serviceFee(baseAmount) : 0;
+export function paymentFee(
+  { collection }: FeeSchedule,
+  method: 'bank_transfer' | 'virtual_wallet',
+  baseAmount: Kobo,
+): Kobo {
+  return method === 'bank_transfer' ? feeBy(collection, baseAmount) : 0;
 }
 
 /** The fee of a transfer between two wallets: always zero. */
@@ -23,13 +50,8 @@ export function transferFee(_amount: Kobo): Kobo {
   return 0;
 }
 
-/** The flat charge of a bank transfer, in addition to the service fee. */
-const BANK_TRANSFER_CHARGE: Kobo = 2_000;
-
 /** The fee of a withdrawal or of a payout item. */
-export function bankTransferFee(amount: Kobo): Kobo {
-  return serviceFee(amount) + BANK_TRANSFER_CHARGE;
-}
+export const bankTransferFee = ({ bankTransfer }: FeeSchedule, amount: Kobo): Kobo => feeBy(bankTransfer, amount);
 
 /** The kinds of movement that have a fee, which may be zero. */
 export const CHARGED_MOVEMENTS = [
@@ -41,15 +63,15 @@ export const CHARGED_MOVEMENTS = [
 ] as const;
 
 /** The fee of a movement of this amount, in addition to the amount. */
-export function feeOf(movement: (typeof CHARGED_MOVEMENTS)[number], amount: Kobo): Kobo {
+export function feeOf(schedule: FeeSchedule, movement: (typeof CHARGED_MOVEMENTS)[number], amount: Kobo): Kobo {
   switch (movement) {
     case 'withdrawal':
     case 'payout_item':
-      return bankTransferFee(amount);
+      return bankTransferFee(schedule, amount);
     case 'bank_transfer_payment':
-      return paymentFee('bank_transfer', amount);
+      return paymentFee(schedule, 'bank_transfer', amount);
     case 'virtual_wallet_payment':
-      return paymentFee('virtual_wallet', amount);
+      return paymentFee(schedule, 'virtual_wallet', amount);
     case 'transfer':
       return 0;
   }

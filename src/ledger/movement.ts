@@ -73,9 +73,13 @@ export type RowTable =
   | 'adjustments'
   | 'audit_log';
 
-/** A row of `audit_log`: an operator's decision, written with what it changes. The database adds the operator's name. */
+/**
+ * A row of `audit_log`: an operator's decision, written with what it changes. The database adds the operator's name.
+ */
 export interface AuditRow {
-  operatorId: Uuid;
+  /** Null: `operator` names who acted. */
+  operatorId: Uuid | null;
+  operator?: string;
   action: string;
   /** Public id of what the decision is about. */
   subject: string;

@@ -1,27 +1,35 @@
 // The outbox relay: turns outbox rows into workflow starts, signals and event deliveries, within milliseconds of the
 // commit. A row is leased, handled and deleted. When handling fails it becomes due again after a backoff, so no message
-// is lost.
+// is lost. Urgent messages do not wait for others, sandbox ones come after live ones, and those of the organisations
+// are taken in turns.
 import type { Client } from '@temporalio/client';
 import { GroupCommit } from '../concurrency/groupCommit.ts';
 import { PollingLoop } from '../concurrency/pollingLoop.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book, Environment } from '../money.ts';
+import { placementOf } from '../resources/payments/flow.ts';
 import type { Log } from '../telemetry/log.ts';
 import { outboxMessages } from '../telemetry/metrics.ts';
 import type { SpanAttributes } from '../telemetry/span.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import type { Dispatcher, EventMessage } from '../webhooks/dispatcher.ts';
 import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
+import { createSecondLook } from './secondLook.ts';
 import { startFlow } from './startFlow.ts';
 
 /** When a process dies, its messages become due again after this lease. Longer than the slowest handling. */
 const LEASE_SECONDS = 60;
 /** The retry backoff of a failed message doubles from 1 s up to this. */
 const RETRY_DELAY_MAX_SECONDS = 15;
-const FLOW_CONCURRENCY = 50;
+/** Urgent starts and signals, and as many others: together what a Temporal server handles well from one process. */
+const FLOW_CONCURRENCY = 25;
 const EVENT_CONCURRENCY = 100;
 const DELETION_BATCH_MAX = 500;
+
+/** The values of `outbox.priority`. */
+const URGENT = 1;
+const NOT_URGENT = 2;
 
 interface OutboxRow {
   organisationId: Uuid;
@@ -57,22 +65,22 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
   });
 
   const loop = (
-    topic: string,
+    { topic, priority }: { topic: string; priority: number },
     concurrency: number,
     handle: (row: OutboxRow) => Promise<void>,
-  ): PollingLoop<OutboxRow> =>
-    new PollingLoop<OutboxRow>({
+  ): PollingLoop<OutboxRow> => {
+    let last: Pick<OutboxRow, 'organisationId' | 'environment'> | undefined; // whose turn was the last one
+    return new PollingLoop<OutboxRow>({
       concurrency,
-      // MATERIALIZED: the subquery runs once. A plan cached while the outbox was empty would run it again for each row.
-      claim: (max) => sql<OutboxRow[]>`
-        WITH due AS MATERIALIZED (
-          SELECT organisation_id, id FROM outbox WHERE topic = ${topic} AND available_at <= now()
-          ORDER BY available_at, id LIMIT ${max} FOR UPDATE SKIP LOCKED
-        )
-        UPDATE outbox o SET available_at = now() + make_interval(secs => ${LEASE_SECONDS}), attempts = attempts + 1
-        FROM due
-        WHERE o.organisation_id = due.organisation_id AND o.id = due.id
-        RETURNING o.organisation_id, o.environment, o.id, o.message, o.attempts`,
+      claim: async (max) => {
+        const rows = await sql<OutboxRow[]>`
+          SELECT organisation_id, environment, id, message, attempts
+          FROM ledger.claim_messages(
+            ${topic}, ${priority}, ${last?.organisationId ?? null}, ${last?.environment ?? null}, ${max},
+            ${LEASE_SECONDS})`;
+        last = rows.at(-1);
+        return rows;
+      },
       handle: async (row) => {
         try {
           await traced(topic, row, () => handle(row));
@@ -86,15 +94,22 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
           );
           return;
         }
-        await deletions.add(row);
         outboxMessages.inc({ topic, outcome: 'handled' });
+        const placement = topic === FLOW_TOPIC ? placementOf(row.message as unknown as FlowMessage) : null;
+        if (placement === null) await deletions.add(row);
+        else secondLook.add({ row, placement });
       },
       onError: (error) => log.error({ err: error, topic }, 'the outbox could not be read; retrying'),
     });
+  };
 
+  const start = (message: FlowMessage) => startFlow(client, taskQueue, message);
+  const startRow = ({ message }: OutboxRow) => start(message as unknown as FlowMessage);
+  const secondLook = createSecondLook<OutboxRow>({ sql, start, deleteRow: (row) => deletions.add(row), log });
   const loops = [
-    loop(FLOW_TOPIC, FLOW_CONCURRENCY, (row) => startFlow(client, taskQueue, row.message as unknown as FlowMessage)),
-    loop('event', EVENT_CONCURRENCY, (row) =>
+    loop({ topic: FLOW_TOPIC, priority: URGENT }, FLOW_CONCURRENCY, startRow),
+    loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, FLOW_CONCURRENCY, startRow),
+    loop({ topic: 'event', priority: NOT_URGENT }, EVENT_CONCURRENCY, (row) =>
       dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) }),
     ),
   ];
@@ -104,6 +119,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     },
     stop: async () => {
       await Promise.all(loops.map((polling) => polling.stop()));
+      await secondLook.stop();
     },
   };
 }
@@ -140,12 +156,11 @@ function idsOf(message: Record<string, unknown>): { workflowId?: string; eventId
 
 /** Event messages carry plain UUIDs, not public ids. */
 function eventOf(message: Record<string, unknown>): Omit<EventMessage, 'book'> {
-  const { eventId, endpointId, redelivery, endpointClosed } = message as Partial<EventMessage> & { eventId: Uuid };
+  const { eventId, endpointId, redelivery } = message as Partial<EventMessage> & { eventId: Uuid };
   return {
     eventId,
     ...(endpointId && { endpointId }),
     ...(redelivery && { redelivery }),
-    ...(endpointClosed && { endpointClosed }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/common';
 import { publicId } from '../ids.ts';
 import { type FlowMessage, taskQueueOf } from '../workflows/flows.ts';
+import { priorityOf } from '../workflows/priority.ts';
 import { flowAttributes } from '../workflows/searchAttributes.ts';
 
 /**
@@ -61,13 +62,15 @@ export async function updateFlow<Result>(
 }
 
 function optionsOf(taskQueue: string, message: FlowMessage) {
-  const { id, input, summary, queue } = message;
+  const { workflow, id, input, summary, queue } = message;
+  const organisationId = input.organisationId === undefined ? null : publicId('organisation', input.organisationId);
   return {
     taskQueue: taskQueueOf(taskQueue, queue),
     workflowId: id,
     args: [input] as [unknown],
     staticSummary: summary,
-    typedSearchAttributes: flowAttributes(message, publicId('organisation', input.organisationId)),
+    priority: priorityOf(workflow, { environment: input.environment, organisationId }),
+    typedSearchAttributes: flowAttributes(message, organisationId),
   };
 }
 

@@ -1,7 +1,7 @@
 // The time limit of a rail call, enforced here for every adapter. A call that exceeds it is aborted, and whether the
 // rail acted is unknown. A call is also aborted when the attempt that it belongs to ends.
 import { currentAttempt } from '../concurrency/attempt.ts';
-import { RailUnavailableError } from './port.ts';
+import { RailUnavailableError } from './errors.ts';
 
 /** Makes the call and aborts it after the limit, at the end of the current attempt, or when `given` is aborted. */
 export async function withinLimit<Result>(

@@ -1,26 +1,83 @@
 // The bank rail port. A rail is a bank or a payment provider that holds our money, issues account numbers, makes
 // transfers and reports inbound credits. Adapters are in folders beside this file; the rest of the service uses only
-// this interface.
+// this interface. A rail belongs to one contract, except the sandbox bank, which serves every organisation.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Uuid } from '../ids.ts';
 import type { Kobo } from '../money.ts';
+import type { RailCapabilities } from './capabilities.ts';
+
+/**
+ * Whom an account number is opened for. Only what the rail's capabilities ask for is given; the rest is null. A
+ * settlement wallet has no identity in our books: the adapter uses the one in the contract, or throws RailNotReadyError
+ * `feature_off`.
+ */
+export interface AccountHolder {
+  name: string;
+  email: string;
+  phone: string | null;
+  /** Eleven digits. Secret: in no log, span or error. */
+  bvn: string | null;
+  /** Eleven digits. Secret, as the BVN. */
+  nin: string | null;
+  /** `YYYY-MM-DD`. */
+  dateOfBirth: string | null;
+}
+
+/** A request for an account number. `reference` is ours, and identifies the account on both sides. */
+export type AccountRequest = {
+  organisationId: Uuid;
+  reference: string;
+  /** The name that payers see. */
+  accountName: string;
+  holder: AccountHolder;
+  description: string;
+} & (
+  | {
+      kind: 'one_off';
+      /** What the payer is asked to pay. A rail for exact amounts accepts no other. */
+      amount: Kobo;
+      expiresAt: Date;
+    }
+  | { kind: 'permanent' }
+);
 
 /** An account number that a rail issued to us. */
 export interface VirtualAccount {
   accountNumber: string;
   bankName: string;
+  /** The bank's code as in `banks`; null: it is not among them. */
+  bankCode: string | null;
   accountName: string;
+  /** What the rail calls the account, if it needs that to close it. */
+  railReference: string | null;
+  /** When the rail closes it, which may differ from what was asked for; null: never. */
+  expiresAt: Date | null;
+}
+
+/** An account that was opened, as all that may identify it. */
+export interface OpenedAccount {
+  organisationId: Uuid;
+  kind: AccountRequest['kind'];
+  reference: string;
+  railReference: string | null;
+  accountNumber: string;
 }
 
 /** Money that arrived, as reported by the rail. `sessionId` identifies it permanently. */
 export interface InboundCreditReport {
-  /** The organisation under whose contract with the rail the money arrived. */
-  organisationId: Uuid;
   sessionId: string;
-  accountNumber: string;
+  /** What we called the account when it was opened; null: the rail does not tell. The owner is found by it first. */
+  accountReference: string | null;
+  /** Null: the rail does not tell it here. At least one of the two is known. */
+  accountNumber: string | null;
+  /** What the payer sent, before charges. */
   amount: Kobo;
+  /** What the rail keeps of it; null: it does not tell here. The charge is posted from the statement, once. */
+  charge: Kobo | null;
   senderName: string | null;
+  /** Null where the rail masks it. */
   senderAccountNumber: string | null;
+  /** The code as in `banks`; null: unknown. */
   senderBankCode: string | null;
   receivedAt: Date;
 }
@@ -32,8 +89,11 @@ export interface InboundCreditRecord extends InboundCreditReport {
 
 /** A bank that a rail can send to. */
 export interface Bank {
+  /** The code of the Central Bank of Nigeria, three digits, or five to six of other institutions. */
   code: string;
   name: string;
+  /** The institution code of NIBSS NIP, six digits; null: unknown. */
+  nipCode: string | null;
 }
 
 /** An instruction to make a transfer. `reference` is the idempotency key: sending it again is the same transfer. */
@@ -44,29 +104,50 @@ export interface TransferInstruction {
   accountNumber: string;
   bankCode: string;
   accountName: string | null;
+  /** At most 100 characters. The adapter replaces what its provider does not accept. */
   narration: string | null;
 }
 
-/** A transfer's status in the rail's own books. `returned`: the receiving bank sent the money back. */
+/**
+ * A transfer's status in the rail's own books. `returned`: the receiving bank sent the money back. A field that the
+ * rail does not tell is null. `amount`, `accountNumber` and `bankCode` are compared with the instruction.
+ */
 export interface TransferReport {
   reference: string;
   status: 'processing' | 'completed' | 'failed' | 'returned';
   /** The interbank id of the transfer; null until it has one. */
   sessionId: string | null;
-  /** Why it failed or was returned, in the rail's words. */
+  /** Why it failed or was returned, in the rail's words; while it is in progress, what operators should know. */
   reason: string | null;
+  amount: Kobo | null;
+  accountNumber: string | null;
+  bankCode: string | null;
+  /** What the rail charged for it. */
+  charge: Kobo | null;
+  /** What the rail calls the transfer. */
+  railReference: string | null;
+  /**
+   * The rail holds it until somebody approves it, with a one-time password for example, which nobody will: the contract
+   * has a feature on that must be off.
+   */
+  awaitsApproval?: true;
 }
 
 /** A line of a rail's bank statement. */
 export interface StatementLine {
   /**
    * `credit`: money came in. `sent`: a transfer left. `returned`: it came back. By the rail itself: `charge`: it took a
-   * fee. `settlement`: it paid our money out to us. `interest`: it paid interest.
+   * fee. `settlement`: it moved collected money to the balance that pays out, or, with one balance, paid it out to us.
+   * `interest`: it paid interest. `funding`: the organisation paid money in. `other_in`, `other_out`: anything else,
+   * which opens a review case.
    */
-  kind: 'credit' | 'sent' | 'returned' | 'charge' | 'settlement' | 'interest';
+  kind: 'credit' | 'sent' | 'returned' | 'charge' | 'settlement' | 'interest' | 'funding' | 'other_in' | 'other_out';
   /** The session id of a credit, our reference of a transfer, the rail's own id of any other line. */
   reference: string;
+  /** Before charges. */
   amount: Kobo;
+  /** The charge that the rail took for this line, unless it is a line of its own: 0. */
+  charge: Kobo;
   at: Date;
 }
 
@@ -74,7 +155,9 @@ export interface StatementLine {
 export interface StatementPage {
   lines: StatementLine[];
   nextCursor: string | null;
-  /** The balance after all lines before the end of the statement; null: the rail does not tell it. */
+  /**
+   * The balance, of both accounts if there are two, after all lines before the end; null: the rail does not tell it.
+   */
   closingBalance: Kobo | null;
 }
 
@@ -84,56 +167,78 @@ export interface CreditPage {
   nextCursor: string | null;
 }
 
+/** The money that a rail holds for us, in the account that transfers are paid from. */
+export interface RailBalance {
+  /** What can be paid out now. */
+  available: Kobo;
+  /** What is booked; null: the rail does not tell it. */
+  ledger: Kobo | null;
+}
+
 /**
- * A rail's callback. `recall`: it has taken a credit back, which `findInboundCredit` confirms. `transfer_update` carries
- * no status: the flow reads it with `transferStatus`.
+ * News that moves no money. `payment_rejected`: money for the account number of a payment was sent back. `settled`:
+ * collected money was moved to the balance that pays out.
+ */
+export type RailNotice = 'low_balance' | 'payment_rejected' | 'settled';
+
+/**
+ * What a rail's callback tells. `recall`: it has taken a credit back, which `findInboundCredit` confirms.
+ * `transfer_update` carries no status: the flow reads it with `transferStatus`. `ignored`: not about our money.
  */
 export type RailCallback =
   | { kind: 'inbound_credit'; credit: InboundCreditReport }
-  | { kind: 'recall'; organisationId: Uuid; sessionId: string }
-  | { kind: 'transfer_update'; organisationId: Uuid; reference: string };
+  | { kind: 'recall'; sessionId: string }
+  | { kind: 'transfer_update'; reference: string }
+  | { kind: 'notice'; notice: RailNotice; reference: string | null; said?: string | null }
+  | { kind: 'ignored'; event: string };
+
+/** A request to the callback address of a contract. */
+export interface CallbackRequest {
+  /** The organisation of the contract. */
+  organisationId: Uuid;
+  headers: IncomingHttpHeaders;
+  /** The raw bytes. */
+  body: Buffer;
+}
 
 /**
  * Every call takes a signal. When it is aborted the caller no longer waits, and the adapter must cancel its request.
- * The service always passes one, which is aborted after `callLimitMs` at the latest, so an adapter needs no timer.
+ * The service always passes one, which is aborted after `calls.limitMs` at the latest, so an adapter needs no timer.
+ *
+ * Each call may throw RailUnavailableError (the outcome is unknown) and RailNotReadyError (the rail did not act, and
+ * may later).
  */
 export interface BankRail {
   /** Short, and never changes: it is part of account codes and business keys. */
   readonly name: string;
 
+  readonly capabilities: RailCapabilities;
+
+  /** Opens an account number. Idempotent: the same reference returns the same number. Throws RailRefusedError. */
+  openVirtualAccount(request: AccountRequest, signal?: AbortSignal): Promise<VirtualAccount>;
+
+  /** Closes an account number, so that it accepts no more money. Idempotent. Throws RailRefusedError. */
+  closeVirtualAccount(account: OpenedAccount, signal?: AbortSignal): Promise<void>;
+
   /**
-   * Opens an account number. Idempotent: the same reference returns the same number. `expiresAt` null: permanent.
-   * Throws RailUnavailableError (outcome unknown: retry with the same reference) or RailRefusedError.
+   * Reads one credit from the rail's own books. A callback is accepted only when this confirms it. `pending`: it is not
+   * final yet. `failed`: it never arrived. Null: unknown.
    */
-  openVirtualAccount(
-    request: {
-      organisationId: Uuid;
-      reference: string;
-      accountName: string;
-      expiresAt: Date | null;
-    },
-    signal?: AbortSignal,
-  ): Promise<VirtualAccount>;
-
-  /** Closes an account number, so that it accepts no more money. Idempotent. */
-  closeVirtualAccount(request: { organisationId: Uuid; accountNumber: string }, signal?: AbortSignal): Promise<void>;
-
-  /** Reads one credit from the rail's own books. A callback is accepted only when this confirms it. Null: unknown. */
   findInboundCredit(
-    request: { organisationId: Uuid; sessionId: string },
+    request: { organisationId: Uuid; sessionId: string; accountReference: string | null },
     signal?: AbortSignal,
-  ): Promise<InboundCreditRecord | null>;
+  ): Promise<InboundCreditRecord | 'pending' | 'failed' | null>;
 
-  /** Returns a page of the credits received from `from` (inclusive) on, oldest first. Throws RailUnavailableError. */
+  /** Returns a page of the credits received from `from` (inclusive) to `to` (exclusive), oldest first. */
   listInboundCredits(
-    request: { organisationId: Uuid; from: Date; cursor: string | null },
+    request: { organisationId: Uuid; from: Date; to: Date; cursor: string | null },
     signal?: AbortSignal,
   ): Promise<CreditPage>;
 
   /** Returns the banks that it can send to. */
   banks(signal?: AbortSignal): Promise<readonly Bank[]>;
 
-  /** Name enquiry. Null: there is no such account. Throws RailUnavailableError. */
+  /** Name enquiry. Null: there is no such account. */
   resolveAccount(
     request: { organisationId: Uuid; accountNumber: string; bankCode: string },
     signal?: AbortSignal,
@@ -141,53 +246,34 @@ export interface BankRail {
 
   /**
    * Sends a transfer. Idempotent by reference: sending it again makes no second transfer and returns the current
-   * status. Throws RailUnavailableError when it is unknown whether the rail received it (call `transferStatus`), RailRefusedError
-   * when it will never be made.
+   * status. After RailUnavailableError call `transferStatus`. RailNotReadyError: send the same reference again later.
+   * RailRefusedError: it was not made and never will be.
    */
   sendTransfer(instruction: TransferInstruction, signal?: AbortSignal): Promise<TransferReport>;
 
-  /** Returns a transfer's status. Null: the rail does not know the reference (yet: see `unknownIsFinalAfterMs`). */
+  /**
+   * Returns a transfer's status. Null: the rail does not know the reference (yet: see `unknownIsFinalAfterMs`).
+   * `since`: it was not sent before this, by the clock of our process; undefined: not known.
+   */
   transferStatus(
-    request: { organisationId: Uuid; reference: string },
+    request: { organisationId: Uuid; reference: string; since?: Date | undefined },
     signal?: AbortSignal,
   ): Promise<TransferReport | null>;
 
+  /** The money that can be paid out. Null: the rail does not tell (`transfers.balance`). */
+  balance(request: { organisationId: Uuid }, signal?: AbortSignal): Promise<RailBalance | null>;
+
   /**
-   * Returns a page of the rail's statement: all money in and out from `from` (inclusive) to `to` (exclusive), oldest
-   * first. Throws RailUnavailableError.
+   * Returns a page of the statement: all money in and out from `from` (inclusive) to `to` (exclusive), oldest first.
    */
   statement(
     request: { organisationId: Uuid; from: Date; to: Date; cursor: string | null },
     signal?: AbortSignal,
   ): Promise<StatementPage>;
 
-  /** A call that takes longer is aborted and fails with RailUnavailableError, `timedOut`. At most `RAIL_CALL_MAX_MS`. */
-  readonly callLimitMs: number;
-
-  /** A reference that the rail does not know this long after it was sent was never received, and may be sent again. */
-  readonly unknownIsFinalAfterMs: number;
-
-  /** Verifies the signature over the raw bytes and parses the callback. Throws RailCallbackInvalidError. */
-  parseCallback(headers: IncomingHttpHeaders, body: Buffer): RailCallback;
-}
-
-/** The rail did not respond, or not in time. Whether it acted is unknown. */
-export class RailUnavailableError extends Error {
-  override readonly name = 'RailUnavailableError';
-  readonly timedOut: boolean;
-
-  constructor(message: string, options: ErrorOptions & { timedOut?: boolean } = {}) {
-    super(message, options);
-    this.timedOut = options.timedOut ?? false;
-  }
-}
-
-/** The rail rejected the request. It did not act and will not. */
-export class RailRefusedError extends Error {
-  override readonly name = 'RailRefusedError';
-}
-
-/** A callback that is not signed by the rail, was signed too long ago, or has an invalid body. */
-export class RailCallbackInvalidError extends Error {
-  override readonly name = 'RailCallbackInvalidError';
+  /**
+   * Verifies the signature over the raw bytes, and that the callback is for this contract, and translates it. An event
+   * that it does not know is `ignored`, not invalid. Throws RailCallbackInvalidError.
+   */
+  parseCallback(request: CallbackRequest): RailCallback[];
 }

@@ -1,9 +1,9 @@
-// The ledger's side of a statement: what is posted on a rail's clearing account, by time and by reference, and whether
+// The ledger's side of a statement: what is posted on a rail's accounts, by time and by reference, and whether
 // the resources behind a statement's lines may still post.
 import type { Sql } from '../database/pool.ts';
 import { type IdKind, parseId, type Uuid } from '../ids.ts';
-import { clearingAccount } from '../ledger/chart.ts';
 import type { Book, Kobo } from '../money.ts';
+import { railAccounts } from '../resources/railAccounts.ts';
 import { caseOfReference } from '../resources/reviewCases/queries.ts';
 import { keysOfLine, type Line, type LineName, lineOfKey, nameOf, type Period } from './lines.ts';
 import type { Standing } from './match.ts';
@@ -66,7 +66,7 @@ export async function listClearingLines(
       WHERE organisation_id = a.organisation_id AND id = e.transaction_id OFFSET 0
     ) t
     WHERE a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
-      AND a.code = ${clearingAccount(rail)}
+      AND a.code = ANY (${railAccounts(rail)})
     GROUP BY t.id, t.key, t.created_at, t.effective_at HAVING sum(e.amount) <> 0`;
   return toLines(rail, postings);
 }
@@ -104,8 +104,10 @@ export async function findPostings(
   for (const page of pagesOf([...keys], KEYS_PER_QUERY)) {
     // OFFSET 0: one index look-up per key, whatever the planner believes about the tables.
     const found = await sql<ClearingPosting[]>`
-      SELECT t.key, sum(CASE WHEN p.debit_account_id = a.id THEN p.amount ELSE -p.amount END)::bigint AS amount,
-             t.created_at AS at, t.effective_at
+      SELECT t.key, t.created_at AS at, t.effective_at,
+             -- What was settled is debited to one account of the rail and credited to the other: the sum is zero.
+             CASE WHEN t.key LIKE 'settled/%' THEN max(p.amount)
+                  ELSE sum(CASE WHEN p.debit_account_id = a.id THEN p.amount ELSE -p.amount END) END::bigint AS amount
       FROM unnest(${page}::text[]) AS k (key)
       CROSS JOIN LATERAL (
         SELECT id, key, created_at, effective_at FROM ledger.transactions
@@ -116,7 +118,7 @@ export async function findPostings(
         WHERE organisation_id = ${book.organisationId} AND transaction_id = t.id OFFSET 0
       ) p
       JOIN ledger.accounts a ON a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
-        AND a.code = ${clearingAccount(rail)} AND a.id IN (p.debit_account_id, p.credit_account_id)
+        AND a.code = ANY (${railAccounts(rail)}) AND a.id IN (p.debit_account_id, p.credit_account_id)
       GROUP BY t.id, t.key, t.created_at, t.effective_at`;
     postings.push(...found.filter(({ amount }) => amount !== 0));
   }

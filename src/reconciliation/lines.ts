@@ -6,9 +6,10 @@ import { type StatementEntry, statementEntryKey } from '../resources/statementEn
 
 /**
  * `credit`: money came in. `sent`: a transfer was paid out, or a credit was recalled. `returned`: it came back.
- * `charge`, `settlement`, `interest`: the rail's own doing, posted from its statement.
+ * `charge`, `settlement`, `settled`, `interest`, `funding`, `check`: posted from its statement. `other_in`,
+ * `other_out`: what none of these fits, which is a break.
  */
-export type LineKind = 'credit' | 'sent' | 'returned' | StatementEntry['kind'];
+export type LineKind = 'credit' | 'sent' | 'returned' | StatementEntry['kind'] | 'other_in' | 'other_out';
 
 /** One movement through the rail, as either side recorded it. */
 export interface Line {
@@ -28,15 +29,20 @@ export interface Period {
 /** A kind and a reference: what identifies a line on either side. */
 export type LineName = Pick<Line, 'kind' | 'reference'>;
 
-/** Whether a line is the rail's own doing. */
-export const isOwnLine = (line: Line): line is Line & Pick<StatementEntry, 'kind'> =>
-  line.kind === 'charge' || line.kind === 'settlement' || line.kind === 'interest';
+const OWN: ReadonlySet<LineKind> = new Set(['charge', 'settlement', 'settled', 'interest', 'funding', 'check']);
+
+/** Whether a line is posted from the statement: no resource of ours has it. */
+export const isOwnLine = (line: Line): line is Line & Pick<StatementEntry, 'kind'> => OWN.has(line.kind);
 
 export const nameOf = ({ kind, reference }: LineName): string => `${kind} ${reference}`;
 
-/** What a line adds to the balance at the rail. */
-export const signedAmount = ({ kind, amount }: Pick<Line, 'kind' | 'amount'>): Kobo =>
-  kind === 'credit' || kind === 'returned' || kind === 'interest' ? amount : -amount;
+const INCOMING: ReadonlySet<LineKind> = new Set(['credit', 'returned', 'interest', 'funding', 'other_in']);
+
+/** What a line adds to the money at the rail. */
+export function signedAmount({ kind, amount }: Pick<Line, 'kind' | 'amount'>): Kobo {
+  if (kind === 'settled') return 0; // from one balance at the rail to the other
+  return INCOMING.has(kind) ? amount : -amount;
+}
 
 /**
  * The business keys that a line may be posted under. `caseVersion`: the version of the review case that the reference
@@ -54,14 +60,21 @@ export function keysOfLine(rail: string, { kind, reference }: LineName, caseVers
         : Array.from({ length: caseVersion }, (_, index) => `${reference}/return/${index + 1}`);
     case 'charge':
     case 'settlement':
+    case 'settled':
     case 'interest':
+    case 'funding':
+    case 'check':
       return [statementEntryKey({ rail, kind, reference })];
+    case 'other_in':
+    case 'other_out':
+      return [];
   }
 }
 
 /** The line of a business key; null if no statement has a line for it, as for an adjustment. */
 export function lineOfKey(rail: string, key: string): LineName | null {
-  const [, kind, ofRail, ownReference] = /^(credit|recall|charge|settlement|interest)\/([^/]+)\/(.+)$/.exec(key) ?? [];
+  const [, kind, ofRail, ownReference] =
+    /^(credit|recall|charge|settlement|settled|interest|funding|check)\/([^/]+)\/(.+)$/.exec(key) ?? [];
   if (ownReference !== undefined) {
     if (ofRail !== rail) return null;
     return { kind: kind === 'recall' ? 'sent' : (kind as LineKind), reference: ownReference };

@@ -1,5 +1,6 @@
 // Compares one book with its rail: reads the statement, takes in what only the statement tells, matches it with the
 // ledger, stores a report, and opens a review case for each new break. No break is repaired.
+import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
 import { newUuid } from '../ids.ts';
 import type { Journal } from '../ledger/journal.ts';
@@ -91,8 +92,8 @@ export async function reconcileToDate(
     total.breaks += part.breaks;
     total.opened += part.opened;
     inFlight -= part.unpostedSum;
-    // Lines that wait for a resource are read again by the next run.
-    if (readFrom >= from) readFrom = part.outstandingSince ?? to;
+    // Lines that wait for a resource, or were posted after the cut, are read again by the next run.
+    if (readFrom >= from) readFrom = part.unpostedSince ?? to;
     const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
     await saveProgress(sql, book, bank.name, { reconciledTo, readFrom });
     if (to >= until && part.closingBalance !== null) {
@@ -164,6 +165,8 @@ interface Comparison extends Reconciliation {
   outstandingSince: Date | null;
   /** What the statement tells of the period and is not posted before `committed`, although nothing is wrong. */
   unpostedSum: Kobo;
+  /** The oldest line of that. */
+  unpostedSince: Date | null;
   /** What was posted since the last hour of the period and before `committed`, and the statement does not tell yet. */
   untoldSum: () => Promise<Kobo>;
 }
@@ -184,7 +187,7 @@ async function compare(
   // The ledger is read after the statement, so that what is on the statement has been posted.
   const postings: Line[] = await findPostings(sql, book, bank.name, lines);
   const unposted = linesMissingIn(lines, postings);
-  postings.push(...(await postOwnLines(journal, book, bank.name, unposted)));
+  postings.push(...(await postOwnLines({ sql, journal }, book, bank.name, unposted)));
   await receiveUntoldCredits(sql, book, bank, unposted);
   const settled = earlier(to, LAG_MS);
   // Without history, what was posted in the first hour may be on the statement before.
@@ -206,13 +209,16 @@ async function compare(
   if (count > 0 || breaks.length > 0) await storeReport(sql, book, bank.name, { from, to }, count, breaks);
   const postedAt = new Map(postings.map((line) => [nameOf(line), line.at]));
   const postedLater = lines.filter((line) => (postedAt.get(nameOf(line)) ?? committed) > committed);
+  const outstanding = match.outstanding.filter(inPeriod);
+  const notPosted = [...outstanding, ...postedLater.filter(inPeriod)];
   return {
     lines: count,
     breaks: breaks.length,
     opened,
     closingBalance,
-    outstandingSince: match.outstanding.filter(inPeriod).reduce<Date | null>(oldest, null),
-    unpostedSum: sumOf([...match.outstanding, ...postedLater].filter(inPeriod)),
+    outstandingSince: outstanding.reduce<Date | null>(oldest, null),
+    unpostedSum: sumOf(notPosted),
+    unpostedSince: notPosted.reduce<Date | null>(oldest, null),
     untoldSum: async () => {
       const young = await listClearingLines(sql, book, bank.name, { from: settled, to: committed });
       // What the bank dates before this statement was told by an earlier one, and is in the balance.
@@ -226,11 +232,17 @@ const earlier = (at: Date, ms: number): Date => new Date(at.getTime() - ms);
 const oldest = (one: Date | null, { at }: Line): Date => (one === null || at < one ? at : one);
 
 /** Posts the lines that are the bank's own doing. Returns them as posted lines. */
-async function postOwnLines(journal: Journal, book: Book, rail: string, unposted: readonly Line[]): Promise<Line[]> {
+async function postOwnLines(
+  { sql, journal }: ReconcileDependencies,
+  book: Book,
+  rail: string,
+  unposted: readonly Line[],
+): Promise<Line[]> {
   const own = [...new Map(unposted.filter(isOwnLine).map((line) => [nameOf(line), line])).values()];
   // A concurrent run may have posted one meanwhile: a duplicate by its key, or a conflict of its row.
   await Promise.all(own.map((line) => journal.post(postEntry(book, { rail, ...line }))));
-  return own.map((line) => ({ ...line, at: new Date() }));
+  const at = await readDatabaseTime(sql);
+  return own.map((line) => ({ ...line, at }));
 }
 
 /** Has the bank confirm each credit of the statement that no callback told, and takes it in as a callback does. */

@@ -2,8 +2,9 @@
 // also writes the audit entry. Only the hash of a key is stored; src/api/admission/apiKeys.ts authenticates requests.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
-import type { Environment } from '../money.ts';
+import type { Book, Environment } from '../money.ts';
 import type { Operator } from './operators.ts';
+import type { ListFilters, PageRequest } from './pages.ts';
 
 export interface ApiKeyRow {
   id: Uuid;
@@ -12,19 +13,28 @@ export interface ApiKeyRow {
   /** The last four characters of the key. */
   hint: string;
   scopes: string[];
+  /** Null: any address. */
+  allowedIps: string[] | null;
+  /** Requests a minute; null: the default. */
+  rateLimit: number | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
   lastUsedAt: Date | null;
   createdAt: Date;
 }
 
-export type NewApiKeyRow = Pick<ApiKeyRow, 'id' | 'environment' | 'name' | 'hint' | 'scopes' | 'expiresAt'> & {
+export type NewApiKeyRow = Pick<
+  ApiKeyRow,
+  'id' | 'environment' | 'name' | 'hint' | 'scopes' | 'allowedIps' | 'rateLimit' | 'expiresAt'
+> & {
   organisationId: Uuid;
   hash: Buffer;
+  /** Default: now. */
+  createdAt?: Date;
 };
 
 const columns = (sql: Sql) =>
-  sql`id, environment, name, hint, scopes, expires_at, revoked_at, last_used_at, created_at`;
+  sql`id, environment, name, hint, scopes, allowed_ips, rate_limit, expires_at, revoked_at, last_used_at, created_at`;
 
 /** Stores a new key. */
 export async function insertApiKey(sql: Sql, key: NewApiKeyRow, operator: Operator): Promise<void> {
@@ -51,6 +61,34 @@ export async function listApiKeys(
     SELECT ${columns(sql)} FROM api_keys
     WHERE organisation_id = ${organisationId} ${environment ? sql`AND environment = ${environment}` : sql``}
     ORDER BY created_at, id`;
+}
+
+/** A page of the API keys of a book, newest first, plus one row when another page exists. */
+export async function listKeysOfBook(
+  sql: Sql,
+  book: Book,
+  filters: ListFilters,
+  page: PageRequest,
+): Promise<ApiKeyRow[]> {
+  return await sql<ApiKeyRow[]>`
+    SELECT ${columns(sql)} FROM api_keys
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+}
+
+/** One API key of a book; null when it does not exist. */
+export async function findKeyOfBook(sql: Sql, book: Book, id: Uuid): Promise<ApiKeyRow | null> {
+  const key = await findApiKey(sql, book.organisationId, id);
+  return key?.environment === book.environment ? key : null;
+}
+
+/** Whether a key is in use. */
+export function keyStatus(key: Pick<ApiKeyRow, 'revokedAt' | 'expiresAt'>): 'active' | 'expired' | 'revoked' {
+  if (key.revokedAt !== null) return 'revoked';
+  return key.expiresAt !== null && key.expiresAt <= new Date() ? 'expired' : 'active';
 }
 
 /**
@@ -101,7 +139,9 @@ export async function revokeApiKey(
 
 /** SQL: inserts a key, for use in a CTE. `from`: a FROM clause that makes the insert depend on a row of another CTE. */
 const insertion = (sql: Sql, key: NewApiKeyRow, from = sql``) => sql`
-  INSERT INTO api_keys (organisation_id, environment, id, name, hash, hint, scopes, expires_at)
+  INSERT INTO api_keys (organisation_id, environment, id, name, hash, hint, scopes, expires_at, allowed_ips, rate_limit,
+                        created_at)
   SELECT ${key.organisationId}::uuid, ${key.environment}::text, ${key.id}::uuid, ${key.name}::text, ${key.hash}::bytea,
-         ${key.hint}::text, ${key.scopes}::text[], ${key.expiresAt}::timestamptz ${from}
+         ${key.hint}::text, ${key.scopes}::text[], ${key.expiresAt}::timestamptz, ${key.allowedIps}::text[],
+         ${key.rateLimit}::integer, coalesce(${key.createdAt ?? null}::timestamptz, now()) ${from}
   RETURNING organisation_id, environment, id`;

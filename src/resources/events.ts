@@ -1,7 +1,7 @@
 // Queries for events. `ledger.post` writes an event in the same statement as the change that it describes; an event
 // never changes.
 import type { Sql } from '../database/pool.ts';
-import { publicId, type Uuid } from '../ids.ts';
+import { parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { ListFilters, PageRequest } from './pages.ts';
 
@@ -23,6 +23,7 @@ export const EVENT_TYPES = [
   'wallet.adjusted',
   'review_case.opened',
   'review_case.resolved',
+  'webhook_endpoint.disabled',
 ] as const;
 
 /** Sent to one endpoint on request; endpoints cannot subscribe to it. */
@@ -49,6 +50,19 @@ export async function findEvent(sql: Sql, book: Book, id: Uuid): Promise<Event |
 
 export interface EventFilters extends ListFilters {
   type?: string | undefined;
+  /** A public id. */
+  resourceId?: string | undefined;
+}
+
+/** The event of a transfer is written with it, by the same clock that its id has its time of. */
+const TRANSFER_EVENT_WITHIN_MS = 60_000;
+
+/** SQL: the events of a resource. The index by resource has none of transfers (migration 0038). */
+function ofResource(sql: Sql, resource: string) {
+  if (parseId('transfer', resource) === null) return sql`AND resource = ${resource} AND type <> 'transfer.completed'`;
+  const at = timeOfId(resource)?.getTime() ?? 0;
+  const [from, to] = [-TRANSFER_EVENT_WITHIN_MS, TRANSFER_EVENT_WITHIN_MS].map((ms) => new Date(at + ms));
+  return sql`AND resource = ${resource} AND created_at BETWEEN ${from ?? null} AND ${to ?? null}`;
 }
 
 /** A page of events, newest first, plus one row when another page exists. */
@@ -57,6 +71,7 @@ export async function listEvents(sql: Sql, book: Book, filters: EventFilters, pa
     SELECT ${columns(sql)} FROM events
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
     ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.resourceId ? ofResource(sql, filters.resourceId) : sql``}
     ${filters.type ? sql`AND type = ${filters.type}` : sql``}
     ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
     ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}

@@ -60,6 +60,14 @@ export async function findOperatorByKey(
   return row ?? null;
 }
 
+/** The hash of an operator's key; null for an operator that does not exist or is revoked. */
+export async function keyHashOf(sql: Sql, id: Uuid): Promise<Buffer | null> {
+  const [row] = await sql<{ keyHash: Buffer }[]>`
+    SELECT key_hash FROM operators
+    WHERE organisation_id = ${INSTALLATION} AND id = ${id} AND revoked_at IS NULL`;
+  return row?.keyHash ?? null;
+}
+
 /** Returns false when the name is taken, also by a revoked operator. */
 export async function insertOperator(
   sql: Sql,
@@ -164,20 +172,48 @@ export async function createOperatorCodes<Id extends string>(
   return { codes, expiresAt: row?.expiresAt ?? new Date() };
 }
 
+/** What a batch's code is valid for, instead of a workflow. No workflow has such an id. */
+const batchSubject = (batch: string): string => `batch:${batch}`;
+
+/** Longer than a batch of 100,000 signals takes, at the server's 50 a second. */
+const BATCH_MINUTES = 60;
+
+/**
+ * Makes a code with which the operator retries the flows of one batch operation, and writes the audit entry, in one
+ * statement.
+ */
+export async function createBatchCode(
+  sql: Sql,
+  operator: Operator & { id: Uuid },
+  { batch, query, reason }: { batch: string; query: string; reason: string },
+): Promise<string> {
+  const code = newCode();
+  await sql`
+    WITH code AS (
+      INSERT INTO operator_codes (operator_id, workflow_id, hash, expires_at)
+      VALUES (${operator.id}, ${batchSubject(batch)}, decode(${hashCode(code)}, 'hex'),
+              now() + ${BATCH_MINUTES} * interval '1 minute')
+    )
+    INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject, reason)
+    VALUES (${INSTALLATION}, ${operator.id}, ${operator.name}, 'attention.retry', ${batchSubject(batch)},
+            ${`${reason} (${query})`})`;
+  return code;
+}
+
 /**
  * Returns the operator whose code it is. The first decision that a code is used for is kept: the code is valid for it
  * again, because a message may be handled twice, and for no other.
  */
 export async function identifyOperator(
   sql: Sql,
-  { code, workflowId, scope, decision }: OperatorCode,
+  { code, workflowId, batch, scope, decision }: OperatorCode,
 ): Promise<Identified> {
   const [found] = await sql<{ id: Uuid; isValid: boolean; hasScope: boolean; usedFor: string | null }[]>`
     WITH found AS (
       SELECT c.organisation_id, c.hash, c.used_for, o.id, c.expires_at > now() AND o.revoked_at IS NULL AS is_valid,
              ${scope} = 'view' OR ${scope} = ANY (o.scopes) AS has_scope
       FROM operator_codes c JOIN operators o ON o.organisation_id = c.organisation_id AND o.id = c.operator_id
-      WHERE c.organisation_id = ${INSTALLATION} AND c.hash = decode(${hashCode(code)}, 'hex') AND c.workflow_id = ${workflowId}
+      WHERE c.organisation_id = ${INSTALLATION} AND c.hash = decode(${hashCode(code)}, 'hex') AND c.workflow_id = ${batch === undefined ? workflowId : batchSubject(batch)}
       FOR UPDATE OF c
     ), used AS (
       UPDATE operator_codes c SET used_for = ${decision} FROM found f

@@ -46,6 +46,14 @@ export async function createOrganisation(
   return organisation;
 }
 
+/** The ids of all organisations, oldest first. */
+export async function listOrganisationIds(sql: Sql): Promise<Uuid[]> {
+  const rows = await sql<
+    { id: Uuid }[]
+  >`SELECT organisation_id AS id FROM organisations ORDER BY created_at, organisation_id`;
+  return rows.map(({ id }) => id);
+}
+
 /** All organisations with their settlement wallets, oldest first. */
 export async function listOrganisations(sql: Sql): Promise<Organisation[]> {
   return await sql<Organisation[]>`

@@ -59,6 +59,12 @@ export const rateLimited = new Counter({
   registers,
 });
 
+export const requestLogsLost = new Counter({
+  name: 'manilla_request_logs_lost_total',
+  help: 'Answered requests that are missing in the request log, because the database did not take them in time.',
+  registers,
+});
+
 export const idempotentRequests = outcomeCounter(
   'manilla_idempotent_requests_total',
   'Requests with an Idempotency-Key by its state: new (the request proceeds), replayed, in_progress or reused.',
@@ -99,11 +105,31 @@ for (const topic of ['flow', 'event']) {
   for (const outcome of ['handled', 'failed']) outboxMessages.inc({ topic, outcome }, 0);
 }
 
+export const secondLooks = outcomeCounter(
+  'manilla_credit_second_looks_total',
+  'Second looks at credits of payments: placed by then; started (another flow, to place it); or left, above the limit of starts.',
+  ['placed', 'started', 'left'],
+);
+
 export const railSeconds = new Histogram({
   name: 'manilla_rail_call_duration_seconds',
-  help: 'Duration of rail calls by operation and outcome: ok, refused, unavailable, timed_out, error (a fault on our side).',
+  help: 'Duration of rail calls by operation and outcome: ok, refused, not_ready, unavailable, timed_out, error (a fault on our side).',
   labelNames: ['rail', 'operation', 'outcome'],
   buckets: REQUEST_SECONDS,
+  registers,
+});
+
+export const railCallsNotMade = new Counter({
+  name: 'manilla_rail_calls_not_made_total',
+  help: 'Calls that were not made: limit (no slot within two seconds), or breaker (the rail did not respond to the last calls).',
+  labelNames: ['rail', 'reason'],
+  registers,
+});
+
+export const railBreakerOpen = new Gauge({
+  name: 'manilla_rail_breaker_open',
+  help: '1 while this process does not call an operation of the rail, except to probe it, because it did not respond.',
+  labelNames: ['rail', 'operation'],
   registers,
 });
 
@@ -113,6 +139,22 @@ export const railCallbacks = new Counter({
   labelNames: ['rail', 'outcome'],
   registers,
 });
+
+export const railNotices = new Counter({
+  name: 'manilla_rail_notices_total',
+  help: 'News in callbacks that move no money: low_balance, payment_rejected, settled, or ignored (not about our money).',
+  labelNames: ['rail', 'notice'],
+  registers,
+});
+
+export const railUnknownAnswers = new Counter({
+  name: 'manilla_rail_unknown_answers_total',
+  help: 'Answers of a rail that nobody has described: status, payment_status; or otp, a transfer that waits for a password.',
+  labelNames: ['rail', 'kind'],
+  registers,
+});
+
+for (const kind of ['status', 'payment_status', 'otp']) railUnknownAnswers.inc({ rail: 'monnify', kind }, 0);
 
 export const creditsRecovered = new Counter({
   name: 'manilla_credits_recovered_total',
@@ -164,6 +206,12 @@ export const sweeps = new Counter({
   registers,
 });
 
+export const failingFlowScans = new Counter({
+  name: 'manilla_failing_flow_scans_total',
+  help: 'Completed scans of the open flows for tasks that fail again and again.',
+  registers,
+});
+
 /** A backlog gauge, queried from the database or from Temporal on a scrape (src/worker/backlogGauges.ts). */
 const backlogGauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Gauge<Label> =>
   new Gauge({ name, help, labelNames, registers });
@@ -208,6 +256,11 @@ export const reconciliationAge = backlogGauge(
 export const railPaused = backlogGauge('manilla_rail_paused', '1 while an operator has paused the rail, 0 otherwise.', [
   'environment',
 ]);
+export const railBalancesLow = backlogGauge(
+  'manilla_rail_balances_low',
+  'Contracts that could pay out less than RAIL_BALANCE_LOW_KOBO when they were last asked.',
+  ['environment'],
+);
 export const databaseConnections = backlogGauge(
   'manilla_database_connections',
   'Connections of all processes of the service to this database.',
@@ -221,6 +274,12 @@ export const parkedFlowAge = backlogGauge(
   'manilla_flow_parked_oldest_age_seconds',
   'Waiting time of the flow that has been parked longest, by cause; 0 when there is none.',
   ['cause'],
+);
+
+export const failingFlows = backlogGauge(
+  'manilla_flows_failing',
+  'Flows with a task that has failed again and again for longer than its limit, by kind of task.',
+  ['task'],
 );
 
 let watching = false;

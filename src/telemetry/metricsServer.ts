@@ -1,5 +1,6 @@
-// The HTTP listener that Prometheus scrapes: on a port of its own, off unless configured, and never reachable by
-// customers. Scrapes put a bounded load on the service: gauges that need a query are cached, and their query times out.
+// The HTTP listener for Prometheus and for health probes: on a port of its own, off unless configured, and never
+// reachable by customers. Scrapes put a bounded load on the service: gauges that need a query are cached, and their
+// query times out.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { withTimeout } from '../concurrency/withTimeout.ts';
@@ -22,10 +23,23 @@ export interface MetricsServer {
   close: () => Promise<void>;
 }
 
+/** Another exporter of this process, whose metrics are served after ours. */
+interface Exporter {
+  name: string;
+  /** Resolves with its metrics in the text format. */
+  read: () => Promise<string>;
+}
+
+/** Answers a path with JSON and the status 200 or 503. It must not fail. */
+export type Probe = () => Promise<{ ok: boolean; body: object }>;
+
 export interface MetricsServerOptions {
   port: number;
   bindAddress: string;
   log: Log;
+  more?: Exporter;
+  /** Health probes by their path. */
+  probes?: Record<string, Probe>;
   /** A collector runs at most once per this interval, however many scrapers there are. */
   cacheMs?: number;
   /** Timeout of a collector. Shorter than the scrape timeout of Prometheus, 10 s by default. */
@@ -37,24 +51,37 @@ const WAIT_MS = 3_000;
 const PATH = '/metrics';
 
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  const { log, cacheMs = CACHE_MS, waitMs = WAIT_MS } = options;
+  const { log, more, probes = {}, cacheMs = CACHE_MS, waitMs = WAIT_MS } = options;
   watchProcess();
   const collectors: (() => Promise<void>)[] = [];
+
+  /** Reads a source within the time limit, uses what it gives, and notes whether that worked. Null: it did not. */
+  const readSource = async <Read, Used>(
+    name: string,
+    read: () => Promise<Read>,
+    use: (result: Read) => Used,
+  ): Promise<Used | null> => {
+    try {
+      const used = use(await withTimeout(read(), waitMs));
+      gaugeSourceUp.set({ source: name }, 1);
+      return used;
+    } catch (error) {
+      log.warn({ err: error, source: name }, 'reading metrics failed');
+      gaugeSourceUp.set({ source: name }, 0);
+      return null;
+    }
+  };
 
   const add = (source: Collector): void => {
     let collectedAt = Number.NEGATIVE_INFINITY;
     let inFlight: Promise<void> | null = null;
     const collect = async (): Promise<void> => {
-      try {
-        const setGauges = await withTimeout(source.collect(), waitMs);
+      const isSet = await readSource(source.name, source.collect, (setGauges) => {
         source.reset(); // removes label values that no longer exist
         setGauges();
-        gaugeSourceUp.set({ source: source.name }, 1);
-      } catch (error) {
-        log.warn({ err: error, source: source.name }, 'collecting gauges failed');
-        source.reset();
-        gaugeSourceUp.set({ source: source.name }, 0);
-      }
+        return true;
+      });
+      if (isSet === null) source.reset();
       collectedAt = Date.now();
       inFlight = null;
     };
@@ -65,15 +92,24 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     });
   };
 
+  const readMore = async (): Promise<string> =>
+    more === undefined ? '' : ((await readSource(more.name, more.read, (text) => text)) ?? '');
+
   const server = createServer((request, response) => {
     const respond = async (): Promise<void> => {
-      if (request.method !== 'GET' || request.url !== PATH) {
+      const { method, url = '' } = request;
+      if (method === 'GET' && Object.hasOwn(probes, url)) {
+        const { ok, body } = (await probes[url]?.()) ?? { ok: false, body: {} };
+        response.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`);
+        return;
+      }
+      if (method !== 'GET' || url !== PATH) {
         response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end(`Metrics are at GET ${PATH}\n`);
         return;
       }
-      await Promise.all(collectors.map((collect) => collect()));
+      const [others] = await Promise.all([readMore(), ...collectors.map((collect) => collect())]);
       const text = await registry.metrics();
-      response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+      response.writeHead(200, { 'content-type': registry.contentType }).end(text + others);
     };
     respond().catch((error: unknown) => {
       log.error({ err: error }, 'the metrics response failed');

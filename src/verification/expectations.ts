@@ -29,6 +29,7 @@ import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
+import { chargedAccount, payoutAccount } from '../resources/railAccounts.ts';
 import type { Refund } from '../resources/refunds/queries.ts';
 import { type ReviewCase, returnReference } from '../resources/reviewCases/queries.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
@@ -83,7 +84,7 @@ function paidOut(held: AccountCode, wallet: AccountCode, row: PaidTransfer): Exp
       [
         [wallet, total - suspended],
         [UNMATCHED, suspended],
-        [clearingAccount(row.rail), amount],
+        [payoutAccount(row.rail), amount],
         [FEE_INCOME, toFees],
       ],
     );
@@ -151,6 +152,15 @@ export function expectPayout(row: Payout): Expectation {
   };
 }
 
+const paidInside = (reserve: AccountCode, { amount, fee, destinationWalletId }: PayoutItem): NetEffect =>
+  moved(
+    [[reserve, amount + fee]],
+    [
+      [walletAccount(destinationWalletId ?? ''), amount],
+      [FEE_INCOME, fee],
+    ],
+  );
+
 /** `sourceWalletId`: of its payout. */
 export function expectPayoutItem(row: PayoutItem & Pick<Payout, 'sourceWalletId'>): Expectation {
   const resource = publicId('payoutItem', row.id);
@@ -160,7 +170,7 @@ export function expectPayoutItem(row: PayoutItem & Pick<Payout, 'sourceWalletId'
   const effects: Record<PayoutItem['status'], Expectation['effects']> = {
     pending: [NOTHING],
     processing: [moved([[reserve, total]], [[IN_TRANSIT_PAYOUTS, total]])],
-    completed: paidOut(reserve, wallet, row),
+    completed: row.inside ? [paidInside(reserve, row)] : paidOut(reserve, wallet, row),
     failed: [total, 0, total - (row.clawedBack ?? 0)].map((back) =>
       moved(
         [[reserve, total]],
@@ -249,10 +259,14 @@ export function expectInboundCredit(row: InboundCredit): Expectation {
 
 export function expectStatementEntry(row: StatementEntry): Expectation {
   const clearing: [AccountCode, Kobo] = [clearingAccount(row.rail), row.amount];
+  const payout: [AccountCode, Kobo] = [payoutAccount(row.rail), row.amount];
   const effects: Record<StatementEntry['kind'], NetEffect> = {
-    charge: moved([[RAIL_EXPENSE, row.amount]], [clearing]),
+    charge: moved([[RAIL_EXPENSE, row.amount]], [[chargedAccount(row), row.amount]]),
+    settled: moved([payout], [clearing]),
     settlement: moved([[settlementAccount(row.rail), row.amount]], [clearing]),
-    interest: moved([clearing], [[INTEREST_INCOME, row.amount]]),
+    interest: moved([payout], [[INTEREST_INCOME, row.amount]]),
+    funding: moved([payout], [[settlementAccount(row.rail), row.amount]]),
+    check: moved([[RAIL_EXPENSE, row.amount]], [payout]),
   };
   return {
     resource: publicId('statementEntry', row.id),
@@ -272,7 +286,7 @@ export function expectReviewCase(row: ReviewCase): Expectation {
     returning: () => to(IN_TRANSIT_RETURNS),
     credited: () => to(walletAccount(row.walletId ?? '')),
     unclaimed: () => to(UNCLAIMED),
-    returned_to_sender: () => to(clearingAccount(row.rail ?? '')),
+    returned_to_sender: () => to(payoutAccount(row.rail ?? '')),
     // The recall took the money from suspense, or from unclaimed.
     recalled: () => [NOTHING, ...to(UNCLAIMED)],
   };

@@ -2,7 +2,7 @@
 // The dispatcher uses it for the first attempt, the webhookDelivery flow for every later one.
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
-import { publicId } from '../ids.ts';
+import { publicId, type Uuid } from '../ids.ts';
 import type { Keyring } from '../keyring.ts';
 import type { Book, Environment } from '../money.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -16,6 +16,7 @@ import {
   recordAttempt,
 } from './deliveries.ts';
 import { destinationRules } from './destination.ts';
+import { disableFailingEndpoint } from './endpoints.ts';
 import { nextGapMs } from './retrySchedule.ts';
 import { createSender, describeAttempt, type Send, wasDelivered } from './sender.ts';
 import { signatureHeaders } from './signature.ts';
@@ -30,7 +31,7 @@ export interface DeliveryDependencies {
 /** The state of a delivery after an attempt. `answer` describes the endpoint's response in two words. */
 export type AttemptOutcome =
   | { status: 'delivered'; answer: string }
-  | { status: 'pending'; answer: string; attempts: number; nextAttemptAt: Date }
+  | { status: 'pending'; answer: string; attempts: number; waitMs: number }
   | { status: 'failed'; reason: DeliveryFailure; answer: string | null };
 
 export type AttemptDelivery = (
@@ -49,6 +50,12 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
     test: createSender({ rules: destinationRules('test', config.webhooks) }),
     live: createSender({ rules: destinationRules('live', config.webhooks) }),
   };
+
+  /** Disables the endpoint; its deliveries end when their next attempts are due. */
+  async function giveUp(book: Book, id: Uuid): Promise<void> {
+    if (!(await disableFailingEndpoint(sql, book, id))) return;
+    log.warn({ endpointId: publicId('webhookEndpoint', id) }, 'a webhook endpoint was disabled: it failed for days');
+  }
 
   return async (book, delivery, { extra } = { extra: false }) => {
     if (delivery.endpointStatus !== 'enabled') {
@@ -70,14 +77,15 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
     await recordAttempt(sql, book, delivery, result, verdict);
     if (verdict.kind === 'delivered') webhookDeliveries.inc({ outcome: 'delivered' });
     if (verdict.kind === 'failed') webhookDeliveries.inc({ outcome: verdict.reason });
+    if (verdict.kind !== 'delivered' && delivery.endpointIsGivenUp) await giveUp(book, delivery.endpointId);
     if (verdict.kind === 'delivered') return { status: 'delivered', answer };
 
     const endpointId = publicId('webhookEndpoint', delivery.endpointId);
     log.info({ eventId: id, endpointId, attempts: delivery.attempts + 1, answer }, 'a webhook was not delivered');
     if (verdict.kind === 'failed') return { status: 'failed', reason: verdict.reason, answer };
     return verdict.kind === 'again'
-      ? { status: 'pending', answer, attempts: delivery.attempts + 1, nextAttemptAt: verdict.at }
-      : { status: 'pending', answer, attempts: delivery.attempts, nextAttemptAt: delivery.nextAttemptAt ?? new Date() };
+      ? { status: 'pending', answer, attempts: delivery.attempts + 1, waitMs: verdict.afterMs }
+      : { status: 'pending', answer, attempts: delivery.attempts, waitMs: delivery.waitMs };
   };
 }
 
@@ -91,9 +99,7 @@ function outcomeOf(result: AttemptResult): string {
 function verdictOfFailure(delivery: PendingDelivery, extra: boolean, gapsMs: readonly number[]): AttemptVerdict {
   if (extra) return { kind: 'extra' };
   const gap = nextGapMs(delivery.attempts + 1, gapsMs);
-  return gap === null
-    ? { kind: 'failed', reason: 'retries_exhausted' }
-    : { kind: 'again', at: new Date(Date.now() + gap) };
+  return gap === null ? { kind: 'failed', reason: 'retries_exhausted' } : { kind: 'again', afterMs: gap };
 }
 
 /**

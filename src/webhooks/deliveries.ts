@@ -40,19 +40,29 @@ export interface PendingDelivery {
   failureReason: DeliveryFailure | null;
   /** Scheduled attempts made so far; also the row version for optimistic concurrency. */
   attempts: number;
-  nextAttemptAt: Date | null;
+  /** The time until the next attempt, by the clock of the database; 0 when it is due. */
+  waitMs: number;
   url: string;
   endpointStatus: 'enabled' | 'disabled' | 'deleted';
+  /** Whether its last attempt failed, of any event, and whether all have for so long that it is disabled. */
+  endpointIsFailing: boolean;
+  endpointIsGivenUp: boolean;
   sealedSecret: string;
   /** Null when no rotation is in progress. */
   sealedPreviousSecret: string | null;
 }
 
+/** An endpoint at which every attempt has failed for this long is disabled. */
+export const DISABLED_AFTER_DAYS = 5;
+
 /** The statement that inserts a delivery does not see its row yet (same snapshot): hence the `coalesce` defaults. */
 const pendingDeliveryColumns = (sql: Sql) => sql`
   e.id AS event_id, w.id AS endpoint_id, e.type, e.created_at, e.data::text AS data,
-  coalesce(d.status, 'pending') AS status, d.failure_reason, coalesce(d.attempts, 0) AS attempts, d.next_attempt_at,
+  coalesce(d.status, 'pending') AS status, d.failure_reason, coalesce(d.attempts, 0) AS attempts,
+  coalesce(greatest(0, extract(epoch FROM d.next_attempt_at - now()) * 1000), 0)::float8 AS wait_ms,
   w.url, CASE WHEN w.deleted_at IS NULL THEN w.status ELSE 'deleted' END AS endpoint_status, w.sealed_secret,
+  w.failing_since IS NOT NULL AS endpoint_is_failing,
+  coalesce(w.failing_since <= now() - make_interval(days => ${DISABLED_AFTER_DAYS}), false) AS endpoint_is_given_up,
   CASE WHEN w.previous_secret_until > now() THEN w.sealed_previous_secret END AS sealed_previous_secret`;
 
 const joinDelivery = (sql: Sql) => sql`
@@ -152,7 +162,7 @@ export async function requestRedelivery(sql: Sql, book: Book, eventId: Uuid, end
 /** What an attempt means for its delivery. `extra`: a failed attempt outside of the schedule, which changes nothing. */
 export type AttemptVerdict =
   | { kind: 'delivered' }
-  | { kind: 'again'; at: Date }
+  | { kind: 'again'; afterMs: number }
   | { kind: 'failed'; reason: DeliveryFailure }
   | { kind: 'extra' };
 
@@ -163,7 +173,7 @@ export type AttemptVerdict =
 export async function recordAttempt(
   sql: Sql,
   book: Book,
-  delivery: Pick<PendingDelivery, 'eventId' | 'endpointId' | 'attempts'>,
+  delivery: Pick<PendingDelivery, 'eventId' | 'endpointId' | 'attempts' | 'endpointIsFailing'>,
   result: AttemptResult,
   verdict: AttemptVerdict,
 ): Promise<void> {
@@ -176,28 +186,23 @@ export async function recordAttempt(
                                     response_status, response_body, error)
       VALUES (${book.organisationId}, ${book.environment}, ${eventId}, ${endpointId}, ${result.attemptedAt},
               ${result.durationMs}, ${result.responseStatus}, ${result.responseBody}, ${result.error})
-    )
+    )${delivered === delivery.endpointIsFailing ? changeHealth(sql, book, endpointId, delivered) : sql``}
     UPDATE webhook_deliveries
     SET status = ${status}, attempts = attempts + 1,
         failure_reason = ${verdict.kind === 'failed' ? verdict.reason : null},
-        next_attempt_at = ${verdict.kind === 'again' ? verdict.at : null},
+        next_attempt_at = ${verdict.kind === 'again' ? sql`now() + make_interval(secs => ${verdict.afterMs / 1000})` : null},
         delivered_at = ${delivered ? sql`now()` : sql`delivered_at`}
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND event_id = ${eventId} AND endpoint_id = ${endpointId}
       AND ${delivered ? sql`true` : sql`status = 'pending' AND attempts = ${delivery.attempts} AND ${verdict.kind !== 'extra'}`}`;
 }
 
-/** Reopens a failed delivery: its retry schedule starts from the beginning, now. */
-export async function reopenDelivery(
-  sql: Sql,
-  book: Book,
-  { eventId, endpointId }: Pick<PendingDelivery, 'eventId' | 'endpointId'>,
-): Promise<void> {
-  await sql`
-    UPDATE webhook_deliveries SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = now()
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-      AND event_id = ${eventId} AND endpoint_id = ${endpointId} AND status = 'failed'`;
-}
+/** SQL: since when the attempts at an endpoint fail. Written only when that changes. */
+const changeHealth = (sql: Sql, book: Book, endpointId: Uuid, delivered: boolean) => sql`, health AS (
+      UPDATE webhook_endpoints SET failing_since = ${delivered ? null : sql`now()`}
+      WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${endpointId}
+        AND failing_since ${delivered ? sql`IS NOT NULL` : sql`IS NULL`}
+    )`;
 
 /** Ends a pending delivery as failed, without another attempt. Does nothing when it has ended. */
 export async function endDelivery(
@@ -237,7 +242,7 @@ export async function listDeliveries(
   filters: ListFilters,
   page: PageRequest,
 ): Promise<Delivery[]> {
-  const deliveries = await sql<Omit<Delivery, 'attempts'>[]>`
+  const deliveries = await sql<DeliveryRow[]>`
     SELECT event_id, endpoint_id, status, failure_reason, next_attempt_at, delivered_at, created_at
     FROM webhook_deliveries
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND event_id = ${eventId}
@@ -245,16 +250,45 @@ export async function listDeliveries(
     ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
     ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
     ORDER BY created_at DESC, endpoint_id DESC LIMIT ${page.limit + 1}`;
-  const attempts = await sql<(AttemptResult & { endpointId: Uuid })[]>`
+  return await withAttempts(sql, book, deliveries);
+}
+
+/** A page of the failed deliveries of an endpoint, newest first, with their attempts; one extra row as above. */
+export async function listFailedDeliveries(
+  sql: Sql,
+  book: Book,
+  endpointId: Uuid,
+  filters: ListFilters,
+  page: PageRequest,
+): Promise<Delivery[]> {
+  const deliveries = await sql<DeliveryRow[]>`
+    SELECT event_id, endpoint_id, status, failure_reason, next_attempt_at, delivered_at, created_at
+    FROM webhook_deliveries
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+      AND endpoint_id = ${endpointId} AND status = 'failed'
+    ${page.after ? sql`AND (created_at, event_id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY created_at DESC, event_id DESC LIMIT ${page.limit + 1}`;
+  return await withAttempts(sql, book, deliveries);
+}
+
+type DeliveryRow = Omit<Delivery, 'attempts'>;
+
+/** Adds the latest attempts of each delivery, with one query for all. */
+async function withAttempts(sql: Sql, book: Book, deliveries: readonly DeliveryRow[]): Promise<Delivery[]> {
+  const attempts = await sql<(AttemptResult & Pick<Delivery, 'eventId' | 'endpointId'>)[]>`
     SELECT a.*
-    FROM unnest(${deliveries.map((delivery) => delivery.endpointId)}::uuid[]) AS w (id)
+    FROM unnest(${deliveries.map(({ eventId }) => eventId)}::uuid[], ${deliveries.map(({ endpointId }) => endpointId)}::uuid[])
+      AS d (event_id, endpoint_id)
     CROSS JOIN LATERAL (
-      SELECT endpoint_id, attempted_at, duration_ms, response_status, response_body, error
+      SELECT event_id, endpoint_id, attempted_at, duration_ms, response_status, response_body, error
       FROM webhook_attempts
-      WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND event_id = ${eventId}
-        AND endpoint_id = w.id
+      WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+        AND event_id = d.event_id AND endpoint_id = d.endpoint_id
       ORDER BY id DESC LIMIT ${ATTEMPTS_LISTED_MAX}
     ) a`;
-  const byEndpoint = Map.groupBy(attempts, (attempt) => attempt.endpointId);
-  return deliveries.map((delivery) => ({ ...delivery, attempts: byEndpoint.get(delivery.endpointId) ?? [] }));
+  const keyOf = ({ eventId, endpointId }: Pick<Delivery, 'eventId' | 'endpointId'>) => `${eventId}/${endpointId}`;
+  const byDelivery = Map.groupBy(attempts, keyOf);
+  return deliveries.map((delivery) => ({ ...delivery, attempts: byDelivery.get(keyOf(delivery)) ?? [] }));
 }

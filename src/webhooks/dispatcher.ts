@@ -18,10 +18,7 @@ const IN_FLIGHT = { perEndpointMin: 10, perEndpointMax: 40, totalMax: Number.POS
 export interface DispatcherDependencies extends DeliveryDependencies {
   /** Starts the flow of a delivery, or finds it running; `changed` also signals it. Rejects when Temporal is down. */
   startDelivery: (input: WebhookDeliveryInput, change?: 'changed') => Promise<void>;
-  /**
-   * Signals the flow of a delivery if it runs: it may wait for hours, or for an operator. Rejects when Temporal is
-   * down.
-   */
+  /** Signals the flow of a delivery if it runs: it may wait for hours. Rejects when Temporal is down. */
   wakeDelivery: (input: WebhookDeliveryInput) => Promise<void>;
 }
 
@@ -33,8 +30,6 @@ export interface EventMessage {
   endpointId?: Uuid;
   /** The request for a redelivery has already reopened the deliveries; no new ones are created. */
   redelivery?: true;
-  /** The endpoint was disabled or deleted: nothing is sent, and the flow of its delivery is signalled. */
-  endpointClosed?: true;
 }
 
 export interface Dispatcher {
@@ -75,18 +70,13 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
   }
 
   /** Makes the direct attempt and leaves a pending delivery to its flow; a flow that runs already is signalled. */
-  async function dispatch(
-    book: Book,
-    delivery: PendingDelivery,
-    { redelivery, endpointClosed }: EventMessage,
-  ): Promise<void> {
+  async function dispatch(book: Book, delivery: PendingDelivery, { redelivery }: EventMessage): Promise<void> {
     const input = {
       ...book,
       eventId: publicId('event', delivery.eventId),
       endpointId: publicId('webhookEndpoint', delivery.endpointId),
       eventType: delivery.type,
     };
-    if (endpointClosed) return await wakeDelivery(input);
     const status = await attempt(book, delivery, redelivery ?? false);
     if (status === 'pending') return await startDelivery(input, redelivery && 'changed');
     if (redelivery) await wakeDelivery(input);
@@ -94,8 +84,8 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
 
   return {
     async dispatchEvent(message) {
-      const { book, eventId, endpointId, redelivery, endpointClosed } = message;
-      const read = redelivery || endpointClosed ? listPendingDeliveries : openDeliveries;
+      const { book, eventId, endpointId, redelivery } = message;
+      const read = redelivery ? listPendingDeliveries : openDeliveries;
       const deliveries = await read(sql, book, eventId, endpointId);
       const dispatched = await Promise.allSettled(deliveries.map((delivery) => dispatch(book, delivery, message)));
       const failed = dispatched.find((outcome) => outcome.status === 'rejected');

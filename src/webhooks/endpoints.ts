@@ -1,9 +1,11 @@
 // Queries of webhook endpoints: URL, subscribed event types and signing secrets.
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
+import { newUuid, publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { EventType } from '../resources/events.ts';
 import type { ListFilters, PageRequest } from '../resources/pages.ts';
+import { timestamp } from '../resources/views.ts';
+import { DISABLED_AFTER_DAYS } from './deliveries.ts';
 
 /**
  * Endpoints per organisation and environment. Every event goes to each of them, so their number multiplies the traffic.
@@ -17,13 +19,15 @@ export interface WebhookEndpoint {
   /** Null: all types. */
   eventTypes: EventType[] | null;
   status: 'enabled' | 'disabled';
+  /** The first failed attempt since the last one that succeeded. */
+  failingSince: Date | null;
   /** During a rotation: when the previous secret stops signing. */
   previousSecretUntil: Date | null;
   createdAt: Date;
 }
 
 const columns = (sql: Sql) => sql`
-  id, url, description, event_types, status, created_at,
+  id, url, description, event_types, status, failing_since, created_at,
   CASE WHEN previous_secret_until > now() THEN previous_secret_until END AS previous_secret_until`;
 
 const existing = (sql: Sql, book: Book) => sql`
@@ -54,7 +58,7 @@ export async function listWebhookEndpoints(
 export async function insertWebhookEndpoint(
   sql: Sql,
   book: Book,
-  endpoint: Omit<WebhookEndpoint, 'previousSecretUntil'>,
+  endpoint: Omit<WebhookEndpoint, 'previousSecretUntil' | 'failingSince'>,
   sealedSecret: string,
 ): Promise<boolean> {
   const inserted = await sql`
@@ -72,18 +76,8 @@ export type WebhookEndpointChanges = {
 };
 
 /**
- * SQL: queues a signal to each flow that is parked because all attempts at an endpoint failed, so that it ends now that
- * the endpoint is closed. Reads the endpoint from the CTE `closed`, which has at most one row.
+ * Updates the given fields only. With a new URL, or enabled again, the endpoint starts afresh. Null when there is none.
  */
-const signalParked = (sql: Sql, book: Book) => sql`
-  INSERT INTO outbox (organisation_id, environment, topic, message)
-  SELECT d.organisation_id, d.environment, 'event',
-         jsonb_build_object('eventId', d.event_id, 'endpointId', d.endpoint_id, 'endpointClosed', true)
-  FROM closed c JOIN webhook_deliveries d ON d.endpoint_id = c.id
-  WHERE d.organisation_id = ${book.organisationId} AND d.environment = ${book.environment}
-    AND d.failure_reason = 'retries_exhausted'`;
-
-/** Updates the given fields only; null when there is no such endpoint. */
 export async function updateWebhookEndpoint(
   sql: Sql,
   book: Book,
@@ -91,28 +85,21 @@ export async function updateWebhookEndpoint(
   { url, description, eventTypes, status }: WebhookEndpointChanges,
 ): Promise<WebhookEndpoint | null> {
   const [row] = await sql<WebhookEndpoint[]>`
-    WITH changed AS (
-      UPDATE webhook_endpoints SET
-        url = ${url === undefined ? sql`url` : url},
-        description = ${description === undefined ? sql`description` : description},
-        event_types = ${eventTypes === undefined ? sql`event_types` : eventTypes},
-        status = ${status === undefined ? sql`status` : status}
-      WHERE ${existing(sql, book)} AND id = ${id}
-      RETURNING ${columns(sql)}
-    ), closed AS (
-      SELECT id FROM changed WHERE status = 'disabled'
-    ), signalled AS (${signalParked(sql, book)})
-    SELECT * FROM changed`;
+    UPDATE webhook_endpoints SET
+      url = ${url === undefined ? sql`url` : url},
+      description = ${description === undefined ? sql`description` : description},
+      event_types = ${eventTypes === undefined ? sql`event_types` : eventTypes},
+      status = ${status === undefined ? sql`status` : status},
+      failing_since = ${status === 'enabled' || url !== undefined ? null : sql`failing_since`}
+    WHERE ${existing(sql, book)} AND id = ${id}
+    RETURNING ${columns(sql)}`;
   return row ?? null;
 }
 
 /** Soft-deletes an endpoint: its row stays, for the log of its deliveries. False when there is none. */
 export async function deleteWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Promise<boolean> {
   const deleted = await sql`
-    WITH closed AS (
-      UPDATE webhook_endpoints SET deleted_at = now() WHERE ${existing(sql, book)} AND id = ${id} RETURNING id
-    ), signalled AS (${signalParked(sql, book)})
-    SELECT FROM closed`;
+    UPDATE webhook_endpoints SET deleted_at = now() WHERE ${existing(sql, book)} AND id = ${id}`;
   return deleted.count === 1;
 }
 
@@ -130,4 +117,44 @@ export async function rotateWebhookSecret(
     WHERE ${existing(sql, book)} AND id = ${id}
     RETURNING ${columns(sql)}`;
   return row ?? null;
+}
+
+/** The public fields of an endpoint, which its events carry too. */
+export const webhookEndpointView = (endpoint: WebhookEndpoint) => ({
+  id: publicId('webhookEndpoint', endpoint.id),
+  url: endpoint.url,
+  description: endpoint.description,
+  eventTypes: endpoint.eventTypes,
+  status: endpoint.status,
+  failingSince: timestamp(endpoint.failingSince),
+  previousSecretExpiresAt: timestamp(endpoint.previousSecretUntil),
+  createdAt: timestamp(endpoint.createdAt),
+});
+
+/**
+ * Disables an endpoint at which every attempt has failed for days, and tells the other endpoints, in one statement.
+ * Does nothing if it has recovered or is disabled by now. Returns whether this call did it.
+ */
+export async function disableFailingEndpoint(sql: Sql, book: Book, id: Uuid): Promise<boolean> {
+  const endpoint = await findWebhookEndpoint(sql, book, id);
+  if (endpoint === null) return false;
+  const data = JSON.stringify(webhookEndpointView({ ...endpoint, status: 'disabled' }));
+  const disabled = await sql`
+    WITH disabled AS (
+      UPDATE webhook_endpoints SET status = 'disabled'
+      WHERE ${existing(sql, book)} AND id = ${id} AND status = 'enabled'
+        AND failing_since <= now() - make_interval(days => ${DISABLED_AFTER_DAYS})
+      RETURNING id
+    ), told AS (
+      INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
+      SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${newUuid()}::uuid, 'webhook_endpoint.disabled',
+             ${publicId('webhookEndpoint', id)}::text, ${data}::text::json, now()
+      FROM disabled
+      RETURNING id
+    ), queued AS (
+      INSERT INTO outbox (organisation_id, environment, topic, message)
+      SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event', jsonb_build_object('eventId', id) FROM told
+    )
+    SELECT FROM disabled`;
+  return disabled.count === 1;
 }

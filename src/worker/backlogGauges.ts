@@ -2,15 +2,18 @@
 // database connection of its own, so that a scrape never occupies a connection of the money path.
 import type { Client } from '@temporalio/client';
 import { connect } from '../database/pool.ts';
+import type { Kobo } from '../money.ts';
 import { ENVIRONMENTS } from '../money.ts';
 import type { Rails } from '../rail/rails.ts';
 import {
   databaseConnections,
+  failingFlows,
   openReviewCases,
   outboxDepth,
   outboxLag,
   parkedFlowAge,
   parkedFlows,
+  railBalancesLow,
   railPaused,
   reconciliationAge,
   reviewCaseAge,
@@ -33,6 +36,8 @@ const PARKED_READ_MAX = 1_000;
 const TOPICS = [FLOW_TOPIC, 'event'];
 
 const BY_TOPIC = { outboxDepth, outboxLag };
+const BY_TASK = { failingFlows };
+const TASKS = ['activity', 'workflow_task'];
 const BY_ENVIRONMENT = {
   undeliveredAge,
   unattemptedAge,
@@ -41,18 +46,23 @@ const BY_ENVIRONMENT = {
   reviewCaseAge,
   reconciliationAge,
   railPaused,
+  railBalancesLow,
 };
-type GaugeName = keyof typeof BY_TOPIC | keyof typeof BY_ENVIRONMENT | 'databaseConnections';
+type GaugeName = keyof typeof BY_TOPIC | keyof typeof BY_TASK | keyof typeof BY_ENVIRONMENT | 'databaseConnections';
 
 /** Reads the gauges that come from the database, in one statement. Close it before the process ends. */
-export function databaseGauges(databaseUrl: string, rails: Rails): Collector & { close: () => Promise<void> } {
+export function databaseGauges(
+  databaseUrl: string,
+  rails: Rails,
+  railBalanceLow: Kobo,
+): Collector & { close: () => Promise<void> } {
   const sql = connect(databaseUrl, {
     connectionsMax: 1,
     closeWhenStalled: true,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
-  const withRail = ENVIRONMENTS.filter((environment) => rails.of(environment) !== null);
-  const railNames = withRail.map((environment) => rails.of(environment)?.name ?? '');
+  const withRail = ENVIRONMENTS.filter((environment) => rails.shared(environment) !== null);
+  const railNames = withRail.map((environment) => rails.shared(environment)?.name ?? '');
   return {
     name: 'database',
     collect: async () => {
@@ -97,14 +107,24 @@ export function databaseGauges(databaseUrl: string, rails: Rails): Collector & {
           FROM review_cases WHERE status IN ('open', 'returning') GROUP BY environment
           UNION ALL
           SELECT 'reconciliationAge', r.environment,
-                 extract(epoch FROM now() - min(coalesce(p.reconciled_to, o.created_at)))::float8
-          FROM organisations o
-          CROSS JOIN unnest(${withRail}::text[], ${railNames}::text[]) AS r (environment, rail)
+                 extract(epoch FROM now() - min(coalesce(p.reconciled_to, r.created_at)))::float8
+          FROM (
+            SELECT o.organisation_id, o.created_at, s.environment, s.rail
+            FROM organisations o
+            CROSS JOIN unnest(${withRail}::text[], ${railNames}::text[]) AS s (environment, rail)
+            UNION ALL
+            SELECT organisation_id, connected_at, environment, rail FROM rail_contracts WHERE disconnected_at IS NULL
+          ) r
           LEFT JOIN reconciliation_progress p
-            ON p.organisation_id = o.organisation_id AND p.environment = r.environment AND p.rail = r.rail
+            ON p.organisation_id = r.organisation_id AND p.environment = r.environment AND p.rail = r.rail
           GROUP BY r.environment
           UNION ALL
+          SELECT 'railBalancesLow', environment, count(*)::float8 FROM rail_balances
+          WHERE available < ${railBalanceLow} GROUP BY environment
+          UNION ALL
           SELECT 'railPaused', environment, 1 FROM rail_pauses
+          UNION ALL
+          SELECT 'failingFlows', task, count(*)::float8 FROM failing_flows GROUP BY task
           UNION ALL
           SELECT 'databaseConnections', '', count(*)::float8 FROM pg_stat_activity
           WHERE datname = current_database() AND application_name = current_setting('application_name')
@@ -114,6 +134,7 @@ export function databaseGauges(databaseUrl: string, rails: Rails): Collector & {
     },
     reset: () => {
       for (const gauge of [...Object.values(BY_TOPIC), ...Object.values(BY_ENVIRONMENT)]) gauge.reset();
+      failingFlows.reset();
       databaseConnections.remove();
     },
     close: () => sql.end({ timeout: 1 }),
@@ -131,19 +152,15 @@ function setGauges(rows: readonly { gauge: GaugeName; label: string; value: numb
       gauge.set({ environment }, read(name as GaugeName, environment));
     }
   }
+  for (const task of TASKS) failingFlows.set({ task }, read('failingFlows', task));
   databaseConnections.set(read('databaseConnections', ''));
 }
 
 /** Causes that are reported as 0 while no flow is parked for them, so that the first one is an increase. */
 const CAUSES = [...Object.keys(CHOICES), ADJUSTMENT_ATTENTION];
 
-/** Bulk causes: one pause, one dead endpoint or one rail with wrong query results parks every flow that it concerns. */
-const BULK_CAUSES: readonly AttentionCause[] = [
-  'rail_paused',
-  'rail_unreachable',
-  'credit_unconfirmed',
-  'webhook_retries_exhausted',
-];
+/** Bulk causes: one pause or one rail with wrong query results parks every flow that it concerns. */
+const BULK_CAUSES: readonly AttentionCause[] = ['rail_paused', 'rail_unreachable', 'credit_unconfirmed'];
 const BULK_LIST = BULK_CAUSES.map((cause) => `'${cause}'`).join(', ');
 
 /** Reads the parked flows from Temporal's visibility list. */

@@ -6,23 +6,20 @@ import { createRuntime, exitWith, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
 import { temporalLog } from '../temporal/sdkLog.ts';
+import { installWithMetrics } from '../temporal/sdkMetrics.ts';
 import { startWorker } from './worker.ts';
 
 const config = readConfig(process.env);
 const log = createLog('worker', config.logLevel);
 // No shutdown signals: onShutdown handles them, for the relay as well as for the SDK's worker.
-const { temporalAddress } = config.metrics;
-Runtime.install({
-  shutdownSignals: [],
-  logger: temporalLog(log),
-  // The SDK's metrics, on a port of their own.
-  ...(temporalAddress !== '' && { telemetryOptions: { metrics: { prometheus: { bindAddress: temporalAddress } } } }),
-});
+const options = { shutdownSignals: [], logger: temporalLog(log) };
+if (config.metrics.ports.worker === null) Runtime.install(options);
+else await installWithMetrics(options);
 const stopTracing = await startTracing(config, 'worker');
 const runtime = createRuntime(config, log);
 await requireServiceLogin(runtime.sql, log, exitWith(log));
 const worker = await startWorker(runtime);
-log.info({ taskQueue: config.temporal.taskQueue }, 'worker started');
+log.info({ taskQueue: config.temporal.taskQueue, roles: config.worker.roles }, 'worker started');
 
 onShutdown(log, async () => {
   await worker.stop();

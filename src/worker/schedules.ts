@@ -5,14 +5,17 @@ import {
   ScheduleAlreadyRunning,
   type ScheduleOptionsStartWorkflowAction,
   ScheduleOverlapPolicy,
+  type WorkflowStartOptions,
 } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
 import type { Config } from '../config.ts';
 import type { Log } from '../telemetry/log.ts';
+import { taskQueueOf } from '../workflows/flows.ts';
+import { type FlowType, priorityOf } from '../workflows/priority.ts';
 
 interface ScheduledFlow {
   /** Workflow type, and the suffix of the Schedule's id. */
-  workflow: string;
+  workflow: FlowType;
   everyMs: number;
   /** Offset from midnight UTC, for a daily flow. */
   offsetMs: number;
@@ -34,6 +37,12 @@ function scheduledFlows({ maintenance }: Pick<Config, 'maintenance'>): Scheduled
       everyMs: maintenance.sweepEveryMs,
       offsetMs: 0,
       summary: 'Restarts missing flows of open resources',
+    },
+    {
+      workflow: 'failingFlows',
+      everyMs: maintenance.failingFlowsEveryMs,
+      offsetMs: 0,
+      summary: 'Lists flows with a task that fails again and again',
     },
     {
       workflow: 'housekeeping',
@@ -140,13 +149,15 @@ function schedulesOf(config: Settings) {
   const { taskQueue } = config.temporal;
   return scheduledFlows(config).map(({ workflow, everyMs, offsetMs, catchUpMs, summary }) => {
     const id = scheduleId(taskQueue, workflow);
-    const action: ScheduleOptionsStartWorkflowAction<Workflow> = {
+    // The SDK sends the priority, although its type of a Schedule's action lacks it.
+    const action: ScheduleOptionsStartWorkflowAction<Workflow> & Pick<WorkflowStartOptions, 'priority'> = {
       type: 'startWorkflow',
       workflowType: workflow,
       workflowId: id,
-      taskQueue,
+      taskQueue: taskQueueOf(taskQueue, 'upkeep'),
       args: [],
       staticSummary: summary,
+      priority: priorityOf(workflow),
     };
     return {
       scheduleId: id,

@@ -1,28 +1,14 @@
-// The worker: runs the flows, the outbox relay and the sandbox bank's background loops. Any number may run.
+// The worker: runs the flows, maintenance, the outbox relay and the sandbox bank's background loops, as far as the
+// roles of the process say. Any number may run.
 import { Client } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
-import { createAdjustmentActivities } from '../activities/adjustments.ts';
-import { createAttentionActivities } from '../activities/attention.ts';
-import { createCreditPollingActivities } from '../activities/creditPolling.ts';
-import { createHousekeepingActivities } from '../activities/housekeeping.ts';
-import { createInboundCreditActivities } from '../activities/inboundCredits.ts';
-import { createLedgerSealingActivities } from '../activities/ledgerSealing.ts';
-import { createLedgerVerificationActivities } from '../activities/ledgerVerification.ts';
-import { createPaymentActivities } from '../activities/payments.ts';
-import { createPayoutActivities } from '../activities/payouts.ts';
-import { createRecallActivities } from '../activities/recalls.ts';
-import { createReconciliationActivities } from '../activities/reconciliation.ts';
-import { createRefundActivities } from '../activities/refunds.ts';
-import { createReviewCaseActivities } from '../activities/reviewCases.ts';
-import { createSweepActivities } from '../activities/sweep.ts';
-import { createWebhookActivities } from '../activities/webhooks.ts';
-import { createWithdrawalActivities } from '../activities/withdrawals.ts';
+import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../concurrency/timeLimits.ts';
 import { createRelay } from '../outbox/relay.ts';
 import { startFlow, wakeFlow } from '../outbox/startFlow.ts';
-import type { ServiceRuntime } from '../runtime.ts';
-import { startMetricsServer } from '../telemetry/metricsServer.ts';
+import { type MetricsServer, startMetricsServer } from '../telemetry/metricsServer.ts';
 import { isTracing } from '../telemetry/tracing.ts';
+import { dataConverterOf } from '../temporal/dataConverter.ts';
+import { readSdkMetrics } from '../temporal/sdkMetrics.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';
 import { deliveryFlowId, webhookDeliveryFlow } from '../webhooks/flow.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
@@ -30,7 +16,12 @@ import { deliveryChanged } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
 import { attemptOfActivity } from './attempts.ts';
 import { databaseGauges, parkedFlowGauges } from './backlogGauges.ts';
-import { FLOWS_CAPACITY, PAYOUTS_CAPACITY } from './capacity.ts';
+import { retryBusyRail } from './busyRail.ts';
+import { capacityIn } from './capacity.ts';
+import { openConnection, type WorkerConnection } from './connection.ts';
+import { healthProbes, type WorkerStage } from './health.ts';
+import { holdOlderBooks } from './olderBooks.ts';
+import { QUEUES, type WorkerRuntime } from './queues.ts';
 import { restoreSchedules, syncSchedules } from './schedules.ts';
 import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './tracing.ts';
 import { versionOf } from './versioning.ts';
@@ -43,88 +34,37 @@ export interface RunningWorker {
   stop: () => Promise<void>;
 }
 
-const CONNECT_RETRY_MS = 500;
+type WorkflowBundle = WorkerOptions['workflowBundle'];
 
 /** Connects, retrying until Temporal responds, and starts the worker. The default bundle is that of src/workflows. */
-export async function startWorker(
-  runtime: Omit<ServiceRuntime, 'close'>,
-  workflowBundle?: WorkerOptions['workflowBundle'],
-): Promise<RunningWorker> {
-  const { config, log, sql, asyncCommitSql } = runtime;
-  const maintenance = { ...runtime, sql: runtime.maintenanceSql };
-  const { address, namespace, taskQueue } = config.temporal;
+export async function startWorker(runtime: WorkerRuntime, workflowBundle?: WorkflowBundle): Promise<RunningWorker> {
+  const { config, log, sql } = runtime;
+  const closing = new AbortController();
+  let stage: WorkerStage = 'starting';
+  let connected: WorkerConnection | null = null;
   // First, so that metrics are available while the worker waits for Temporal.
-  const metrics = await startMetrics(runtime);
-  const connection = await connectWithRetry(address, (error) =>
-    log.warn({ err: error, address }, 'Temporal is unreachable; retrying'),
-  );
+  const probes = healthProbes({ config, sql, stage: () => stage, connection: () => connected });
+  const metrics = await startMetrics(runtime, probes);
+  const connection = await openConnection(config.temporal, log);
+  connected = connection;
   const client = new Client({
     connection,
-    namespace,
+    namespace: config.temporal.namespace,
+    dataConverter: dataConverterOf(config.temporal.payloadKeys),
     ...(isTracing() && { interceptors: { workflow: [traceOfClient] } }),
   });
   metrics?.server.add(parkedFlowGauges(client));
-  const dispatcher = createDispatcher({
-    sql,
-    keyring: config.keyring,
-    config,
-    log,
-    startDelivery: (input, change) => startFlow(client, taskQueue, webhookDeliveryFlow(input, change)),
-    wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
-  });
-  const closing = new AbortController();
-  const common = {
-    connection,
-    namespace,
-    interceptors: {
-      activity: [...(isTracing() ? [traceOfActivity] : []), logIdsOfActivity, attemptOfActivity(closing.signal)],
-    },
-    ...(isTracing() && { sinks: traceSinks }),
-    ...versionOf(config),
-    shutdownGraceTime: WORKER_GRACE_MS,
-    shutdownForceTime: WORKER_FORCE_MS,
-    workflowBundle: workflowBundle ?? (await buildBundle()),
-  };
-  const worker = await Worker.create({
-    ...common,
-    taskQueue,
-    activities: {
-      ...createAttentionActivities(runtime),
-      ...createPaymentActivities(runtime),
-      ...createInboundCreditActivities(runtime),
-      ...createRecallActivities(runtime),
-      ...createWithdrawalActivities(runtime),
-      ...createRefundActivities(runtime),
-      ...createReviewCaseActivities(runtime),
-      ...createAdjustmentActivities(runtime),
-      ...createSweepActivities({ ...runtime, client }),
-      ...createLedgerSealingActivities(maintenance),
-      ...createLedgerVerificationActivities(maintenance),
-      ...createHousekeepingActivities(maintenance),
-      ...createReconciliationActivities(maintenance),
-      ...createCreditPollingActivities(maintenance),
-      ...createWebhookActivities({ sql, keyring: config.keyring, config, log }),
-    },
-    ...FLOWS_CAPACITY,
-  });
-  const payoutWorker = await Worker.create({
-    ...common,
-    taskQueue: taskQueueOf(taskQueue, 'payouts'),
-    activities: { ...createAttentionActivities(runtime), ...createPayoutActivities(runtime) },
-    ...PAYOUTS_CAPACITY,
-  });
-  const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log });
-  const bank = runtime.sandboxBank.clock();
-  if (config.maintenance.schedules) await syncSchedules(client, config);
-  const schedules = config.maintenance.schedules ? restoreSchedules(client, config, log) : null;
-  relay.start();
-  bank.start();
+  await holdOlderBooks({ sql, client, taskQueue: config.temporal.taskQueue, log });
+  const workers = await createWorkers(runtime, { client, connection, closing: closing.signal, workflowBundle });
+  connection.follow(config.temporal, workers, log);
+  const loops = await startLoops(runtime, client);
   const stopLoops = async (): Promise<void> => {
-    await Promise.all([relay.stop(), bank.stop(), schedules?.stop()]);
+    await Promise.all(loops.map((loop) => loop.stop()));
   };
+  stage = 'running';
   const run = async (): Promise<void> => {
     try {
-      await runAll([worker, payoutWorker]);
+      await runAll(workers, closing.signal);
     } finally {
       await stopLoops();
       await metrics?.close();
@@ -135,20 +75,108 @@ export async function startWorker(
   return {
     stopped,
     stop: async () => {
+      stage = 'stopping';
       closing.abort();
-      shutDown([worker, payoutWorker]);
+      await connection.stopFollowing();
+      shutDown(workers);
       await stopLoops();
       await stopped;
     },
   };
 }
 
+interface WorkerSetup {
+  client: Client;
+  connection: WorkerConnection;
+  closing: AbortSignal;
+  workflowBundle: WorkflowBundle;
+}
+
+/** One worker of the SDK for each queue of the roles. */
+async function createWorkers(
+  runtime: WorkerRuntime,
+  { client, connection, closing, workflowBundle }: WorkerSetup,
+): Promise<Worker[]> {
+  const { config } = runtime;
+  const { namespace, taskQueue, payloadKeys } = config.temporal;
+  const queues = QUEUES.filter(({ role }) => config.worker.roles.includes(role));
+  if (queues.length === 0) return [];
+  const capacityOf = capacityIn(config.worker);
+  const common = {
+    connection: connection.native,
+    namespace,
+    dataConverter: dataConverterOf(payloadKeys),
+    interceptors: {
+      activity: [
+        ...(isTracing() ? [traceOfActivity] : []),
+        logIdsOfActivity,
+        retryBusyRail,
+        attemptOfActivity(closing),
+      ],
+    },
+    ...(isTracing() && { sinks: traceSinks }),
+    ...versionOf(config),
+    shutdownGraceTime: WORKER_GRACE_MS,
+    shutdownForceTime: WORKER_FORCE_MS,
+    workflowBundle: workflowBundle ?? (await buildBundle(payloadKeys !== null)),
+  };
+  const workers: Worker[] = [];
+  for (const { queue, activities, limits } of queues) {
+    workers.push(
+      await Worker.create({
+        ...common,
+        taskQueue: taskQueueOf(taskQueue, queue),
+        activities: activities(runtime, client),
+        ...capacityOf(limits(config.worker)),
+      }),
+    );
+  }
+  return workers;
+}
+
+/** The loops outside of Temporal: relay and sandbox bank, and the upkeep of the Schedules. */
+async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ stop: () => Promise<void> }[]> {
+  const { config, log, sql, asyncCommitSql } = runtime;
+  const { roles } = config.worker;
+  const { taskQueue } = config.temporal;
+  const loops: { stop: () => Promise<void> }[] = [];
+  if (roles.includes('upkeep') && config.maintenance.schedules) {
+    await syncSchedules(client, config);
+    loops.push(restoreSchedules(client, config, log));
+  }
+  if (roles.includes('relay')) {
+    const dispatcher = createDispatcher({
+      sql,
+      keyring: config.keyring,
+      config,
+      log,
+      startDelivery: (input, change) => startFlow(client, taskQueue, webhookDeliveryFlow(input, change)),
+      wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
+    });
+    const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log });
+    const bank = runtime.sandboxBank.clock();
+    relay.start();
+    bank.start();
+    loops.push(relay, bank);
+  }
+  return loops;
+}
+
 /** Starts the metrics listener with the database gauges; null when none is configured. */
-async function startMetrics({ config, log, rails }: Pick<ServiceRuntime, 'config' | 'log' | 'rails'>) {
+async function startMetrics(
+  { config, log, rails }: Pick<WorkerRuntime, 'config' | 'log' | 'rails'>,
+  probes: ReturnType<typeof healthProbes>,
+): Promise<{ server: MetricsServer; close: () => Promise<void> } | null> {
   const { ports, bindAddress } = config.metrics;
   if (ports.worker === null) return null;
-  const server = await startMetricsServer({ port: ports.worker, bindAddress, log });
-  const database = databaseGauges(config.databaseUrl, rails);
+  const server = await startMetricsServer({
+    port: ports.worker,
+    bindAddress,
+    log,
+    probes,
+    more: { name: 'sdk', read: readSdkMetrics },
+  });
+  const database = databaseGauges(config.databaseUrl, rails, config.railBalanceLow);
   server.add(database);
   return {
     server,
@@ -159,14 +187,22 @@ async function startMetrics({ config, log, rails }: Pick<ServiceRuntime, 'config
   };
 }
 
-const buildBundle = () =>
-  bundleWorkflows({ interceptors: isTracing() ? [TRACED_WORKFLOWS] : [], logger: Runtime.instance().logger });
+const buildBundle = (encodeFailures: boolean) =>
+  bundleWorkflows({
+    interceptors: isTracing() ? [TRACED_WORKFLOWS] : [],
+    encodeFailures,
+    logger: Runtime.instance().logger,
+  });
 
-/** Runs workers until all have stopped. When one fails, all are shut down: a process must not poll only one queue. */
-async function runAll(workers: Worker[]): Promise<void> {
+/**
+ * Runs workers until all have stopped and the process is closing. When one fails, all are shut down: a process must not
+ * poll only some of its queues.
+ */
+async function runAll(workers: Worker[], closing: AbortSignal): Promise<void> {
   const runs = workers.map((worker) => worker.run());
+  const closed = new Promise<void>((resolve) => closing.addEventListener('abort', () => resolve()));
   try {
-    await Promise.all(runs);
+    await Promise.all([...runs, closed]);
   } finally {
     shutDown(workers);
     await Promise.allSettled(runs);
@@ -176,16 +212,5 @@ async function runAll(workers: Worker[]): Promise<void> {
 function shutDown(workers: Worker[]): void {
   for (const worker of workers) {
     if (worker.getState() === 'RUNNING') worker.shutdown();
-  }
-}
-
-async function connectWithRetry(address: string, onFailure: (error: unknown) => void): Promise<NativeConnection> {
-  for (;;) {
-    try {
-      return await NativeConnection.connect({ address });
-    } catch (error) {
-      onFailure(error);
-      await new Promise((resolve) => setTimeout(resolve, CONNECT_RETRY_MS));
-    }
   }
 }

@@ -6,37 +6,44 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
+import { ENCODED_FAILURES } from '../temporal/dataConverter.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
+const SUMMARIES = fileURLToPath(new URL('../workflows/activitySummaries.ts', import.meta.url));
 
 /** Bundles in the cache: enough for a developer who switches branches, with traces and without. */
 const CACHED_MAX = 8;
 
 export interface BundleOptions {
-  /** Workflow interceptor modules. */
+  /** Further workflow interceptor modules. */
   interceptors?: string[];
+  /** For workers that encrypt payloads. */
+  encodeFailures?: boolean;
   logger?: Logger;
   /** The cache folder. */
   folder?: string;
 }
 
 /**
- * Returns the bundle of src/workflows, from the cache if it was built from the same sources, packages and interceptors.
+ * Returns the bundle of src/workflows, from the cache if it was built from the same sources, packages and modules.
  * Where nothing can be cached (a read-only file system, packages not installed by npm), each process builds its own.
  */
 export async function bundleWorkflows({
   interceptors = [],
+  encodeFailures = false,
   logger,
   folder = path.join(PROJECT, 'node_modules/.cache/manilla'),
 }: BundleOptions = {}): Promise<{ code: string }> {
-  const key = await fingerprint(interceptors).catch(() => null);
+  const converters = encodeFailures ? [ENCODED_FAILURES] : [];
+  const key = await fingerprint([...interceptors, ...converters]).catch(() => null);
   const file = key === null ? null : path.join(folder, `workflows-${key}.js`);
   const cached = file === null ? null : await readFile(file, 'utf8').catch(() => null);
   if (cached !== null) return { code: cached };
   const { code } = await bundleWorkflowCode({
     workflowsPath: WORKFLOWS,
-    workflowInterceptorModules: interceptors,
+    workflowInterceptorModules: [SUMMARIES, ...interceptors],
+    ...(encodeFailures && { failureConverterPath: ENCODED_FAILURES }),
     ...(logger !== undefined && { logger }),
   });
   if (file !== null) await store(file, code).catch(() => {});
@@ -44,14 +51,14 @@ export async function bundleWorkflows({
 }
 
 /**
- * The cache key: a hash over every source file, the installed packages and the interceptors, with their content.
- * Rejects when npm left no list of the installed packages.
+ * The cache key: a hash over every source file, the installed packages and the modules bundled beside the workflows,
+ * with their content. Rejects when npm left no list of the installed packages.
  */
-export async function fingerprint(interceptors: readonly string[], project = PROJECT): Promise<string> {
+export async function fingerprint(modules: readonly string[], project = PROJECT): Promise<string> {
   const sources = globSync('src/**/*.ts', { cwd: project }).toSorted();
-  // Interceptors may lie outside of src, as that of the replay command does.
-  const files = ['node_modules/.package-lock.json', ...sources, ...interceptors];
-  const hash = createHash('sha256').update(JSON.stringify([interceptors, files]));
+  // Modules may lie outside of src, as that of the replay command does.
+  const files = ['node_modules/.package-lock.json', ...sources, ...modules];
+  const hash = createHash('sha256').update(JSON.stringify([modules, files]));
   for (const text of await Promise.all(files.map((file) => readFile(path.resolve(project, file))))) {
     hash.update(`${text.length}:`).update(text);
   }

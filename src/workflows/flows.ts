@@ -1,6 +1,7 @@
 // What every flow shares: the scope that its input begins with, and the outbox message that starts or signals it. Ids,
 // amounts and codes only, no personal data: these values are stored in workflow histories.
 import type { Book, Environment, Kobo } from '../money.ts';
+import { type FlowType, isUrgent } from './priority.ts';
 
 /** The fields that every flow's input begins with. `organisationId` is the UUID; all other ids are public ids. */
 export interface FlowScope {
@@ -11,19 +12,21 @@ export interface FlowScope {
   amount?: Kobo;
 }
 
+/** The scope of a flow that belongs to no organisation. */
+export type InstallationScope = Pick<FlowScope, 'environment'> & Partial<Omit<FlowScope, 'environment'>>;
+
 export const bookOf = ({ organisationId, environment }: FlowScope): Book => ({ organisationId, environment });
 
 /** An instruction to the relay: start this workflow unless it is running, and send it the signal, if there is one. */
 export interface FlowMessage {
-  /** Workflow type. */
-  workflow: string;
+  workflow: FlowType;
   /** Workflow id: the public id of the resource. */
   id: string;
   /** Static summary of the workflow in the Temporal UI, one line. */
   summary: string;
   /** Initial value of the search attribute FlowState. */
   state: string;
-  input: FlowScope;
+  input: FlowScope | InstallationScope;
   signal?: { name: string; payload: unknown };
   /**
    * Starts a new run although an earlier one has ended: the resource was reopened, or the run ended before its work was
@@ -32,15 +35,31 @@ export interface FlowMessage {
   allowRestart?: true;
   /** The task queue that it runs on, if not the common one. */
   queue?: FlowQueue;
+  /** The relay handles it apart from those that are not urgent. */
+  urgent?: true;
 }
 
-/** Flows that start by the thousand have a task queue of their own, so that payments never wait behind them. */
-export type FlowQueue = 'payouts';
+/**
+ * Flows that start by the thousand have a task queue of their own, so that payments never wait behind them; the second
+ * flows of credits, because they are started when the common queue is slow; and maintenance, so that processes of its
+ * own can run it.
+ */
+const FLOW_QUEUES = ['payouts', 'credits', 'upkeep'] as const;
+export type FlowQueue = (typeof FLOW_QUEUES)[number];
 
 /** The name of a task queue in Temporal: the common queue's name, with a suffix for any other queue. */
 export function taskQueueOf(common: string, queue: FlowQueue | undefined): string {
   return queue === undefined ? common : `${common}-${queue}`;
 }
+
+/** The names of all task queues. */
+export const taskQueuesOf = (common: string): string[] => [
+  common,
+  ...FLOW_QUEUES.map((queue) => taskQueueOf(common, queue)),
+];
+
+/** The condition of a list query of Temporal: on one of the task queues. */
+export const onTaskQueues = (common: string): string => `TaskQueue IN ('${taskQueuesOf(common).join("', '")}')`;
 
 /** Topic of the outbox rows that the relay turns into workflow starts and signals. */
 export const FLOW_TOPIC = 'flow';
@@ -51,7 +70,10 @@ export interface FlowOutboxMessage {
   message: FlowMessage;
 }
 
-export const toOutbox = (message: FlowMessage): FlowOutboxMessage => ({ topic: FLOW_TOPIC, message });
+export const toOutbox = (message: FlowMessage): FlowOutboxMessage => ({
+  topic: FLOW_TOPIC,
+  message: isUrgent(message) ? { ...message, urgent: true } : message,
+});
 
 /** The same message with `allowRestart`. */
 export const restarted = ({ message }: FlowOutboxMessage): FlowOutboxMessage =>

@@ -1,13 +1,16 @@
 // Every workflow of the service: the entry point of the worker's workflow bundle and of replays.
 export { adjustment } from './adjustment/workflow.ts';
 export { creditPolling } from './creditPolling/workflow.ts';
+export { failingFlows } from './failingFlows/workflow.ts';
 export { housekeeping } from './housekeeping/workflow.ts';
 export { inboundCredit } from './inboundCredit/workflow.ts';
 export { ledgerSealing } from './ledgerSealing/workflow.ts';
 export { ledgerVerification } from './ledgerVerification/workflow.ts';
 export { payment } from './payment/workflow.ts';
-export { payout, payoutPage } from './payout/workflow.ts';
+export { paymentCredit } from './paymentCredit/workflow.ts';
+export { payout } from './payout/workflow.ts';
 export { payoutItem } from './payoutItem/workflow.ts';
+export { railResume } from './railResume/workflow.ts';
 export { recall } from './recall/workflow.ts';
 export { reconciliation } from './reconciliation/workflow.ts';
 export { refund } from './refund/workflow.ts';

@@ -23,9 +23,9 @@ export const SEARCH_ATTRIBUTES = [
 ];
 
 /** The search attributes that a flow starts with. */
-export function flowAttributes({ input, state }: FlowMessage, organisationId: string): SearchAttributePair[] {
+export function flowAttributes({ input, state }: FlowMessage, organisationId: string | null): SearchAttributePair[] {
   return [
-    { key: ORGANISATION_ID, value: organisationId },
+    ...(organisationId === null ? [] : [{ key: ORGANISATION_ID, value: organisationId }]),
     { key: ENVIRONMENT, value: input.environment },
     { key: FLOW_STATE, value: state },
     ...(input.walletId === undefined ? [] : [{ key: WALLET_ID, value: input.walletId }]),

@@ -1,7 +1,8 @@
 // GET /banks and GET /bank-accounts/resolve: what the rail returns, and the errors when the rail is unavailable.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SCOPES } from '../../src/api/route.ts';
-import { type BankRail, RailUnavailableError } from '../../src/rail/port.ts';
+import { RailUnavailableError } from '../../src/rail/errors.ts';
+import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
@@ -96,7 +97,7 @@ describe('422 responses', () => {
 describe('responses while the rail is unavailable', () => {
   const withRail = async (change: Partial<BankRail>, check: (railless: TestApi) => Promise<void>): Promise<void> => {
     const railless = await startTestApi({
-      rails: (rails) => new Rails({ test: { ...(rails.of('test') as BankRail), ...change } }),
+      rails: (rails) => new Rails({ test: { ...(rails.shared('test') as BankRail), ...change } }),
     });
     try {
       await check(railless);

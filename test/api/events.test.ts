@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Environment } from '../../src/money.ts';
 import { recordAttempt } from '../../src/webhooks/deliveries.ts';
+import { readExamples } from '../../tools/openapi/examples.ts';
 import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 
 let api: TestApi;
@@ -22,6 +23,9 @@ beforeEach(async () => {
 
 const UNKNOWN = 'svc_01k00000000000000000000000_evt';
 
+/** What an event of this type carries. */
+const dataOf = (type: string) => (readExamples().events[type] as { data: Record<string, unknown> }).data;
+
 /** Writes an event as a movement does. Returns its public id. */
 async function emit(
   type = 'payment.settled',
@@ -29,10 +33,9 @@ async function emit(
   environment: Environment = 'test',
 ): Promise<string> {
   const id = newUuid();
-  const data = { id: 'svc_x_pay', amount: 200_000, nested: { '2': 'b', '1': 'a' } };
   await api.dependencies.journal.post({
     book: { organisationId: organisation.organisationId, environment },
-    events: [{ id, type, resource: 'x', data, createdAt }],
+    events: [{ id, type, resource: 'x', data: dataOf(type), createdAt }],
   });
   return publicId('event', id);
 }
@@ -48,10 +51,9 @@ async function deliver(eventId: string, endpointId: string, statuses: number[]):
     INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
     VALUES (${book.organisationId}, 'test', ${ids.eventId}, ${ids.endpointId}, 'pending')`;
   for (const [attempts, status] of statuses.entries()) {
-    const verdict =
-      status < 300 ? { kind: 'delivered' as const } : { kind: 'again' as const, at: new Date('2031-01-01') };
+    const verdict = status < 300 ? { kind: 'delivered' as const } : { kind: 'again' as const, afterMs: 3_600_000 };
     const result = { attemptedAt: new Date(), durationMs: 12, responseStatus: status, responseBody: 'ok', error: null };
-    await recordAttempt(api.sql, book, { ...ids, attempts }, result, verdict);
+    await recordAttempt(api.sql, book, { ...ids, attempts, endpointIsFailing: attempts > 0 }, result, verdict);
   }
 }
 
@@ -83,7 +85,7 @@ describe('200 responses', () => {
       id,
       type: 'payment.settled',
       createdAt: createdAt.toISOString(),
-      data: { id: 'svc_x_pay', amount: 200_000, nested: { '1': 'a', '2': 'b' } },
+      data: dataOf('payment.settled'),
     });
   });
 
@@ -115,6 +117,33 @@ describe('200 responses', () => {
     expect((await organisation.test.get(`/events?${range}`)).items.map((item) => item.id)).toEqual([two, one]);
   });
 
+  test('GET /events?resourceId= has the events of that resource alone, of a transfer too', async () => {
+    const { test: client } = organisation;
+    const [source, target] = [await api.createWallet(client, { balance: 1_000 }), await api.createWallet(client)];
+    const transfers: string[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      const body = { amount: 1, destinationWalletId: target };
+      transfers.push((await client.money(`/wallets/${source}/transfer`, body)).data.id);
+    }
+    const bill = { method: 'virtual_wallet', baseAmount: 500, targetWalletId: target };
+    const paymentId = (await client.money('/payments', bill)).data.id;
+    await client.money(`/wallets/${source}/pay`, { paymentId });
+    const refundId = (await client.money(`/payments/${paymentId}/refund`, { amount: 1 })).data.id;
+    const typesOf = async (id: string) =>
+      (await client.get(`/events?resourceId=${id}`)).items.map(({ type, data }) => [type, (data as Resource).id]);
+    for (const id of transfers) expect(await typesOf(id)).toEqual([['transfer.completed', id]]);
+    expect(await typesOf(paymentId)).toEqual([['payment.settled', paymentId]]);
+    expect(await typesOf(refundId)).toEqual([['refund.completed', refundId]]);
+    expect(await typesOf(source)).toEqual([]);
+    const other = await api.createOrganisation();
+    expect((await other.test.get(`/events?resourceId=${paymentId}`)).items).toEqual([]);
+    const { error } = await client.get('/events?resourceId=nonsense');
+    expect([error.code, error.details.fields]).toEqual([
+      'VALIDATION_FAILED',
+      [expect.objectContaining({ field: 'resourceId', code: 'invalid_string' })],
+    ]);
+  });
+
   test('GET /events/:id/deliveries returns one delivery per endpoint with its attempts, newest first', async () => {
     const id = await emit();
     const [delivered, pending] = [await createEndpoint(), await createEndpoint()];
@@ -129,7 +158,7 @@ describe('200 responses', () => {
         ...delivery,
         endpointId: pending.id,
         status: 'pending',
-        nextAttemptAt: '2031-01-01T00:00:00.000Z',
+        nextAttemptAt: expect.any(String),
         deliveredAt: null,
         attempts: [{ ...attempt, responseStatus: 503 }],
       },

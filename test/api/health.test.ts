@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { freePort } from '../../dev/freePort.ts';
-import { checkFlowsCanStart } from '../../src/temporal/health.ts';
+import { requireFlowsCanStart } from '../../src/temporal/namespace.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -24,10 +24,10 @@ let temporalChecks = 0;
 beforeAll(async () => {
   connection = await Connection.connect({ address: testStack().temporalAddress });
   api = await startTestApi({
-    temporalIsUp: async () => {
+    temporalStatus: async () => {
       temporalChecks += 1;
-      await checkFlowsCanStart(connection, 'default', 10_000);
-      return true;
+      await requireFlowsCanStart(connection, 'default', 10_000);
+      return 'ok';
     },
   });
 });
@@ -73,13 +73,13 @@ async function healthOfProcess(settings: Record<string, string>): Promise<Record
 test('health is degraded when Temporal responds but does not have the configured namespace', async () => {
   expect(await healthOfProcess({ TEMPORAL_NAMESPACE: 'no-such-namespace' })).toMatchObject({
     status: 'degraded',
-    checks: { database: 'ok', temporal: 'unreachable' },
+    checks: { database: 'ok', temporal: 'misconfigured' },
   });
-  await expect(checkFlowsCanStart(connection, 'no-such-namespace', 10_000)).rejects.toThrow(/not found/i);
+  await expect(requireFlowsCanStart(connection, 'no-such-namespace', 10_000)).rejects.toThrow(/not found/i);
 });
 
 test('health is ok when Temporal has the namespace and its history shards respond', async () => {
-  await checkFlowsCanStart(connection, 'default', 10_000);
+  await requireFlowsCanStart(connection, 'default', 10_000);
   expect(await healthOf('live')).toMatchObject({ status: 'ok', checks: { temporal: 'ok', flows: 'ok' } });
 });
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Attempt, fingerprint, IdempotencyKeys, outcomeOf } from '../../src/api/admission/idempotency.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
+import { Rails } from '../../src/rail/rails.ts';
 import { idempotentRequests } from '../../src/telemetry/metrics.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
 import { added, type MoneyRequest, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
@@ -312,12 +313,12 @@ describe('an idempotency key', () => {
     const faulty = await startTestApi({
       databaseUrl: api.databaseUrl,
       rails: (rails) => {
-        const rail = rails.of('test');
+        const rail = rails.shared('test');
         if (rail === null) throw new Error('no rail');
         const failing = Object.assign(Object.create(rail), {
           openVirtualAccount: () => Promise.reject(new Error('a fault of ours')),
         });
-        return Object.assign(Object.create(rails), { of: () => failing });
+        return new Rails({ test: failing });
       },
     });
     try {

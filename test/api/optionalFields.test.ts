@@ -2,12 +2,18 @@
 // of a model need not remove any.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { z } from 'zod';
-import { KYC, startTestApi, type TestApi } from '../support/api.ts';
+import { KYC } from '../../dev/chaos/requests.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
 import { routeCases } from '../support/routes.ts';
 
 /** Nullable fields of a PATCH: null clears the value, whereas an absent field leaves it unchanged. */
-const CLEARED_BY_NULL = ['PATCH /webhook-endpoints/:id description', 'PATCH /webhook-endpoints/:id eventTypes'];
+const CLEARED_BY_NULL = [
+  'PATCH /webhook-endpoints/:id description',
+  'PATCH /webhook-endpoints/:id eventTypes',
+  'PATCH /wallets/:id fullName',
+  'PATCH /wallets/:id phone',
+];
 
 interface Definition {
   type: string;

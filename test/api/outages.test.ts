@@ -2,11 +2,11 @@
 // later.
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from '@jest/globals';
+import { startTcpProxy, type TcpProxy } from '../../dev/chaos/tcpProxy.ts';
 import { instrumentedRail } from '../../src/rail/instrumented.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { type Answer, startTestApi, type TestApi, type TestApiOptions } from '../support/api.ts';
 import { createDatabase } from '../support/stack.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 /** Part of the business key of a transfer's movement; only the statement that moves its money contains it. */
@@ -93,11 +93,11 @@ test.concurrent('health is 200 ok and reports the state of each dependency', asy
   expect(live.data).toMatchObject({ environment: 'live', checks: { rail: 'none' } });
 });
 
-test.concurrent.each<[string, () => Promise<boolean>]>([
+test.concurrent.each<[string, () => Promise<'ok'>]>([
   ['refuses', () => Promise.reject(new Error('no connection'))],
   ['hangs', () => new Promise(() => {})],
 ])('health is 200 degraded when Temporal %s', async (_how, isUp) => {
-  const { api } = await open({ temporalIsUp: isUp });
+  const { api } = await open({ temporalStatus: isUp });
   const { data } = await healthThat(api, 'degraded');
   expect(data.checks).toMatchObject({ database: 'ok', temporal: 'unreachable' });
 });
@@ -205,7 +205,7 @@ test.concurrent.each(timeouts)(
 /** A test rail whose calls never return. */
 function hangingRails(rails: Rails): Rails {
   const never = () => new Promise<never>(() => {});
-  const rail = rails.of('test');
+  const rail = rails.shared('test');
   if (rail === null) throw new Error('no rail');
   const hanging = Object.assign(Object.create(rail), {
     openVirtualAccount: never,

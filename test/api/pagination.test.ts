@@ -1,8 +1,9 @@
 // Lists: cursor pagination, page sizes and filters (contract, section 4.10), for every list of the service.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { KYC } from '../../dev/chaos/requests.ts';
 import { paginate, readPaging } from '../../src/api/lists/cursor.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { type Answer, KYC, type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { type Answer, type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { addCredits } from '../support/credits.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
 

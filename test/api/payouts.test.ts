@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { payoutReserveAccount, walletAccount } from '../../src/ledger/chart.ts';
-import { RailUnavailableError } from '../../src/rail/port.ts';
+import { RailUnavailableError } from '../../src/rail/errors.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { findPayoutWallets, listPayouts } from '../../src/resources/payouts/queries.ts';
 import { type Answer, type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
@@ -24,7 +24,7 @@ let accountsCanBeOpened = true;
 beforeAll(async () => {
   api = await startTestApi({
     rails: (rails) => {
-      const sandbox = rails.of('test');
+      const sandbox = rails.shared('test');
       if (sandbox === null) throw new Error('there is no sandbox bank');
       const unavailable = () => Promise.reject(new RailUnavailableError('away', { timedOut: true }));
       return new Rails({
@@ -73,7 +73,15 @@ describe('202 responses', () => {
       { amount: 1, bankAccount: { ...bankAccount, accountName: 'Ada Obi' }, reference: 'salary' },
     ]);
     expect(status).toBe(202);
-    const pending = { status: 'pending', failureReason: null, id: expect.stringMatching(/^svc_[0-9a-z]{26}_poi$/) };
+    const pending = {
+      id: expect.stringMatching(/^svc_[0-9a-z]{26}_poi$/),
+      status: 'pending',
+      reference: null,
+      destinationWalletId: null,
+      failureCode: null,
+      failureReason: null,
+      sessionId: null,
+    };
     expect(data).toEqual({
       id: expect.stringMatching(/^svc_[0-9a-z]{26}_pyo$/),
       sourceWalletId: settlement,
@@ -83,15 +91,30 @@ describe('202 responses', () => {
       successCount: 0,
       failureCount: 0,
       status: 'processing',
+      reference: null,
+      metadata: {},
       items: [
         {
           ...pending,
           amount: 150_000,
           fee: 3_500,
+          destinationWalletId: wallet,
           counterparty: { accountNumber: expect.stringMatching(/^\d{10}$/), accountName: 'Ada Obi', bankCode: '999' },
         },
-        { ...pending, amount: 2_000_000, fee: 20_000, counterparty: { ...bankAccount, accountName: null } },
-        { ...pending, amount: 1, fee: 2_500, counterparty: { ...bankAccount, accountName: 'Ada Obi' } },
+        {
+          ...pending,
+          reference: 'rent',
+          amount: 2_000_000,
+          fee: 20_000,
+          counterparty: { ...bankAccount, accountName: null },
+        },
+        {
+          ...pending,
+          reference: 'salary',
+          amount: 1,
+          fee: 2_500,
+          counterparty: { ...bankAccount, accountName: 'Ada Obi' },
+        },
       ],
       currency: 'NGN',
       createdAt: expect.any(String),

@@ -1,5 +1,5 @@
-// POST /payments/:id/refund and GET /refunds/:id, by status. No worker runs here, so the payments are paid from a wallet:
-// test/e2e/refunds.test.ts has refunds to a bank account.
+// POST /payments/:id/refund and GET /refunds/:id, by status. No worker runs here, so the payments are paid from a
+// wallet: test/e2e/refunds.test.ts has refunds to a bank account.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';

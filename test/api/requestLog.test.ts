@@ -1,9 +1,10 @@
 // The request id identifies the log line of a request. The line of a failed request has the error code, organisation,
 // key and resource. Log lines have no personal data.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { KYC } from '../../dev/chaos/requests.ts';
 import { newApiKey } from '../../src/api/admission/apiKeys.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { type Answer, KYC, startTestApi, type TestApi } from '../support/api.ts';
+import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let api: TestApi;

@@ -18,6 +18,8 @@ const CONTRACT: Readonly<Record<string, Scope | 'any' | 'none'>> = {
   'POST /wallets': 'wallet',
   'GET /wallets': 'wallet',
   'GET /wallets/:id': 'wallet',
+  'PATCH /wallets/:id': 'wallet',
+  'GET /transactions/:id': 'wallet',
   'POST /wallets/:id/kyc': 'wallet',
   'GET /wallets/:id/balance': 'wallet',
   'POST /wallets/:id/transfer': 'transfer',
@@ -29,13 +31,16 @@ const CONTRACT: Readonly<Record<string, Scope | 'any' | 'none'>> = {
   'POST /payments/:id/refund': 'payment',
   'POST /payouts': 'payout',
   'GET /payouts': 'payout',
+  'POST /payouts/validate': 'payout',
   'GET /payouts/:id': 'payout',
+  'GET /payouts/:id/items': 'payout',
   'GET /wallets/:id/deposit-account': 'wallet',
   'GET /wallets/:id/transactions': 'wallet',
   'GET /transfers': 'transfer',
   'GET /transfers/:id': 'transfer',
   'GET /withdrawals': 'wallet',
   'GET /withdrawals/:id': 'wallet',
+  'GET /refunds': 'payment',
   'GET /refunds/:id': 'payment',
   'GET /payments/:id/refunds': 'payment',
   'GET /payments/:id/credits': 'payment',
@@ -47,27 +52,39 @@ const CONTRACT: Readonly<Record<string, Scope | 'any' | 'none'>> = {
   'DELETE /webhook-endpoints/:id': 'webhook',
   'POST /webhook-endpoints/:id/rotate-secret': 'webhook',
   'POST /webhook-endpoints/:id/test': 'webhook',
+  'GET /webhook-endpoints/:id/failed-deliveries': 'webhook',
+  'POST /webhook-endpoints/:id/redeliver': 'webhook',
+  'GET /review-cases': 'review',
+  'GET /review-cases/:id': 'review',
+  'POST /review-cases/:id/resolve': 'review',
   'GET /events': 'webhook',
   'GET /events/:id': 'webhook',
   'GET /events/:id/deliveries': 'webhook',
   'POST /events/:id/redeliver': 'webhook',
+  'POST /api-keys': 'keys',
+  'GET /api-keys': 'keys',
+  'GET /api-keys/:id': 'keys',
+  'POST /api-keys/:id/rotate': 'keys',
+  'DELETE /api-keys/:id': 'keys',
+  'GET /request-logs': 'keys',
   'GET /banks': 'any',
   'GET /bank-accounts/resolve': 'any',
   'GET /fees/quote': 'any',
-  'POST /rails/:rail/callbacks': 'none',
+  'POST /rails/:rail/callbacks/:contract': 'none',
   'POST /simulations/inbound-credits': 'any',
   'POST /simulations/inbound-credits/:sessionId/recall': 'any',
   'POST /simulations/statement-lines': 'any',
   'PUT /simulations/bank-accounts/:accountNumber': 'any',
   'GET /simulations/bank-transfers/:reference': 'any',
   'POST /simulations/bank-transfers/:reference/resolve': 'any',
+  'POST /simulations/payments/:id/expire': 'any',
 };
 
 test('every route has the scope that the contract gives it, and no route is missing', () => {
   expect(Object.fromEntries(routeCases().map(({ name, route }) => [name, route.access]))).toEqual(CONTRACT);
 });
 
-test('exactly the six POST routes that move money accept an Idempotency-Key', () => {
+test('exactly the seven POST routes that move money accept an Idempotency-Key', () => {
   expect(
     routeCases(({ idempotent }) => idempotent === true)
       .map(({ name }) => name)
@@ -76,6 +93,7 @@ test('exactly the six POST routes that move money accept an Idempotency-Key', ()
     'POST /payments',
     'POST /payments/:id/refund',
     'POST /payouts',
+    'POST /review-cases/:id/resolve',
     'POST /wallets/:id/pay',
     'POST /wallets/:id/transfer',
     'POST /wallets/:id/withdraw',

@@ -26,7 +26,7 @@ const resolve = (reference: string, outcome: unknown, client = api.test) =>
 
 /** Sends a transfer through the sandbox bank, as the flow of a withdrawal would. Returns its reference. */
 async function send(accountNumber: string, reference = publicId('withdrawal', newUuid())): Promise<string> {
-  await api.dependencies.rails.of('test')?.sendTransfer({
+  await api.dependencies.rails.shared('test')?.sendTransfer({
     organisationId: api.organisation.organisationId,
     reference,
     amount: 250_000,
@@ -218,7 +218,7 @@ describe('POST /simulations/statement-lines', () => {
     await client.post('/simulations/statement-lines', { kind: 'interest', amount: 30 });
     await client.post('/simulations/inbound-credits', { accountNumber: '6000000001', amount: 9_000, callback: false });
     expect(await api.sql`SELECT FROM sandbox_bank.callbacks WHERE organisation_id = ${organisationId}`).toHaveLength(0);
-    const rail = api.dependencies.rails.of('test') as BankRail;
+    const rail = api.dependencies.rails.shared('test') as BankRail;
     const from = new Date(Date.now() - 60_000);
     const statement = { organisationId, from, to: new Date(Date.now() + 60_000), cursor: null };
     const { lines, closingBalance } = await rail.statement(statement);
@@ -229,9 +229,9 @@ describe('POST /simulations/statement-lines', () => {
       'credit 9000',
     ]);
     expect(closingBalance).toBe(9_000 - 1_500 - 200 + 30);
-    const list = await rail.listInboundCredits({ organisationId, from, cursor: null });
+    const list = await rail.listInboundCredits({ organisationId, from, to: statement.to, cursor: null });
     expect(list).toMatchObject({ credits: [{ accountNumber: '6000000001', amount: 9_000 }], nextCursor: null });
-    expect((await rail.listInboundCredits({ organisationId, from: statement.to, cursor: null })).credits).toEqual([]);
+    expect((await rail.listInboundCredits({ organisationId, from, to: from, cursor: null })).credits).toEqual([]);
   });
 
   test('a list of credits has pages, in which each credit is once', async () => {
@@ -239,8 +239,8 @@ describe('POST /simulations/statement-lines', () => {
     await api.sql`
       INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount)
       SELECT ${organisationId}, 's' || n, '6000000001', 1 FROM generate_series(1, 1500) n`;
-    const rail = api.dependencies.rails.of('test') as BankRail;
-    const request = { organisationId, from: new Date(Date.now() - 60_000) };
+    const rail = api.dependencies.rails.shared('test') as BankRail;
+    const request = { organisationId, from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) };
     const first = await rail.listInboundCredits({ ...request, cursor: null });
     const second = await rail.listInboundCredits({ ...request, cursor: first.nextCursor });
     expect([first.credits.length, second.credits.length, second.nextCursor]).toEqual([1_000, 500, null]);

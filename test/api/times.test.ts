@@ -1,6 +1,7 @@
 // Times in a query: each is either parsed or rejected with 400 and a hint, and Postgres never receives one that it
 // cannot hold.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Route } from '../../src/api/route.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -11,6 +12,7 @@ let api: TestApi;
 let walletId: string;
 let paymentId: string;
 let eventId: string;
+let endpointId: string;
 
 beforeAll(async () => {
   api = await startTestApi();
@@ -18,17 +20,24 @@ beforeAll(async () => {
   const bill = { method: 'virtual_wallet', baseAmount: 100, targetWalletId: await api.createWallet() };
   paymentId = (await api.test.money('/payments', bill)).data.id;
   await api.test.money(`/wallets/${walletId}/pay`, { paymentId });
+  endpointId = (await api.test.post('/webhook-endpoints', { url: 'https://receiver.test.example/' })).data.id;
   eventId = (await api.test.get('/events?limit=1')).items[0]?.id ?? '';
 });
 
 afterAll(() => api.close());
 
-const ownerOf = (path: string): string =>
-  path.startsWith('/wallets') ? walletId : path.startsWith('/payments') ? paymentId : eventId;
+const ownerOf = (path: string): string => {
+  if (path.startsWith('/wallets')) return walletId;
+  if (path.startsWith('/payments')) return paymentId;
+  return path.startsWith('/webhook-endpoints') ? endpointId : eventId;
+};
+
+/** Not of the items of a payout, which have no times of their own. */
+const isTimed = (route: Route): boolean => isList(route) && route.path !== '/payouts/:id/items';
 
 /** Every query parameter that is a time. */
 const PLACES = [
-  ...routeCases(isList).flatMap(({ name, route }) =>
+  ...routeCases(isTimed).flatMap(({ name, route }) =>
     ['createdAtFrom', 'createdAtTo'].map((field) => ({
       title: `${name} ${field}`,
       path: () => pathOf(route, ownerOf(route.path)),
@@ -94,7 +103,7 @@ test('a value that Postgres cannot parse (SQLSTATE class 22) is 400, without ret
   };
   const faulty = await startTestApi({
     databaseUrl: api.databaseUrl,
-    rails: (rails) => new Rails({ test: { ...(rails.of('test') as BankRail), banks: failInPostgres } }),
+    rails: (rails) => new Rails({ test: { ...(rails.shared('test') as BankRail), banks: failInPostgres } }),
   });
   try {
     const { status, error, requestId } = await faulty.client(api.test.key).get('/banks');

@@ -70,6 +70,8 @@ describe('201 responses', () => {
       fee: 0,
       status: 'completed',
       description: 'rent',
+      reference: null,
+      metadata: {},
       currency: 'NGN',
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
@@ -80,14 +82,9 @@ describe('201 responses', () => {
   test('a transfer emits transfer.completed once and appears on both statements', async () => {
     const [source, destination] = [await wallet(900), await wallet()];
     const { data } = await transfer(source, destination, 900);
-    const { id, status, sourceWalletId, destinationWalletId, amount, fee, currency, createdAt } = data;
+    const { id } = data;
     const events = await api.sql`SELECT type, data FROM events WHERE resource = ${id}`;
-    expect([...events]).toEqual([
-      {
-        type: 'transfer.completed',
-        data: { id, status, sourceWalletId, destinationWalletId, amount, fee, currency, createdAt },
-      },
-    ]);
+    expect([...events]).toEqual([{ type: 'transfer.completed', data }]);
     const [out, into] = await Promise.all([
       api.test.get(`/wallets/${source}/transactions`),
       api.test.get(`/wallets/${destination}/transactions`),

@@ -1,6 +1,7 @@
 // Request validation: accepted values, and errors with dotted paths, codes and bounds (contract, section 7).
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Answer, KYC, startTestApi, type TestApi } from '../support/api.ts';
+import { KYC } from '../../dev/chaos/requests.ts';
+import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 

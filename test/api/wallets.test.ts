@@ -1,8 +1,10 @@
 // Wallets: contract section 4.4, and the rulings for it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { KYC } from '../../dev/chaos/requests.ts';
 import { requireUuid } from '../../src/ids.ts';
-import { RailRefusedError, RailUnavailableError } from '../../src/rail/port.ts';
-import { type Answer, type Client, KYC, startTestApi, type TestApi } from '../support/api.ts';
+import { RailRefusedError, RailUnavailableError } from '../../src/rail/errors.ts';
+import { Rails } from '../../src/rail/rails.ts';
+import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 
 let api: TestApi;
@@ -306,7 +308,16 @@ describe('GET /wallets/:id/transactions', () => {
     const [walletId, other] = [await wallet({ balance: 300 }), await wallet()];
     const sent = await api.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: 120 });
     const { items } = await api.test.get(`/wallets/${walletId}/transactions`);
-    const line = { transactionId: expect.stringMatching(/_txn$/), currency: 'NGN', effectiveAt: expect.any(String) };
+    const line = {
+      id: expect.stringMatching(/_txn\/1$/),
+      transactionId: expect.stringMatching(/_txn$/),
+      component: 'principal',
+      payoutItemId: null,
+      description: null,
+      reference: null,
+      currency: 'NGN',
+      effectiveAt: expect.any(String),
+    };
     const createdAt = expect.stringMatching(/Z$/);
     expect(items).toEqual([
       {
@@ -314,6 +325,7 @@ describe('GET /wallets/:id/transactions', () => {
         kind: 'transfer',
         resourceId: sent.data.id,
         direction: 'debit',
+        counterparty: { walletId: other, name: null, accountNumber: null, bankCode: null },
         amount: 120,
         balanceAfter: 180,
         createdAt,
@@ -323,6 +335,7 @@ describe('GET /wallets/:id/transactions', () => {
         kind: 'deposit',
         resourceId: expect.stringMatching(/_inc$/),
         direction: 'credit',
+        counterparty: null,
         amount: 300,
         balanceAfter: 300,
         createdAt,
@@ -386,12 +399,12 @@ describe('GET /wallets/:id/deposit-account', () => {
       const faulty = await startTestApi({
         databaseUrl: api.databaseUrl,
         rails: (rails) => {
-          const rail = rails.of('test');
+          const rail = rails.shared('test');
           if (rail === null) throw new Error('no rail');
           const openVirtualAccount: typeof rail.openVirtualAccount = (request) =>
             isFaulty ? Promise.reject(fault) : rail.openVirtualAccount(request);
           const wrapped = Object.assign(Object.create(rail), { openVirtualAccount });
-          return Object.assign(Object.create(rails), { of: () => wrapped });
+          return new Rails({ test: wrapped });
         },
       });
       try {

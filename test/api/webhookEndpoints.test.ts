@@ -41,6 +41,7 @@ describe('201 responses', () => {
       description: 'ledger',
       eventTypes: ['payment.settled'],
       status: 'enabled',
+      failingSince: null,
       previousSecretExpiresAt: null,
       createdAt: expect.any(String),
     });

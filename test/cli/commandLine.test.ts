@@ -12,7 +12,7 @@ import { depositMovement } from '../../src/resources/inboundCredits/movements.ts
 import { newWallet, openBooks } from '../ledger/books.ts';
 import { receivedCredit } from '../resources/movementTable.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
-import { type Ended, runCli } from './run.ts';
+import { type Ended, runCli, runCliProcess } from './run.ts';
 
 let database: TestDatabase;
 let folder: string;
@@ -28,6 +28,8 @@ afterAll(async () => {
 });
 
 const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url, home: folder });
+const runProcess = (...words: string[]): Promise<Ended> =>
+  runCliProcess(words, { databaseUrl: database.url, home: folder });
 
 /** Every command with the words that name it. */
 function listCommands(group: Command, prefix: string[] = []): { words: string; command: Command }[] {
@@ -48,7 +50,7 @@ test.each(COMMANDS)('the command "$words" has help with an example, and the opti
 });
 
 test('--help prints every command group to standard output and exits with 0', async () => {
-  const { exitCode, output, errors } = await run('--help');
+  const { exitCode, output, errors } = await runProcess('--help');
   expect([exitCode, errors]).toEqual([0, '']);
   for (const group of new Set(COMMANDS.map(({ words }) => words.split(' ')[0])))
     expect(output).toContain(`  ${group} `);
@@ -67,7 +69,7 @@ describe('usage errors', () => {
     [
       'an unknown scope',
       ['keys', 'create', '--environment', 'test', '--scopes', 'wallet,admin'],
-      /No such scope: admin\. Choose from wallet, payment, transfer, payout, webhook\./,
+      /No such scope: admin\. Choose from wallet, wallet:read, payment, payment:read, /,
     ],
     ['an empty scope', ['keys', 'create', '--environment', 'test', '--scopes', ''], /No such scope: \(empty\)/],
     ['an invalid number', ['keys', 'rotate', 'x', '--overlap-hours', 'two'], /It must be a number of hours/],
@@ -75,13 +77,13 @@ describe('usage errors', () => {
     ['an empty name', ['organisations', 'create', '--name', ''], /^error: --name: /],
     ['an invalid email', ['organisations', 'create', '--name', 'A', '--email', 'nowhere'], /^error: --email: /],
   ])('a command with %s exits with 2 and one line on standard error', async (_, words, message) => {
-    const result = await run(...words);
+    const result = await (words[0] === 'keyz' ? runProcess : run)(...words);
     expect(result).toEqual({ exitCode: 2, output: '', errors: expect.stringMatching(message) });
     expect(result.errors.trimEnd()).not.toContain('\n');
   });
 
   test('a command group without a command lists its commands and exits with 2', async () => {
-    const { exitCode, errors } = await run('keys');
+    const { exitCode, errors } = await runProcess('keys');
     expect([exitCode, errors]).toEqual([2, expect.stringContaining('rotate [options] <id>')]);
   });
 });
@@ -90,7 +92,7 @@ describe('the database address', () => {
   const list = ['organisations', 'list', '--json'];
 
   test('a missing database address is reported in one line', async () => {
-    expect(await runCli(list, { home: folder })).toEqual({
+    expect(await runCliProcess(list, { home: folder })).toEqual({
       exitCode: 1,
       output: '',
       errors: expect.stringMatching(
@@ -113,7 +115,7 @@ describe('the database address', () => {
     await writeFile(quickstart, '{ half');
     expect(await runCli(list, { home })).toMatchObject({
       exitCode: 1,
-      errors: expect.stringMatching(/^error: .*is not a valid quickstart file/),
+      errors: expect.stringMatching(/^error: .*is not valid/),
     });
   });
 
@@ -142,7 +144,7 @@ test('migrate updates a database and reports if it was up to date', async () => 
 test('ledger verify exits with 0 without violations, and with 1 and the findings otherwise', async () => {
   const books = await openBooks();
   const verify = (...words: string[]) =>
-    runCli(['ledger', 'verify', ...words], { databaseUrl: books.url, home: folder });
+    runCliProcess(['ledger', 'verify', ...words], { databaseUrl: books.url, home: folder });
   const wallet = await newWallet(books);
   const credit = receivedCredit(999, { ownerKind: 'wallet', ownerId: requireUuid('wallet', walletOf(wallet) ?? '') });
   await books.journal.post({ book: books.book, rows: { inbound_credits: [credit] } });

@@ -27,6 +27,7 @@ async function useKey(key: string): Promise<string[] | string> {
     const { scopes } = await new ApiKeys(sql).authenticate(
       `Bearer ${key}`,
       key.startsWith('svc_test_') ? 'test' : 'live',
+      '127.0.0.1',
     );
     return [...scopes];
   } catch (error) {
@@ -147,6 +148,28 @@ describe('keys commands', () => {
     const days = (Date.parse(made.expiresAt) - Date.now()) / 86_400_000;
     expect(days).toBeGreaterThan(29.9);
     expect(days).toBeLessThanOrEqual(30);
+  });
+
+  test('keys create limits a key to addresses and to a rate, and its successor too', async () => {
+    const limits = ['--allowed-ips', '203.0.113.0/24, 2001:db8::1', '--rate-limit', '30'];
+    const made = await json('keys', 'create', '--environment', 'test', '--scopes', 'wallet:read', ...limits);
+    expect(await useKey(made.key)).toBe('IP_NOT_ALLOWED');
+    const successor = await json('keys', 'rotate', made.id);
+    const listed = (await json('keys', 'list')) as Record<string, unknown>[];
+    for (const id of [made.id, successor.id]) {
+      expect(listed.find((key) => key.id === id)).toMatchObject({
+        scopes: ['wallet:read'],
+        allowedIps: ['203.0.113.0/24', '2001:db8::1'],
+        rateLimit: 30,
+      });
+    }
+    for (const bad of [
+      ['--allowed-ips', '203.0.113'],
+      ['--allowed-ips', '10.0.0.0/33'],
+      ['--rate-limit', '0'],
+    ]) {
+      expect((await run('keys', 'create', '--environment', 'test', '--scopes', 'wallet', ...bad)).exitCode).not.toBe(0);
+    }
   });
 
   test('keys rotate creates a successor with the same scopes, and the old key works during the overlap', async () => {

@@ -1,14 +1,11 @@
 // `wallets freeze | unfreeze | close | show`: status changes take effect immediately, are audited, and refusals state
 // the reason.
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { OPERATORS } from '../support/operators.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+import { type Ended, runCli, runCliProcess } from './run.ts';
 
 let api: TestApi;
 let organisation: string;
@@ -20,22 +17,8 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-interface Ended {
-  exitCode: number;
-  output: string;
-  errors: string;
-}
-
-function wallets(...words: string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [MAIN, 'wallets', ...words, '--organisation', organisation],
-      { env: { ...process.env, DATABASE_URL: api.databaseUrl, MANILLA_OPERATOR_KEY: OPERATORS.ada.key } },
-      (error, output, errors) => resolve({ exitCode: Number(error?.code ?? 0), output, errors }),
-    );
-  });
-}
+const wallets = (...words: string[]): Promise<Ended> =>
+  runCli(['wallets', ...words, '--organisation', organisation], { databaseUrl: api.databaseUrl, home: tmpdir() });
 
 const audit = (walletId: string) => api.sql`
   SELECT environment, operator, action, reason FROM audit_log
@@ -79,7 +62,8 @@ describe('wallets freeze and unfreeze', () => {
       }
       return codes;
     });
-    const { exitCode } = await wallets('freeze', source, '--reason', 'race');
+    const freeze = ['wallets', 'freeze', source, '--reason', 'race', '--organisation', organisation];
+    const { exitCode } = await runCliProcess(freeze, { databaseUrl: api.databaseUrl, home: tmpdir() });
     const balance = await api.balanceOf(source);
     await Promise.all(Array.from({ length: 20 }, () => api.test.money(`/wallets/${source}/transfer`, body)));
     stop = true;

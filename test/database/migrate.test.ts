@@ -256,13 +256,14 @@ describe('rules for tables and functions', () => {
     await owner`DROP TABLE stray`;
   });
 
-  test('every table has an environment column, except organisations, operators, rate counters and migration records', async () => {
+  test('every table has an environment column, except organisations, operators, failing flows, rate counters and migration records', async () => {
     const rows = await owner<{ name: string }[]>`
       SELECT c.oid::regclass::text AS name FROM pg_class c
       WHERE c.relkind = 'r' AND c.relnamespace IN ('public'::regnamespace, 'ledger'::regnamespace)
         AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'environment')
       ORDER BY 1`;
     expect(rows.map(({ name }) => name)).toEqual([
+      'failing_flows',
       'functions',
       'migrations',
       'operator_codes',

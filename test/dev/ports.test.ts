@@ -6,8 +6,9 @@ import { afterEach, expect, test } from '@jest/globals';
 import { freePort } from '../../dev/freePort.ts';
 import { choosePorts, startOnPorts, type WantedPorts } from '../../dev/ports.ts';
 import { Supervisor } from '../../dev/supervisor.ts';
-import { checkTemporal, DEFAULT_NAMESPACE, startTemporal } from '../../dev/temporal.ts';
+import { checkTemporal, startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
+import { DEFAULT_NAMESPACE } from '../../src/temporal/profile.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -3,7 +3,8 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync, writeFileSyn
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import postgres from 'postgres';
-import { OWNER, ownerUrl, removePostgresFolder, serviceUrl, startPostgres } from '../../dev/postgres.ts';
+import { OWNER, ownerUrl, serviceUrl, startPostgres } from '../../dev/postgres.ts';
+import { removePostgresFolder } from '../../dev/postgresFiles.ts';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';

@@ -152,6 +152,14 @@ test('the demo finds the running service by its folder and completes', async () 
   expect([await demo.exited, demo.output()]).toEqual([0, expect.stringContaining('The payout is partially_completed')]);
 });
 
+test('the demo of a live rail completes, and its books and those of the provider are equal', async () => {
+  const demo = run('dev/demo', '--rail', 'monnify-fake');
+  expect([await demo.exited, demo.output()]).toEqual([0, expect.stringContaining('The two books are equal')]);
+  expect(demo.output()).toContain('The contract is disconnected');
+  const unknown = run('dev/demo', '--rail', 'monnify');
+  expect([await unknown.exited, unknown.output()]).toEqual([1, expect.stringContaining('must be monnify-fake')]);
+});
+
 test('reset refuses to run while the service is running', async () => {
   const reset = run('dev/reset');
   expect(await reset.exited).toBe(1);

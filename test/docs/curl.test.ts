@@ -46,7 +46,7 @@ const blocksOf = (page: string): Block[] =>
 let flows: TestFlows;
 
 beforeAll(async () => {
-  flows = await startTestFlows();
+  flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,payouts,relay' } });
 });
 
 afterAll(() => flows.close());

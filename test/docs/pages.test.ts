@@ -1,25 +1,41 @@
 // Generated documentation pages, and pages that list what is in the code, agree with the code.
 import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { CATALOG } from '../../src/api/errors.ts';
+import { CATALOG, type ErrorCode, helpLink } from '../../src/api/errors.ts';
 import { CHARGED_MOVEMENTS } from '../../src/ledger/fees.ts';
 import { EVENT_TYPES } from '../../src/resources/events.ts';
 import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
+import { PROFILE_SETTINGS } from '../../src/temporal/profile.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
 import { actionsPage, costs } from '../../tools/generateActionsDoc.ts';
-import { errorsPage } from '../../tools/generateErrorsDoc.ts';
+import { errorsHtml, errorsPage } from '../../tools/generateErrorsDoc.ts';
+import { railsPage } from '../../tools/generateRailsDoc.ts';
 import { routeCases } from '../support/routes.ts';
+import { settingNames } from '../support/settingNames.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
-test('docs/errors.md is the output of tools/generateErrorsDoc.ts', () => {
+test('docs/errors.md and the page that the API serves are the output of tools/generateErrorsDoc.ts', () => {
   expect(read('docs/errors.md')).toBe(errorsPage());
+  expect(read('src/api/reference/errors.html')).toBe(errorsHtml());
 });
 
-test('docs/errors.md lists every code of the catalog exactly once', () => {
-  const listed = [...errorsPage().matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, code]) => code);
+test('docs/rails/capabilities.md is the output of tools/generateRailsDoc.ts', () => {
+  expect(read('docs/rails/capabilities.md')).toBe(railsPage());
+});
+
+test('docs/errors.md has one heading for every code of the catalog', () => {
+  const listed = [...errorsPage().matchAll(/^### ([A-Z0-9_]+)$/gm)].map(([, code]) => code);
   expect(listed).toHaveLength(new Set(listed).size);
   expect(new Set(listed)).toEqual(new Set(Object.keys(CATALOG)));
+});
+
+test('the help link of every code leads to its heading in the served page', () => {
+  const page = errorsHtml();
+  for (const code of Object.keys(CATALOG) as ErrorCode[]) {
+    const [, anchor] = helpLink(code).match(/^<\/docs\/errors#([a-z0-9_]+)>; rel="help"$/) ?? [];
+    expect(page.split(`<h3 id="${anchor}">${code}</h3>`)).toHaveLength(2);
+  }
 });
 
 test('every code of the catalog is thrown somewhere', () => {
@@ -62,6 +78,12 @@ test('docs/performance/actions.md is the output of tools/generateActionsDoc.ts',
   expect(read('docs/performance/actions.md')).toBe(actionsPage());
 });
 
+test('every test file that docs/reliability.md names exists', () => {
+  const named = [...read('docs/reliability.md').matchAll(/`(test\/[a-zA-Z/]+)`/g)].map(([, file]) => `${file}.test.ts`);
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((file) => globSync(file, { cwd: new URL('../..', import.meta.url) }).length === 0)).toEqual([]);
+});
+
 test('a settled payment costs exactly one start, one timer, one signal and one activity', () => {
   const settled = costs().find(({ ending }) => ending === 'payment-settled');
   expect(settled?.actions).toEqual({
@@ -75,16 +97,19 @@ test('a settled payment costs exactly one start, one timer, one signal and one a
 });
 
 test('docs/configuration.md lists exactly the settings of src/config.ts', () => {
-  const settings = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(([, name]) => name);
+  const settings: (string | undefined)[] = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)].map(
+    ([, name]) => name,
+  );
+  settings.push(...PROFILE_SETTINGS);
   expect(settings.length).toBeGreaterThan(15);
-  const listed = [...read('docs/configuration.md').matchAll(/^\| `([A-Z][A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
+  const listed = settingNames();
   expect(listed).toHaveLength(new Set(listed).size);
   expect(new Set(listed)).toEqual(new Set(settings));
 });
 
 test('docs/operating.md has a row for every alert and a section for every attention cause', () => {
   const page = read('docs/operating.md');
-  const alerts = [...read('deploy/prometheus/alerts.yml').matchAll(/^ +- alert: (\w+)$/gm)].map(
+  const alerts = [...read('deploy/helm/manilla/files/alerts.yml').matchAll(/^ +- alert: (\w+)$/gm)].map(
     ([, name = '']) => name,
   );
   expect(alerts.length).toBeGreaterThan(15);

@@ -1,19 +1,14 @@
 // Parked withdrawals: a withdrawal that cannot proceed parks with its cause, leaves the money unchanged and executes
 // the operators' decision, which is audited.
 
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { ResolveAnswer } from '../../src/workflows/attention/messages.ts';
+import { operate } from '../cli/run.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { OPERATORS, type OperatorName, withCode } from '../support/operators.ts';
+import { type OperatorName, withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
-
-const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const run = promisify(execFile);
 
 let flows: TestFlows;
 
@@ -116,6 +111,7 @@ describe('unreachable rails', () => {
       outcome: 'accepted',
     });
     const failed = await flows.untilStatus(path, 'failed');
+    expect(failed.failureCode).toBe('operator_decision');
     expect(failed.failureReason).toMatch(/Decided by operators/);
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
     expect(await audited(id)).toEqual(['ngozi resolve:fail:proposed', 'tunde resolve:fail']);
@@ -147,21 +143,13 @@ describe('unreachable rails', () => {
   });
 });
 
+// Not concurrent: a command imports its modules while it runs, which Jest refuses between two tests.
 describe('attention commands', () => {
   const cli = (...words: string[]): Promise<unknown> => cliAs('ada', ...words);
-  const cliAs = async (name: OperatorName, ...words: string[]): Promise<unknown> => {
-    const { stdout } = await run(process.execPath, [CLI, 'attention', ...words, '--json'], {
-      env: {
-        ...process.env,
-        DATABASE_URL: flows.databaseUrl,
-        MANILLA_OPERATOR_KEY: OPERATORS[name].key,
-        TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
-      },
-    });
-    return JSON.parse(stdout);
-  };
+  const cliAs = (name: OperatorName, ...words: string[]): Promise<unknown> =>
+    operate(flows, name, 'attention', ...words);
 
-  test.concurrent('attention list and show find a parked flow, and retry with a query resumes it', async () => {
+  test('attention list and show find a parked flow, and retry with a query resumes it', async () => {
     const { walletId, id, path, setBehaviour } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const byWallet = ['--query', `WalletId = '${walletId}'`];
@@ -173,12 +161,20 @@ describe('attention commands', () => {
       details: expect.stringContaining('held in transit'),
     });
     await setBehaviour('complete');
-    expect(await cli('retry', ...byWallet, '--reason', 'the bank is back')).toEqual([{ id }]);
+    expect(await cli('retry', ...byWallet, '--reason', 'the bank is back')).toEqual({
+      batch: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      flows: 1,
+      failed: 0,
+    });
     await flows.untilStatus(path, 'completed');
+    expect(await audited(id)).toEqual(['ada resolve:retry']);
+    const batches = await flows.sql<{ operator: string; reason: string }[]>`
+      SELECT operator, reason FROM audit_log WHERE action = 'attention.retry'`;
+    expect(batches).toEqual([{ operator: 'ada', reason: `the bank is back (WalletId = '${walletId}')` }]);
     await waitFor('the list to be empty', async () => ((await cli('list', ...byWallet)) as unknown[]).length === 0);
   });
 
-  test.concurrent('attention resolve executes a resolution and reports a refusal', async () => {
+  test('attention resolve executes a resolution and reports a refusal', async () => {
     const { id, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const resolution = ['resolve', id, '--reason', 'confirmed by letter'];

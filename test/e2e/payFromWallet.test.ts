@@ -1,6 +1,7 @@
 // The flow of a payment paid from a wallet: it waits, and ends with the payment's final status.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
+import { inBackground } from '../../src/workflows/priority.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -57,6 +58,14 @@ test('an unpaid virtual-wallet payment expires and can then not be paid', async 
   await flows.untilStatus(`/payments/${paymentId}`, 'expired');
   expect((await flows.eventsOf(paymentId)).map(({ type }) => type)).toEqual(['payment.expired']);
   expect((await pay(payer, paymentId)).error.code).toBe('PAYMENT_NOT_PAYABLE');
-  expect(await flows.temporal.workflow.getHandle(paymentId).result()).toEqual({ status: 'expired' });
+  const flow = flows.temporal.workflow.getHandle(paymentId);
+  expect(await flow.result()).toEqual({ status: 'expired' });
+  // Credits do not wait behind expiries.
+  const activities = ((await flow.fetchHistory()).events ?? []).flatMap(
+    (event) => event.activityTaskScheduledEventAttributes ?? [],
+  );
+  expect(activities.map(({ activityType, priority }) => [activityType?.name, priority?.priorityKey])).toEqual([
+    ['expirePayment', inBackground({ environment: 'test' }).priorityKey],
+  ]);
   expect(await flows.balanceOf(payer)).toBe(400);
 });

@@ -55,7 +55,7 @@ describe('bank-transfer payments', () => {
     const wallet = await flows.createWallet();
     const payment = await flows.createPayment(wallet, 200_000);
     const feesBefore = await flows.accountBalance('income:fees');
-    await pay(payment, payment.payableAmount);
+    const { sessionId } = (await pay(payment, payment.payableAmount)).data;
     const settled = await flows.untilStatus(`/payments/${payment.id}`, 'settled');
     expect(settled).toMatchObject({ amountReceived: 202_000, fee: 2_000 });
     expect(settled.settledAt).not.toBeNull();
@@ -64,7 +64,16 @@ describe('bank-transfer payments', () => {
     expect(await flows.eventsOf(payment.id)).toEqual([
       {
         type: 'payment.settled',
-        data: { id: payment.id, status: 'settled', baseAmount: 200_000, amountReceived: 202_000, currency: 'NGN' },
+        data: {
+          ...settled,
+          credit: {
+            id: expect.stringMatching(/_inc$/),
+            amount: 202_000,
+            sessionId,
+            sender: { name: 'Sandbox Payer', accountNumber: expect.any(String), bankCode: expect.any(String) },
+            receivedAt: expect.any(String),
+          },
+        },
       },
     ]);
     const handle = flows.temporal.workflow.getHandle(payment.id);

@@ -12,7 +12,9 @@ import { waitFor } from '../support/waitFor.ts';
 let flows: TestFlows;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: { SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' } });
+  flows = await startTestFlows({
+    settings: { WORKER_ROLES: 'flows,payouts,relay', SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' },
+  });
 });
 
 afterAll(async () => {
@@ -86,15 +88,15 @@ describe('outcomes of payouts', () => {
       toBank('9999999007', { accountName: 'Mr Somebody Else' }),
     ]);
     const done = await flows.untilStatus(path, 'partially_completed');
-    expect(items(done).map(({ status, failureReason }) => [status, failureReason])).toEqual([
-      ['completed', null],
-      ['failed', 'The receiving bank rejected the transfer'],
-      ['failed', 'The receiving bank returned the money'],
-      ['completed', null], // the response to its send was lost
-      ['failed', 'The bank never received the transfer'],
-      ['failed', 'The bank knows no account with this number'],
-      ['failed', 'The bank has this account under another name: SOMEBODY ELSE'],
-      ['completed', null],
+    expect(items(done).map(({ status, failureCode, failureReason }) => [status, failureCode, failureReason])).toEqual([
+      ['completed', null, null],
+      ['failed', 'bank_refused', 'The receiving bank rejected the transfer'],
+      ['failed', 'bank_returned', 'The receiving bank returned the money'],
+      ['completed', null, null], // the response to its send was lost
+      ['failed', 'never_received', 'The bank never received the transfer'],
+      ['failed', 'account_not_resolved', 'The bank knows no account with this number'],
+      ['failed', 'name_mismatch', 'The bank has this account under another name: SOMEBODY ELSE'],
+      ['completed', null, null],
     ]);
     expect(done).toMatchObject({ successCount: 3, failureCount: 5 });
     expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS - 3 * COST);
@@ -104,13 +106,17 @@ describe('outcomes of payouts', () => {
         type: 'payout.partially_completed',
         data: {
           id: payout.id,
+          sourceWalletId,
           status: 'partially_completed',
           totalAmount: 8 * AMOUNT,
           totalFee: 8 * FEE,
           itemCount: 8,
           successCount: 3,
           failureCount: 5,
+          reference: null,
+          metadata: {},
           currency: 'NGN',
+          createdAt: payout.createdAt,
         },
       },
     ]);

@@ -1,20 +1,17 @@
-// A paused rail: requests are accepted and wait, nothing is sent, nothing fails or parks however long the pause lasts,
-// and everything continues after `rail resume`.
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+// A paused rail: requests are accepted and wait without doing anything, nothing is sent, nothing fails or parks however
+// long the pause lasts, and everything continues after `rail resume`, which signals the waiting flows.
+// `PAUSED_FLOWS=1400 npm test -- railPause -t 'all of many'` measures it with more flows.
+import { tmpdir } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
-import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
+import { pauseRail, resumeRail } from '../../src/resources/railPauses.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
+import { operate, runCli } from '../cli/run.ts';
 import type { Resource } from '../support/api.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { OPERATORS, type OperatorName } from '../support/operators.ts';
+import { OPERATORS } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
-
-const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const run = promisify(execFile);
 
 /** A flow parks when the rail has been unreachable for a second. */
 const LIMIT_MS = 1_000;
@@ -22,15 +19,16 @@ const LIMIT_MS = 1_000;
 const UNAVAILABLE = '9999999008';
 const TAKES = '0123456789';
 
+const SETTINGS = {
+  WORKER_ROLES: 'flows,payouts,relay',
+  ATTENTION_RAIL_UNREACHABLE_SECONDS: String(LIMIT_MS / 1000),
+  SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+};
+
 let flows: TestFlows;
 
 beforeAll(async () => {
-  flows = await startTestFlows({
-    settings: {
-      ATTENTION_RAIL_UNREACHABLE_SECONDS: String(LIMIT_MS / 1000),
-      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
-    },
-  });
+  flows = await startTestFlows({ settings: SETTINGS });
 });
 
 afterEach(async () => {
@@ -41,20 +39,7 @@ afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);
 });
 
-const cli = (...words: string[]): Promise<unknown> => cliAs('ada', ...words);
-
-async function cliAs(name: OperatorName, ...words: string[]): Promise<unknown> {
-  const { stdout } = await run(process.execPath, [CLI, ...words, '--json'], {
-    env: {
-      ...process.env,
-      DATABASE_URL: flows.databaseUrl,
-      MANILLA_OPERATOR_KEY: OPERATORS[name].key,
-      TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
-    },
-  });
-  return JSON.parse(stdout);
-}
-
+const cli = (...words: string[]): Promise<unknown> => operate(flows, 'ada', ...words);
 const rail = (...words: string[]): Promise<unknown> => cli('rail', ...words);
 /** The effect of the commands, without a process for each. */
 const act = { operator: OPERATORS.ngozi, reason: 'maintenance at the bank' };
@@ -69,12 +54,19 @@ async function withdraw(accountNumber: string): Promise<Resource & { walletId: s
   return { ...data, walletId };
 }
 
+/** Whether the list of flows, which the resume reads and which lags, has this flow with the cause. */
+async function isListed(id: string, cause: string): Promise<boolean> {
+  const query = `WorkflowId = '${id}' AND Attention = '${cause}'`;
+  return (await flows.temporal.workflow.count(query)).count > 0;
+}
+
 /** The details of a flow once it has this attention cause. */
 const untilAttention = (id: string, cause: string): Promise<string> =>
   waitFor(`${id} to show ${cause}`, async () => {
     const flow = flows.temporal.workflow.getHandle(id);
     const described = await flow.describe().catch(() => null); // not started yet
     if (described?.typedSearchAttributes.get(ATTENTION) !== cause) return undefined;
+    if (!(await isListed(id, cause))) return undefined;
     const metadata = await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
     return metadata.currentDetails;
   });
@@ -86,12 +78,15 @@ async function sendsOf(...references: string[]): Promise<number> {
   return row?.sends ?? 0;
 }
 
-/** Waits until an activity of the flow is at this attempt. */
-const untilRepeated = (id: string, attempt: number) =>
-  waitFor(`the step of ${id} to be repeated`, async () => {
-    const { raw } = await flows.temporal.workflow.getHandle(id).describe();
-    return raw.pendingActivities?.some((one) => (one.attempt ?? 0) >= attempt);
+/** What the flow has done so far: the activities that it scheduled and the signals that it received, in order. */
+async function deedsOf(id: string): Promise<string[]> {
+  const { events } = await flows.temporal.workflow.getHandle(id).fetchHistory();
+  return (events ?? []).flatMap((event) => {
+    const activity = event.activityTaskScheduledEventAttributes?.activityType?.name;
+    const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
+    return activity ?? signal ?? [];
   });
+}
 
 describe('flows while the rail is paused', () => {
   test('withdrawals, refunds and payouts are accepted during a pause, nothing is sent, and all are paid after the resume', async () => {
@@ -121,10 +116,10 @@ describe('flows while the rail is paused', () => {
     }
     // The money of an item stays in the reserve, and every flow is older than the limit after which it would park.
     expect(await flows.accountBalance(`reserve:payout:${payout.id}`)).toBe(206_000);
-    await untilRepeated(withdrawal.id, 3);
-    expect(Date.now() - Date.parse(withdrawal.createdAt as string)).toBeGreaterThan(LIMIT_MS);
+    await waitFor('the limit to pass', () => Date.now() - Date.parse(withdrawal.createdAt as string) > LIMIT_MS);
     for (const id of references) await untilAttention(id, 'rail_paused');
     expect(await sendsOf(...references)).toBe(0);
+    expect(await deedsOf(withdrawal.id)).toEqual(['sendWithdrawal']);
     expect((await flows.test.get(`/withdrawals/${withdrawal.id}`)).data.status).toBe('processing');
 
     const listed = await cli('attention', 'list', '--query', `WalletId = '${withdrawal.walletId}'`);
@@ -135,6 +130,7 @@ describe('flows while the rail is paused', () => {
     await flows.untilStatus(`/refunds/${refund.id}`, 'completed');
     await flows.untilStatus(`/payouts/${payout.id}`, 'completed');
     expect(await sendsOf(...references)).toBe(references.length);
+    for (const id of references) expect((await deedsOf(id))[1]).toBe('railResumed');
     await waitFor('the attention to be cleared', async () => {
       const flow = await flows.temporal.workflow.getHandle(withdrawal.id).describe();
       return flow.typedSearchAttributes.get(ATTENTION) === undefined;
@@ -163,7 +159,6 @@ describe('flows while the rail is paused', () => {
     await pause();
     await cli('reviews', 'resolve', id, '--action', 'return_to_sender', '--reason', 'the payer called');
     expect(await untilAttention(id, 'rail_paused')).toMatch(/paused by operations/);
-    await untilRepeated(id, 3);
     expect([await sendsOf(id), (await show()).status]).toEqual([0, 'returning']);
     expect(await flows.accountBalance('in_transit:returns')).toBe(5_000);
 
@@ -205,7 +200,7 @@ test('a flow that parked before the pause waits for the resume after a batch ret
   const organisation = publicId('organisation', flows.organisation.organisationId);
   const query = `Attention = 'rail_unreachable' AND OrganisationId = '${organisation}'`;
   const retry = ['attention', 'retry', '--query', query, '--reason', 'the bank is back'];
-  await waitFor('the parked flow to be found', async () => JSON.stringify(await cli(...retry)).includes(id));
+  await waitFor('the parked flow to be found', async () => ((await cli(...retry)) as { flows: number }).flows > 0);
   await untilAttention(id, 'rail_paused');
   await resume();
   await flows.untilStatus(`/withdrawals/${id}`, 'completed');
@@ -217,14 +212,67 @@ test('an unreachable rail parks nothing during a pause, and its limit counts fro
   await pause();
   const { id } = await withdraw(UNAVAILABLE);
   await untilAttention(id, 'rail_paused');
-  await untilRepeated(id, 3);
+  await waitFor('the limit to pass', async () => {
+    const { startTime } = await flows.temporal.workflow.getHandle(id).describe();
+    return Date.now() - startTime.getTime() > LIMIT_MS;
+  });
   await untilAttention(id, 'rail_paused');
   await resume();
   await untilAttention(id, 'rail_unreachable');
   for (const operator of ['ngozi', 'tunde'] as const) {
-    await cliAs(operator, 'attention', 'resolve', id, '--action', 'fail', '--reason', 'by letter');
+    await operate(flows, operator, 'attention', 'resolve', id, '--action', 'fail', '--reason', 'by letter');
   }
   await flows.untilStatus(`/withdrawals/${id}`, 'failed');
+});
+
+test('all of many waiting flows are signalled once by a resume, and complete', async () => {
+  const count = Number(process.env.PAUSED_FLOWS ?? 30);
+  await pause();
+  const walletId = await flows.createWallet(undefined, { balance: 30_000_000 });
+  const body = { amount: 1_000, accountNumber: TAKES, bankCode: '058' };
+  const ids: string[] = [];
+  for (let made = 0; made < count; made += 1) {
+    ids.push((await flows.test.money(`/wallets/${walletId}/withdraw`, body)).data.id);
+  }
+  const limitMs = 120_000 + count * 1_000;
+  const { taskQueue } = flows.dependencies.config.temporal;
+  const waiting = async () =>
+    (await flows.temporal.workflow.count(`Attention = 'rail_paused' AND TaskQueue = '${taskQueue}'`)).count;
+  await waitFor('all to wait', async () => (await waiting()) === count, limitMs);
+  const resumedAt = Date.now();
+  await resume();
+  await waitFor('none to wait', async () => (await waiting()) === 0, limitMs);
+  const continuedMs = Date.now() - resumedAt;
+  await waitFor(
+    'all to be completed',
+    async () => {
+      const [row] = await flows.sql<{ open: number }[]>`
+          SELECT count(*)::int AS open FROM withdrawals WHERE status = 'processing'`;
+      return row?.open === 0;
+    },
+    limitMs,
+  );
+  if (process.env.PAUSED_FLOWS) console.log({ count, continuedMs, completedMs: Date.now() - resumedAt });
+  for (const id of ids.slice(0, 20)) {
+    const deeds = await deedsOf(id);
+    expect(deeds.filter((deed) => deed === 'railResumed')).toHaveLength(1);
+  }
+}, 1_800_000);
+
+test('a waiting flow that no signal reaches looks by itself whether the rail is resumed', async () => {
+  const looking = await startTestFlows({ settings: { ...SETTINGS, RAIL_PAUSED_LOOK_SECONDS: '1' } });
+  await pauseRail(looking.sql, 'test', act);
+  const walletId = await looking.createWallet(undefined, { balance: 103_000 });
+  const body = { amount: 100_000, accountNumber: TAKES, bankCode: '058' };
+  const { data } = await looking.test.money(`/wallets/${walletId}/withdraw`, body);
+  const flow = looking.temporal.workflow.getHandle(data.id);
+  await waitFor('three looks', async () => {
+    const { events } = await flow.fetchHistory().catch(() => ({ events: [] })); // not started yet
+    return (events ?? []).filter((event) => event.activityTaskCompletedEventAttributes).length >= 3;
+  });
+  await looking.sql`DELETE FROM rail_pauses`;
+  await looking.untilStatus(`/withdrawals/${data.id}`, 'completed');
+  expect(await endFlows(looking)).toEqual([]);
 });
 
 describe('rail commands', () => {
@@ -238,8 +286,24 @@ describe('rail commands', () => {
     });
     expect(await rail('pause', ...words, 'again')).toEqual({ environment: 'test', paused: true, changed: false });
     expect(await rail('show')).toEqual([
-      { environment: 'test', paused: true, since: expect.any(String), operator: 'ada', reason: 'maintenance' },
-      { environment: 'live', paused: false, since: null, operator: null, reason: null },
+      {
+        environment: 'test',
+        paused: true,
+        since: expect.any(String),
+        operator: 'ada',
+        reason: 'maintenance',
+        callsPerSecond: null,
+        contracts: [],
+      },
+      {
+        environment: 'live',
+        paused: false,
+        since: null,
+        operator: null,
+        reason: null,
+        callsPerSecond: null,
+        contracts: [],
+      },
     ]);
     expect(await rail('resume', ...words, 'over')).toEqual({ environment: 'test', paused: false, changed: true });
     expect(await rail('resume', ...words, 'over')).toEqual({ environment: 'test', paused: false, changed: false });
@@ -254,7 +318,8 @@ describe('rail commands', () => {
     ['an empty reason', ['pause', 'test', '--reason', ' '], /--reason must have 1 to 500 characters/],
     ['an unknown environment', ['pause', 'prod', '--reason', 'x'], /Allowed choices are test, live/],
   ])('rail pause with %s changes nothing and reports the error', async (_name, words, message) => {
-    await expect(rail(...words)).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(message) });
+    const result = await runCli(['rail', ...words], { databaseUrl: flows.databaseUrl, home: tmpdir() });
+    expect(result).toMatchObject({ exitCode: 2, errors: expect.stringMatching(message) });
     expect(await flows.sql`SELECT FROM rail_pauses`).toHaveLength(0);
   });
 });

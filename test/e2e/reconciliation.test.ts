@@ -1,23 +1,18 @@
 // Reconciliation with real servers: the sandbox bank's statement against the ledger. Complete flows leave no break;
 // each kind of seeded break is reported once, with a review case that an operator closes, and no money is moved.
-import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { operate, runAs } from '../cli/run.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { OPERATORS, withCode } from '../support/operators.ts';
+import { withCode } from '../support/operators.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const run = promisify(execFile);
 const HOUR_MS = 3_600_000;
 
 let flows: TestFlows;
@@ -35,10 +30,9 @@ afterAll(async () => {
 });
 
 const reconcile = () =>
-  flows.temporal.workflow.execute('reconciliation', {
-    taskQueue: flows.dependencies.config.temporal.taskQueue,
-    workflowId: `reconciliation-${randomUUID()}`,
-    args: [{ from: new Date(Date.now() - HOUR_MS).toISOString(), to: new Date(Date.now() + HOUR_MS).toISOString() }],
+  flows.runUpkeep('reconciliation', {
+    from: new Date(Date.now() - HOUR_MS).toISOString(),
+    to: new Date(Date.now() + HOUR_MS).toISOString(),
   });
 
 interface CaseRow {
@@ -187,7 +181,7 @@ test('a break has no money: it cannot be credited, returned or moved to unclaime
 
 test('the details of a case show that its break has cleared, and the case stays open', async () => {
   const { id } = await caseOf('unmatched_statement');
-  expect(await detailsOf(id)).toMatch(/statement amount \| 5000 kobo/);
+  expect(await detailsOf(id)).toMatch(/statement amount \| NGN 50.00/);
   expect(await detailsOf(id)).toMatch(/seen \| by the last run/);
   // The line disappears from the bank's statement and reappears later.
   const rename = (from: string, to: string) => flows.sql`
@@ -237,9 +231,7 @@ test('a credit whose callback is lost arrives by itself, and a charge of the ban
   expect([lost.status, charged.status]).toEqual([201, 201]);
   // As if it had come a minute ago: a younger callback may still be on its way.
   await flows.sql`UPDATE sandbox_bank.credits SET received_at = now() - interval '1 minute' WHERE session_id = 'lost'`;
-  const { taskQueue } = flows.dependencies.config.temporal;
-  const poll = { taskQueue, workflowId: `creditPolling-${randomUUID()}` };
-  expect(await flows.temporal.workflow.execute('creditPolling', poll)).toMatchObject({ recovered: 1, failed: 0 });
+  expect(await flows.runUpkeep('creditPolling')).toMatchObject({ recovered: 1, failed: 0 });
   await context.untilStatus(`/payments/${payment.id}`, 'settled');
 
   expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
@@ -249,29 +241,21 @@ test('a credit whose callback is lost arrives by itself, and a charge of the ban
 });
 
 test('reconciliation run and show report breaks, and a run with breaks is found by Attention', async () => {
-  const environment = {
-    ...process.env,
-    DATABASE_URL: flows.databaseUrl,
-    MANILLA_OPERATOR_KEY: OPERATORS.ada.key,
-    TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
-    TEMPORAL_TASK_QUEUE: flows.dependencies.config.temporal.taskQueue,
-  };
-  const cli = (...words: string[]) => run(process.execPath, [CLI, 'reconciliation', ...words], { env: environment });
-  const reviews = async (...words: string[]): Promise<unknown> =>
-    JSON.parse((await run(process.execPath, [CLI, 'reviews', ...words, '--json'], { env: environment })).stdout);
+  const cli = (...words: string[]) => runAs(flows, 'ada', 'reconciliation', ...words);
+  const reviews = (...words: string[]) => operate(flows, 'ada', 'reviews', ...words);
   const period = [
     '--from',
     new Date(Date.now() - HOUR_MS).toISOString(),
     '--to',
     new Date(Date.now() + HOUR_MS).toISOString(),
   ];
-  await expect(cli('run', '--json', ...period)).rejects.toMatchObject({
-    code: 1,
-    stdout: expect.stringContaining('"breaks": 5'),
+  expect(await cli('run', '--json', ...period)).toMatchObject({
+    exitCode: 1,
+    output: expect.stringContaining('"breaks": 5'),
   });
-  const reports = JSON.parse((await cli('show', '--json')).stdout) as { breakCount: number; rail: string }[];
+  const reports = JSON.parse((await cli('show', '--json')).output) as { breakCount: number; rail: string }[];
   expect(reports[0]).toMatchObject({ rail: 'sandbox', breakCount: 5 });
-  expect((await cli('show')).stdout).toContain('nobodys_reference');
+  expect((await cli('show')).output).toContain('nobodys_reference');
   const { id } = await caseOf('unmatched_statement');
   const organisation = ['--organisation', publicId('organisation', context.organisationId)];
   expect(await reviews('show', id, ...organisation)).toMatchObject({
@@ -303,28 +287,23 @@ test('a statement in a file is compared and posted like that of a rail; a wrong 
     await writeFile(file, text);
     const words = ['import', file, '--rail', 'paper_bank', '--environment', 'test', '--json'];
     const organisation = ['--organisation', publicId('organisation', context.organisationId)];
-    const { stdout, stderr, code } = await run(process.execPath, [CLI, 'reconciliation', ...words, ...organisation], {
-      env: { ...process.env, DATABASE_URL: flows.databaseUrl, MANILLA_OPERATOR_KEY: OPERATORS.ada.key },
-    }).then(
-      (ended) => ({ ...ended, code: 0 }),
-      (error: { stdout: string; stderr: string; code: number }) => error,
-    );
-    return { code, answer: stdout === '' ? null : (JSON.parse(stdout) as object), stderr };
+    const { output, errors, exitCode } = await runAs(flows, 'ada', 'reconciliation', ...words, ...organisation);
+    return { exitCode, answer: output === '' ? null : (JSON.parse(output) as object), errors };
   };
   const at = new Date(Date.now() - 2 * HOUR_MS).toISOString();
   const end = new Date(Date.now() - HOUR_MS).toISOString();
   const rows = ['kind,reference,amount,at', `charge,c1,700,${at}`, `closing_balance,,-700,${end}`];
   const before = await postings();
   expect(await importFile([...rows, `credit,x,0,${at}`].join('\n'))).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/line 4, column 3: amount must be more than 0\. Nothing was taken in\./),
+    exitCode: 1,
+    errors: expect.stringMatching(/line 4, column 3: amount must be more than 0\. Nothing was taken in\./),
   });
   expect(await postings()).toEqual(before);
 
-  expect(await importFile(rows.join('\n'))).toMatchObject({ code: 0, answer: { lines: 1, breaks: 0, opened: 0 } });
-  expect(await importFile(rows.join('\n'))).toMatchObject({ code: 0, answer: { lines: 1, breaks: 0 } });
+  expect(await importFile(rows.join('\n'))).toMatchObject({ exitCode: 0, answer: { lines: 1, breaks: 0, opened: 0 } });
+  expect(await importFile(rows.join('\n'))).toMatchObject({ exitCode: 0, answer: { lines: 1, breaks: 0 } });
   expect(await importFile([...rows, `sent,stranger,40,${at}`].join('\n'))).toMatchObject({
-    code: 1,
+    exitCode: 1,
     answer: { breaks: 1, opened: 1 },
   });
   expect(await flows.sql`SELECT key FROM ledger.transactions WHERE key LIKE '%/paper_bank/%'`).toEqual([

@@ -51,9 +51,13 @@ describe('refunds to a bank account', () => {
       'createdAt',
       'currency',
       'destination',
+      'failureCode',
       'failureReason',
       'id',
+      'metadata',
       'paymentId',
+      'reference',
+      'sessionId',
       'status',
     ]);
     expect(await flows.balanceOf(walletId)).toBe(0);

@@ -1,18 +1,13 @@
 // Review cases decided by an operator: money in suspense is credited, returned to the sender or moved to unclaimed;
 // each decision posts once, is audited, and emits an event.
 
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
+import { operate } from '../cli/run.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { OPERATORS, type OperatorName, withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
-
-const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const run = promisify(execFile);
 
 let flows: TestFlows;
 let sessions = 0;
@@ -111,17 +106,8 @@ const bankHas = async (id: string) => [
 const cli = (...words: string[]): Promise<unknown> => cliAs('ada', ...words);
 
 const cliAs = async (name: OperatorName, ...words: string[]): Promise<unknown> => {
-  const organisation = ['--organisation', publicId('organisation', flows.organisation.organisationId)];
-  const { stdout } = await run(process.execPath, [CLI, 'reviews', ...words, '--json', ...organisation], {
-    env: {
-      ...process.env,
-      DATABASE_URL: flows.databaseUrl,
-      MANILLA_OPERATOR_KEY: OPERATORS[name].key,
-      TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
-      TEMPORAL_TASK_QUEUE: flows.dependencies.config.temporal.taskQueue,
-    },
-  });
-  return JSON.parse(stdout);
+  const organisation = publicId('organisation', flows.organisation.organisationId);
+  return await operate(flows, name, 'reviews', ...words, '--organisation', organisation);
 };
 
 const auditLog = async (id: string) => [
@@ -329,10 +315,7 @@ describe('decisions of an operator', () => {
     // The bank's statement of both references agrees with the ledger.
     const [now, hour] = [Date.now(), 3_600_000];
     const period = { from: new Date(now - hour).toISOString(), to: new Date(now + hour).toISOString() };
-    const { taskQueue } = flows.dependencies.config.temporal;
-    expect(
-      await flows.temporal.workflow.execute('reconciliation', { taskQueue, workflowId: `r-${now}`, args: [period] }),
-    ).toMatchObject({ breaks: 0 });
+    expect(await flows.runUpkeep('reconciliation', period)).toMatchObject({ breaks: 0 });
   });
 });
 

@@ -1,6 +1,5 @@
 // Scheduled workflows besides the sweep: the verification of the ledger, which fails on a finding, and housekeeping,
 // which deletes expired rows only.
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WorkflowFailedError } from '@temporalio/client';
 import { newUuid, requireUuid } from '../../src/ids.ts';
@@ -16,22 +15,16 @@ beforeAll(async () => {
 
 afterAll(() => flows.close());
 
-const runFlow = async (workflow: string): Promise<unknown> =>
-  await flows.temporal.workflow.execute(workflow, {
-    taskQueue: flows.dependencies.config.temporal.taskQueue,
-    workflowId: `${workflow}-${randomUUID()}`,
-  });
-
 test('ledger verification returns what it read, and fails with LEDGER_INTEGRITY_VIOLATION when a balance was changed', async () => {
   const walletId = await flows.createWallet(undefined, { balance: 50_000 });
-  expect(await runFlow('ledgerVerification')).toMatchObject({
+  expect(await flows.runUpkeep('ledgerVerification')).toMatchObject({
     postings: expect.any(Number),
     books: expect.any(Number),
   });
 
   const code = walletAccount(requireUuid('wallet', walletId));
   await flows.sql`UPDATE ledger.accounts SET balance = balance + 1 WHERE code = ${code}`;
-  const failure = await runFlow('ledgerVerification').then(
+  const failure = await flows.runUpkeep('ledgerVerification').then(
     () => null,
     (error: unknown) => error,
   );
@@ -46,15 +39,15 @@ test('ledger verification returns what it read, and fails with LEDGER_INTEGRITY_
 test('sealing seals the postings of the books that are old enough, and publishes the seals once', async () => {
   const walletId = await flows.createWallet(undefined, { balance: 50_000 });
   const code = walletAccount(requireUuid('wallet', walletId));
-  expect(await runFlow('ledgerSealing')).toEqual({ seals: 0, published: 0 });
+  expect(await flows.runUpkeep('ledgerSealing')).toEqual({ seals: 0, published: 0 });
   await asSuperuser(
     flows.databaseUrl,
     (sql) => sql`
     UPDATE ledger.postings SET created_at = now() - interval '1 hour'
     WHERE credit_account_id = (SELECT id FROM ledger.accounts WHERE code = ${code})`,
   );
-  expect(await runFlow('ledgerSealing')).toEqual({ seals: 1, published: 1 });
-  expect(await runFlow('ledgerSealing')).toEqual({ seals: 0, published: 0 });
+  expect(await flows.runUpkeep('ledgerSealing')).toEqual({ seals: 1, published: 1 });
+  expect(await flows.runUpkeep('ledgerSealing')).toEqual({ seals: 0, published: 0 });
 });
 
 test('housekeeping deletes idempotency keys after 7 days and webhook attempts after 90, in batches', async () => {
@@ -72,8 +65,8 @@ test('housekeeping deletes idempotency keys after 7 days and webhook attempts af
   await addKeys(6, 3);
   await addAttempts(91, 1_200);
   await addAttempts(89, 4);
-  expect(await runFlow('housekeeping')).toMatchObject({ idempotencyKeys: 2_500, webhookAttempts: 1_200 });
-  expect(await runFlow('housekeeping')).toMatchObject({ idempotencyKeys: 0, webhookAttempts: 0 });
+  expect(await flows.runUpkeep('housekeeping')).toMatchObject({ idempotencyKeys: 2_500, webhookAttempts: 1_200 });
+  expect(await flows.runUpkeep('housekeeping')).toMatchObject({ idempotencyKeys: 0, webhookAttempts: 0 });
   expect(await flows.sql`SELECT count(*)::int AS kept FROM webhook_attempts`).toEqual([{ kept: 4 }]);
 });
 

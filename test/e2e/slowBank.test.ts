@@ -13,8 +13,9 @@ import { waitFor } from '../support/waitFor.ts';
  */
 const bank = new SlowBank({ callLimitMs: 250, unknownIsFinalAfterMs: 3_600_000 });
 
-/** The number of payout activities that a worker process runs concurrently (`PAYOUTS_CAPACITY`). */
-const PAYOUT_SLOTS = 20;
+/** The number of payout activities that the worker runs concurrently. */
+const PAYOUT_SLOTS = 3;
+/** More than slots, and fewer than the failed calls that open the breaker of the rail. */
 const ITEMS = 2 * PAYOUT_SLOTS;
 /** Status polls after which an attempt that waited for the send would have been repeated. */
 const POLLS = 2;
@@ -24,7 +25,10 @@ const LIMIT_MS = 400_000;
 let flows: TestFlows;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ rails: (rails) => bank.within(rails) });
+  flows = await startTestFlows({
+    rails: (rails) => bank.within(rails),
+    settings: { WORKER_ROLES: 'flows,payouts,relay', WORKER_PAYOUTS_ACTIVITIES_MAX: String(PAYOUT_SLOTS) },
+  });
 });
 
 afterAll(async () => {

@@ -1,19 +1,14 @@
 // The sweeper with real servers: a resource whose flow was terminated, cancelled or deleted gets a new one within
 // seconds and reaches the same outcome. The Schedules are those that the worker creates.
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { scheduleId, syncSchedules } from '../../src/worker/schedules.ts';
+import { operate } from '../cli/run.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { WITHOUT_SCENARIO } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
-
-const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const run = promisify(execFile);
 
 let flows: TestFlows;
 let config: TestFlows['dependencies']['config'];
@@ -21,6 +16,7 @@ let config: TestFlows['dependencies']['config'];
 beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
+      WORKER_ROLES: 'flows,payouts,upkeep,relay',
       SCHEDULES: 'on',
       SWEEP_EVERY_SECONDS: '1',
       SWEEP_AGE_MIN_SECONDS: '0',
@@ -190,10 +186,8 @@ describe('missing flows while the sweep is paused', () => {
   });
 
   const missing = async (...words: string[]) => {
-    const { stdout } = await run(process.execPath, [CLI, 'flows', 'missing', '--age', '0', '--json', ...words], {
-      env: { ...process.env, DATABASE_URL: flows.databaseUrl, TEMPORAL_ADDRESS: config.temporal.address },
-    });
-    return JSON.parse(stdout) as { id: string; flow: string; started: boolean }[];
+    const listed = await operate(flows, 'ada', 'flows', 'missing', '--age', '0', ...words);
+    return listed as { id: string; flow: string; started: boolean }[];
   };
 
   test('`flows missing` lists missing flows, and `--start` starts them', async () => {

@@ -35,6 +35,7 @@ beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
       TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`,
+      WORKER_ROLES: 'flows,upkeep,relay',
       SCHEDULES: 'on',
       SCHEDULES_EVERY_SECONDS: '1',
       SWEEP_EVERY_SECONDS: '1',
@@ -94,6 +95,7 @@ test('an empty Temporal server gets its Schedules and flows again without a rest
   for await (const { scheduleId: id } of client().schedule.list()) schedules.push(id.replace(/.*-/, ''));
   expect(schedules.toSorted()).toEqual([
     'creditPolling',
+    'failingFlows',
     'housekeeping',
     'ledgerSealing',
     'ledgerVerification',

@@ -310,11 +310,7 @@ describe('credits that are set aside', () => {
 
     const now = Date.now();
     const period = { from: new Date(now - 3_600_000).toISOString(), to: new Date(now + 60_000).toISOString() };
-    await flows.temporal.workflow.execute('reconciliation', {
-      taskQueue: flows.dependencies.config.temporal.taskQueue,
-      workflowId: `reconciliation-${randomUUID()}`,
-      args: [period],
-    });
+    await flows.runUpkeep('reconciliation', period);
     const breaks = await flows.sql`
       SELECT kind, line, ledger_amount, statement_amount FROM reconciliation_breaks WHERE reference = ${denied}`;
     expect([...breaks]).toEqual([{ kind: 'status', line: 'credit', ledgerAmount: null, statementAmount: 50_000 }]);
@@ -346,7 +342,7 @@ describe('deposits that the rail does not confirm', () => {
 
   test.concurrent('an unconfirmed deposit parks, and a retry posts it when it is confirmed', async () => {
     const { wallet, sessionId, id } = await deposit('denied');
-    expect(await untilParked(id, 'credit_unconfirmed')).toContain(`credit ${id} of 70000 kobo`);
+    expect(await untilParked(id, 'credit_unconfirmed')).toContain(`credit ${id} of NGN 700.00`);
     rail.say(sessionId, 'known');
     await resolveFlow(id, 'retry'); // unless the flow has already confirmed it
     expect(await flowOf(id).result()).toEqual({ status: 'posted' });

@@ -20,14 +20,22 @@ const LIMIT_MS = 900_000;
 const SCENARIO_LIMIT_MS = 600_000;
 
 /**
- * Flows of these kinds are reset from each of their endings; the others, which have many tasks, from the selected ones.
+ * Flows of these kinds are reset from each of their endings, except those that leave the rows of another ending and run
+ * no step that it does not run; the others, which have many tasks, from the selected ones.
  */
 const ALL_ENDINGS = ['payment', 'withdrawal', 'refund', 'inboundCredit'];
+/** Each with the ending that contains it. */
+const CONTAINED: Record<string, string> = {
+  'payment-settled': 'payment-partialThenSettled',
+  'payment-expired': 'payment-partialThenExpired',
+  'payment-accountClosedLater': 'payment-partialThenSettled',
+  'withdrawal-completed': 'withdrawal-completedAfterLostAnswer',
+  'withdrawal-returnedLate': 'withdrawal-returned',
+};
 const SELECTED = [
   'payout-partiallyCompleted',
   'payoutItem-returnedLate',
   'payoutItem-failedByOperators',
-  'payoutPage-completed',
   'reviewCase-credited',
   'reviewCase-refusedThenReturnedToSender',
   'reviewCase-breakClosed',
@@ -35,9 +43,10 @@ const SELECTED = [
   'adjustment-refusedThenRejected',
   'webhookDelivery-deliveredAfterRetries',
 ];
-const RESET = [...SCENARIOS, ...SIDE_SCENARIOS].filter(
-  (scenario) => ALL_ENDINGS.includes(scenario.flow) || SELECTED.includes(recordingOf(scenario)),
-);
+const RESET = [...SCENARIOS, ...SIDE_SCENARIOS].filter((scenario) => {
+  const name = recordingOf(scenario);
+  return SELECTED.includes(name) || (ALL_ENDINGS.includes(scenario.flow) && !(name in CONTAINED));
+});
 
 const RETRY_GAP_MS = 1_000;
 const RETRY_REQUEST = { operator: 'ada', reason: 'it was reset' };
@@ -91,8 +100,8 @@ async function resetToEachTask(context: ScenarioContext, { workflowId, path }: S
       const { status, typedSearchAttributes } = await again.describe();
       if (status.name !== 'RUNNING') return true;
       // A flow reset to the task that parked it is parked again, because the decisions precede that task. An operator's
-      // retry makes it check again, and it finds that it has been decided. Not at every look: a flow cannot end in a task
-      // during which a signal arrives.
+      // retry makes it check again, and it finds that it has been decided. Not at every look: a flow cannot end in a
+      // task during which a signal arrives.
       if (typedSearchAttributes.get(ATTENTION) !== undefined && Date.now() - retriedAt > RETRY_GAP_MS) {
         retriedAt = Date.now();
         await again.signal(retry, await withCode(flows.sql, workflowId, RETRY_REQUEST)).catch((error: unknown) => {

@@ -36,7 +36,7 @@ let flows: TestFlows;
 
 beforeAll(async () => {
   database = await createDatabase();
-  flows = await startTestFlows({ databaseUrl: database.url });
+  flows = await startTestFlows({ databaseUrl: database.url, settings: { WORKER_ROLES: 'flows,payouts,relay' } });
   for (const table of Object.keys(TABLES)) {
     await flows.sql.unsafe(
       `ALTER TABLE ${table} ADD COLUMN added_later jsonb NOT NULL DEFAULT '{"by": "the next release"}'`,

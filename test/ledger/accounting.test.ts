@@ -1,5 +1,5 @@
-// Accounting: reports at any time are the sum of the postings dated before it, closed days and periods never change, and
-// an accountant reads the views and nothing else.
+// Accounting: reports at any time are the sum of the postings dated before it, closed days and periods never change,
+// and an accountant reads the views and nothing else.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 

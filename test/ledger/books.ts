@@ -160,6 +160,7 @@ export function paymentRow(id: Uuid, more: object = {}): object {
     targetWalletId: newUuid(),
     payerWalletId: null,
     description: null,
+    onMismatch: 'hold',
     expiresAt: new Date(),
     settledAt: null,
     createdAt: new Date(),

@@ -1,8 +1,10 @@
 // The fee schedule, as a table and as properties over all safe integers.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { paymentFee, serviceFee } from '../../src/ledger/fees.ts';
+import { DEFAULT_FEES, feeBy, feesOf, paymentFee } from '../../src/ledger/fees.ts';
 import './seed.ts';
+
+const serviceFee = (amount: number): number => feeBy(DEFAULT_FEES.collection, amount);
 
 describe('the service fee: 1%, rounded half up, between 500 and 18,000 kobo', () => {
   test.each([
@@ -55,6 +57,18 @@ describe('the service fee: 1%, rounded half up, between 500 and 18,000 kobo', ()
 });
 
 test('a bank-transfer payment has the service fee, and a virtual-wallet payment is free', () => {
-  expect(paymentFee('bank_transfer', 200_000)).toBe(2_000);
-  expect(paymentFee('virtual_wallet', 200_000)).toBe(0);
+  expect(paymentFee(DEFAULT_FEES, 'bank_transfer', 200_000)).toBe(2_000);
+  expect(paymentFee(DEFAULT_FEES, 'virtual_wallet', 200_000)).toBe(0);
+});
+
+test('a rail has its own schedule, and every other rail the default', () => {
+  const own = {
+    collection: { basisPoints: 150, min: 0, max: 200_000, flat: 100 },
+    bankTransfer: { basisPoints: 0, min: 0, max: 0, flat: 5_000 },
+  };
+  expect(feesOf({ monnify: own }, 'monnify')).toBe(own);
+  expect([feesOf({ monnify: own }, 'sandbox'), feesOf({ monnify: own }, null)]).toEqual([DEFAULT_FEES, DEFAULT_FEES]);
+  expect(feeBy(own.collection, 1_000_000)).toBe(15_100);
+  expect(feeBy(own.collection, 1_000_000_000_000)).toBe(200_100);
+  expect(feeBy(own.bankTransfer, 1)).toBe(5_000);
 });

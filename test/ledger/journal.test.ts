@@ -2,6 +2,7 @@
 // sent, under concurrency and connection loss.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
 import { isOutage } from '../../src/database/errors.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
@@ -12,7 +13,6 @@ import { Journal } from '../../src/ledger/journal.ts';
 import type { Movement, PostResult } from '../../src/ledger/movement.ts';
 import { POST } from '../../src/ledger/postStatements.ts';
 import { recordStatements } from '../support/queryRecorder.ts';
-import { startTcpProxy } from '../support/tcpProxy.ts';
 import { waitFor } from '../support/waitFor.ts';
 import {
   type Books,
@@ -870,7 +870,7 @@ describe('immutability of the ledger', () => {
     ['call ledger.write_payments', "SELECT ledger.write_payments('[]')"],
     ['call ledger.write_rows', "SELECT ledger.write_rows('payments', '[]')"],
     ['delete from the audit log', 'DELETE FROM audit_log'],
-    ['give a wallet to another customer', "UPDATE wallets SET email = 'eve@test.example'"],
+    ['give a wallet to another customer', "UPDATE wallets SET external_reference = 'eve'"],
     ['exchange the ids of wallets', 'UPDATE wallets SET id = gen_random_uuid()'],
     ['give an account number to another wallet', 'UPDATE virtual_accounts SET owner_id = gen_random_uuid()'],
     ['give KYC details to another wallet', 'UPDATE wallet_kyc SET wallet_id = gen_random_uuid()'],

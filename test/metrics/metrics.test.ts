@@ -4,9 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, WorkflowNotFoundError } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { parse } from 'yaml';
 import { freePort } from '../../dev/freePort.ts';
+import { WORKER_ROLES } from '../../src/config.ts';
+import { publicId } from '../../src/ids.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { type Exposition, scrape } from './exposition.ts';
@@ -14,6 +19,7 @@ import { type Exposition, scrape } from './exposition.ts';
 const FUNDS = 1_000_000;
 const UNMATCHED_AMOUNT = 5_000;
 const UNAVAILABLE_ACCOUNT = '9999999008';
+const UNDERFUNDED_ACCOUNT = '3333333399';
 
 let flows: TestFlows;
 let receiver: Receiver;
@@ -25,6 +31,7 @@ beforeAll(async () => {
   ports = { api, worker: await freePort(undefined, [api]) };
   flows = await startTestFlows({
     settings: {
+      WORKER_ROLES: WORKER_ROLES.join(','),
       METRICS_PORT: String(ports.api),
       WORKER_METRICS_PORT: String(ports.worker),
       ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
@@ -32,7 +39,7 @@ beforeAll(async () => {
     },
   });
   receiver = await startReceiver();
-  await runWorkload();
+  await Promise.all([runWorkload(), runFailingWorkflows()]);
   // Sources are cached for ten seconds, so this must be the first scrape.
   scraped = await scrape(ports.worker);
 });
@@ -54,6 +61,16 @@ async function runWorkload(): Promise<void> {
   await receiver.untilReceived(1);
   receiver.answerWith(answerStatus(503));
 
+  const path = `/simulations/bank-accounts/${UNDERFUNDED_ACCOUNT}`;
+  await flows.test.call('PUT', path, { body: { behaviour: 'underfunded' } });
+  const payer = await flows.createWallet(undefined, { balance: FUNDS });
+  const waiting = { amount: 10_000, accountNumber: UNDERFUNDED_ACCOUNT, bankCode: '058' };
+  expect((await flows.test.money(`/wallets/${payer}/withdraw`, waiting)).status).toBe(201);
+  await waitFor('a transfer that the bank does not accept', async () => {
+    const rows = await flows.sql`SELECT FROM sandbox_bank.requests WHERE account_number = ${UNDERFUNDED_ACCOUNT}`;
+    return rows.length > 0;
+  });
+
   const order = { amount: 100_000, accountNumber: UNAVAILABLE_ACCOUNT, bankCode: '058' };
   const key = randomUUID();
   const withdrawal = await flows.test.money(`/wallets/${wallet}/withdraw`, order, key);
@@ -65,7 +82,8 @@ async function runWorkload(): Promise<void> {
 
   await flows.credit('1234567890', UNMATCHED_AMOUNT);
   await waitFor('a review case', async () => (await flows.reviewCases()).length === 1);
-  expect((await flows.client(null).call('POST', '/rails/sandbox/callbacks', { body: {} })).status).toBe(401);
+  const address = `/rails/sandbox/callbacks/${publicId('organisation', flows.organisation.organisationId)}`;
+  expect((await flows.client(null).call('POST', address, { body: {} })).status).toBe(401);
   expect((await flows.client(null).get(`/${randomUUID()}`)).status).toBe(404);
   await exceedRateLimit();
   const live = await flows.live.money('/payments', {
@@ -87,6 +105,39 @@ async function runWorkload(): Promise<void> {
   });
 }
 
+/** The server takes payloads of 2 MB and messages of 4 MB. */
+const PAYLOAD_TOO_LARGE = 3_000_000;
+const MESSAGE_TOO_LARGE = 6_000_000;
+
+/** Workflow tasks that fail for each reason, and a request that Temporal rejects, by a worker of this process. */
+async function runFailingWorkflows(): Promise<void> {
+  const connection = await NativeConnection.connect({ address: testStack().temporalAddress });
+  const taskQueue = `failing-${randomUUID()}`;
+  const worker = await Worker.create({
+    connection,
+    taskQueue,
+    workflowsPath: fileURLToPath(new URL('failingWorkflows.ts', import.meta.url)),
+    activities: { take: () => undefined },
+    maxCachedWorkflows: 0, // each task replays
+  });
+  const { workflow } = new Client({ connection });
+  await worker.runUntil(async () => {
+    const handles = await Promise.all(
+      [['throwsError'], ['changes'], ['sends', PAYLOAD_TOO_LARGE], ['sends', MESSAGE_TOO_LARGE]].map(
+        ([type, ...args]) => workflow.start(String(type), { taskQueue, workflowId: randomUUID(), args }),
+      ),
+    );
+    await expect(workflow.getHandle(randomUUID()).describe()).rejects.toBeInstanceOf(WorkflowNotFoundError);
+    for (const handle of handles) {
+      await waitFor('a failed workflow task', async () =>
+        (await handle.fetchHistory()).events?.some((event) => event.workflowTaskFailedEventAttributes),
+      );
+      await handle.terminate().catch(() => {}); // the server ends the one that sends too much
+    }
+  });
+  await connection.close();
+}
+
 /** Exceeds the rate limit of a key by one request, in a window an hour ahead, so that it does not end meanwhile. */
 async function exceedRateLimit(): Promise<void> {
   const { id, key } = await flows.createKey(flows.organisation.organisationId);
@@ -99,20 +150,31 @@ async function exceedRateLimit(): Promise<void> {
 describe('documentation, alerts and dashboard', () => {
   test('docs/metrics.md lists exactly the emitted metrics with type and labels', () => {
     const emitted = [...scraped.types]
+      .filter(([name]) => isOurs(name))
       .map(([name, type]) => `${name} ${type} ${labelsOf(name).join(', ') || '-'}`)
       .toSorted();
-    expect(documented().toSorted()).toEqual(emitted);
+    expect(documented().filter(isOurs).toSorted()).toEqual(emitted);
+  });
+
+  test('docs/metrics.md lists the metrics of the SDK that alerts and dashboard use, as they are emitted', () => {
+    const rows = documented().filter((row) => !isOurs(row));
+    const listed = rows.map((row) => row.split(' ')[0] ?? '');
+    for (const [position, name] of listed.entries()) {
+      expect(rows[position]).toBe(`${name} ${scraped.types.get(name)} ${labelsOf(name).join(', ')}`);
+    }
+    const used = expressions.flatMap(([, expr]) => expr.match(/\btemporal_\w+/g) ?? []);
+    expect(listed.toSorted()).toEqual([...new Set(used.map((name) => name.replace(/_bucket$/, '')))].toSorted());
   });
 
   test('every metric has a value', () => {
     expect([...scraped.types.keys()].filter((name) => samplesOf(name).length === 0)).toEqual([]);
   });
 
-  const alerts = parse(read('deploy/prometheus/alerts.yml')) as {
+  const alerts = parse(read('deploy/helm/manilla/files/alerts.yml')) as {
     groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[];
   };
   const rules = alerts.groups.flatMap((group) => group.rules);
-  const dashboard = JSON.parse(read('deploy/grafana/dashboard.json')) as {
+  const dashboard = JSON.parse(read('deploy/helm/manilla/files/dashboard.json')) as {
     panels: { title: string; targets?: { expr: string }[] }[];
   };
   const expressions = [
@@ -123,14 +185,16 @@ describe('documentation, alerts and dashboard', () => {
   ];
 
   test.each(expressions)('the expression of %s matches emitted samples', (_where, expression) => {
-    const selectors = [...expression.matchAll(/\b(manilla_\w+)(?:\{([^}]*)\})?/g)];
+    const selectors = [...expression.matchAll(/\b((?:manilla|temporal)_\w+)(?:\{([^}]*)\})?/g)];
     expect(selectors.length).toBeGreaterThan(0);
     for (const [, name = '', matchers = ''] of selectors) {
       const samples = scraped.samples.filter((sample) => sample.name === name);
       expect([name, samples.length > 0]).toEqual([name, true]);
       for (const [, label = '', operator, value] of matchers.matchAll(/(\w+)(=~|!=|=)"([^"]*)"/g)) {
         const values = new Set(samples.map(({ labels }) => labels[label]));
-        const isThere = operator === '=' ? values.has(value) : !values.has(undefined);
+        const matched = [...values].filter((found) => new RegExp(`^(?:${value})$`).test(found ?? ''));
+        const isThere =
+          operator === '=' ? values.has(value) : !values.has(undefined) && (operator !== '=~' || matched.length > 0);
         expect([name, label, value, isThere]).toEqual([name, label, value, true]);
       }
     }
@@ -144,7 +208,9 @@ describe('documentation, alerts and dashboard', () => {
 
 describe('metric values', () => {
   test('no label has an id, an account number or any other unbounded value', () => {
-    const values = new Set(scraped.samples.flatMap(({ labels }) => Object.values(labels)));
+    // The name of a task queue is a setting; here it is random.
+    const labels = scraped.samples.flatMap((sample) => Object.entries(sample.labels));
+    const values = new Set(labels.filter(([label]) => label !== 'task_queue').map(([, value]) => value));
     const idLike = /[0-9a-f]{8}-[0-9a-f]{4}|_[0-9a-z]{20,}|\d{6,}|svc_/i;
     expect([...values].filter((value) => idLike.test(value))).toEqual([]);
     expect(Math.max(...[...values].map((value) => value.length))).toBeLessThan(60);
@@ -206,7 +272,7 @@ test('the public ports serve no metrics, and the metrics port serves nothing els
   expect((await flows.client(null).get('/metrics')).error.code).toBe('ROUTE_NOT_FOUND');
   const other = await fetch(`http://127.0.0.1:${ports.api}/v1/health`);
   expect(other.status).toBe(404);
-  expect((await scrape(ports.api)).types.size).toBe(scraped.types.size);
+  expect([...(await scrape(ports.api)).types.keys()]).toEqual([...scraped.types.keys()].filter(isOurs));
 });
 
 /** `name type labels` of each row of the table. Some metrics of Node exist on Linux only. */
@@ -216,6 +282,8 @@ function documented(): string[] {
     .filter(([, , , , meaning = '']) => process.platform === 'linux' || !meaning.endsWith('(Linux)'))
     .map(([, name, type, labels]) => `${name} ${type} ${labels?.replaceAll('`', '').trim()}`);
 }
+
+const isOurs = (name: string): boolean => name.startsWith('manilla_');
 
 const samplesOf = (name: string) =>
   scraped.samples.filter((sample) => sample.name.replace(/_(bucket|sum|count)$/, '') === name || sample.name === name);

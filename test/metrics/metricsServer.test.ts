@@ -104,7 +104,7 @@ test('a scrape does not wait for a hanging source, and its late result is discar
 
 test('polling a busy database is cancelled after two seconds by its statement timeout', async () => {
   const { port, add } = await start({ cacheMs: 0 });
-  const gauges = databaseGauges(database.url, RAILS);
+  const gauges = databaseGauges(database.url, RAILS, 0);
   add(gauges);
   try {
     expect((await scrape(port)).value('manilla_outbox_messages', { topic: 'flow' })).toBe(0);
@@ -131,7 +131,7 @@ test('polling a busy database is cancelled after two seconds by its statement ti
 
 test('backlog gauges report the age of the oldest item per environment', async () => {
   const { port, add } = await start({ cacheMs: 0 });
-  const gauges = databaseGauges(database.url, RAILS);
+  const gauges = databaseGauges(database.url, RAILS, 0);
   add(gauges);
   const organisation = '018f0000-0000-7000-8000-000000000001';
   try {

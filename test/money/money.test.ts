@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import '../ledger/seed.ts';
+import { violations } from '../../dev/chaos/invariants.ts';
+import { workload } from '../../dev/chaos/workload.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
-import { violations } from './invariants.ts';
 import { Simulation } from './simulation.ts';
 import { startUnreliableCallbacks, type UnreliableCallbacks } from './unreliableCallbacks.ts';
-import { workload } from './workload.ts';
 
 /** The number of random workloads ("days"). For a long run: `MONEY_DAYS=200 npm test -- test/money`. */
 const DAYS = Number(process.env.MONEY_DAYS ?? 3);

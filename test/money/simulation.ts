@@ -2,6 +2,8 @@
 // in progress.
 import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { bankAccountOf, DESTINATIONS, type Destination, refundBody } from '../../dev/chaos/requests.ts';
+import type { Command, Workload } from '../../dev/chaos/workload.ts';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import type { Payment } from '../../src/resources/payments/queries.ts';
@@ -14,7 +16,6 @@ import type { ScenarioContext } from '../support/scenarioContext.ts';
 import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
 import type { UnreliableCallbacks } from './unreliableCallbacks.ts';
-import { type Command, DESTINATIONS, type Workload } from './workload.ts';
 
 /** The errors that a client may receive. Every other error is a fault, including every 5xx. */
 const REFUSALS = new Set([
@@ -163,19 +164,13 @@ export class Simulation {
     const { items: settled } = await this.#api.get('/payments?status=settled&limit=100');
     const target = settled[payment % settled.length];
     if (target === undefined) return;
-    const body = {
-      ...(percent !== 100 && { amount: Math.max(1, Math.round((Number(target.baseAmount) * percent) / 100)) }),
-      // A payment from a wallet is refunded to the wallet, a bank transfer to the payer or to the named account.
-      ...(target.method === 'bank_transfer' &&
-        percent !== 50 && { bankAccount: { accountNumber: DESTINATIONS[destination], bankCode: '058' } }),
-    };
+    const body = refundBody(target, { percent, destination });
     const refund = await this.#money(`/payments/${target.id}/refund`, body);
     if (refund !== null && refund.destination === 'bank') this.#references.push(refund.id);
   }
 
-  #bankAccount(destination: keyof typeof DESTINATIONS | 'ownWallet', position: number): object {
-    if (destination !== 'ownWallet') return { accountNumber: DESTINATIONS[destination], bankCode: '058' };
-    return { accountNumber: this.#wallet(position + 1).accountNumber, bankCode: '999' };
+  #bankAccount(destination: Destination | 'ownWallet', position: number): object {
+    return bankAccountOf(destination, this.#wallet(position + 1).accountNumber);
   }
 
   async #credit(

@@ -3,6 +3,7 @@
 // again.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { publicId } from '../../src/ids.ts';
 import { SIGNATURE_HEADER } from '../../src/rail/sandbox/callbacks.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -45,8 +46,10 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
   const received: Callback[] = [];
   const refused: string[] = [];
 
-  function stateOf({ body }: Callback): OrganisationState {
-    const { contract } = JSON.parse(body) as { contract: string };
+  const contractOf = ({ body }: Callback): string => (JSON.parse(body) as { contract: string }).contract;
+
+  function stateOf(callback: Callback): OrganisationState {
+    const contract = contractOf(callback);
     const state = states.get(contract);
     if (state === undefined) throw new Error(`a callback of an unknown organisation: ${contract}`);
     return state;
@@ -59,7 +62,11 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
     try {
       const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
       const { status, text } = await waitFor('the response to the callback', async () => {
-        const response = await fetch(address, { method: 'POST', headers, body });
+        const response = await fetch(`${address}/${publicId('organisation', contractOf(callback))}`, {
+          method: 'POST',
+          headers,
+          body,
+        });
         const result = { status: response.status, text: await response.text() };
         // 503: the request exceeded its deadline on a busy machine; a bank sends the callback again.
         return result.status === 503 ? null : result;
@@ -108,7 +115,7 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
   });
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     serve: (to) => {
       address = to;
     },

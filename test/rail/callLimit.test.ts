@@ -9,8 +9,9 @@ import {
   STEP_MAX_MS,
 } from '../../src/concurrency/timeLimits.ts';
 import { newUuid } from '../../src/ids.ts';
+import { RailUnavailableError } from '../../src/rail/errors.ts';
 import { instrumentedRail } from '../../src/rail/instrumented.ts';
-import { type BankRail, RailUnavailableError } from '../../src/rail/port.ts';
+import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { instruct, startSandbox, type TestSandbox } from './sandbox.ts';
@@ -31,14 +32,25 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close());
 
+/** The sandbox bank's adapter with another limit. */
+function limitedTo(limitMs: number, rail: BankRail = sandbox.rail, unknownIsFinalAfterMs = 0): BankRail {
+  const { calls, transfers } = rail.capabilities;
+  const capabilities = {
+    ...rail.capabilities,
+    calls: { ...calls, limitMs },
+    transfers: { ...transfers, unknownIsFinalAfterMs },
+  };
+  return { ...rail, capabilities };
+}
+
 /** An adapter whose status polls and sends never return. */
-function hanging(limits: Partial<BankRail> = {}) {
+function hanging(limitMs = LIMIT_MS) {
   const signals: AbortSignal[] = [];
   const hang = (_request: unknown, signal?: AbortSignal) => {
     if (signal !== undefined) signals.push(signal);
     return new Promise<never>(() => {});
   };
-  const adapter = { ...sandbox.rail, callLimitMs: LIMIT_MS, ...limits, sendTransfer: hang, transferStatus: hang };
+  const adapter = { ...limitedTo(limitMs), sendTransfer: hang, transferStatus: hang };
   return { rail: instrumentedRail(adapter), signals };
 }
 
@@ -58,7 +70,7 @@ describe('calls without a response', () => {
   });
 
   test('a call ends with its attempt if that ends before the timeout', async () => {
-    const { rail, signals } = hanging({ callLimitMs: 5_000 });
+    const { rail, signals } = hanging(5_000);
     const endsAt = performance.now() + LIMIT_MS;
     const failure = await failureOf(withinAttempt({ endsAt }, () => rail.transferStatus(status)));
     expect(failure).toMatchObject({ name: 'RailUnavailableError', timedOut: true });
@@ -66,7 +78,7 @@ describe('calls without a response', () => {
   });
 
   test('a call ends with the reason when its attempt or its caller is cancelled', async () => {
-    const { rail } = hanging({ callLimitMs: 5_000 });
+    const { rail } = hanging(5_000);
     const [attempt, caller] = [new AbortController(), new AbortController()];
     const reason = new Error('the worker ends');
     const endsAt = performance.now() + LONG_MS;
@@ -87,15 +99,14 @@ describe('calls without a response', () => {
   });
 
   test('no call timeout exceeds the limit for all rails', () => {
-    expect(instrumentedRail({ ...sandbox.rail, callLimitMs: LONG_MS }).callLimitMs).toBe(RAIL_CALL_MAX_MS);
+    expect(instrumentedRail(limitedTo(LONG_MS)).capabilities.calls.limitMs).toBe(RAIL_CALL_MAX_MS);
   });
 });
 
 describe('adapters that report an aborted request with their own error', () => {
   test("an aborted request with the adapter's own error is a timed-out RailUnavailableError", async () => {
     const rail = instrumentedRail({
-      ...sandbox.rail,
-      callLimitMs: LIMIT_MS,
+      ...limitedTo(LIMIT_MS),
       transferStatus: (_request, signal) =>
         new Promise((_, reject) => {
           signal?.addEventListener('abort', () => reject(new Error('socket hang up')));
@@ -115,7 +126,7 @@ describe('sends', () => {
     ['was cancelled', { endsAt: LONG_MS, signal: aborted }, LIMIT_MS],
     ['belongs to a process that is shutting down', { endsAt: LONG_MS, closing: aborted }, LIMIT_MS],
   ])('no send starts in an attempt that %s', async (_which, { endsAt, ...attempt }, callLimitMs) => {
-    const { rail, signals } = hanging({ callLimitMs });
+    const { rail, signals } = hanging(callLimitMs);
     const within = { ...attempt, endsAt: performance.now() + endsAt };
     expect(await failureOf(withinAttempt(within, () => rail.sendTransfer(instruction)))).toBeInstanceOf(
       AttemptOverError,
@@ -124,9 +135,11 @@ describe('sends', () => {
   });
 
   test('unknownIsFinalAfterMs is at least the call timeout', () => {
-    const { rail } = hanging({ callLimitMs: 7_000, unknownIsFinalAfterMs: 100 });
-    expect(rail.unknownIsFinalAfterMs).toBe(7_000);
-    expect(hanging({ callLimitMs: 100, unknownIsFinalAfterMs: 7_000 }).rail.unknownIsFinalAfterMs).toBe(7_000);
+    const finalAfterMs = (limitMs: number, unknownIsFinalAfterMs: number) =>
+      instrumentedRail(limitedTo(limitMs, sandbox.rail, unknownIsFinalAfterMs)).capabilities.transfers
+        .unknownIsFinalAfterMs;
+    expect(finalAfterMs(7_000, 100)).toBe(7_000);
+    expect(finalAfterMs(100, 7_000)).toBe(7_000);
   });
 });
 
@@ -149,7 +162,7 @@ describe('requests while the rail does not respond', () => {
   beforeAll(async () => {
     api = await startTestApi({
       rails: (rails) => {
-        const adapter = { ...(rails.of('test') as BankRail), callLimitMs: LIMIT_MS };
+        const adapter = limitedTo(LIMIT_MS, rails.shared('test') as BankRail);
         const never = () => new Promise<never>(() => {});
         return new Rails({ test: instrumentedRail({ ...adapter, openVirtualAccount: never }) });
       },

@@ -4,22 +4,48 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { connect, type Sql } from '../../src/database/pool.ts';
-import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import { newUuid, parseId, publicId, type Uuid } from '../../src/ids.ts';
 import { type Keyring, parseKeyring } from '../../src/keyring.ts';
-import type { BankRail, RailCallback, TransferInstruction, TransferReport } from '../../src/rail/port.ts';
+import type {
+  AccountRequest,
+  BankRail,
+  CallbackRequest,
+  RailCallback,
+  TransferInstruction,
+  TransferReport,
+} from '../../src/rail/port.ts';
 import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SandboxBank } from '../../src/rail/sandbox/bank.ts';
+import { sandboxCapabilities } from '../../src/rail/sandbox/capabilities.ts';
 import { createDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 export const KEYRING: Keyring = parseKeyring(`new:${Buffer.alloc(32, 1).toString('base64url')}`);
 export const UNKNOWN_IS_FINAL_AFTER_MS = 1_234;
 
+export const CAPABILITIES = sandboxCapabilities({
+  callLimitMs: 5_000,
+  callsPerSecond: null,
+  unknownIsFinalAfterMs: UNKNOWN_IS_FINAL_AFTER_MS,
+});
+
+/** A request for a permanent account number. */
+export const accountRequest = (organisationId: Uuid): AccountRequest => ({
+  organisationId,
+  reference: newReference(),
+  accountName: 'Ada Obi',
+  holder: { name: 'Ada Obi', email: 'ada@example.com', phone: null, bvn: null, nin: null, dateOfBirth: null },
+  description: 'Deposit account',
+  kind: 'permanent',
+});
+
 export interface TestSandbox {
   bank: SandboxBank;
   rail: BankRail;
   organisationId: Uuid;
   callbacks: RailCallback[];
+  /** The same, as they were sent. */
+  sent: CallbackRequest[];
   /** A connection of the bank's database. */
   sql: Sql;
   /** Has the customer respond to the first callback about this transfer with 500. */
@@ -53,19 +79,23 @@ export function instruct(organisationId: Uuid, more: Partial<TransferInstruction
 export async function startSandbox(options: { clock?: 'stopped' } = {}): Promise<TestSandbox> {
   const database = await createDatabase();
   const callbacks: RailCallback[] = [];
+  const sent: CallbackRequest[] = [];
   const refused = new Set<string>();
   const receiver = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const callback = rail.parseCallback(request.headers, Buffer.concat(chunks));
+      const owner = parseId('organisation', (request.url ?? '').slice(1)) ?? '';
+      const told = { organisationId: owner, headers: request.headers, body: Buffer.concat(chunks) };
+      sent.push(told);
+      const [callback] = rail.parseCallback(told) as [RailCallback];
       callbacks.push(callback);
       const refuses = callback.kind === 'transfer_update' && refused.delete(callback.reference);
       response.writeHead(refuses ? 500 : 204).end();
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  const callbackUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  const callbackUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
 
   const pools: Sql[] = [];
   const openPool = (): Sql => {
@@ -80,8 +110,7 @@ export async function startSandbox(options: { clock?: 'stopped' } = {}): Promise
       log: pino({ level: 'silent' }),
       callbackUrl,
       delayMs,
-      callLimitMs: 5_000,
-      unknownIsFinalAfterMs: UNKNOWN_IS_FINAL_AFTER_MS,
+      capabilities: CAPABILITIES,
     });
   const bank = openBranch();
   const rail = createSandboxRail(bank, KEYRING);
@@ -94,6 +123,7 @@ export async function startSandbox(options: { clock?: 'stopped' } = {}): Promise
     rail,
     organisationId,
     callbacks,
+    sent,
     sql: openPool(),
     refuseNewsOf: (reference) => void refused.add(reference),
     openBranch,

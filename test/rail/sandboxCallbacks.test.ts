@@ -4,11 +4,11 @@ import { pino } from 'pino';
 import { connect } from '../../src/database/pool.ts';
 import { newUuid } from '../../src/ids.ts';
 import { parseKeyring } from '../../src/keyring.ts';
-import { RailCallbackInvalidError, RailUnavailableError } from '../../src/rail/port.ts';
+import { RailCallbackInvalidError, RailUnavailableError } from '../../src/rail/errors.ts';
 import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SandboxBank } from '../../src/rail/sandbox/bank.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
-import { instruct, KEYRING, newReference } from './sandbox.ts';
+import { accountRequest, CAPABILITIES, instruct, KEYRING, newReference } from './sandbox.ts';
 
 /** Nothing listens on port 1: neither the database nor a customer. */
 const unreachable = connect('postgres://nobody@127.0.0.1:1/nothing', { connectionsMax: 1 });
@@ -18,8 +18,7 @@ const bank = new SandboxBank({
   log: pino({ level: 'silent' }),
   callbackUrl: 'http://127.0.0.1:1/',
   delayMs: 0,
-  callLimitMs: 5_000,
-  unknownIsFinalAfterMs: 0,
+  capabilities: CAPABILITIES,
 });
 const rail = createSandboxRail(bank, KEYRING);
 const organisationId = newUuid();
@@ -30,6 +29,7 @@ const CREDIT = {
   contract: organisationId,
   sessionId: '000999260101120000000000000001',
   accountNumber: '6000000001',
+  accountReference: null,
   amount: 5_000,
   senderName: null,
   senderAccountNumber: null,
@@ -42,18 +42,18 @@ const secondsAgo = (seconds: number): Date => new Date(Date.now() - seconds * 1_
 function parse(body: unknown, header?: string) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const headers = { [SIGNATURE_HEADER]: header ?? signCallback(KEYRING, text, new Date()) };
-  return rail.parseCallback(headers, Buffer.from(text));
+  return rail.parseCallback({ organisationId, headers, body: Buffer.from(text) });
 }
 
 describe('accepted callbacks', () => {
   test('a transfer update has the organisation and the reference, and no outcome', () => {
-    expect(parse(UPDATE)).toEqual({ kind: 'transfer_update', organisationId, reference: UPDATE.reference });
+    expect(parse(UPDATE)).toEqual([{ kind: 'transfer_update', reference: UPDATE.reference }]);
   });
 
   test('an inbound credit has all its details', () => {
     const { type: _type, contract: _contract, receivedAt, ...facts } = CREDIT;
-    const credit = { organisationId, ...facts, receivedAt: new Date(receivedAt) };
-    expect(parse(CREDIT)).toEqual({ kind: 'inbound_credit', credit });
+    const credit = { ...facts, charge: 0, receivedAt: new Date(receivedAt) };
+    expect(parse(CREDIT)).toEqual([{ kind: 'inbound_credit', credit }]);
   });
 
   test('a callback signed with an older key of the ring is accepted', () => {
@@ -63,9 +63,8 @@ describe('accepted callbacks', () => {
     );
     const text = JSON.stringify(UPDATE);
     const headers = { [SIGNATURE_HEADER]: signCallback(older, text, new Date()) };
-    expect(createSandboxRail(bank, ring).parseCallback(headers, Buffer.from(text))).toMatchObject({
-      reference: UPDATE.reference,
-    });
+    const request = { organisationId, headers, body: Buffer.from(text) };
+    expect(createSandboxRail(bank, ring).parseCallback(request)).toMatchObject([{ reference: UPDATE.reference }]);
   });
 });
 
@@ -103,6 +102,7 @@ describe('rejected callbacks', () => {
     ['without an organisation', { type: UPDATE.type, reference: UPDATE.reference }],
     ['with a fractional amount', { ...CREDIT, amount: 10.5 }],
     ['with a string as the amount', { ...CREDIT, amount: '5000' }],
+    ['of another organisation', { ...UPDATE, contract: newUuid() }],
   ])('a signed callback %s is rejected', (_name, body) => {
     expect(() => parse(body)).toThrow(RailCallbackInvalidError);
   });
@@ -113,13 +113,22 @@ describe('rejected callbacks', () => {
 });
 
 test.each([
+  ['openVirtualAccount', () => rail.openVirtualAccount(accountRequest(organisationId))],
   [
-    'openVirtualAccount',
+    'closeVirtualAccount',
     () =>
-      rail.openVirtualAccount({ organisationId, reference: newReference(), accountName: 'Ada Obi', expiresAt: null }),
+      rail.closeVirtualAccount({
+        organisationId,
+        kind: 'permanent',
+        reference: newReference(),
+        railReference: null,
+        accountNumber: '6000000001',
+      }),
   ],
-  ['closeVirtualAccount', () => rail.closeVirtualAccount({ organisationId, accountNumber: '6000000001' })],
-  ['findInboundCredit', () => rail.findInboundCredit({ organisationId, sessionId: CREDIT.sessionId })],
+  [
+    'findInboundCredit',
+    () => rail.findInboundCredit({ organisationId, sessionId: CREDIT.sessionId, accountReference: null }),
+  ],
   ['resolveAccount', () => rail.resolveAccount({ organisationId, accountNumber: '0123456789', bankCode: '058' })],
   ['sendTransfer', () => rail.sendTransfer(instruct(organisationId))],
   ['transferStatus', () => rail.transferStatus({ organisationId, reference: newReference() })],

@@ -3,11 +3,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid } from '../../src/ids.ts';
-import { type InboundCreditReport, RailRefusedError } from '../../src/rail/port.ts';
+import { RailRefusedError } from '../../src/rail/errors.ts';
+import type { InboundCreditReport } from '../../src/rail/port.ts';
 import { BANKS } from '../../src/rail/sandbox/banks.ts';
 import { BEHAVIOURS, type Behaviour, OUTCOMES, type Outcome } from '../../src/rail/sandbox/destinations.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { instruct, newReference, startSandbox, type TestSandbox, UNKNOWN_IS_FINAL_AFTER_MS } from './sandbox.ts';
+import {
+  accountRequest,
+  instruct,
+  newReference,
+  startSandbox,
+  type TestSandbox,
+  UNKNOWN_IS_FINAL_AFTER_MS,
+} from './sandbox.ts';
 
 let sandbox: TestSandbox;
 
@@ -53,6 +61,11 @@ describe('transfers to the preset accounts', () => {
     expect(sent).toEqual({
       reference: instruction.reference,
       sessionId: expect.stringMatching(/^000999[0-9]{24}$/),
+      amount: instruction.amount,
+      accountNumber: '0123456789',
+      bankCode: instruction.bankCode,
+      charge: 0,
+      railReference: null,
       ...PROCESSING,
     });
     await untilCallbacks(instruction.reference);
@@ -132,7 +145,7 @@ describe('transfers to the preset accounts', () => {
     await expect(sandbox.rail.sendTransfer(instruction)).rejects.toEqual(TIMED_OUT);
     expect(await statusOf(instruction.reference)).toBeNull();
     expect(await record(instruction.reference)).toBeNull();
-    expect(sandbox.rail.unknownIsFinalAfterMs).toBe(UNKNOWN_IS_FINAL_AFTER_MS);
+    expect(sandbox.rail.capabilities.transfers.unknownIsFinalAfterMs).toBe(UNKNOWN_IS_FINAL_AFTER_MS);
   });
 
   test('name enquiry for 9999999006 finds no account, and a transfer to it fails', async () => {
@@ -437,13 +450,7 @@ describe('resolved transfers', () => {
 });
 
 describe('transfers to an account at the sandbox bank itself', () => {
-  const openAccount = (organisationId: string) =>
-    sandbox.rail.openVirtualAccount({
-      organisationId,
-      reference: newReference(),
-      accountName: 'Ada Obi',
-      expiresAt: null,
-    });
+  const openAccount = (organisationId: string) => sandbox.rail.openVirtualAccount(accountRequest(organisationId));
   const arrivalsAt = (accountNumber: string): InboundCreditReport[] =>
     sandbox.callbacks
       .map((callback) => (callback.kind === 'inbound_credit' ? callback.credit : null))
@@ -460,8 +467,8 @@ describe('transfers to an account at the sandbox bank itself', () => {
       const arrivals = arrivalsAt(accountNumber);
       return arrivals.length > 0 && arrivals;
     });
-    expect(arrival).toMatchObject({ sessionId, amount: instruction.amount, organisationId: sandbox.organisationId });
-    const request = { organisationId: sandbox.organisationId, sessionId: sessionId ?? '' };
+    expect(arrival).toMatchObject({ sessionId, amount: instruction.amount });
+    const request = { organisationId: sandbox.organisationId, sessionId: sessionId ?? '', accountReference: null };
     expect(await sandbox.rail.findInboundCredit(request)).toMatchObject({ accountNumber, amount: instruction.amount });
   });
 
@@ -485,7 +492,7 @@ describe('transfers to an account at the sandbox bank itself', () => {
     const instruction = to(accountNumber, { bankCode: '999' });
     const { sessionId } = await sandbox.rail.sendTransfer(instruction);
     await sandbox.untilStatus(instruction.reference, status);
-    const request = { organisationId: sandbox.organisationId, sessionId: sessionId ?? '' };
+    const request = { organisationId: sandbox.organisationId, sessionId: sessionId ?? '', accountReference: null };
     expect(await sandbox.rail.findInboundCredit(request)).toBeNull();
   });
 
@@ -494,7 +501,7 @@ describe('transfers to an account at the sandbox bank itself', () => {
     const instruction = to(accountNumber, { bankCode: '999' });
     const { sessionId } = await sandbox.rail.sendTransfer(instruction);
     await sandbox.untilStatus(instruction.reference, 'completed');
-    const request = { organisationId: sandbox.organisationId, sessionId: sessionId ?? '' };
+    const request = { organisationId: sandbox.organisationId, sessionId: sessionId ?? '', accountReference: null };
     expect(await sandbox.rail.findInboundCredit(request)).toBeNull();
   });
 
@@ -514,7 +521,7 @@ describe('transfers to an account at the sandbox bank itself', () => {
     });
     await setBehaviour(accountNumber, 'complete');
     await sandbox.untilStatus(instruction.reference, 'completed');
-    const request = { organisationId: sandbox.organisationId, sessionId: sessionId ?? '' };
+    const request = { organisationId: sandbox.organisationId, sessionId: sessionId ?? '', accountReference: null };
     expect(await sandbox.rail.findInboundCredit(request)).toMatchObject({ amount: 1 });
   });
 });

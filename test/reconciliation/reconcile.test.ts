@@ -2,18 +2,16 @@
 // themselves, late postings, lost callbacks, the rail's own lines, and the balance at the bank.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { createCreditPollingActivities } from '../../src/activities/creditPolling.ts';
 import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
-import {
-  type BankRail,
-  type InboundCreditReport,
-  RailUnavailableError,
-  type StatementLine,
-} from '../../src/rail/port.ts';
+import { RailUnavailableError } from '../../src/rail/errors.ts';
+import type { BankRail, InboundCreditReport, StatementLine } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { listClearingLines } from '../../src/reconciliation/clearing.ts';
+import { signedAmount } from '../../src/reconciliation/lines.ts';
 import { reconcileToDate } from '../../src/reconciliation/reconcile.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
@@ -46,9 +44,8 @@ class StatedRail {
   }
 
   get rail(): BankRail {
-    const sign = { credit: 1, returned: 1, interest: 1, sent: -1, charge: -1, settlement: -1 };
     return {
-      ...(api.dependencies.rails.of('test') as BankRail),
+      ...(api.dependencies.rails.shared('test') as BankRail),
       statement: ({ organisationId, from, to }) => {
         this.statementsRead.push({ organisationId, from, to });
         if (this.failing.has(organisationId)) return Promise.reject(new RailUnavailableError('away'));
@@ -56,7 +53,7 @@ class StatedRail {
         return Promise.resolve({
           lines: before.filter(({ at }) => at >= from),
           nextCursor: null,
-          closingBalance: before.reduce((sum, { kind, amount }) => sum + sign[kind] * amount, 0),
+          closingBalance: before.reduce((sum, line) => sum + signedAmount(line), 0),
         });
       },
       findInboundCredit: ({ sessionId }) => {
@@ -106,6 +103,7 @@ async function received(book: Book & { wallet: string }, sessionId: string, amou
     rail: 'sandbox',
     sessionId,
     accountNumber: '6000000001',
+    accountReference: null,
     amount,
     senderName: null,
     senderAccountNumber: null,
@@ -130,6 +128,7 @@ const line = (kind: StatementLine['kind'], reference: string, amount: number, at
   kind,
   reference,
   amount,
+  charge: 0,
   at,
 });
 
@@ -241,7 +240,7 @@ describe('matching by reference', () => {
       await (await received(book, sessionId, 500, ago(HOUR))).post();
     }
     const { receivedAt, ...credit } = await received(book, 'reported', 500, ago(HOUR));
-    rail.credits.set('known', { ...credit, organisationId: book.organisationId, sessionId: 'known', receivedAt });
+    rail.credits.set('known', { ...credit, charge: 0, sessionId: 'known', receivedAt });
     const period = { from: ago(DAY).toISOString(), to: new Date(Date.now() + 2 * HOUR).toISOString() };
     const { reconcileBooks } = createReconciliationActivities(rail.dependencies);
     expect(await new MockActivityEnvironment().run(reconcileBooks, period)).toMatchObject({ breaks: 1 });
@@ -282,11 +281,12 @@ describe('matching by reference', () => {
 });
 
 describe('a credit that no callback told', () => {
-  const report = (book: Book, sessionId: string, receivedAt: Date): InboundCreditReport => ({
-    organisationId: book.organisationId,
+  const report = (sessionId: string, receivedAt: Date): InboundCreditReport => ({
     sessionId,
     accountNumber: '6999999999',
+    accountReference: null,
     amount: 700,
+    charge: 0,
     senderName: 'Bola Ade',
     senderAccountNumber: '0123456789',
     senderBankCode: '058',
@@ -306,24 +306,30 @@ describe('a credit that no callback told', () => {
       ['under-way', ago(0)],
       ['old', ago(2 * DAY)],
     ] as const) {
-      rail.credits.set(name, report(book, name, at));
+      rail.credits.set(name, report(name, at));
     }
     const { pollCredits } = createCreditPollingActivities(rail.dependencies);
-    const poll = () => new MockActivityEnvironment().run(pollCredits);
+    const poll = () => new MockActivityEnvironment().run(pollCredits, null);
     expect(await poll()).toEqual({ books: 1, failed: 0, recovered: 1 });
     expect(await poll()).toMatchObject({ recovered: 0 });
     expect(await creditsOf(book)).toEqual([{ sessionId: 'lost', status: 'received', flows: 1 }]);
     // After an outage of the poller it looks from where it ended, an hour back; not again at the whole day.
     await api.sql`UPDATE credit_polls SET listed_to = ${ago(6 * HOUR)}`;
-    rail.credits.set('meanwhile', report(book, 'meanwhile', ago(5 * HOUR)));
-    rail.credits.set('before', report(book, 'before', ago(8 * HOUR)));
+    rail.credits.set('meanwhile', report('meanwhile', ago(5 * HOUR)));
+    rail.credits.set('before', report('before', ago(8 * HOUR)));
     expect(await poll()).toMatchObject({ recovered: 1 });
+    // Operators ask for a period, whatever was asked before.
+    const listed = () => api.sql`SELECT listed_to FROM credit_polls`;
+    const before = await listed();
+    const period = { from: ago(3 * DAY).toISOString(), to: ago(7 * HOUR).toISOString() };
+    expect(await new MockActivityEnvironment().run(pollCredits, period)).toMatchObject({ recovered: 2 });
+    expect(await listed()).toEqual(before);
   });
 
   test('on the statement is confirmed by the rail and taken in; what the rail denies is a break', async () => {
     const book = await openBook(2);
     const rail = new StatedRail();
-    rail.credits.set('lost', report(book, 'lost', ago(30 * HOUR)));
+    rail.credits.set('lost', report('lost', ago(30 * HOUR)));
     rail.tell(book, line('credit', 'lost', 700, ago(30 * HOUR)), line('credit', 'phantom', 9, ago(30 * HOUR)));
     expect(await rail.run()).toMatchObject({ lines: 2, breaks: 1 });
     expect(await creditsOf(book)).toEqual([{ sessionId: 'lost', status: 'received', flows: 2 }]);
@@ -381,6 +387,36 @@ describe('the balance at the bank', () => {
     expect(await reconcileLater(rail, book)).toMatchObject({ breaks: 1 });
     expect(await findings(book)).toEqual(['BANK_BALANCE_MISMATCH clearing:sandbox: -5, found -75']);
   });
+
+  test('a second run within the minute knows what was posted since the first one', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    const late = await received(book, 's1', 1_000, ago(HOUR));
+    rail.tell(book, line('credit', 's1', 1_000, ago(HOUR)));
+    await late.post();
+    expect(await rail.run()).toMatchObject({ breaks: 0 });
+    expect(await rail.run()).toMatchObject({ breaks: 0 });
+    expect(await findings(book)).toEqual([]);
+  });
+
+  test.each([300_000, -300_000])(
+    'a worker whose clock is off by %i ms compares the same postings as the bank told',
+    async (offMs) => {
+      const book = await openBook(2);
+      const rail = new StatedRail();
+      await (await received(book, 's1', 1_000, ago(HOUR))).post();
+      rail.tell(book, line('credit', 's1', 1_000, ago(HOUR)), line('charge', 'c1', 10, ago(HOUR)));
+      const restoreClock = shiftClock(offMs);
+      try {
+        expect(await rail.run()).toMatchObject({ breaks: 0 });
+      } finally {
+        restoreClock();
+      }
+      // Posted since: not in the balance that the bank told.
+      await (await received(book, 's2', 70, ago(0))).post();
+      expect(await findings(book)).toEqual([]);
+    },
+  );
 
   test('a difference that no line explains is named by verify', async () => {
     const book = await openBook(2);

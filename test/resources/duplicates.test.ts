@@ -45,7 +45,8 @@ test('an activity continues when re-reading shows what was posted', async () => 
 
 test('a request with a differing duplicate fails with an internal error rather than success', async () => {
   const { wallet, other } = await postedWithOtherPostings();
-  await expect(postNew(books.journal, other)).rejects.toThrow(
+  const call = { dependencies: { journal: books.journal, sql: books.sql }, caller: { book: books.book } };
+  await expect(postNew(call, other, { resource: 'transfer', reference: null })).rejects.toThrow(
     'the business key was already posted with different postings',
   );
   expect(await balanceOf(books, wallet)).toBe(90);

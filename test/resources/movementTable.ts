@@ -16,6 +16,7 @@ import type { StatementEntry } from '../../src/resources/statementEntries/moveme
 import type { Transfer } from '../../src/resources/transfers/queries.ts';
 import type { Withdrawal } from '../../src/resources/withdrawals/queries.ts';
 import type { FlowMessage } from '../../src/workflows/flows.ts';
+import { reportOf } from '../support/scriptedRail.ts';
 
 /** The tables that movements write. A transfer and a fee sweep have no version, because they never change. */
 interface RowTypes {
@@ -214,7 +215,7 @@ export const BOOK: Book = { organisationId: newUuid(), environment: 'test' };
 export const OWNER = newId('wallet', 'owner');
 export const OTHER = newId('wallet', 'other');
 
-export const PAID: TransferReport = { reference: 'reference', status: 'completed', sessionId: 'session', reason: null };
+export const PAID: TransferReport = { ...reportOf('reference', 'completed'), sessionId: 'session' };
 export const REFUSED: TransferReport = { ...PAID, status: 'failed', reason: 'The bank knows no such account' };
 export const RETURNED: TransferReport = { ...PAID, status: 'returned', reason: 'The account is dormant' };
 
@@ -231,6 +232,7 @@ export function receivedCredit(amount: Kobo, owner: Pick<InboundCredit, 'ownerKi
     rail: 'sandbox',
     sessionId: `session of ${publicId('inboundCredit', id)}`,
     accountNumber: '9000000001',
+    accountReference: null,
     amount,
     senderName: 'Chidi Eze',
     senderAccountNumber: '0123456789',

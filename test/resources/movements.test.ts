@@ -118,7 +118,7 @@ test('movements with the same key are alternatives for the same resource', () =>
   // Except for credits and statement entries, whose key is their id at the bank, a key begins with that of the
   // resource.
   const isOwnKey = (key: string) =>
-    /^(?:credit|recall|charge|settlement|interest)\//.test(key) ||
+    /^(?:credit|recall|charge|settlement|interest|check)\//.test(key) ||
     [...resourcesOf(key)].every((resource) => key.startsWith(resource));
   expect([...byKey.keys()].filter((key) => !isOwnKey(key)).map(readable)).toEqual([]);
 });
@@ -231,6 +231,8 @@ const EVENT_FIELDS = [
   'totalFee',
   'itemCount',
   'destination',
+  'reference',
+  'failureCode',
   'failureReason',
   'sessionId',
 ];
@@ -239,7 +241,8 @@ test('events carry the status, amounts and reasons of the row that is written wi
   expect(
     exceptions((made) =>
       (made.movement.events ?? []).every(({ type, data }) => {
-        const id = String(data.inboundCreditId ?? data.transferId ?? data.feeSweepId ?? data.adjustmentId ?? data.id);
+        const { inboundCreditId, transferId, feeSweepId, adjustmentId, payoutItemId } = data;
+        const id = String(data.id ?? inboundCreditId ?? transferId ?? feeSweepId ?? adjustmentId ?? payoutItemId);
         const rows = TABLES.flatMap((table): { id: Uuid }[] => [...writtenRows(made, table)]);
         const row = new Map(Object.entries(rows.find((one) => id.includes(idText(one.id))) ?? {}));
         return (
@@ -254,13 +257,14 @@ test('events carry the status, amounts and reasons of the row that is written wi
   ).toEqual([]);
 });
 
-test('transfers to a bank that failed or were returned have a reason, and completed ones have a session id', () => {
+test('transfers to a bank that failed or were returned have a code and a reason, and completed ones a session id', () => {
   expect(
     exceptions((made) =>
       (['withdrawals', 'refunds', 'payout_items'] as const).every((table) =>
-        writtenRows(made, table).every(
-          ({ status, failureReason }) => (failureReason !== null) === (status === 'failed' || status === 'returned'),
-        ),
+        writtenRows(made, table).every(({ status, failureCode, failureReason }) => {
+          const failed = status === 'failed' || status === 'returned';
+          return (failureReason !== null) === failed && (failureCode !== null) === failed;
+        }),
       ),
     ),
   ).toEqual([]);

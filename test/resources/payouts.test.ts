@@ -16,12 +16,18 @@ import {
   rollUpMovement,
 } from '../../src/resources/payouts/movements.ts';
 import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
+import { reportOf } from '../support/scriptedRail.ts';
 import { itemToBank } from './movementTables/payouts.ts';
 
 const book: Book = { organisationId: newUuid(), environment: 'test' };
 const sourceWalletId = newUuid();
-const REPORT: TransferReport = { reference: 'reference', status: 'completed', sessionId: 'session', reason: null };
-const FAILURE: ItemFailure = { kind: 'payout_item_failure', reason: 'No such account', sessionId: null };
+const REPORT: TransferReport = { ...reportOf('reference', 'completed'), sessionId: 'session' };
+const FAILURE: ItemFailure = {
+  kind: 'payout_item_failure',
+  code: 'bank_refused',
+  reason: 'No such account',
+  sessionId: null,
+};
 
 function batchOf(amounts: readonly number[]): { payout: Payout; items: PayoutItem[] } {
   const payoutId = newUuid();
@@ -35,6 +41,8 @@ function batchOf(amounts: readonly number[]): { payout: Payout; items: PayoutIte
     itemCount: items.length,
     status: 'processing',
     failuresReported: 0,
+    reference: null,
+    metadata: null,
     createdAt: new Date(),
   };
   return { payout, items };
@@ -164,7 +172,11 @@ test.each([
         itemCount: 3,
         successCount: counts.completed,
         failureCount: counts.failed,
+        sourceWalletId: publicId('wallet', sourceWalletId),
+        reference: null,
+        metadata: {},
         currency: 'NGN',
+        createdAt: payout.createdAt.toISOString(),
       },
     }),
   ]);

@@ -37,7 +37,7 @@ test.each([['never had a row'], ['was emptied']])(
     const keys = new IdempotencyKeys({ sql, asyncCommitSql, keptDays: 7 });
     const admission = new RateLimiter(asyncCommitSql, ROWS);
     const journal = new Journal(sql);
-    const caller = { keyId: newUuid(), scopes: [], book: database.book };
+    const caller = { keyId: newUuid(), scopes: [], rateLimit: null, book: database.book };
     const outcome = { statusCode: 201, response: '{}' };
     const useTwice = async () => {
       const key = newUuid();

@@ -1,9 +1,11 @@
 // A valid request for every route of the service, for measuring its statements.
 import { randomUUID } from 'node:crypto';
-import { newUuid, requireUuid } from '../../src/ids.ts';
+import { KYC } from '../../dev/chaos/requests.ts';
+import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
-import { type Answer, KYC, type TestApi, type TestOrganisation } from '../support/api.ts';
+import type { Answer, TestApi, TestOrganisation } from '../support/api.ts';
 import { addCredits } from '../support/credits.ts';
+import { openCase } from '../support/reviewCases.ts';
 
 /** Sends the request, whose prerequisites have been created. */
 export type Send = () => Promise<Answer>;
@@ -43,6 +45,8 @@ export function goodRequests(
   const payout = async (count = 1): Promise<string> => idOf(client.money('/payouts', await payoutBody(count)));
   const endpoint = (): Promise<string> =>
     idOf(client.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${randomUUID()}` }));
+  const reviewCase = async (): Promise<string> => openCase(api, { organisationId }, await wallet());
+  const apiKey = (): Promise<string> => idOf(client.post('/api-keys', { scopes: ['wallet:read'] }));
   const event = async (): Promise<string> => {
     await transfer();
     const { items } = await client.get('/events?limit=1');
@@ -58,9 +62,10 @@ export function goodRequests(
     const raw = JSON.stringify(body);
     const signature = signCallback(api.dependencies.config.keyring, raw, new Date());
     return () =>
-      api
-        .client(null)
-        .call('POST', '/rails/sandbox/callbacks', { body: raw, headers: { [SIGNATURE_HEADER]: signature } });
+      api.client(null).call('POST', `/rails/sandbox/callbacks/${publicId('organisation', organisationId)}`, {
+        body: raw,
+        headers: { [SIGNATURE_HEADER]: signature },
+      });
   };
 
   return {
@@ -68,6 +73,14 @@ export function goodRequests(
     'POST /wallets': async () => () => client.post('/wallets', { email: 'ada@test.example' }),
     'GET /wallets': async () => get(`/wallets?limit=${ROWS}`),
     'GET /wallets/:id': async () => get(`/wallets/${await wallet()}`),
+    'PATCH /wallets/:id': async () => {
+      const walletId = await wallet();
+      return () => client.call('PATCH', `/wallets/${walletId}`, { body: { phone: '+2348012345678' } });
+    },
+    'GET /transactions/:id': async () => {
+      const { items } = await client.get(`/wallets/${await wallet(10)}/transactions`);
+      return get(`/transactions/${String(items[0]?.transactionId)}`);
+    },
     'POST /wallets/:id/kyc': async () => {
       const walletId = await api.createWallet(client, { tier1: false });
       return () => client.post(`/wallets/${walletId}/kyc`, KYC);
@@ -90,13 +103,19 @@ export function goodRequests(
     'GET /payments': async () => get(`/payments?limit=${ROWS}`),
     'GET /payments/:id': async () => get(`/payments/${await payment('bank_transfer')}`),
     'POST /payments/:id/refund': async () => money(`/payments/${await paid()}/refund`, { amount: 10 }),
+    'GET /refunds': async () => get(`/refunds?limit=${ROWS}`),
     'GET /refunds/:id': async () => get(`/refunds/${await refund(await paid())}`),
     'GET /payments/:id/refunds': async () => get(`/payments/${await paid()}/refunds?limit=${ROWS}`),
     'GET /payments/:id/credits': async () => get(`/payments/${await payment('bank_transfer')}/credits?limit=${ROWS}`),
     'GET /wallets/:id/deposits': async () => get(`/wallets/${await wallet()}/deposits?limit=${ROWS}`),
+    'POST /payouts/validate': async () => {
+      const body = await payoutBody(ROWS);
+      return () => client.post('/payouts/validate', body);
+    },
     'POST /payouts': async () => money('/payouts', await payoutBody(ROWS)),
     'GET /payouts': async () => get(`/payouts?limit=${ROWS}`),
     'GET /payouts/:id': async () => get(`/payouts/${await payout(ROWS)}`),
+    'GET /payouts/:id/items': async () => get(`/payouts/${await payout()}/items?limit=${ROWS}`),
     'POST /webhook-endpoints': async () => () =>
       client.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${randomUUID()}` }),
     'GET /webhook-endpoints': async () => get(`/webhook-endpoints?limit=${ROWS}`),
@@ -117,6 +136,18 @@ export function goodRequests(
       const id = await endpoint();
       return () => client.post(`/webhook-endpoints/${id}/test`);
     },
+    'GET /webhook-endpoints/:id/failed-deliveries': async () =>
+      get(`/webhook-endpoints/${await endpoint()}/failed-deliveries?limit=${ROWS}`),
+    'POST /webhook-endpoints/:id/redeliver': async () => {
+      const id = await endpoint();
+      return () => client.post(`/webhook-endpoints/${id}/redeliver`, { since: new Date().toISOString() });
+    },
+    'GET /review-cases': async () => get(`/review-cases?limit=${ROWS}`),
+    'GET /review-cases/:id': async () => get(`/review-cases/${await reviewCase()}`),
+    'POST /review-cases/:id/resolve': async () => {
+      const id = await reviewCase();
+      return money(`/review-cases/${id}/resolve`, { action: 'credit', reason: 'the customer called' });
+    },
     'GET /events': async () => get(`/events?limit=${ROWS}`),
     'GET /events/:id': async () => get(`/events/${await event()}`),
     'GET /events/:id/deliveries': async () => get(`/events/${await event()}/deliveries?limit=${ROWS}`),
@@ -124,10 +155,22 @@ export function goodRequests(
       const id = await event();
       return () => client.post(`/events/${id}/redeliver`);
     },
+    'POST /api-keys': async () => () => client.post('/api-keys', { scopes: ['wallet:read'] }),
+    'GET /api-keys': async () => get(`/api-keys?limit=${ROWS}`),
+    'GET /api-keys/:id': async () => get(`/api-keys/${await apiKey()}`),
+    'POST /api-keys/:id/rotate': async () => {
+      const id = await apiKey();
+      return () => client.post(`/api-keys/${id}/rotate`);
+    },
+    'DELETE /api-keys/:id': async () => {
+      const id = await apiKey();
+      return () => client.call('DELETE', `/api-keys/${id}`);
+    },
+    'GET /request-logs': async () => get(`/request-logs?limit=${ROWS}`),
     'GET /banks': async () => get('/banks'),
     'GET /bank-accounts/resolve': async () => get('/bank-accounts/resolve?accountNumber=0123456789&bankCode=058'),
     'GET /fees/quote': async () => get('/fees/quote?type=withdrawal&amount=1000'),
-    'POST /rails/:rail/callbacks': async () => {
+    'POST /rails/:rail/callbacks/:contract': async () => {
       const answer = await client.money('/payments', {
         method: 'bank_transfer',
         baseAmount: 1_000,
@@ -139,6 +182,7 @@ export function goodRequests(
         contract: organisationId,
         sessionId: randomUUID(),
         accountNumber,
+        accountReference: null,
         amount: 1_500,
         senderName: null,
         senderAccountNumber: null,
@@ -161,6 +205,10 @@ export function goodRequests(
     'PUT /simulations/bank-accounts/:accountNumber': async () => () =>
       client.call('PUT', '/simulations/bank-accounts/0123456780', { body: { behaviour: 'complete' } }),
     'GET /simulations/bank-transfers/:reference': async () => get(`/simulations/bank-transfers/${await sent()}`),
+    'POST /simulations/payments/:id/expire': async () => {
+      const id = await payment('bank_transfer');
+      return () => client.post(`/simulations/payments/${id}/expire`);
+    },
     'POST /simulations/bank-transfers/:reference/resolve': async () => {
       const reference = await sent();
       return () => client.post(`/simulations/bank-transfers/${reference}/resolve`, { outcome: 'complete' });
@@ -176,6 +224,7 @@ export async function fillLists(
   const many = async (send: (position: number) => Promise<unknown>): Promise<void> => {
     await Promise.all(Array.from({ length: ROWS }, (_, position) => send(position)));
   };
+  await many(() => client.post('/api-keys', { scopes: ['wallet:read'] }));
   const source = await api.createWallet(client, { balance: 10_000_000 });
   const target = await api.createWallet(client);
   await many(() => client.post('/wallets', { email: 'ada@test.example' }));
@@ -185,6 +234,9 @@ export async function fillLists(
   await many(() =>
     client.money('/payouts', { sourceWalletId: source, items: [{ amount: 10, bankAccount: BANK_ACCOUNT }] }),
   );
+  const bankItem = { amount: 10, bankAccount: BANK_ACCOUNT };
+  const batch = { sourceWalletId: source, items: Array.from({ length: ROWS }, () => bankItem) };
+  const payoutId = (await client.money('/payouts', batch)).data.id;
   const bill = { method: 'virtual_wallet', baseAmount: 1_000, targetWalletId: target };
   const paymentId = (await client.money('/payments', bill)).data.id;
   await client.money(`/wallets/${source}/pay`, { paymentId });
@@ -196,9 +248,14 @@ export async function fillLists(
     INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
     SELECT organisation_id, environment, id, gen_random_uuid(), 'pending'
     FROM events, generate_series(1, ${ROWS}) WHERE id = ${requireUuid('event', eventId)}`;
+  const lost = (await client.post('/webhook-endpoints', { url: 'http://127.0.0.1:9000/lost' })).data.id;
   await api.sql`
     INSERT INTO webhook_endpoints (organisation_id, environment, id, url, sealed_secret, created_at)
     SELECT organisation_id, environment, gen_random_uuid(), 'http://127.0.0.1:9000/', 'sealed', now()
+    FROM events, generate_series(1, ${ROWS}) WHERE id = ${requireUuid('event', eventId)}`;
+  await api.sql`
+    INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, failure_reason)
+    SELECT organisation_id, environment, gen_random_uuid(), ${requireUuid('webhookEndpoint', lost)}, 'failed', 'retries_exhausted'
     FROM events, generate_series(1, ${ROWS}) WHERE id = ${requireUuid('event', eventId)}`;
   await addCredits(api, 'payment', paymentId, ROWS);
   await addCredits(api, 'wallet', target, ROWS);
@@ -209,11 +266,17 @@ export async function fillLists(
     'GET /transfers': page('/transfers'),
     'GET /withdrawals': page('/withdrawals'),
     'GET /payments': page('/payments'),
+    'GET /refunds': page('/refunds'),
     'GET /payments/:id/refunds': page(`/payments/${paymentId}/refunds`),
     'GET /payments/:id/credits': page(`/payments/${paymentId}/credits`),
     'GET /wallets/:id/deposits': page(`/wallets/${target}/deposits`),
     'GET /payouts': page('/payouts'),
+    'GET /payouts/:id/items': page(`/payouts/${payoutId}/items`),
     'GET /webhook-endpoints': page('/webhook-endpoints'),
+    'GET /webhook-endpoints/:id/failed-deliveries': page(`/webhook-endpoints/${lost}/failed-deliveries`),
+    'GET /review-cases': page('/review-cases'),
+    'GET /api-keys': page('/api-keys'),
+    'GET /request-logs': page('/request-logs'),
     'GET /events': page('/events'),
     'GET /events/:id/deliveries': page(`/events/${eventId}/deliveries`),
   };

@@ -20,7 +20,7 @@ import { createRelay } from '../../src/outbox/relay.ts';
 import { startFlow, wakeFlow } from '../../src/outbox/startFlow.ts';
 import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
 import { deliveryFlowId, webhookDeliveryFlow } from '../../src/webhooks/flow.ts';
-import { type FlowScope, taskQueueOf } from '../../src/workflows/flows.ts';
+import { type FlowScope, taskQueuesOf } from '../../src/workflows/flows.ts';
 import { deliveryChanged } from '../../src/workflows/webhookDelivery/messages.ts';
 import { testStack } from './stack.ts';
 
@@ -36,8 +36,8 @@ function fault(message: string): ApplicationFailure {
 const CONCURRENT_RUNS = 20;
 
 /**
- * What happens to every activity of a flow: it fails before it runs, then runs many times at once and its result is lost,
- * then it runs twice more.
+ * What happens to every activity of a flow: it fails before it runs, then runs many times at once and its result is
+ * lost, then it runs twice more.
  */
 export const FAILS_AND_REPEATS: FaultMode = async (run, attempt) => {
   if (attempt === 1) throw fault('failed before the activity ran');
@@ -109,7 +109,7 @@ export async function startFaultInjectingWorker(
   const connection = await NativeConnection.connect({ address: testStack().temporalAddress });
   const common = { connection, activities, workflowBundle: { codePath: testStack().workflowBundlePath } };
   const workers = await Promise.all(
-    [taskQueue, taskQueueOf(taskQueue, 'payouts')].map((queue) => Worker.create({ ...common, taskQueue: queue })),
+    taskQueuesOf(taskQueue).map((queue) => Worker.create({ ...common, taskQueue: queue })),
   );
   const client = new Client({ connection });
   const dispatcher = createDispatcher({

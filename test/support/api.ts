@@ -1,11 +1,12 @@
 // A running API for a test file: HTTP on free ports, its own database, and an organisation with settlement wallets and
-// API keys. The clients check every response against the envelope of contract section 2.2.
+// API keys. The clients check every response against the envelope of contract section 2.2 and the OpenAPI document.
 import { randomBytes, randomUUID } from 'node:crypto';
+import { KYC } from '../../dev/chaos/requests.ts';
 import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
-import { hashApiKey, newApiKey } from '../../src/api/admission/apiKeys.ts';
+import { makeApiKey } from '../../src/api/admission/apiKeys.ts';
 import type { ApiDependencies } from '../../src/api/dependencies.ts';
 import { CATALOG, type ErrorCode, typeOf } from '../../src/api/errors.ts';
-import { SCOPES, type Scope } from '../../src/api/route.ts';
+import { type KeyScope, SCOPES } from '../../src/api/route.ts';
 import { startApi } from '../../src/api/server.ts';
 import { readConfig } from '../../src/config.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
@@ -19,6 +20,7 @@ import type { InboundCredit } from '../../src/resources/inboundCredits/queries.t
 import { createOrganisation } from '../../src/resources/organisations.ts';
 import { createRuntime, type ServiceRuntime } from '../../src/runtime.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { checkDocumented, type DocumentedRequest } from './documented.ts';
 import { createDatabase, ownerOf, testStack } from './stack.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -94,7 +96,13 @@ export interface TestApi {
   createOrganisation: () => Promise<TestOrganisation>;
   createKey: (
     organisationId: Uuid,
-    options?: { environment?: Environment; scopes?: readonly Scope[]; expiresAt?: Date },
+    options?: {
+      environment?: Environment;
+      scopes?: readonly KeyScope[];
+      expiresAt?: Date;
+      allowedIps?: string[];
+      rateLimit?: number;
+    },
   ) => Promise<{ id: Uuid; key: string }>;
   client: (key: string | null, environment?: Environment) => Client;
   /** Creates an end-user wallet with this balance, tier1 by default. Returns its public id. */
@@ -115,7 +123,7 @@ export interface TestApiOptions {
   /** Overrides of the settings of src/config.ts. */
   settings?: Record<string, string | undefined>;
   rails?: (rails: Rails) => Rails;
-  temporalIsUp?: () => Promise<boolean>;
+  temporalStatus?: ApiDependencies['temporalStatus'];
   /** Default: `info`. */
   logLevel?: string;
   /** Whether the clients retry a request whose error is retryable, as integrators do. */
@@ -124,17 +132,6 @@ export interface TestApiOptions {
 
 /** Enough connections for concurrency, few enough for several test files in parallel. */
 const CONNECTIONS_MAX = 4;
-
-/** A valid body of the KYC route. */
-export const KYC = {
-  bvn: '22212345678',
-  dateOfBirth: '1990-02-28',
-  gender: 'female',
-  phone: '+2348012345678',
-  addressLine1: '1 Marina Road',
-  city: 'Lagos',
-  state: 'Lagos',
-} as const;
 
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const database =
@@ -166,7 +163,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       ...runtime,
       keyring: config.keyring,
       rails: options.rails?.(runtime.rails) ?? runtime.rails,
-      temporalIsUp: options.temporalIsUp ?? (() => Promise.resolve(true)),
+      temporalStatus: options.temporalStatus ?? (() => Promise.resolve('ok')),
     };
     return { runtime, dependencies, running: await startApi(dependencies) };
   });
@@ -180,24 +177,11 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     createClient(urls[environment], key, environment, options.callersRetry);
 
   const createKey: TestApi['createKey'] = async (organisationId, options = {}) => {
-    const { environment = 'test', scopes = SCOPES, expiresAt = null } = options;
-    const key = newApiKey(environment);
-    const id = newUuid();
-    await insertApiKey(
-      sql,
-      {
-        organisationId,
-        environment,
-        id,
-        name: null,
-        hash: hashApiKey(key),
-        hint: key.slice(-4),
-        scopes: [...scopes],
-        expiresAt,
-      },
-      { id: null, name: 'test' },
-    );
-    return { id, key };
+    const { environment = 'test', scopes = SCOPES, expiresAt = null, allowedIps = null, rateLimit = null } = options;
+    const attributes = { environment, name: null, scopes: [...scopes], expiresAt, allowedIps, rateLimit };
+    const { key, row } = makeApiKey(organisationId, attributes);
+    await insertApiKey(sql, row, { id: null, name: 'test' });
+    return { id: row.id, key };
   };
 
   const addOrganisation = async (): Promise<TestOrganisation> => {
@@ -232,6 +216,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       rail: 'sandbox',
       sessionId: `test-${id}`,
       accountNumber: '0000000000',
+      accountReference: null,
       amount,
       senderName: null,
       senderAccountNumber: null,
@@ -320,7 +305,7 @@ export function createClient(base: string, key: string | null, environment: Envi
       },
       ...(body !== undefined && { body: raw ? (body as string) : JSON.stringify(body) }),
     });
-    return readAnswer(response.status, response.headers, await response.text());
+    return readAnswer(response.status, response.headers, await response.text(), { method, path, environment });
   };
   const call: Client['call'] = (method, path, options) =>
     waitFor(`a response to ${method} ${path}`, async () => {
@@ -344,9 +329,9 @@ const STATUSES = [200, 201, 202, 204, 400, 401, 403, 404, 409, 422, 429, 500, 50
 
 /**
  * Reads a response and checks it against the contract: one of three structures, a known status, the same request id in
- * body and header.
+ * body and header. The answer to a known request is checked against the OpenAPI document too.
  */
-export function readAnswer(status: number, headers: Headers, text: string): Answer {
+export function readAnswer(status: number, headers: Headers, text: string, request?: DocumentedRequest): Answer {
   const violation = (problem: string): Error => new Error(`${problem} in the response ${status} ${text}`);
   if (!STATUSES.includes(status)) throw violation('status not in the contract');
   if (!headers.get('content-type')?.startsWith('application/json')) throw violation('content type is not JSON');
@@ -372,5 +357,6 @@ export function readAnswer(status: number, headers: Headers, text: string): Answ
     if (entry?.[0] !== status || entry[1] !== error.message) throw violation('error not in the catalog');
     if (error.type !== typeOf(error.code as ErrorCode)) throw violation('error type does not match the code');
   }
+  if (request !== undefined) checkDocumented(request, { status, headers, body });
   return { status, headers, requestId, text, ...body, items: body.data } as unknown as Answer;
 }

@@ -2,13 +2,18 @@
 // test file.
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString } from '@temporalio/worker';
+import type { Event } from '../../src/resources/events.ts';
+import { dataConverterOf } from '../../src/temporal/dataConverter.ts';
+import { installWithMetrics } from '../../src/temporal/sdkMetrics.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
+import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { type Answer, type Resource, startTestApi, type TestApi, type TestApiOptions } from './api.ts';
+import { documentedEvent } from './documented.ts';
 import { testStack } from './stack.ts';
 import { waitFor } from './waitFor.ts';
 
-Runtime.install({
+await installWithMetrics({
   shutdownSignals: [],
   logger: new DefaultLogger('ERROR'),
   // Workflows that tests terminate cause warnings of the core about missing tasks.
@@ -20,6 +25,8 @@ export interface TestFlows extends TestApi {
   /** Stops the worker, as a deployment does; `startWorkerAgain` starts another. */
   stopWorker: () => Promise<void>;
   startWorkerAgain: () => Promise<void>;
+  /** Runs a maintenance flow now, on a worker of its own unless the test has its own. Returns its result. */
+  runUpkeep: (workflow: string, ...args: unknown[]) => Promise<unknown>;
   /** Creates a bank-transfer payment to this wallet. Returns the resource. */
   createPayment: (walletId: string, baseAmount: number, more?: object) => Promise<PaymentResource>;
   /** Simulates an inbound credit at the sandbox bank. */
@@ -38,6 +45,9 @@ export interface PaymentResource extends Resource {
   virtualAccount: { accountNumber: string };
 }
 
+/** Each task queue costs a thread and idle polls in every test file, so a file names the roles that it needs more. */
+const ROLES = 'flows,relay';
+
 interface TestFlowsOptions extends TestApiOptions {
   /** False when the test starts its own worker. */
   worker?: boolean;
@@ -47,20 +57,44 @@ export async function startTestFlows({
   worker: startsWorker = true,
   ...options
 }: TestFlowsOptions = {}): Promise<TestFlows> {
-  const api = await startTestApi({ callersRetry: true, ...options });
+  const settings = { WORKER_ROLES: ROLES, ...options.settings };
+  const api = await startTestApi({ callersRetry: true, ...options, settings });
   const connection = await Connection.connect({ address: testStack().temporalAddress });
-  const startOne = (): Promise<RunningWorker> =>
-    startWorker(api.dependencies, { codePath: testStack().workflowBundlePath });
+  const { taskQueue, payloadKeys } = api.dependencies.config.temporal;
+  // The bundle of the stack is for payloads that are not encrypted.
+  const bundle = payloadKeys === null ? { codePath: testStack().workflowBundlePath } : undefined;
+  const startOne = (config = api.dependencies.config): Promise<RunningWorker> =>
+    startWorker({ ...api.dependencies, config }, bundle);
+  const { config } = api.dependencies;
+  const forUpkeep = {
+    ...config,
+    metrics: { ...config.metrics, ports: { ...config.metrics.ports, worker: null } },
+    worker: { ...config.worker, roles: ['upkeep' as const] },
+  };
+  let upkeep: Promise<RunningWorker> | null = null;
   let worker: RunningWorker | null = startsWorker ? await startOne() : null;
 
   const stopWorker = async (): Promise<void> => {
-    await worker?.stop();
+    await Promise.all([worker?.stop(), upkeep?.then((started) => started.stop())]);
     worker = null;
+    upkeep = null;
   };
 
+  const temporal = new Client({ connection, dataConverter: dataConverterOf(payloadKeys) });
   return {
     ...api,
-    temporal: new Client({ connection }),
+    temporal,
+    runUpkeep: async (workflow, ...args) => {
+      if (startsWorker && !config.worker.roles.includes('upkeep')) {
+        upkeep ??= startOne(forUpkeep);
+        await upkeep;
+      }
+      return await temporal.workflow.execute(workflow, {
+        taskQueue: taskQueueOf(taskQueue, 'upkeep'),
+        workflowId: `${workflow}-${randomUUID()}`,
+        args,
+      });
+    },
     stopWorker,
     startWorkerAgain: async () => {
       worker ??= await startOne();
@@ -78,10 +112,11 @@ export async function startTestFlows({
         const { data } = await api.test.get(path);
         return statuses.includes(data.status) && data;
       }),
-    eventsOf: async (resourceId) => [
-      ...(await api.sql<{ type: string; data: Record<string, unknown> }[]>`
-        SELECT type, data FROM events WHERE resource = ${resourceId} ORDER BY created_at, id`),
-    ],
+    eventsOf: async (resourceId) => {
+      const rows = await api.sql<Event[]>`
+        SELECT id, type, data, created_at FROM events WHERE resource = ${resourceId} ORDER BY created_at, id`;
+      return rows.map(documentedEvent);
+    },
     reviewCases: async () => [
       ...(await api.sql<{ reason: string; amount: number; status: string; accountCode: string }[]>`
         SELECT reason, amount, status, account_code FROM review_cases ORDER BY created_at, id`),

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type ReplayHistoriesIterable, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
+import { KYC } from '../../dev/chaos/requests.ts';
 import type { Sql } from '../../src/database/pool.ts';
-import { taskQueueOf } from '../../src/workflows/flows.ts';
-import { KYC } from './api.ts';
+import { onTaskQueues } from '../../src/workflows/flows.ts';
 import type { TestFlows } from './flows.ts';
 import { testStack } from './stack.ts';
 
@@ -45,13 +45,13 @@ export async function replay(
 }
 
 /**
- * Replays every workflow that these tests have run, and searches its history for personal data. Call it after all tests
- * of a file, before the flows are closed. Throws on the first failure.
+ * Replays every workflow that these tests have run, and searches its history for personal data and these words. Call it
+ * after all tests of a file, before the flows are closed. Throws on the first failure.
  */
-export async function replayEverything(flows: TestFlows): Promise<void> {
+export async function replayEverything(flows: TestFlows, words: readonly string[] = []): Promise<void> {
   const { taskQueue } = flows.dependencies.config.temporal;
-  const query = `TaskQueue IN ('${taskQueue}', '${taskQueueOf(taskQueue, 'payouts')}')`;
-  const secrets = await personalWords(flows.sql);
+  const query = onTaskQueues(taskQueue);
+  const secrets = [...(await personalWords(flows.sql)), ...words];
   const histories = flows.temporal.workflow.list({ query }).intoHistories({ concurrency: 5 });
   const { misfits } = await replay(withoutWords(histories, secrets));
   const [misfit] = misfits;

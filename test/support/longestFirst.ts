@@ -19,6 +19,7 @@ const LONGEST = [
   'e2e/slowBank',
   'e2e/payouts',
   'faults/multiProcess',
+  'chaos/chaos',
   'e2e/sweep',
   'e2e/refunds',
   'statements/oneOrganisation',

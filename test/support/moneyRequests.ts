@@ -1,6 +1,7 @@
 // A valid and a refused request for each POST route that moves money, so that their common properties are tested on
 // each.
 import type { Client, TestApi, TestOrganisation } from './api.ts';
+import { openCase } from './reviewCases.ts';
 
 export interface MoneyRequest {
   path: string;
@@ -62,6 +63,13 @@ export function moneyRoutes(
     body: { sourceWalletId, items: [{ amount: 10, bankAccount: BANK_ACCOUNT }] },
   });
 
+  const resolve = (reviewCaseId: string): MoneyRequest => ({
+    path: `/review-cases/${reviewCaseId}/resolve`,
+    body: { action: 'credit', reason: 'the customer called' },
+  });
+  const setStatus = (walletId: string, status: string) => api.sql`
+    UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
+
   return {
     'POST /wallets/:id/transfer': {
       status: 201,
@@ -98,10 +106,8 @@ export function moneyRoutes(
       good: async () => payment(await wallet()),
       refused: async () => {
         const target = await wallet();
-        const status = (value: string) => api.sql`
-          UPDATE ledger.accounts SET status = ${value} WHERE code = ${`wallet:${target}`}`;
-        await status('frozen');
-        return { ...payment(target), repair: () => status('active') };
+        await setStatus(target, 'frozen');
+        return { ...payment(target), repair: () => setStatus(target, 'active') };
       },
       invalid: { baseAmount: 0 },
       change: { baseAmount: 1_001 },
@@ -130,6 +136,17 @@ export function moneyRoutes(
       invalid: { items: [] },
       change: { items: [{ amount: 11, bankAccount: BANK_ACCOUNT }] },
     },
+    'POST /review-cases/:id/resolve': {
+      status: 200,
+      good: async () => resolve(await openCase(api, organisation, await wallet())),
+      refused: async () => {
+        const target = await wallet();
+        await setStatus(target, 'frozen');
+        return { ...resolve(await openCase(api, organisation, target)), repair: () => setStatus(target, 'active') };
+      },
+      invalid: { action: 'nothing' },
+      change: { reason: 'another' },
+    },
   };
 }
 
@@ -146,6 +163,7 @@ export async function written(api: TestApi, organisation: TestOrganisation): Pro
     'refunds',
     'payouts',
     'payout_items',
+    'review_cases',
     'events',
     'outbox',
   ]) {

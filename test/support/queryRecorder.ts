@@ -1,5 +1,5 @@
-// Records what a service sends to Postgres: the statements of its pools, with the driver's `debug` option, and the plans
-// of all statements, including those inside functions, with the server's auto_explain, which `tellPlans` enables.
+// Records what a service sends to Postgres: the statements of its pools, with the driver's `debug` option, and the
+// plans of all statements, including those inside functions, with the server's auto_explain, which `tellPlans` enables.
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { administer, ownerOf, testStack } from './stack.ts';
 
@@ -59,9 +59,10 @@ export async function tellPlans(databaseUrl: string): Promise<void> {
   for (const [setting, value] of Object.entries(settings)) {
     await administer(testStack().adminDatabaseUrl, `ALTER DATABASE ${name} SET ${setting} = '${value}'`);
   }
-  // The function is set to generic plans, which do not contain the parameter values.
+  // The functions are set to generic plans, which do not contain the parameter values.
   const owner = connect(ownerOf(databaseUrl), { connectionsMax: 1, role: 'owner' });
   await owner`ALTER FUNCTION ledger.post RESET plan_cache_mode`;
+  await owner`ALTER FUNCTION ledger.claim_messages RESET plan_cache_mode`;
   await owner.end();
 }
 

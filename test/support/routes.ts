@@ -15,10 +15,14 @@ export const KIND_OF_SEGMENT: Readonly<Record<string, IdKind>> = {
   events: 'event',
   'webhook-endpoints': 'webhookEndpoint',
   'review-cases': 'reviewCase',
+  simulations: 'payment',
+  'api-keys': 'apiKey',
+  transactions: 'transaction',
 };
 
 const OTHER_PARAMETERS: Readonly<Record<string, string>> = {
   rail: 'sandbox',
+  contract: publicId('organisation', newUuid()),
   accountNumber: '0123456789',
   reference: 'nothing',
   sessionId: 'nothing',

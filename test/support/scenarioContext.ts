@@ -2,23 +2,28 @@
 // nothing else, and the complete outcome of the flow can be read.
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { newUuid, parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
 import type { Kobo } from '../../src/money.ts';
 import { updateFlow } from '../../src/outbox/startFlow.ts';
-import { pauseRail, resumeRail } from '../../src/rail/pauses.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
 import { requestAdjustment, requestReversal } from '../../src/resources/adjustments/request.ts';
+import type { Event } from '../../src/resources/events.ts';
+import { creditPayment, placementOf } from '../../src/resources/payments/flow.ts';
+import { findPayment } from '../../src/resources/payments/queries.ts';
+import { pauseRail, resumeRail } from '../../src/resources/railPauses.ts';
 import { recallFlowId } from '../../src/resources/recalls/flow.ts';
 import { startReviewCase } from '../../src/resources/reviewCases/flow.ts';
 import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';
 import { ADJUSTMENT_ATTENTION } from '../../src/workflows/adjustment/decide.ts';
 import { type AdjustmentAction, type AdjustmentDecision, decide } from '../../src/workflows/adjustment/messages.ts';
 import { resolve, retry } from '../../src/workflows/attention/messages.ts';
+import { toOutbox } from '../../src/workflows/flows.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { type ReviewAnswer, type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Answer, Resource, TestOrganisation } from './api.ts';
+import { documentedEvent } from './documented.ts';
 import type { PaymentResource, TestFlows } from './flows.ts';
 import { codeOf, OPERATORS, type OperatorName } from './operators.ts';
 import { createShortPayment } from './shortPayments.ts';
@@ -135,6 +140,7 @@ export class ScenarioContext {
     const body = {
       type: 'inbound_credit',
       contract: this.organisationId,
+      accountReference: null,
       ...credit,
       ...sender,
       receivedAt: new Date().toISOString(),
@@ -144,6 +150,32 @@ export class ScenarioContext {
       VALUES (${this.organisationId}, ${JSON.stringify(body)}, now())`;
     await this.#until('the credit to be reported', async () => (await this.#creditStatus(sessionId)) !== undefined);
     return sessionId;
+  }
+
+  /**
+   * The bank receives a credit of a payment, which is sent only to the hedging flow until that flow has placed the
+   * credit. Returns the id of that flow.
+   */
+  async creditBeside({ id, virtualAccount: { accountNumber } }: PaymentResource, amount: Kobo): Promise<string> {
+    const { sql, dependencies } = this.flows;
+    const { organisationId } = this;
+    const book = { organisationId, environment: 'test' as const };
+    const payment = await findPayment(sql, book, requireUuid('payment', id));
+    if (payment === null) throw new Error(`no payment ${id}`);
+    const creditId = newUuid();
+    await sql`
+      INSERT INTO inbound_credits (organisation_id, environment, id, version, rail, session_id, account_number, amount,
+                                   owner_kind, owner_id, status, received_at)
+      VALUES (${organisationId}, 'test', ${creditId}, 1, 'sandbox', ${creditId}, ${accountNumber}, ${amount}, 'payment',
+              ${payment.id}, 'received', now())`;
+    await this.bankHas(creditId);
+    const signal = creditPayment(book, payment, creditId);
+    const placement = placementOf(signal.message);
+    await dependencies.journal.post({ book, outbox: placement === null ? [] : [toOutbox(placement)] });
+    await this.untilPlaced(1);
+    await dependencies.journal.post({ book, outbox: [signal] });
+    await this.flows.temporal.workflow.getHandle(id).result();
+    return publicId('inboundCredit', creditId);
   }
 
   /** Public ids of the credits that were reported, oldest first. */
@@ -293,13 +325,6 @@ export class ScenarioContext {
     return rows.length > 0;
   }
 
-  /** An operator dismisses a delivery whose retries are exhausted, once its flow is parked. */
-  async giveUp(workflowId: string): Promise<void> {
-    const flow = await this.untilAttention(workflowId, 'webhook_retries_exhausted');
-    const args = await this.#message(workflowId, { action: 'dismiss', reason: 'the receiver is gone' });
-    await flow.executeUpdate(resolve, { args });
-  }
-
   /** Sets how the bank handles transfers to this account. */
   async bankAnswers(accountNumber: string, behaviour: string): Promise<void> {
     const path = `/simulations/bank-accounts/${accountNumber}`;
@@ -387,8 +412,8 @@ export class ScenarioContext {
   }
 
   /**
-   * Ngozi decides about an adjustment. Repeated until there is an outcome, because a terminated and restarted flow loses
-   * the update.
+   * Ngozi decides about an adjustment. Repeated until there is an outcome, because a terminated and restarted flow
+   * loses the update.
    */
   async decideAdjustment(id: string, action: AdjustmentAction): Promise<'done' | 'refused'> {
     const flow = await this.untilAttention(id, ADJUSTMENT_ATTENTION);
@@ -408,6 +433,16 @@ export class ScenarioContext {
   async pauseRail(paused: boolean): Promise<void> {
     const note = { operator: OPERATORS.ada, reason: 'maintenance at the bank' };
     await (paused ? pauseRail : resumeRail)(this.flows.sql, 'test', note);
+  }
+
+  /** The workflow id of the last resume of the rail. */
+  async lastResume(): Promise<string> {
+    const { taskQueue } = this.flows.dependencies.config.temporal;
+    const query = `WorkflowType = 'railResume' AND TaskQueue = '${taskQueue}'`;
+    return await this.#until('the resume to be listed', async () => {
+      for await (const { workflowId } of this.flows.temporal.workflow.list({ query })) return workflowId;
+      return undefined;
+    });
   }
 
   /** Freezes an account of the book in the database, which no operator command can do, or makes it active again. */
@@ -458,6 +493,18 @@ export class ScenarioContext {
     return await this.#until(`${workflowId} to start`, async () => (await flow.describe().catch(() => null))?.runId);
   }
 
+  /** The id of the first run of a flow. */
+  async firstRunOf(workflowId: string): Promise<string> {
+    const { raw } = await this.flows.temporal.workflow.getHandle(workflowId).describe();
+    return raw.workflowExecutionInfo?.firstRunId ?? '';
+  }
+
+  /** Waits until a flow has continued as new. */
+  async untilContinued(workflowId: string): Promise<void> {
+    const runId = await this.runOf(workflowId);
+    await this.#until(`${workflowId} to continue as new`, async () => (await this.runOf(workflowId)) !== runId);
+  }
+
   /** An activity of the flow waits for its next attempt. */
   async untilRepeated(workflowId: string): Promise<void> {
     const flow = this.flows.temporal.workflow.getHandle(workflowId);
@@ -482,6 +529,14 @@ export class ScenarioContext {
     return flow;
   }
 
+  /** The list of flows, which lags behind, has this flow with the reason. */
+  async untilListed(workflowId: string, reason: string): Promise<void> {
+    const query = `WorkflowId = '${workflowId}' AND Attention = '${reason}'`;
+    await this.#until(`${workflowId} to be listed`, async () => {
+      return (await this.flows.temporal.workflow.count(query)).count > 0;
+    });
+  }
+
   /** Waits until the bank has sent all callbacks, the outbox is empty, and the flow has ended. Returns its result. */
   async untilQuiet(workflowId: string): Promise<{ status: string }> {
     await this.#until('callbacks and outbox to be empty', async () => {
@@ -490,8 +545,7 @@ export class ScenarioContext {
                + (SELECT count(*) FROM outbox WHERE organisation_id = ${this.organisationId}) AS waiting`;
       return Number(row?.waiting) === 0;
     });
-    // A payout page has no result.
-    return (await this.flows.temporal.workflow.result(workflowId)) ?? { status: 'ended' };
+    return await this.flows.temporal.workflow.result(workflowId);
   }
 
   /** Waits as `untilQuiet` does and returns the outcome. `path`: the resource in the API, if the flow has one. */
@@ -510,8 +564,8 @@ export class ScenarioContext {
       FROM ledger.accounts a JOIN ledger.postings p
         ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
       WHERE a.organisation_id = ${organisationId} GROUP BY a.code ORDER BY a.code`;
-    const events = await sql<{ type: string }[]>`
-      SELECT type FROM events WHERE organisation_id = ${organisationId} ORDER BY created_at, id`;
+    const events = await sql<Event[]>`
+      SELECT id, type, data, created_at FROM events WHERE organisation_id = ${organisationId} ORDER BY created_at, id`;
     const reviews = await sql<{ reason: string; amount: Kobo; status: string; accountCode: string | null }[]>`
       SELECT reason, amount, status, account_code FROM review_cases WHERE organisation_id = ${organisationId}
       ORDER BY created_at, id`;
@@ -523,7 +577,7 @@ export class ScenarioContext {
       money: Object.fromEntries(
         accounts.filter(({ balance }) => balance !== 0).map(({ code, balance }) => [this.#nameOf(code), balance]),
       ),
-      events: events.map(({ type }) => type),
+      events: events.map((event) => documentedEvent(event).type),
       reviews: reviews.map(
         ({ reason, amount, accountCode, status }) =>
           `${reason}: ${amount} of ${accountCode === null ? 'nothing' : this.#nameOf(accountCode)}, ${status}`,

@@ -32,11 +32,15 @@ export const recordingOf = ({ flow, ending }: Pick<Scenario, 'flow' | 'ending'>)
 
 /** Settings with which every scenario ends within seconds. */
 export const SCENARIO_SETTINGS = {
+  WORKER_ROLES: 'flows,credits,payouts,relay',
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
   ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
   ATTENTION_CREDIT_UNCONFIRMED_SECONDS: '1',
   WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05',
 };
+
+/** The payment's own flow places all credits, so it becomes long. */
+const WITHOUT_SECOND_FLOWS = { WORKER_ROLES: 'flows,relay' };
 
 /** What a bank paid, although it had reported a failure, is taken from the wallet. */
 const takenFrom = (walletId: string, amount: number) => ({
@@ -54,6 +58,8 @@ const HOLDS = '9999999003';
 const LOSES_RESPONSE = '9999999004';
 const LOSES_TRANSFER = '9999999005';
 const UNAVAILABLE = '9999999008';
+/** An account to which the bank is set to accept no transfer for now. */
+const UNDERFUNDED = '3000000009';
 
 const WINDOW_MS = 2_000;
 
@@ -171,6 +177,19 @@ async function reviewed(stage: ScenarioContext, sender: string, ...decisions: Re
   return { workflowId, path: null };
 }
 
+/** A credit to a settled payment that has what it does not take returned. */
+async function returnedUnasked(stage: ScenarioContext): Promise<ScenarioRun> {
+  const targetWalletId = await stage.wallet('seller');
+  const body = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId, onMismatch: 'refund' };
+  const { id, virtualAccount } = (await stage.money('/payments', body)) as PaymentResource;
+  await stage.credit(virtualAccount.accountNumber, 202_000);
+  await stage.untilStatus(`/payments/${id}`, 'settled');
+  await stage.credit(virtualAccount.accountNumber, 5_000);
+  await stage.untilEvent('review_case.resolved');
+  const [workflowId = ''] = await stage.caseIds();
+  return { workflowId, path: null };
+}
+
 /** A return to the sender that the bank rejects at first. */
 async function returnedAfterRejection(stage: ScenarioContext): Promise<ScenarioRun> {
   const account = '0123456780';
@@ -235,12 +254,24 @@ async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { 
 /** Flows of Schedules without a scenario: each run does what an earlier one left, so none must survive a deployment. */
 export const WITHOUT_SCENARIO = [
   'creditPolling',
+  'failingFlows',
   'housekeeping',
   'ledgerSealing',
   'ledgerVerification',
   'reconciliation',
   'sweep',
 ];
+
+/** A recall that the bank reports and does not confirm, until an operator sets it aside. */
+async function recallSetAside(stage: ScenarioContext): Promise<ScenarioRun> {
+  const wallet = await stage.wallet('owner');
+  const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
+  const sessionId = await stage.credit(String(data.accountNumber), 70_000);
+  await stage.untilPlaced(1);
+  const workflowId = await stage.unconfirmedRecall(sessionId);
+  await stage.setAsideRecall(workflowId, sessionId);
+  return { workflowId, path: null };
+}
 
 /** Incoming money is a negative balance of the clearing account, so the balances of every outcome add up to zero. */
 export const SCENARIOS: Scenario[] = [
@@ -491,15 +522,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'recall',
     ending: 'unconfirmedSetAside',
-    run: async (stage) => {
-      const wallet = await stage.wallet('owner');
-      const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
-      const sessionId = await stage.credit(String(data.accountNumber), 70_000);
-      await stage.untilPlaced(1);
-      const workflowId = await stage.unconfirmedRecall(sessionId);
-      await stage.setAsideRecall(workflowId, sessionId);
-      return { workflowId, path: null };
-    },
+    run: (stage) => recallSetAside(stage),
     outcome: {
       status: 'set_aside',
       money: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
@@ -713,6 +736,18 @@ export const SCENARIOS: Scenario[] = [
       money: {},
       events: ['review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
+      bank: ['completed, paid 1 times, returned 0 times'],
+    },
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'returnedUnasked',
+    run: returnedUnasked,
+    outcome: {
+      status: 'returned_to_sender',
+      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      events: ['payment.settled', 'review_case.opened', 'review_case.resolved'],
+      reviews: ['credit_after_settlement: 5000 of suspense:unmatched, returned_to_sender'],
       bank: ['completed, paid 1 times, returned 0 times'],
     },
   },
@@ -1028,23 +1063,22 @@ async function delivered(stage: ScenarioContext, refusals: number, status: strin
     return items[0]?.status === status;
   });
   const workflowId = `${event.id}/${endpoint.id}`;
-  if (status === 'failed') await stage.giveUp(workflowId);
   await receiver.close();
   return { workflowId, path: null };
 }
 
 /** Flows that move no money themselves. They are recorded like the others. */
 export const SIDE_SCENARIOS: Omit<Scenario, 'outcome'>[] = [
-  { flow: 'webhookDelivery', ending: 'deliveredAfterRetries', run: (stage) => delivered(stage, 2, 'delivered') },
-  { flow: 'webhookDelivery', ending: 'failed', run: (stage) => delivered(stage, 3, 'failed') },
   {
-    flow: 'payoutPage',
-    ending: 'completed',
+    flow: 'paymentCredit',
+    ending: 'placed',
     run: async (stage) => {
-      const { workflowId } = await paidOut(stage, [COMPLETES, REJECTS], 'partially_completed');
-      return { workflowId: `${workflowId}/1-2`, path: null };
+      const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+      return { workflowId: await stage.creditBeside(payment, 202_000), path: null };
     },
   },
+  { flow: 'webhookDelivery', ending: 'deliveredAfterRetries', run: (stage) => delivered(stage, 2, 'delivered') },
+  { flow: 'webhookDelivery', ending: 'failed', run: (stage) => delivered(stage, 3, 'failed') },
 ];
 
 /** A scenario with settings, a pause or a server that would change the other ones. */
@@ -1072,21 +1106,61 @@ async function withdrawing(stage: ScenarioContext, accountNumber: string): Promi
 async function paused(stage: ScenarioContext): Promise<ScenarioRun> {
   await stage.pauseRail(true);
   const run = await withdrawing(stage, COMPLETES);
-  await stage.untilAttention(run.workflowId, 'rail_paused');
+  await stage.untilListed(run.workflowId, 'rail_paused');
   await stage.pauseRail(false);
   await stage.untilStatus(run.path, 'completed');
   return run;
 }
 
-/** A withdrawal that the bank ends only after the limit for an outcome. */
+/** A withdrawal that the bank ends only after the limit for an outcome, which ends the request for an operator. */
 async function endedLate(stage: ScenarioContext): Promise<ScenarioRun> {
   const run = await withdrawing(stage, HOLDS);
   const runId = await stage.runOf(run.workflowId); // the bank's callback may start another
+  await stage.retryParked(run.workflowId, 'outcome_unknown');
   await stage.untilAttention(run.workflowId, 'outcome_unknown');
   await stage.endTransfer(run.workflowId, 'complete');
-  await stage.retryParked(run.workflowId, 'outcome_unknown');
   await stage.untilStatus(run.path, 'completed');
   return { ...run, runId };
+}
+
+/** A withdrawal that the bank accepts only after the limit, when its balance is no longer too low. */
+async function acceptedLate(stage: ScenarioContext): Promise<ScenarioRun> {
+  await stage.bankAnswers(UNDERFUNDED, 'underfunded');
+  const run = await withdrawing(stage, UNDERFUNDED);
+  const runId = await stage.runOf(run.workflowId); // the bank's callback may start another
+  await stage.untilAttention(run.workflowId, 'rail_not_ready');
+  await stage.bankAnswers(UNDERFUNDED, 'complete');
+  await stage.retryParked(run.workflowId, 'rail_not_ready');
+  await stage.untilStatus(run.path, 'completed');
+  return { ...run, runId };
+}
+
+/** A withdrawal that the bank holds until its flow has continued as new. Records the run before or after that. */
+async function longWithdrawal(stage: ScenarioContext, which: 'first run' | 'last run'): Promise<ScenarioRun> {
+  const run = await withdrawing(stage, HOLDS);
+  await stage.untilContinued(run.workflowId);
+  await stage.endTransfer(run.workflowId, 'complete');
+  await stage.untilStatus(run.path, 'completed');
+  return which === 'first run' ? await firstRun(stage, Promise.resolve(run)) : run;
+}
+
+/** A payment in parts, whose flow continues as new between them. Records the run before or after that. */
+async function longPayment(stage: ScenarioContext, which: 'first run' | 'last run'): Promise<ScenarioRun> {
+  const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+  const run = { workflowId: id, path: `/payments/${id}` };
+  await stage.credit(virtualAccount.accountNumber, 50_000);
+  await stage.untilPlaced(1);
+  await stage.credit(virtualAccount.accountNumber, 50_000);
+  await stage.untilContinued(id);
+  await stage.credit(virtualAccount.accountNumber, 102_000);
+  await stage.untilStatus(run.path, 'settled');
+  return which === 'first run' ? await firstRun(stage, Promise.resolve(run)) : run;
+}
+
+/** The first run of a flow that continues as new while it waits for the rail. */
+async function firstRun(stage: ScenarioContext, run: Promise<ScenarioRun>): Promise<ScenarioRun> {
+  const { workflowId, path } = await run;
+  return { workflowId, path, runId: await stage.firstRunOf(workflowId) };
 }
 
 /** A withdrawal whose completion the ledger refuses until an account is active again. */
@@ -1122,21 +1196,26 @@ async function heldPayout(stage: ScenarioContext, count: number): Promise<{ id: 
   return { id: payout.id, items: (payout.items as Resource[]).map(({ id }) => id) };
 }
 
-/** A page with one item more than its window: the last one runs when the window grows. */
-async function grown(stage: ScenarioContext): Promise<ScenarioRun> {
+/** A payout with one item more than its window: the last one runs when the others leave the window. */
+async function windowTurned(stage: ScenarioContext): Promise<ScenarioRun> {
   const { id, items } = await heldPayout(stage, WINDOW + 1);
+  const runId = await stage.runOf(id);
   for (const item of items) await stage.untilSent(item);
   await stage.bankAnswers(HOLDS, 'complete');
   await stage.untilStatus(`/payouts/${id}`, 'completed');
-  return { workflowId: `${id}/1-${items.length}`, path: null };
+  return { workflowId: id, path: `/payouts/${id}`, runId };
 }
 
-/** A payout that the ledger does not let roll up at first. */
+/** A payout that the ledger does not let roll up at first, and whose last item an operator ends therefore. */
 async function rollUpRefused(stage: ScenarioContext): Promise<ScenarioRun> {
   await stage.refusePayouts(true);
   const { id, items } = await heldPayout(stage, 1);
   for (const item of items) await stage.untilSent(item);
   await stage.bankAnswers(HOLDS, 'complete');
+  for (const item of items) {
+    await stage.untilAttention(item, 'posting_refused');
+    await stage.endFlow(item);
+  }
   await stage.untilAttention(id, 'posting_refused');
   await stage.refusePayouts(false);
   await stage.decideAttention(id, 'posting_refused', 'retry');
@@ -1207,6 +1286,14 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
   },
   { flow: 'withdrawal', ending: 'paused', run: paused },
   {
+    flow: 'railResume',
+    ending: 'completed',
+    run: async (stage) => {
+      await paused(stage);
+      return { workflowId: await stage.lastResume(), path: null };
+    },
+  },
+  {
     flow: 'withdrawal',
     ending: 'contradictionDismissed',
     run: async (stage) => {
@@ -1221,20 +1308,58 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     run: endedLate,
     settings: { ATTENTION_OUTCOME_UNKNOWN_SECONDS: '1' },
   },
+  {
+    flow: 'withdrawal',
+    ending: 'notReady',
+    run: acceptedLate,
+    settings: { ATTENTION_RAIL_NOT_READY_SECONDS: '1' },
+  },
   { flow: 'withdrawal', ending: 'postingRefused', run: refused },
+  {
+    flow: 'withdrawal',
+    ending: 'continuedAsNew',
+    run: (stage) => longWithdrawal(stage, 'first run'),
+    eventsMax: EVENTS_MAX,
+  },
+  { flow: 'withdrawal', ending: 'continued', run: (stage) => longWithdrawal(stage, 'last run'), eventsMax: EVENTS_MAX },
+  {
+    flow: 'payment',
+    ending: 'continuedAsNew',
+    run: (stage) => longPayment(stage, 'first run'),
+    settings: WITHOUT_SECOND_FLOWS,
+    eventsMax: EVENTS_MAX,
+  },
+  {
+    flow: 'payment',
+    ending: 'continued',
+    run: (stage) => longPayment(stage, 'last run'),
+    settings: WITHOUT_SECOND_FLOWS,
+    eventsMax: EVENTS_MAX,
+  },
+  {
+    flow: 'inboundCredit',
+    ending: 'continuedAsNew',
+    run: (stage) => firstRun(stage, depositSetAside(stage)),
+    eventsMax: EVENTS_MAX,
+  },
+  {
+    flow: 'recall',
+    ending: 'continuedAsNew',
+    run: (stage) => firstRun(stage, recallSetAside(stage)),
+    eventsMax: EVENTS_MAX,
+  },
+  {
+    flow: 'reviewCase',
+    ending: 'continuedAsNew',
+    run: (stage) => firstRun(stage, reviewed(stage, COMPLETES, 'return_to_sender')),
+    eventsMax: EVENTS_MAX,
+  },
   { flow: 'payout', ending: 'postingRefused', run: rollUpRefused },
   { flow: 'payout', ending: 'twoRounds', run: inTwoRounds },
   { flow: 'payout', ending: 'continuedAsNew', run: inTwoRounds, eventsMax: EVENTS_MAX },
-  { flow: 'payoutPage', ending: 'windowGrown', run: grown },
-  {
-    flow: 'payoutPage',
-    ending: 'windowSlid', // the last item runs when another has ended
-    run: async (stage) => {
-      const accountNumbers = Array.from({ length: WINDOW + 1 }, () => COMPLETES);
-      const { workflowId } = await paidOut(stage, accountNumbers, 'completed');
-      return { workflowId: `${workflowId}/1-${accountNumbers.length}`, path: null };
-    },
-  },
+  { flow: 'payout', ending: 'windowTurned', run: windowTurned },
+  // The run that starts the window. The next one starts the last item.
+  { flow: 'payout', ending: 'handedOver', run: windowTurned, eventsMax: EVENTS_MAX },
   { flow: 'webhookDelivery', ending: 'redelivered', run: wokenBetweenAttempts, settings: LONG_RETRY_GAPS },
   {
     flow: 'webhookDelivery',
@@ -1242,22 +1367,5 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     run: wokenBetweenAttempts,
     settings: LONG_RETRY_GAPS,
     eventsMax: EVENTS_MAX,
-  },
-  {
-    flow: 'webhookDelivery',
-    ending: 'redeliveredAfterFailure',
-    run: (stage) =>
-      redelivered(stage, 3, async ({ workflowId, event }) => {
-        await stage.untilAttention(workflowId, 'webhook_retries_exhausted');
-        await stage.organisation.test.post(`/events/${event}/redeliver`);
-      }),
-  },
-  {
-    flow: 'webhookDelivery',
-    ending: 'restartedByOperator',
-    run: (stage) =>
-      redelivered(stage, 3, ({ workflowId }) =>
-        stage.decideAttention(workflowId, 'webhook_retries_exhausted', 'retry'),
-      ),
   },
 ];

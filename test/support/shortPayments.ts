@@ -1,12 +1,14 @@
 // Payments whose window is shorter than the minimum of the API, so that a test can see them expire. They are made by
 // the movement of `POST /payments`.
 import { publicId, requireUuid } from '../../src/ids.ts';
+import { DEFAULT_FEES, paymentFee } from '../../src/ledger/fees.ts';
 import { acceptPayment, newPayment } from '../../src/resources/payments/movements.ts';
-import type { Payment } from '../../src/resources/payments/queries.ts';
+import { type Payment, payableAmount } from '../../src/resources/payments/queries.ts';
+import { accountRow } from '../../src/resources/wallets/virtualAccounts.ts';
 import type { TestApi, TestOrganisation } from './api.ts';
 import type { PaymentResource } from './flows.ts';
 
-interface ShortPayment extends Pick<Payment, 'method' | 'baseAmount'> {
+interface ShortPayment extends Pick<Payment, 'method' | 'baseAmount'>, Partial<Pick<Payment, 'onMismatch'>> {
   /** Public id of the wallet. */
   targetWalletId: string;
   windowMs: number;
@@ -20,7 +22,7 @@ interface ShortPayment extends Pick<Payment, 'method' | 'baseAmount'> {
 export async function createShortPayment(
   { dependencies: { journal, rails } }: Pick<TestApi, 'dependencies'>,
   { organisationId, test }: TestOrganisation,
-  { method, baseAmount, targetWalletId, windowMs, startsWithCredit }: ShortPayment,
+  { method, baseAmount, onMismatch = 'hold', targetWalletId, windowMs, startsWithCredit }: ShortPayment,
 ): Promise<PaymentResource> {
   const book = { organisationId, environment: 'test' } as const;
   const createdAt = new Date();
@@ -29,25 +31,35 @@ export async function createShortPayment(
   const payment = newPayment({
     method,
     baseAmount,
+    fee: paymentFee(DEFAULT_FEES, method, baseAmount),
     targetWalletId: targetUuid,
     description: null,
+    onMismatch,
+    reference: null,
+    metadata: null,
     expiresAt,
     createdAt,
   });
   const reference = publicId('payment', payment.id);
-  const rail = rails.of('test');
+  const rail = rails.shared('test');
   if (rail === null) throw new Error('there is no rail');
   const account =
     method === 'virtual_wallet'
       ? null
-      : {
-          ...(await rail.openVirtualAccount({ organisationId, reference, accountName: 'Ada Obi', expiresAt })),
-          rail: rail.name,
-          ownerKind: 'payment' as const,
-          ownerId: payment.id,
-          expiresAt,
-          createdAt,
-        };
+      : accountRow(
+          rail,
+          { ownerKind: 'payment', ownerId: payment.id, createdAt },
+          await rail.openVirtualAccount({
+            organisationId,
+            reference,
+            accountName: 'Ada Obi',
+            holder: { name: 'Ada Obi', email: 'ada@example.com', phone: null, bvn: null, nin: null, dateOfBirth: null },
+            description: 'Payment',
+            kind: 'one_off',
+            amount: payableAmount(payment),
+            expiresAt,
+          }),
+        );
   const movement = acceptPayment(book, payment, account);
   const { outcome } = await journal.post(startsWithCredit === true ? { ...movement, outbox: [] } : movement);
   if (outcome !== 'posted') throw new Error(`the payment was not created: ${outcome}`);

@@ -3,6 +3,7 @@
 import { instrumentedRail } from '../../src/rail/instrumented.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
+import { reportOf } from './scriptedRail.ts';
 
 export class SlowBank {
   readonly #limits: { callLimitMs: number; unknownIsFinalAfterMs: number };
@@ -44,11 +45,16 @@ export class SlowBank {
 
   /** Replaces the sandbox bank: for the option `rails` of `startTestApi`. */
   within(rails: Rails): Rails {
-    const sandbox = rails.of('test');
+    const sandbox = rails.shared('test');
     if (sandbox === null) throw new Error('there is no sandbox bank to replace');
+    const { callLimitMs, unknownIsFinalAfterMs } = this.#limits;
     const slow = {
       ...sandbox,
-      ...this.#limits,
+      capabilities: {
+        ...sandbox.capabilities,
+        calls: { ...sandbox.capabilities.calls, limitMs: callLimitMs },
+        transfers: { ...sandbox.capabilities.transfers, unknownIsFinalAfterMs },
+      },
       resolveAccount: () => Promise.resolve({ accountName: 'ADA OBI' }),
       sendTransfer: ({ reference }: { reference: string }) => this.#send(reference),
       transferStatus: ({ reference }: { reference: string }) => {
@@ -66,7 +72,7 @@ export class SlowBank {
     this.#maxInFlight.set(reference, Math.max(inFlight, this.sendsAtOnce(reference)));
     await this.#gateOf(reference).promise;
     this.#inFlight.set(reference, (this.#inFlight.get(reference) ?? 0) - 1);
-    const report: TransferReport = { reference, status: 'completed', sessionId: `session-${reference}`, reason: null };
+    const report = reportOf(reference, 'completed');
     this.#reports.set(reference, report);
     return report;
   }

@@ -31,11 +31,14 @@ export interface TestDatabase {
   drop: () => Promise<void>;
 }
 
-/** Creates a migrated, empty database for the caller, in about 50 ms, by copying the template. */
+/**
+ * Creates a migrated, empty database for the caller, in about 50 ms, by copying the files of the template. The default
+ * strategy writes every page to the log, which takes several times the processor time.
+ */
 export async function createDatabase(): Promise<TestDatabase> {
   const { adminDatabaseUrl } = testStack();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(adminDatabaseUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} OWNER ${OWNER}`);
+  await administer(adminDatabaseUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} OWNER ${OWNER} STRATEGY file_copy`);
   return {
     url: serviceUrl(adminDatabaseUrl, name),
     drop: () => administer(adminDatabaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),

@@ -102,7 +102,7 @@ describe('one payment and its callback', () => {
     expect(pathOf(signal).slice(-2)).toEqual(['RunWorkflow:payment', 'HandleSignal:creditReceived']);
     const sent = spanNamed('SignalWithStartWorkflow:payment');
     expect(signal.links).toMatchObject([{ traceId: sent.traceId, spanId: sent.spanId }]);
-    expect(pathOf(sent)).toEqual(['POST /rails/:rail/callbacks', 'SignalWithStartWorkflow:payment']);
+    expect(pathOf(sent)).toEqual(['POST /rails/:rail/callbacks/:contract', 'SignalWithStartWorkflow:payment']);
     expect(sent.traceId).not.toBe(signal.traceId);
   });
 

@@ -9,7 +9,7 @@ import type postgres from 'postgres';
 import { publishSeals } from '../../src/activities/publishSeals.ts';
 import { publicId } from '../../src/ids.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { checkSeals, parseSeals, sealNext } from '../../src/verification/seals.ts';
+import { checkSeals, parseSeals, pauseAfter, sealNext } from '../../src/verification/seals.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
@@ -80,6 +80,13 @@ test('a long history is sealed in parts, which all are whole', async () => {
   const [total] = await books.sql`SELECT sum(posting_count)::int AS postings FROM ledger.seals`;
   expect(total).toEqual({ postings: 8 });
   expect(await findings()).toEqual([]);
+});
+
+test.each([
+  ['as long as sealing needs to take a thirtieth of one processor', 200, 5_800],
+  ['at most a minute, so that the heartbeat is in time', 60_000, 60_000],
+])('the pause between two parts is %s', (_, partMs, pauseMs) => {
+  expect(pauseAfter(partMs)).toBe(pauseMs);
 });
 
 describe('a superuser who rewrites history', () => {

@@ -5,26 +5,19 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { createLedgerVerificationActivities } from '../../src/activities/ledgerVerification.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
-import type { Movement, RowTable } from '../../src/ledger/movement.ts';
 import { trialBalance } from '../../src/ledger/reports.ts';
-import type { Finding, Progress } from '../../src/ledger/verify.ts';
-import type { Book } from '../../src/money.ts';
+import type { Progress } from '../../src/ledger/verify.ts';
 import { sweepFees } from '../../src/resources/feeSweeps/sweep.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
-import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
-import { creditMovement, paymentAfter } from '../../src/resources/payments/movements.ts';
-import { findPayment } from '../../src/resources/payments/queries.ts';
 import { holdItem } from '../../src/resources/payouts/movements.ts';
-import { findPayout, type PayoutItem } from '../../src/resources/payouts/queries.ts';
 import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { listOpenItems } from '../../src/verification/openItems.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
-import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { asSuperuser } from '../support/stack.ts';
-
-const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
+import { BANK_ACCOUNT, creditOf, Stage } from './stage.ts';
 
 let api: TestApi;
 
@@ -34,118 +27,10 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-/** The resources of one organisation, and what each test breaks. */
-class Stage {
-  readonly organisation: TestOrganisation;
-  readonly book: Book;
-
-  constructor(organisation: TestOrganisation) {
-    this.organisation = organisation;
-    this.book = { organisationId: organisation.organisationId, environment: 'test' };
-  }
-
-  wallet(balance?: number): Promise<string> {
-    return api.createWallet(this.organisation.test, balance === undefined ? {} : { balance });
-  }
-
-  async money(path: string, body: object): Promise<string> {
-    const { status, text, data } = await this.organisation.test.money(path, body);
-    if (status >= 300) throw new Error(`refused: ${text}`);
-    return data.id;
-  }
-
-  withdrawal = async () =>
-    this.money(`/wallets/${await this.wallet(103_000)}/withdraw`, { amount: 100_000, ...BANK_ACCOUNT });
-
-  /** A payout of one item, which is in its reserve. */
-  async payout(): Promise<{ payout: string; item: PayoutItem }> {
-    const items = [{ amount: 100_000, bankAccount: BANK_ACCOUNT }];
-    const payout = await this.money('/payouts', { sourceWalletId: await this.wallet(103_000), items });
-    const [item] = (await findPayout(api.sql, this.book, requireUuid('payout', payout)))?.items ?? [];
-    if (item === undefined) throw new Error('the payout has no item');
-    return { payout, item };
-  }
-
-  async paidPayment(): Promise<{ paymentId: string; seller: string }> {
-    const [payer, seller] = [await this.wallet(100_000), await this.wallet()];
-    const bill = { method: 'virtual_wallet', baseAmount: 50_000, targetWalletId: seller };
-    const paymentId = await this.money('/payments', bill);
-    await this.money(`/wallets/${payer}/pay`, { paymentId });
-    return { paymentId, seller };
-  }
-
-  /** A payment of 100,000 by bank transfer, settled by 101,000 or held in suspense with less. */
-  async paidByBank(amount: number): Promise<string> {
-    const bill = { method: 'bank_transfer', baseAmount: 100_000, targetWalletId: await this.wallet() };
-    const paymentId = await this.money('/payments', bill);
-    const payment = await findPayment(api.sql, this.book, requireUuid('payment', paymentId));
-    if (payment === null) throw new Error('the payment was not created');
-    const settles = { kind: 'settle', toWallet: 100_000, toFees: 1_000, toSuspense: 0, alreadyHeld: 0 } as const;
-    const decision = { amountReceived: amount, ...(amount === 101_000 ? settles : ({ kind: 'hold' } as const)) };
-    const next = paymentAfter(payment, decision);
-    await posted(creditMovement(this.book, payment, next, creditOf(amount, payment.id), decision));
-    return paymentId;
-  }
-
-  /** Puts a credit of 700 in suspense, with its review case. */
-  async suspend(): Promise<void> {
-    await posted(creditToSuspense(this.book, creditOf(700, null), 'unknown_account', null));
-  }
-
-  post(movement: Omit<Movement, 'book'>): Promise<void> {
-    return posted({ book: this.book, ...movement });
-  }
-
-  /** Writes a row of the resource in its next version, without a transaction, as a wrong program could. */
-  async write(table: RowTable, id: Uuid, change: object): Promise<void> {
-    const [row] = await api.sql.unsafe(`SELECT * FROM ${table} WHERE organisation_id = $1 AND id = $2`, [
-      this.book.organisationId,
-      id,
-    ]);
-    const { environment: _environment, organisationId: _organisationId, ...fields } = row as Record<string, unknown>;
-    await this.post({ rows: { [table]: [{ ...fields, version: Number(fields.version) + 1, ...change }] } });
-  }
-
-  /** The findings of this organisation: kind, resource, account, expected and found. */
-  async findings(): Promise<string[]> {
-    const organisation = publicId('organisation', this.book.organisationId);
-    const { findings } = await verifyBooks(api.sql, { pageSize: 3 });
-    return findings.filter((one) => one.organisation === organisation).map(describeFinding);
-  }
-}
-
-/** A credit that was just received, to a payment or to no account of ours. */
-const creditOf = (amount: number, paymentId: Uuid | null): InboundCredit => ({
-  id: newUuid(),
-  version: 0,
-  rail: 'sandbox',
-  sessionId: newUuid(),
-  accountNumber: '0000000000',
-  amount,
-  senderName: null,
-  senderAccountNumber: null,
-  senderBankCode: null,
-  ownerKind: paymentId === null ? null : 'payment',
-  ownerId: paymentId,
-  status: 'received',
-  receivedAt: new Date(),
-  createdAt: new Date(),
-  recall: null,
-  recalledFrom: null,
-  recalledTaken: null,
-});
-
-const describeFinding = ({ kind, resource, account, transaction, expected, found }: Finding): string =>
-  `${kind} ${resource ?? '-'} ${transaction ?? account}: ${expected}, found ${found}`;
-
 const unexplained = (resource: string, transaction: Uuid): string =>
   `UNEXPLAINED_TRANSACTION ${resource} ${publicId('transaction', transaction)}: a transaction of its resource`;
 
-async function posted(movement: Movement): Promise<void> {
-  expect(await api.dependencies.journal.post(movement)).toEqual({ outcome: 'posted' });
-}
-
-const openStage = async () => new Stage(await api.createOrganisation());
+const openStage = async () => new Stage(api, await api.createOrganisation());
 
 test('resources that agree with the ledger have no findings, in every page size', async () => {
   const stage = await openStage();
@@ -173,8 +58,8 @@ test('accounting.open_items is what stands in transit, in reserve and in suspens
   const partial = await stage.paidByBank(40_000);
   const { payout, item: pending } = await stage.payout();
   const { item: sent } = await stage.payout();
-  await posted(holdItem(stage.book, sent, null));
-  await posted(creditToSuspense(stage.book, creditOf(700, null), 'unknown_account', null));
+  await stage.posted(holdItem(stage.book, sent, null));
+  await stage.posted(creditToSuspense(stage.book, creditOf(700, null), 'unknown_account', null));
   const organisation = publicId('organisation', stage.book.organisationId);
   const items = await api.sql<{ account: string; resource: string; amount: number; since: Date }[]>`
     SELECT account, resource, amount, since FROM accounting.open_items WHERE organisation = ${organisation}`;
@@ -202,27 +87,6 @@ test('accounting.open_items is what stands in transit, in reserve and in suspens
         .map(({ account, balance }) => [account, balance]),
     ),
   ).toEqual(Object.fromEntries(items.map(({ account, amount }) => [account, amount])));
-});
-
-test('verification has no findings while the resources change', async () => {
-  const stage = await openStage();
-  let running = true;
-  let changes = 0;
-  const change = async (): Promise<void> => {
-    while (running) {
-      await stage.suspend();
-      await posted(holdItem(stage.book, (await stage.payout()).item, null));
-      changes += 1;
-    }
-  };
-  const changing = Promise.all([change(), change()]);
-  for (let runs = 0; runs < 5; ) {
-    const before = changes;
-    expect((await verifyBooks(api.sql, { pageSize: 50 })).findings).toEqual([]);
-    if (changes > before) runs += 1;
-  }
-  running = false;
-  await changing;
 });
 
 test('the scheduled verification goes on from the last heartbeat of its attempt before', async () => {
@@ -348,7 +212,7 @@ describe('a transaction that no resource has', () => {
     const stage = await openStage();
     const { item } = await stage.payout();
     const held = holdItem(stage.book, item, null);
-    await posted(held);
+    await stage.posted(held);
     expect(await stage.findings()).toEqual([]);
     const { transaction } = held;
     if (transaction === undefined) throw new Error('a hold has a transaction');

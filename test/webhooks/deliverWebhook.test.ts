@@ -3,11 +3,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
+import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { createWebhookActivities } from '../../src/activities/webhooks.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
-import { endDelivery, openDeliveries, reopenDelivery } from '../../src/webhooks/deliveries.ts';
-import { updateWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
+import { endDelivery, openDeliveries } from '../../src/webhooks/deliveries.ts';
 import type { WebhookActivities, WebhookDeliveryResult } from '../../src/workflows/webhookDelivery/messages.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus } from './receiver.ts';
@@ -94,6 +94,22 @@ test('an attempt before its scheduled time is not made', async () => {
   expect(target.received).toEqual([]);
 });
 
+test.each([300_000, -300_000])('a worker whose clock is off by %i ms keeps the schedule', async (offMs) => {
+  const target = await fixture.endpoint(book, {}, answerStatus(500));
+  const eventId = await openEvent();
+  const restoreClock = shiftClock(offMs);
+  try {
+    await expect(deliver(eventId, target)).rejects.toMatchObject({ type: 'WEBHOOK_UNDELIVERED' });
+  } finally {
+    restoreClock();
+  }
+  // The next attempt is made by another worker, whose clock is right.
+  const early = (await deliver(eventId, target).catch((error: unknown) => error)) as { nextRetryDelay: number };
+  expect(early.nextRetryDelay).toBeLessThanOrEqual(5_500);
+  expect(early.nextRetryDelay).toBeGreaterThan(1_000);
+  expect(target.received).toHaveLength(1);
+});
+
 test('a delivery that has ended is not sent again', async () => {
   const [delivered, ended] = [await fixture.endpoint(book), await fixture.endpoint(book)];
   const eventId = await openEvent();
@@ -163,42 +179,6 @@ test('one endpoint has at most eight concurrent requests per worker; further one
   await waitFor('eight requests', () => release.length === 8);
   for (const each of release) each();
   await Promise.all(sending);
-});
-
-test('an exhausted delivery reports a closed endpoint, and starts over when it is reopened', async () => {
-  const target = await fixture.endpoint(book, {}, answerStatus(500));
-  const eventId = await openEvent();
-  const row = { eventId, endpointId: target.id };
-  const isLast = () => fixture.sql`
-    UPDATE webhook_deliveries SET attempts = 2, next_attempt_at = now() WHERE organisation_id = ${book.organisationId}`;
-  const setStatus = (status: 'enabled' | 'disabled') => updateWebhookEndpoint(fixture.sql, book, target.id, { status });
-
-  // The endpoint is disabled during the last attempt.
-  target.answerWith(async (response) => {
-    await setStatus('disabled');
-    response.writeHead(500).end();
-  });
-  await isLast();
-  expect(await deliver(eventId, target)).toEqual({
-    status: 'failed',
-    reason: 'endpoint_disabled',
-    answer: 'answered 500',
-  });
-  expect((await fixture.deliveries(book, eventId)).get(target.id)).toMatchObject({
-    failureReason: 'retries_exhausted',
-  });
-  expect(await deliver(eventId, target)).toMatchObject({ reason: 'endpoint_disabled' });
-  await setStatus('enabled');
-  expect(await deliver(eventId, target)).toMatchObject({ reason: 'retries_exhausted' });
-
-  target.answerWith(answerStatus(500));
-  await reopenDelivery(fixture.sql, book, row);
-  await expect(deliver(eventId, target)).rejects.toThrow('attempt 1 of 3: answered 500');
-  // A repeat changes nothing.
-  await reopenDelivery(fixture.sql, book, row);
-  expect(await fixture.sql`SELECT attempts FROM webhook_deliveries WHERE event_id = ${eventId}`).toEqual([
-    { attempts: 1 },
-  ]);
 });
 
 test('a delivery that was never opened is INVARIANT_BROKEN, which is retried until it is fixed', async () => {

@@ -368,38 +368,6 @@ describe('redelivery', () => {
   });
 });
 
-describe('closing an endpoint', () => {
-  const close = {
-    disabled: (target: TestEndpoint) => updateWebhookEndpoint(fixture.sql, book, target.id, { status: 'disabled' }),
-    deleted: (target: TestEndpoint) => deleteWebhookEndpoint(fixture.sql, book, target.id),
-  };
-  const messages = async () =>
-    (await fixture.sql`SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`).map(
-      (row) => row.message,
-    );
-
-  test.each(Object.keys(close) as (keyof typeof close)[])(
-    'an endpoint that is %s signals the flows of its exhausted deliveries, and nothing is sent',
-    async (change) => {
-      const [target, other] = [await endpoint({}, answerStatus(500)), await endpoint()];
-      const [exhausted, pending] = [await event(), await event()];
-      for (const eventId of [exhausted, pending]) await dispatcher.dispatchEvent({ book, eventId });
-      await fixture.sql`
-        UPDATE webhook_deliveries SET status = 'failed', failure_reason = 'retries_exhausted'
-        WHERE event_id = ${exhausted} AND endpoint_id = ${target.id}`;
-      await updateWebhookEndpoint(fixture.sql, book, target.id, { description: 'still open' });
-      expect(await messages()).toEqual([]);
-      await close[change](target);
-      await close[change](other);
-      expect(await messages()).toEqual([{ eventId: exhausted, endpointId: target.id, endpointClosed: true }]);
-      const before = target.received.length;
-      await dispatcher.dispatchEvent({ book, eventId: exhausted, endpointId: target.id, endpointClosed: true });
-      expect(signalled).toEqual([flowOf(exhausted, target)]);
-      expect(target.received).toHaveLength(before);
-    },
-  );
-});
-
 test('no URL, body or secret is logged', async () => {
   const bad = await endpoint({}, answerStatus(500, 'CANARY-ANSWER'));
   await updateWebhookEndpoint(fixture.sql, book, bad.id, { url: `${bad.url}?token=CANARY-URL` });

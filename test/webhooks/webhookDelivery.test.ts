@@ -7,9 +7,9 @@ import { Worker } from '@temporalio/worker';
 import { Webhook } from 'standardwebhooks';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { ATTENTION, FLOW_STATE } from '../../src/workflows/searchAttributes.ts';
+import { operate } from '../cli/run.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { withCode } from '../support/operators.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Answering, answerStatus, type Receiver, startReceiver } from './receiver.ts';
@@ -55,18 +55,6 @@ const untilDelivery = (eventId: string, status: string): Promise<Resource & { at
     return found as (Resource & { attempts: Record<string, unknown>[] }) | undefined;
   });
 
-/** The details of a flow that is parked because its attempts are exhausted. */
-const untilParked = (eventId: string): Promise<string> =>
-  waitFor(`the delivery of ${eventId} to be parked`, async () => {
-    const described = await flowOf(eventId)
-      .describe()
-      .catch(() => null); // not started yet
-    if (described?.typedSearchAttributes.get(ATTENTION) !== 'webhook_retries_exhausted') return undefined;
-    const metadata = await flowOf(eventId).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    // A signalled flow shows its cause for a moment longer.
-    return metadata.currentDetails?.includes('Needs attention') && metadata.currentDetails;
-  });
-
 const flowOf = (eventId: string): WorkflowHandle => flows.temporal.workflow.getHandle(`${eventId}/${endpoint.id}`);
 
 /** The result of the current or last run of the flow. */
@@ -104,72 +92,68 @@ describe('deliveries', () => {
     expect(await resultOf(eventId)).toEqual({ status: 'delivered', answer: 'answered 200' });
   });
 
-  test('an exhausted delivery parks and is failed in the API, and an operator can retry or dismiss it', async () => {
+  test('an exhausted delivery ends its flow as failed, and a redelivery starts the schedule again', async () => {
     receiver.answerWith(answerStatus(503));
     const eventId = await emit();
-    const details = await untilParked(eventId);
-    expect(details).toMatch(/Last response of the endpoint: answered 503/);
     const failed = await untilDelivery(eventId, 'failed');
     expect(failed).toMatchObject({ failureReason: 'retries_exhausted', nextAttemptAt: null, deliveredAt: null });
     expect(failed.attempts).toHaveLength(4);
-
-    const flow = flowOf(eventId);
-    const retry = { reason: 'they say it is mended', operator: 'ngozi' };
-    await flow.signal('retry', await withCode(flows.sql, flow.workflowId, retry));
-    await receiver.untilReceived(8);
-    await untilParked(eventId);
-    expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
-
-    const dismiss = { action: 'dismiss', reason: 'the integrator is gone', operator: 'ngozi' };
-    await flow.executeUpdate('resolve', { args: [await withCode(flows.sql, flow.workflowId, dismiss)] });
     expect(await resultOf(eventId)).toEqual({ status: 'failed', reason: 'retries_exhausted', answer: 'answered 503' });
-    expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
-    const acts = await flows.sql`
-      SELECT action FROM audit_log WHERE subject = ${`${eventId}/${endpoint.id}`} ORDER BY id`;
-    expect([...acts]).toEqual([{ action: 'resolve:retry' }, { action: 'resolve:dismiss' }]);
+    const described = await flowOf(eventId).describe();
+    expect(described.status.name).toBe('COMPLETED');
+    expect(described.typedSearchAttributes.get(FLOW_STATE)).toBe('failed');
+    expect(described.typedSearchAttributes.get(ATTENTION)).toBeUndefined();
 
-    // A dismissed delivery can still be redelivered, by a new run of its flow.
-    const firstRun = (await flowOf(eventId).describe()).runId;
-    await flows.test.post(`/events/${eventId}/redeliver`);
-    await receiver.untilReceived(12);
-    await untilParked(eventId);
-    expect((await flowOf(eventId).describe()).runId).not.toBe(firstRun);
-  });
-
-  test('a redelivery that succeeds ends the parked flow', async () => {
-    receiver.answerWith(answerStatus(503));
-    const eventId = await emit();
-    await untilParked(eventId);
-    const { runId } = await flowOf(eventId).describe();
-    receiver.answerWith(answerStatus(200));
     const again = await flows.test.post(`/events/${eventId}/redeliver`, { endpointId: endpoint.id });
     expect([again.status, again.data]).toEqual([202, { eventId, endpointIds: [endpoint.id] }]);
-    expect(await resultOf(eventId)).toMatchObject({ status: 'delivered' });
-    expect((await flowOf(eventId).describe()).runId).toBe(runId);
-    expect((await untilDelivery(eventId, 'delivered')).attempts).toHaveLength(5);
-    expect(await flows.sql`SELECT FROM audit_log WHERE subject = ${`${eventId}/${endpoint.id}`}`).toHaveLength(0);
-  });
-
-  test('a redelivery that fails restarts the whole schedule of a parked flow', async () => {
-    receiver.answerWith(answerStatus(503));
-    const eventId = await emit();
-    await untilParked(eventId);
-    await flows.test.post(`/events/${eventId}/redeliver`);
     await receiver.untilReceived(8);
-    await untilParked(eventId);
     expect((await untilDelivery(eventId, 'failed')).attempts).toHaveLength(8);
+    expect((await flowOf(eventId).describe()).runId).not.toBe(described.runId);
+
+    receiver.answerWith(answerStatus(200));
+    await flows.test.post(`/events/${eventId}/redeliver`);
+    expect((await untilDelivery(eventId, 'delivered')).attempts).toHaveLength(9);
   });
 
-  test.each([
-    ['disabled', 'endpoint_disabled', 'PATCH', { status: 'disabled' }],
-    ['deleted', 'endpoint_deleted', 'DELETE', undefined],
-  ])('a parked flow ends when its endpoint is %s', async (_name, reason, method, body) => {
+  test('webhooks redeliver sends an endpoint the events that it did not receive, each once, and is audited', async () => {
     receiver.answerWith(answerStatus(503));
-    const eventId = await emit();
-    await untilParked(eventId);
-    await flows.test.call(method, `/webhook-endpoints/${endpoint.id}`, { body });
-    expect(await resultOf(eventId)).toEqual({ status: 'failed', reason, answer: 'answered 503' });
-    expect(receiver.received).toHaveLength(4);
+    const eventIds: string[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      const eventId = await emit();
+      await untilDelivery(eventId, 'failed');
+      eventIds.push(eventId);
+    }
+    receiver.answerWith(answerStatus(200));
+    const delivered = await emit();
+    await untilDelivery(delivered, 'delivered');
+    const [oldest] = (await flows.test.get(`/events/${eventIds[1]}/deliveries`)).items;
+    const from = ['--from', String(oldest?.createdAt)];
+    const redeliver = (id: string, ...words: string[]) =>
+      operate(flows, 'ada', 'webhooks', 'redeliver', id, ...words, '--reason', 'it is mended');
+
+    expect(await redeliver(endpoint.id, ...from)).toEqual({ endpointId: endpoint.id, deliveries: 2 });
+    for (const eventId of eventIds.slice(1)) {
+      expect((await untilDelivery(eventId, 'delivered')).attempts).toHaveLength(5);
+    }
+    expect(await redeliver(endpoint.id)).toEqual({ endpointId: endpoint.id, deliveries: 1 });
+    expect((await untilDelivery(eventIds[0] ?? '', 'delivered')).attempts).toHaveLength(5);
+    expect(await redeliver(endpoint.id)).toEqual({ endpointId: endpoint.id, deliveries: 0 });
+    expect((await untilDelivery(delivered, 'delivered')).attempts).toHaveLength(1);
+    const audited = await flows.sql<{ operator: string; reason: string }[]>`
+      SELECT operator, reason FROM audit_log WHERE action = 'webhooks.redeliver' AND subject = ${endpoint.id} ORDER BY id`;
+    expect(audited.map(({ operator, reason }) => `${operator}: ${reason}`)).toEqual([
+      'ada: it is mended (2 deliveries)',
+      'ada: it is mended (1 deliveries)',
+    ]);
+  });
+
+  test('webhooks redeliver refuses an endpoint that is closed or unknown, and a bad time', async () => {
+    const redeliver = (id: string, ...words: string[]) =>
+      operate(flows, 'ada', 'webhooks', 'redeliver', id, '--reason', 'x', ...words);
+    await expect(redeliver(publicId('webhookEndpoint', newUuid()))).rejects.toThrow(/There is no webhook endpoint/);
+    await expect(redeliver(endpoint.id, '--from', 'yesterday')).rejects.toThrow(/ISO 8601/);
+    await flows.test.call('PATCH', `/webhook-endpoints/${endpoint.id}`, { body: { status: 'disabled' } });
+    await expect(redeliver(endpoint.id)).rejects.toThrow(/is disabled/);
   });
 
   test.each([
@@ -309,14 +293,12 @@ describe('visibility of a delivery flow', () => {
       return message?.includes('answered') && message;
     });
     expect(answer).toMatch(/^attempt [23] of 4: answered 503$/);
-    await untilParked(eventId);
-    await flows.test.call('DELETE', `/webhook-endpoints/${endpoint.id}`);
     await resultOf(eventId);
     const described = await flowOf(eventId).describe();
     expect(await described.staticSummary()).toBe(`payment.settled ${eventId} to ${endpoint.id}`);
     expect(described.typedSearchAttributes.get(FLOW_STATE)).toBe('failed');
     const metadata = await flowOf(eventId).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    expect(metadata.currentDetails).toBe('**failed** (endpoint_deleted). Last response: answered 503.');
+    expect(metadata.currentDetails).toBe('**failed** (retries_exhausted). Last response: answered 503.');
     const history = JSON.stringify(await flowOf(eventId).fetchHistory());
     expect(history).not.toMatch(/CANARY|127\.0\.0\.1|whsec_/);
   });

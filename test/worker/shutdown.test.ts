@@ -15,6 +15,7 @@ import {
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
+import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { ownerOf, testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -87,14 +88,16 @@ async function end(worker: ChildProcess): Promise<number | null> {
 
 test('a worker exits while maintenance waits for a lock, and the next worker does the maintenance', async () => {
   const worker = startWorkerProcess();
-  const { taskQueue } = api.dependencies.config.temporal;
-  const flow = await temporal.workflow.start('housekeeping', { taskQueue, workflowId: `housekeeping-${randomUUID()}` });
+  const flow = await temporal.workflow.start('housekeeping', {
+    taskQueue: taskQueueOf(api.dependencies.config.temporal.taskQueue, 'upkeep'),
+    workflowId: `housekeeping-${randomUUID()}`,
+  });
   await whileLocked('LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE', async () => {
     await untilWaiting('%idempotency_keys%');
     expect(await end(worker)).toBe(0);
   });
   const next = startWorkerProcess();
-  expect(await flow.result()).toEqual({ idempotencyKeys: 0, webhookAttempts: 0, closedDays: 0 });
+  expect(await flow.result()).toEqual({ idempotencyKeys: 0, webhookAttempts: 0, requestLogs: 0, closedDays: 0 });
   await end(next);
 }, 300_000);
 

@@ -2,7 +2,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { decideAttention, needsTwo, refuseResolution, scopeOf } from '../../src/workflows/attention/decide.ts';
 
-const LIMITS = { railUnreachableMs: 3_600_000, outcomeUnknownMs: 86_400_000, creditUnconfirmedMs: 3_600_000 };
+const LIMITS = {
+  railUnreachableMs: 3_600_000,
+  railNotReadyMs: 7_200_000,
+  outcomeUnknownMs: 86_400_000,
+  creditUnconfirmedMs: 3_600_000,
+};
 
 test.each([
   [
@@ -22,7 +27,7 @@ test.each([
   ],
   [
     'a rail unreachable for less than the limit is no attention cause',
-    { rail: 'unreachable', unreachableForMs: 3_599_999, openForMs: 90_000_000 },
+    { rail: 'unreachable', unreachableForMs: 3_599_999, openForMs: 1 },
     null,
   ],
   [
@@ -30,14 +35,33 @@ test.each([
     { rail: 'unreachable', unreachableForMs: 3_600_000, openForMs: 1 },
     'rail_unreachable',
   ],
-  ['a rail paused for any time is no attention cause', { rail: 'paused', unreachableForMs: 9e9, openForMs: 9e9 }, null],
+  [
+    'a transfer without an outcome for a day keeps its cause when a query finds the rail unreachable',
+    { rail: 'unreachable', unreachableForMs: 0, openForMs: 90_000_000 },
+    'outcome_unknown',
+  ],
+  [
+    'a rail paused for any time is only shown',
+    { rail: 'paused', unreachableForMs: 9e9, openForMs: 9e9 },
+    'rail_paused',
+  ],
+  [
+    'a rail that is not ready for less than the limit is no attention cause, whatever else takes long',
+    { rail: 'not_ready', unreachableForMs: 0, openForMs: 9e9, notReadyForMs: 7_199_999 },
+    null,
+  ],
+  [
+    'a rail that is not ready for the limit has the cause rail_not_ready',
+    { rail: 'not_ready', unreachableForMs: 0, openForMs: 0, notReadyForMs: 7_200_000 },
+    'rail_not_ready',
+  ],
   [
     'a contradiction has the cause rail_contradiction immediately',
     { rail: 'contradiction', unreachableForMs: 0, openForMs: 0 },
     'rail_contradiction',
   ],
 ] as const)('%s', (_name, waiting, expected) => {
-  expect(decideAttention(waiting, LIMITS)).toBe(expected);
+  expect(decideAttention({ notReadyForMs: 0, ...waiting }, LIMITS)).toBe(expected);
 });
 
 describe('resolutions', () => {

@@ -8,6 +8,7 @@ import {
   type RailStatus,
   SENDS_MAX,
   type TransferState,
+  waitMs,
 } from '../../src/workflows/bankTransfer/decide.ts';
 
 const STATES: TransferState[] = ['processing', 'completed', 'failed', 'returned'];
@@ -77,8 +78,57 @@ describe('references that the rail does not know', () => {
     ],
     ['is polled again while the rail is processing it', { rail: 'known', sends: 1, sinceSendMs: 90_000_000 }, 'check'],
   ] as const)('a reference %s', (_name, knowledge, expected) => {
-    expect(decideStep({ ...known, ...knowledge })).toBe(expected);
+    expect(decideStep('check', { ...known, ...knowledge })).toBe(expected);
   });
+
+  test.each(['send', 'check', 'mark_unsent'] as const)(
+    'a step %s that found the rail paused or not ready is repeated',
+    (step) => {
+      for (const rail of ['paused', 'not_ready'] as const) {
+        expect(decideStep(step, { ...known, rail, sends: SENDS_MAX, sinceSendMs: 90_000_000 })).toBe(step);
+      }
+    },
+  );
+
+  test('a reference is polled for ever where the silence of the rail is never final', () => {
+    const silent = { rail: 'unknown', sinceSendMs: 9e12, unknownIsFinalAfterMs: null } as const;
+    for (const sends of [1, SENDS_MAX]) expect(decideStep('check', { ...silent, sends })).toBe('check');
+  });
+});
+
+test.each([
+  ['polls with growing pauses', { rail: 'known', checks: 2 }, 5_000],
+  [
+    'polls an unreachable rail no later than the limit',
+    { rail: 'unreachable', checks: 6, unreachableForMs: 3_500_000 },
+    100_000,
+  ],
+  ['that is parked probes the rail', { rail: 'unreachable', isParked: true, unreachableForMs: 9e9 }, 900_000],
+  ['looks at a paused rail after a minute', { rail: 'paused', pausedLooks: 1, isParked: true }, 60_000],
+  ['looks at a paused rail rarely after that', { rail: 'paused', pausedLooks: 2, isParked: true }, 3_600_000],
+  ['sends soon again what the rail did not accept', { rail: 'not_ready', notReadyLooks: 1 }, 2_000],
+  ['waits as long as the rail wants', { rail: 'not_ready', notReadyLooks: 1, retryAfterMs: 120_000 }, 120_000],
+  ['parks in time', { rail: 'not_ready', notReadyLooks: 9, notReadyForMs: 7_199_000 }, 1_000],
+  [
+    'never sends before the rail wants it, parked or not',
+    { rail: 'not_ready', notReadyLooks: 9, notReadyForMs: 7_199_000, retryAfterMs: 120_000 },
+    120_000,
+  ],
+  [
+    'that is parked waits as long as the rail wants',
+    { rail: 'not_ready', isParked: true, retryAfterMs: 1_000_000 },
+    1_000_000,
+  ],
+] as const)('a flow %s', (_name, wait, expected) => {
+  const limits = {
+    railUnreachableMs: 3_600_000,
+    railNotReadyMs: 7_200_000,
+    outcomeUnknownMs: 86_400_000,
+    probeMs: 900_000,
+    pausedLookMs: 3_600_000,
+  };
+  const idle = { isParked: false, checks: 0, pausedLooks: 0, unreachableForMs: 0, notReadyLooks: 0, notReadyForMs: 0 };
+  expect(waitMs({ ...idle, ...wait }, limits)).toBe(expected);
 });
 
 test('the pauses between status polls grow to 15 minutes', () => {

@@ -20,18 +20,24 @@ interface CarelessChange {
 
 export const CARELESS_CHANGES: CarelessChange[] = [
   {
-    name: 'the window of a page has no growth timer',
+    name: 'the window of a payout has no timer',
     file: 'payout/children.ts',
-    find: 'if (entries.length > WINDOW) {',
-    edited: (isMade) => `if (entries.length > WINDOW && !${isMade}) {`,
-    rejectedBy: ['payoutPage-windowGrown', 'payoutPage-windowSlid'],
+    find: 'let hasMore = items.length > WINDOW;',
+    edited: (isMade) => `let hasMore = items.length > WINDOW && !${isMade};`,
+    rejectedBy: ['payout-handedOver', 'payout-windowTurned'],
+  },
+  {
+    name: 'a payout whose history is long starts all of its items',
+    file: 'payout/children.ts',
+    find: 'if (running.size > 0 && workflowInfo().continueAsNewSuggested)',
+    edited: (isMade) => `if (!${isMade} && running.size > 0 && workflowInfo().continueAsNewSuggested)`,
+    rejectedBy: ['payout-handedOver'],
   },
   {
     name: 'a pause of the rail is not shown as attention',
     file: 'bankTransfer/drive.ts',
-    find: "attention.showAttentionWhile('rail_paused', () => steps[step](input, 'wait'))",
-    edited: (isMade) =>
-      `${isMade} ? steps[step](input, 'wait') : attention.showAttentionWhile('rail_paused', () => steps[step](input, 'wait'))`,
+    find: 'attention.raise(cause && {',
+    edited: (isMade) => `attention.raise((${isMade} && cause === 'rail_paused' ? null : cause) && {`,
     rejectedBy: ['withdrawal-paused'],
   },
   {
@@ -40,26 +46,43 @@ export const CARELESS_CHANGES: CarelessChange[] = [
     find: "await sleep(roundPauseMs(round), { summary: 'looks again for open items' });",
     edited: (isMade) =>
       `await sleep(roundPauseMs(round), { summary: 'looks again for open items' }); if (${isMade}) await rollUpPayout(input);`,
-    rejectedBy: ['payout-continuedAsNew', 'payout-twoRounds'],
+    rejectedBy: ['payout-continuedAsNew', 'payout-postingRefused', 'payout-twoRounds'],
   },
   {
     name: 'a contradiction and an unknown outcome set another search attribute',
     file: 'bankTransfer/drive.ts',
-    find: 'const resolution = await attention.park(',
+    find: 'const wait = { ...journey,',
     edited: (isMade) =>
-      `if (${isMade} && cause !== 'rail_unreachable') showState(cause); const resolution = await attention.park(`,
+      `if (${isMade} && (cause === 'rail_contradiction' || cause === 'outcome_unknown')) showState(cause); const wait = { ...journey,`,
     rejectedBy: ['withdrawal-contradictionDismissed', 'withdrawal-contradictionReturned', 'withdrawal-outcomeUnknown'],
+  },
+  {
+    name: 'a transfer that the rail did not accept is queried and not sent again',
+    file: 'bankTransfer/drive.ts',
+    find: 'if (journey.pausedLooks === 0 && journey.notReady === undefined)',
+    edited: (isMade) => `if (journey.pausedLooks === 0 && (${isMade} || journey.notReady === undefined))`,
+    rejectedBy: ['withdrawal-notReady'],
   },
   {
     name: 'a requested redelivery wakes no flow',
     file: 'webhookDelivery/workflow.ts',
     find: 'setHandler(deliveryChanged, () => {',
     edited: (isMade) => `setHandler(deliveryChanged, () => { if (${isMade}) return;`,
-    rejectedBy: [
-      'webhookDelivery-continuedAsNew',
-      'webhookDelivery-redelivered',
-      'webhookDelivery-redeliveredAfterFailure',
-    ],
+    rejectedBy: ['webhookDelivery-continuedAsNew', 'webhookDelivery-redelivered'],
+  },
+  {
+    name: 'a payment that continues as new reads no credits',
+    file: 'payment/workflow.ts',
+    find: 'if (continued !== undefined) await eachUnplacedCredit',
+    edited: (isMade) => `if (continued !== undefined && !${isMade}) await eachUnplacedCredit`,
+    rejectedBy: ['payment-continued'],
+  },
+  {
+    name: 'a transfer that continues as new is sent again',
+    file: 'bankTransfer/drive.ts',
+    find: 'const journey = continued ?? startOfJourney(Date.now());',
+    edited: (isMade) => `const journey = (${isMade} ? undefined : continued) ?? startOfJourney(Date.now());`,
+    rejectedBy: ['withdrawal-continued'],
   },
   {
     name: 'a refused posting sets another search attribute after the decision',

@@ -24,10 +24,13 @@ export async function payoutItem(input: InputOf<typeof flows.payoutItem>) {
   return result;
 }
 
+/** Adds a command at the end, or before it continues as new. */
 export async function inboundCredit(input: InputOf<typeof flows.inboundCredit>) {
-  const result = await flows.inboundCredit(input);
-  showState('done');
-  return result;
+  try {
+    return await flows.inboundCredit(input);
+  } finally {
+    showState('done');
+  }
 }
 
 export async function recall(input: InputOf<typeof flows.recall>) {
@@ -35,14 +38,17 @@ export async function recall(input: InputOf<typeof flows.recall>) {
   return await flows.recall(input);
 }
 
-export async function payoutPage(input: InputOf<typeof flows.payoutPage>) {
-  await flows.payoutPage(input);
-  showState('done');
+/** Removes all commands. */
+export async function railResume(_input: InputOf<typeof flows.railResume>) {
+  return { flows: 0 };
 }
 
-/** Removes all commands. */
 export async function withdrawal(_input: InputOf<typeof flows.withdrawal>) {
   return { status: 'completed' };
+}
+
+export async function paymentCredit(_input: InputOf<typeof flows.paymentCredit>) {
+  return { status: 'placed' };
 }
 
 export async function refund(_input: InputOf<typeof flows.refund>) {

@@ -8,12 +8,15 @@ import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { requireUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { startFlow } from '../../src/outbox/startFlow.ts';
-import { type BankRail, RailRefusedError, type TransferInstruction, type TransferReport } from '../../src/rail/port.ts';
+import { RailRefusedError } from '../../src/rail/errors.ts';
+import type { BankRail, TransferInstruction, TransferReport } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { wakePayoutItem } from '../../src/resources/payouts/flow.ts';
 import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
+import { capacityIn } from '../../src/worker/capacity.ts';
 import { type FlowMessage, taskQueueOf } from '../../src/workflows/flows.ts';
 import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { reportOf } from '../support/scriptedRail.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -30,6 +33,10 @@ export class ObedientBank {
   readonly names = new Map<string, string | null>();
   /** Awaited before every response to a send. */
   gate: Promise<void> = Promise.resolve();
+  /** Awaited before every response to a status query. */
+  statusGate: Promise<void> = Promise.resolve();
+  /** The transfers that it has reported as ended, in that order. */
+  readonly reported = new Set<string>();
   /** By account number: thrown by the next send to it, before the bank records the send. */
   readonly sendFaults = new Map<string, Error>();
   /** By account number: thrown by every name enquiry about it. */
@@ -37,7 +44,7 @@ export class ObedientBank {
 
   /** The rails with this bank in place of the sandbox bank. */
   behind(rails: Rails): Rails {
-    const sandbox = rails.of('test');
+    const sandbox = rails.shared('test');
     if (sandbox === null) throw new Error('the sandbox bank is not configured');
     const rail: BankRail = {
       ...sandbox,
@@ -48,7 +55,10 @@ export class ObedientBank {
         return Promise.resolve(accountName === null ? null : { accountName: accountName ?? 'ADA OBI' });
       },
       sendTransfer: (instruction) => this.#take(instruction),
-      transferStatus: ({ reference }) => Promise.resolve(this.taken.get(reference) ?? null),
+      transferStatus: async ({ reference }) => {
+        await this.statusGate;
+        return this.#report(this.taken.get(reference) ?? null);
+      },
     };
     return new Rails({ test: rail });
   }
@@ -60,6 +70,11 @@ export class ObedientBank {
     this.taken.set(reference, { ...report, status, reason: status === 'returned' ? 'Account dormant' : null });
   }
 
+  #report<Report extends TransferReport | null>(report: Report): Report {
+    if (report !== null && report.status !== 'processing') this.reported.add(report.reference);
+    return report;
+  }
+
   async #take({ reference, accountNumber }: TransferInstruction): Promise<TransferReport> {
     await this.gate;
     const fault = this.sendFaults.get(accountNumber);
@@ -67,17 +82,15 @@ export class ObedientBank {
     if (fault !== undefined) throw fault;
     this.sends.set(reference, (this.sends.get(reference) ?? 0) + 1);
     const known = this.taken.get(reference);
-    if (known !== undefined) return known;
+    if (known !== undefined) return this.#report(known);
     const manner = this.manners.get(accountNumber) ?? 'complete';
     if (manner === 'deny') throw new RailRefusedError('Transfers to this bank are suspended');
     const report: TransferReport = {
-      reference,
-      status: manner === 'hold' ? 'processing' : manner === 'complete' ? 'completed' : 'failed',
-      sessionId: `session-${reference}`,
+      ...reportOf(reference, manner === 'hold' ? 'processing' : manner === 'complete' ? 'completed' : 'failed'),
       reason: manner === 'reject' ? 'Account closed' : null,
     };
     this.taken.set(reference, report);
-    return report;
+    return this.#report(report);
   }
 }
 
@@ -131,7 +144,8 @@ export async function startPayoutFlows(
   const bank = new ObedientBank();
   const api = await startTestApi({ rails: (rails) => bank.behind(rails), settings });
   const { temporalAddress: address, workflowBundlePath: codePath } = testStack();
-  const { taskQueue } = api.dependencies.config.temporal;
+  const { config } = api.dependencies;
+  const { taskQueue } = config.temporal;
   const [connection, nativeConnection] = await Promise.all([
     Connection.connect({ address }),
     NativeConnection.connect({ address }),
@@ -146,6 +160,7 @@ export async function startPayoutFlows(
     taskQueue: taskQueueOf(taskQueue, 'payouts'),
     workflowBundle: { codePath },
     activities: Object.fromEntries(steps.map(([name, step]) => [name, withRepetition(step as Step, repetition)])),
+    ...capacityIn(config.worker)(config.worker.payouts),
   });
   const running = worker.run();
 

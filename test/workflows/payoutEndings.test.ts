@@ -91,13 +91,17 @@ describe.each(['run twice', 'losing its first answer'] as const)('payouts with e
         type: 'payout.completed',
         data: {
           id: payout.id,
+          sourceWalletId,
           status: 'completed',
           totalAmount: 350_001,
           totalFee: fees,
           itemCount: 3,
           successCount: 3,
           failureCount: 0,
+          reference: null,
+          metadata: {},
           currency: 'NGN',
+          createdAt: payout.createdAt,
         },
       },
     ]);
@@ -116,13 +120,15 @@ describe.each(['run twice', 'losing its first answer'] as const)('payouts with e
     ]);
     const done = await untilStatus('partially_completed');
     expect(done).toMatchObject({ successCount: 2, failureCount: 4 });
-    expect((done.items as Resource[]).map(({ status, failureReason }) => [status, failureReason])).toEqual([
-      ['failed', 'Account closed'],
-      ['completed', null],
-      ['failed', 'The bank knows no account with this number'],
-      ['failed', 'The bank has this account under another name: CHIDI EZE'],
-      ['failed', 'Transfers to this bank are suspended'],
-      ['completed', null],
+    expect(
+      (done.items as Resource[]).map(({ status, failureCode, failureReason }) => [status, failureCode, failureReason]),
+    ).toEqual([
+      ['failed', 'bank_refused', 'Account closed'],
+      ['completed', null, null],
+      ['failed', 'account_not_resolved', 'The bank knows no account with this number'],
+      ['failed', 'name_mismatch', 'The bank has this account under another name: CHIDI EZE'],
+      ['failed', 'bank_refused', 'Transfers to this bank are suspended'],
+      ['completed', null, null],
     ]);
     expect(await flows.api.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000 - 22_500);
     expect(await reportedEvents(payout.id)).toEqual([['payout.partially_completed', 2, 4]]);

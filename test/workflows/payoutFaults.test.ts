@@ -1,15 +1,18 @@
 // Payouts under faults: a bank that does not respond or decide, a crashing worker, an operator who ends flows. Money is
 // never paid twice and no item is lost. The tests wait for long, so they run concurrently, each with its own wallet,
 // and with its own accounts where the bank misbehaves.
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
-import { RailUnavailableError } from '../../src/rail/port.ts';
+import { RailUnavailableError } from '../../src/rail/errors.ts';
+import { findRailWords } from '../../src/resources/railWords.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { Resource } from '../support/api.ts';
 import { withCode } from '../support/operators.ts';
+import { reportOf } from '../support/scriptedRail.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
 
@@ -23,7 +26,8 @@ const [SEND_LOST, SEND_DIES, ...ENQUIRY_FAILS] = [
   '3000000003',
 ] as const;
 const FUNDS = 10_000_000;
-const UNREACHABLE = new RailUnavailableError('the bank does not answer');
+const SAID = 'Service temporarily unavailable';
+const UNREACHABLE = new RailUnavailableError('the bank does not answer', { said: SAID });
 const to = (accountNumber: string, more: object = {}) => ({
   amount: 100_000,
   bankAccount: { accountNumber, bankCode: '058' },
@@ -85,7 +89,7 @@ test.concurrent('a lost response of the bank delays an item and does not fail it
   await waitFor('the send whose response is lost', () => !flows.bank.sendFaults.has(SEND_LOST));
   // The outcome is unknown to the flow; here the bank had received the send.
   const [itemId] = itemIds as [string];
-  flows.bank.taken.set(itemId, { reference: itemId, status: 'completed', sessionId: 'found', reason: null });
+  flows.bank.taken.set(itemId, { ...reportOf(itemId, 'completed'), sessionId: 'found' });
   await flows.tell(itemId);
   await flows.untilStatus(payout.id, 'completed');
   expect(flows.bank.sends.get(itemId)).toBeUndefined();
@@ -114,6 +118,8 @@ describe('items without name enquiry', () => {
 
   test.concurrent('an item without name enquiry parks in the reserve and continues when name enquiry works again', async () => {
     const { payout, itemId, resolve } = await parkedItem(ENQUIRY_FAILS[0]);
+    const { organisationId } = flows.api.organisation;
+    expect(await findRailWords(flows.api.sql, organisationId, itemId)).toMatchObject({ words: SAID });
     flows.bank.enquiryFaults.delete(ENQUIRY_FAILS[0]);
     await resolve('retry', 'ngozi');
     await flows.untilStatus(payout.id, 'completed');
@@ -175,8 +181,8 @@ test.concurrent('terminating the flow of a payout leaves its items running, and 
   await handle(payout.id).terminate('by mistake');
   expect(await hasEnded(held)).toBe(false);
   await flows.startAgain(payout.id);
-  // The flow of its page is still running, so the restarted flow waits and checks again.
-  await waitFor('the payout to wait for the running page', async () => {
+  // The flow of the item is still running, so the restarted flow waits and checks again.
+  await waitFor('the payout to wait for the running item', async () => {
     const { events } = await handle(payout.id).fetchHistory();
     return events?.some((event) => event.timerStartedEventAttributes);
   });
@@ -194,20 +200,46 @@ test.concurrent('cancelling the flow of a payout cancels no transfer', async () 
   await waitFor('the payout flow to end', () => hasEnded(payout.id));
   expect(await hasEnded(held)).toBe(false);
   await decide(held);
-  await handle(held).result();
-  expect(await itemStatuses(payout.id)).toEqual(['completed']);
-  await flows.startAgain(payout.id);
+  // Without a flow of the payout, its last item rolls it up.
   await flows.untilStatus(payout.id, 'completed');
+  await flows.startAgain(payout.id);
+  expect(await handle(payout.id).result()).toEqual({ status: 'completed' });
+  expect(await flows.events(payout.id)).toHaveLength(1);
 });
 
-test.concurrent('a cancelled page starts no further items, cancels none, and is run again', async () => {
+test.concurrent.each(['first', 'last'] as const)(
+  'a payout that is reset to its %s task while an item runs completes',
+  async (task) => {
+    const { payout, itemIds } = await startPayout([to(HELD), to(GOOD)]);
+    const [held] = itemIds as [string];
+    await untilTaken(held);
+    await waitFor('the other item', async () => (await itemStatuses(payout.id))[1] === 'completed');
+    const { runId } = await handle(payout.id).describe();
+    const { events } = await handle(payout.id).fetchHistory();
+    const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
+    await flows.temporal.workflowService.resetWorkflowExecution({
+      namespace: flows.api.dependencies.config.temporal.namespace,
+      workflowExecution: { workflowId: payout.id, runId },
+      workflowTaskFinishEventId: tasks.at(task === 'first' ? 0 : -1)?.eventId ?? null,
+      reason: 'test',
+      requestId: randomUUID(),
+    });
+    await decide(held);
+    await flows.untilStatus(payout.id, 'completed');
+    expect(await handle(payout.id).result()).toEqual({ status: 'completed' });
+    expect(itemIds.map((itemId) => flows.bank.sends.get(itemId))).toEqual([1, 1]);
+    expect(await flows.events(payout.id)).toHaveLength(1);
+  },
+);
+
+test.concurrent('a payout cancelled while it starts its items cancels none, and is run again with the others', async () => {
   const { payout, itemIds } = await startPayout(Array.from({ length: WINDOW + 1 }, () => to(HELD, { amount: 1_000 })));
-  const first = itemIds.slice(0, WINDOW);
-  await Promise.all(first.map(untilTaken));
-  const page = handle(`${payout.id}/1-${WINDOW + 1}`);
-  const { runId } = await page.describe();
-  await page.cancel();
-  await waitFor('another run of the page', async () => (await page.describe()).runId !== runId);
+  await untilTaken(itemIds[0] ?? '');
+  await handle(payout.id).cancel();
+  await waitFor('the payout flow to end', () => hasEnded(payout.id));
+  expect(await hasEnded(itemIds[0] ?? '')).toBe(false);
+
+  await flows.startAgain(payout.id);
   await Promise.all(itemIds.map(untilTaken));
   await Promise.all(itemIds.map((itemId) => decide(itemId)));
   await flows.untilStatus(payout.id, 'completed');
@@ -222,6 +254,7 @@ test.concurrent('items held by the bank do not block the others', async () => {
     async () => (await itemStatuses(payout.id)).slice(WINDOW).join() === 'completed,completed',
   );
   const held = itemIds.slice(0, WINDOW);
+  await Promise.all(held.map(untilTaken));
   expect(new Set((await itemStatuses(payout.id)).slice(0, WINDOW))).toEqual(new Set(['processing']));
   await Promise.all(held.map((itemId) => decide(itemId)));
   await flows.untilStatus(payout.id, 'completed');

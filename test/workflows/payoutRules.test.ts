@@ -1,7 +1,6 @@
-// The rules of a payout as tables: its status, when an event is emitted, and its division into pages.
+// The rules of a payout as tables: its status, when an event is emitted, and the pauses between its checks.
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
-import { hasUnreportedChange, PAGE_SIZE, pagesOf, rollUp, roundPauseMs } from '../../src/workflows/payout/decide.ts';
+import { hasUnreportedChange, rollUp, roundPauseMs, triesAll } from '../../src/workflows/payout/decide.ts';
 
 test.each([
   // open, completed, failed
@@ -44,33 +43,10 @@ describe('payout events', () => {
   });
 });
 
-describe('pages of a batch', () => {
-  test.each([
-    [1, [[0, 1]]],
-    [PAGE_SIZE, [[0, PAGE_SIZE]]],
-    [
-      PAGE_SIZE + 1,
-      [
-        [0, PAGE_SIZE],
-        [PAGE_SIZE, 1],
-      ],
-    ],
-  ])('a batch of %d items has the expected pages', (items, expected) => {
-    expect(pagesOf(items).map(({ from, count }) => [from, count])).toEqual(expected);
-  });
-
-  test('the pages of a batch cover every position exactly once', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1_000 }), (items) => {
-        const positions = pagesOf(items).flatMap(({ from, count }) =>
-          Array.from({ length: count }, (_, n) => from + n),
-        );
-        expect(positions).toEqual(Array.from({ length: items }, (_, index) => index));
-      }),
-    );
-  });
-});
-
 test('the pauses between checks grow to five minutes', () => {
   expect([0, 1, 2, 6, 7, 1_000].map(roundPauseMs)).toEqual([5_000, 10_000, 20_000, 300_000, 300_000, 300_000]);
+});
+
+test('items that run without the payout are tried ever more rarely', () => {
+  expect(Array.from({ length: 40 }, (_, round) => round).filter(triesAll)).toEqual([1, 2, 4, 8, 16, 32]);
 });

@@ -127,7 +127,8 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       const sourceWalletId = await api.createWallet(undefined, { balance: count * (AMOUNT + 2_500) });
       const items = Array.from({ length: count }, () => ({ amount: AMOUNT, bankAccount: account }));
       const payout = await accept('/payouts', { sourceWalletId, items });
-      return (payout.items as Resource[]).map(({ id }) => ({ ...scope(), transferId: id, amount: AMOUNT }));
+      const { id: payoutId } = payout;
+      return (payout.items as Resource[]).map(({ id }) => ({ ...scope(), payoutId, transferId: id, amount: AMOUNT }));
     },
     steps: () => {
       const { sendPayoutItem, checkPayoutItem, markPayoutItemUnsent, applyPayoutItemDecision } = createPayoutActivities(

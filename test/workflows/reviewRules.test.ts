@@ -100,6 +100,7 @@ describe('details of a review case', () => {
     transfer: null,
     break: null,
     limits: { creditByTwoFrom: 1_000 },
+    returnsUnasked: false,
   };
 
   test.each(['late_credit', 'reconciliation_break', 'credit_unconfirmed', 'paid_after_failure', 'credit_recalled'])(

@@ -3,10 +3,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../database/pool.ts';
-import type { Uuid } from '../../ids.ts';
+import { newUuid, type Uuid } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
+import type { NewApiKeyRow } from '../../resources/apiKeys.ts';
 import { ApiError } from '../errors.ts';
-import type { Caller, Scope } from '../route.ts';
+import type { Caller, KeyScope } from '../route.ts';
+import { type AddressRanges, isInRanges, parseRanges } from './clientAddress.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_BYTES = 32;
@@ -28,14 +30,36 @@ export function newApiKey(of: Environment | 'operator'): string {
   return `svc_${of}_${digits}`;
 }
 
+/** What distinguishes a new key. */
+export type KeyAttributes = Pick<
+  NewApiKeyRow,
+  'environment' | 'scopes' | 'name' | 'expiresAt' | 'allowedIps' | 'rateLimit'
+>;
+
+const HINT_LENGTH = 4;
+
+/** Generates a key and the row that stores it. */
+export function makeApiKey(
+  organisationId: Uuid,
+  { environment, scopes, name, expiresAt, allowedIps, rateLimit }: KeyAttributes,
+): { key: string; row: NewApiKeyRow } {
+  const key = newApiKey(environment);
+  const stored = { hash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) };
+  const row = { organisationId, id: newUuid(), environment, scopes, name, expiresAt, allowedIps, rateLimit, ...stored };
+  return { key, row };
+}
+
 export const hashApiKey = (key: string): Buffer => createHash('sha256').update(key).digest();
 
 interface KeyRow {
   organisationId: Uuid;
   environment: Environment;
   id: Uuid;
-  scopes: Scope[];
+  scopes: KeyScope[];
   expiresAt: Date | null;
+  /** Null: any address. */
+  allowedRanges: AddressRanges | null;
+  rateLimit: number | null;
 }
 
 /** Authenticates callers by API key. Keys are cached for a few seconds, which saves a round trip per request. */
@@ -49,9 +73,10 @@ export class ApiKeys {
   }
 
   /**
-   * The caller of an Authorization header on the host of an environment. Throws the 401 of the first check that fails.
+   * The caller of an Authorization header on the host of an environment, from this address. Throws the 401 of the first
+   * check that fails, or 403 IP_NOT_ALLOWED.
    */
-  async authenticate(header: string | undefined, environment: Environment): Promise<Caller> {
+  async authenticate(header: string | undefined, environment: Environment, address: string): Promise<Caller> {
     if (header === undefined || header.trim() === '') throw new ApiError('API_KEY_MISSING');
     const key = /^Bearer +([^ ]+) *$/i.exec(header)?.[1];
     const prefix = key === undefined ? undefined : KEY.exec(key)?.[1];
@@ -61,10 +86,14 @@ export class ApiKeys {
     if (row === null || row.environment !== environment || (row.expiresAt !== null && row.expiresAt <= new Date())) {
       throw new ApiError('API_KEY_INVALID');
     }
+    if (row.allowedRanges !== null && !isInRanges(address, row.allowedRanges)) {
+      throw new ApiError('IP_NOT_ALLOWED', { address });
+    }
     this.#used.set(row.id, row.organisationId);
     return {
       keyId: row.id,
       scopes: row.scopes,
+      rateLimit: row.rateLimit,
       book: { organisationId: row.organisationId, environment: row.environment },
     };
   }
@@ -92,9 +121,11 @@ export class ApiKeys {
   }
 
   async #read(hash: Buffer): Promise<KeyRow | null> {
-    const [row] = await this.#sql<KeyRow[]>`
-      SELECT organisation_id, environment, id, scopes, expires_at
+    const [row] = await this.#sql<(Omit<KeyRow, 'allowedRanges'> & { allowedIps: string[] | null })[]>`
+      SELECT organisation_id, environment, id, scopes, expires_at, allowed_ips, rate_limit
       FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`;
-    return row ?? null;
+    if (row === undefined) return null;
+    const { allowedIps, ...key } = row;
+    return { ...key, allowedRanges: allowedIps && parseRanges(allowedIps) };
   }
 }

@@ -24,6 +24,8 @@ interface IncomingRequest {
 /** The rate limit and the Idempotency-Key of one request. */
 export interface CheckResult {
   rate: Rate;
+  /** The time by the clock of the database, which is the same for all processes. */
+  now: Date;
   /** Whether the Idempotency-Key has an outcome in the database, even past its retention. */
   keyIsKnown: boolean;
 }
@@ -66,13 +68,14 @@ export class RateLimiter {
       if (total === undefined) throw new Error('the result has no row for a rate counter');
       const before = total.hits - (hits.get(caller.keyId) ?? 0);
       const used = before + (ordinals[position] ?? 0);
+      const limit = caller.rateLimit ?? this.#perMinute;
       const rate = {
-        limit: this.#perMinute,
-        remaining: Math.max(0, this.#perMinute - used),
+        limit,
+        remaining: Math.max(0, limit - used),
         resetAt: new Date(total.windowStart.getTime() + WINDOW_MS),
-        exceeded: used > this.#perMinute,
+        exceeded: used > limit,
       };
-      return { status: 'fulfilled', value: { rate, keyIsKnown: known.has(position) } };
+      return { status: 'fulfilled', value: { rate, now: total.now, keyIsKnown: known.has(position) } };
     });
   }
 
@@ -86,7 +89,7 @@ export class RateLimiter {
     const lookUps = requests.flatMap(({ caller, idempotencyKey: key }, position) =>
       key === undefined ? [] : [{ environment: caller.book.environment, key, position }],
     );
-    return await this.#sql<{ keyId: Uuid; windowStart: Date; hits: number; known: number[] }[]>`
+    return await this.#sql<{ keyId: Uuid; windowStart: Date; hits: number; now: Date; known: number[] }[]>`
       WITH counted AS (
         INSERT INTO rate_counters AS r (organisation_id, api_key_id, window_start, hits)
         SELECT ${organisationId}::uuid, api_key_id, date_trunc('minute', now()), hits
@@ -96,7 +99,7 @@ export class RateLimiter {
           window_start = greatest(r.window_start, excluded.window_start)
         RETURNING api_key_id, window_start, hits
       )
-      SELECT api_key_id AS key_id, window_start, hits, ARRAY(
+      SELECT api_key_id AS key_id, window_start, hits, now()::timestamptz(3) AS now, ARRAY(
         SELECT a.position
         FROM unnest(
           ${lookUps.map(({ environment }) => environment)}::text[], ${lookUps.map(({ key }) => key)}::text[],

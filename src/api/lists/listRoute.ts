@@ -2,11 +2,19 @@
 // (contract, section 4.10) are implemented here for all lists.
 import { z } from 'zod';
 import type { PageRequest, Position } from '../../resources/pages.ts';
+import type { ErrorCode } from '../errors.ts';
 import { type Call, type Route, route, type Scope } from '../route.ts';
 import { parse } from '../schemas.ts';
+import { columnsOf, exportCsv } from './csv.ts';
 import { paginate, readPaging } from './cursor.ts';
 
-interface List<Filters extends z.ZodRawShape, Row> {
+interface List<Filters extends z.ZodRawShape, Row, Item> {
+  operationId: string;
+  summary: string;
+  /** The schema of an item. */
+  item: z.ZodType<Item>;
+  /** The errors of this list, besides those of every list. */
+  errors?: readonly ErrorCode[];
   path: string;
   access: Scope;
   /** The supported filters. Other parameters are rejected, so that a misspelt filter does not return all rows. */
@@ -17,10 +25,22 @@ interface List<Filters extends z.ZodRawShape, Row> {
     filters: z.output<z.ZodObject<Filters>>,
     page: PageRequest,
   ) => Promise<readonly Row[]>;
-  view: (row: Row) => unknown;
+  view: (row: Row) => Item;
   /** The sort position of a row; `byCreation` for most lists. */
   positionOf: (row: Row) => Position;
+  /** The list as CSV; without it there is none. */
+  csv?: Csv;
 }
+
+interface Csv {
+  /** The columns; default: all fields of an item. */
+  columns?: readonly string[];
+  /** The rows that are read at a time; for lists whose rows have many others below them. */
+  pageSize?: number;
+}
+
+/** Rows of an export that are read at a time: more are no faster, and need more memory. */
+const CSV_PAGE_SIZE = 500;
 
 /** Position by creation time, then id. */
 export const byCreation = ({ createdAt, id }: Position): Position => ({ createdAt, id });
@@ -46,13 +66,19 @@ const paging = z.looseObject({
  * Declares a GET route that returns a paginated list. It throws VALIDATION_FAILED for invalid filters, and
  * INVALID_CURSOR.
  */
-export function listRoute<Filters extends z.ZodRawShape, Row>(list: List<Filters, Row>): Route {
+export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<Filters, Row, Item>): Route {
   const filterSchema = z.strictObject(list.filters);
   return route({
+    operationId: list.operationId,
+    summary: list.summary,
+    success: { status: 200, data: z.array(list.item), paginated: true },
+    errors: [...(list.errors ?? []), 'INVALID_CURSOR'],
     method: 'get',
     path: list.path,
     access: list.access,
     query: paging,
+    filters: filterSchema,
+    ...(list.csv !== undefined && { answersCsv: true as const }),
     handle: async (call) => {
       const { limit, cursor, ...queryFilters } = call.query;
       const parsedFilters = parse(filterSchema, queryFilters); // an invalid filter is reported before a cursor mismatch
@@ -62,6 +88,13 @@ export function listRoute<Filters extends z.ZodRawShape, Row>(list: List<Filters
       const page = readPaging(keyring, scope, { limit, cursor, filters: queryFilters });
       // A cursor carries its own filters.
       const filters = cursor === undefined ? parsedFilters : parse(filterSchema, page.filters);
+      if (call.wantsCsv) {
+        const { columns = columnsOf(list.item), pageSize = CSV_PAGE_SIZE } = list.csv ?? {};
+        const { view, positionOf } = list;
+        const read = (after: PageRequest['after'], max: number) =>
+          list.find(call, filters, { limit: max, after: after ?? page.after });
+        return { status: 200, csv: await exportCsv({ columns, view, positionOf, read, pageSize }) };
+      }
       const rowsRead = await list.find(call, filters, page);
       const { rows, pagination } = paginate(keyring, scope, page, [...rowsRead], list.positionOf);
       return { status: 200, data: rows.map(list.view), pagination };

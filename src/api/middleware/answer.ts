@@ -10,11 +10,13 @@ import type { Environment } from '../../money.ts';
 import { type PendingCalls, trackPendingCalls } from '../../rail/pendingCalls.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { countRequest } from '../../telemetry/metrics.ts';
-import { errorEnvelope, newRequestId } from '../envelope.ts';
-import { ApiError } from '../errors.ts';
+import { isIdempotencyKey } from '../admission/idempotency.ts';
+import { errorEnvelope, newRequestId, REQUEST_ID_PREFIX, timeOfRequestId } from '../envelope.ts';
+import { ApiError, helpLink } from '../errors.ts';
+import type { LogEntry, RequestLog } from '../requestLog.ts';
 import type { Caller } from '../route.ts';
 
-export function respond(log: Log, environment: Environment) {
+export function respond(log: Log, environment: Environment, requestLog: RequestLog) {
   return async (ctx: Context, next: Next): Promise<void> => {
     const started = performance.now();
     const requestId = newRequestId();
@@ -32,7 +34,9 @@ export function respond(log: Log, environment: Environment) {
         log.warn({ requestId, sqlState: fault.code }, 'Postgres rejected a value of a request');
       ctx.status = error.status;
       ctx.body = errorEnvelope(error, requestId);
+      ctx.set('Link', helpLink(error.code));
       ctx.state.errorCode = error.code;
+      ctx.state.errorDetails = error.details;
       ctx.state.resource = publicIdInPath(ctx);
       if (!ctx.req.complete) ctx.set('Connection', 'close'); // do not read the rest of the body
     }
@@ -42,6 +46,29 @@ export function respond(log: Log, environment: Environment) {
     const { route, resource } = ctx.state;
     const line = { requestId, method: ctx.method, route, resource, status: ctx.status, durationMs };
     log.info(ctx.state.errorCode === undefined ? line : { ...line, ...failureFields(ctx) }, 'request');
+    const entry = logEntry(ctx, durationMs);
+    if (entry !== null) requestLog.add(entry);
+  };
+}
+
+/** The entry of the request log; null for a request without an authenticated caller. */
+function logEntry({ state, method, status, headers }: Context, durationMs: number): LogEntry | null {
+  const caller = state.caller as Caller | undefined;
+  if (caller === undefined) return null;
+  const idempotencyKey = String(headers['idempotency-key'] ?? '');
+  return {
+    ...caller.book,
+    requestId: (state.requestId as string).slice(REQUEST_ID_PREFIX.length),
+    keyId: caller.keyId,
+    method,
+    route: (state.route as string).replace(/^\S+ /, ''),
+    resource: state.resource ?? null,
+    status,
+    errorCode: state.errorCode ?? null,
+    error: state.errorDetails ?? null,
+    idempotencyKey: isIdempotencyKey(idempotencyKey) ? idempotencyKey : null,
+    durationMs,
+    createdAt: timeOfRequestId(state.requestId),
   };
 }
 

@@ -1,15 +1,20 @@
 // The bank list and name enquiry, for use before money is sent. Both return what the rail reports.
 import { z } from 'zod';
 import { requireRail, resolveBankAccount, toRailError } from '../bankLookup.ts';
+import { bank, resolvedBankAccount } from '../contract/resources.ts';
 import { type Route, route } from '../route.ts';
 import { bankAccountNumber, bankCode } from '../schemas.ts';
 
 const list = route({
+  operationId: 'listBanks',
+  summary: 'List the banks',
+  success: { status: 200, data: z.array(bank), paginated: true },
+  errors: ['BANK_RAIL_ERROR', 'BANK_RAIL_TIMEOUT'],
   method: 'get',
   path: '/banks',
   access: 'any',
   handle: async ({ dependencies, caller }) => {
-    const rail = requireRail(dependencies, caller.book.environment);
+    const rail = await requireRail(dependencies, caller.book);
     const banks = await rail.banks().catch((error: unknown) => Promise.reject(toRailError(error)));
     // The list is short, and clients show or search all of it: always one page, without a limit parameter.
     return {
@@ -21,15 +26,18 @@ const list = route({
 });
 
 const resolve = route({
+  operationId: 'resolveBankAccount',
+  summary: 'Look up the name of a bank account',
+  success: { status: 200, data: resolvedBankAccount },
+  errors: ['BANK_CODE_UNKNOWN', 'BANK_ACCOUNT_NOT_RESOLVED', 'BANK_RAIL_ERROR', 'BANK_RAIL_TIMEOUT'],
   method: 'get',
   path: '/bank-accounts/resolve',
   access: 'any',
   query: z.strictObject({ accountNumber: bankAccountNumber, bankCode }),
   handle: async ({ dependencies, caller, query }) => {
-    const { organisationId, environment } = caller.book;
     const { bank, accountName } = await resolveBankAccount(
-      requireRail(dependencies, environment),
-      organisationId,
+      await requireRail(dependencies, caller.book),
+      caller.book.organisationId,
       query,
     );
     return {

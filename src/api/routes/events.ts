@@ -4,23 +4,35 @@ import { publicId, type Uuid } from '../../ids.ts';
 import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { listDeliveries, requestRedelivery } from '../../webhooks/deliveries.ts';
 import { findWebhookEndpoint } from '../../webhooks/endpoints.ts';
+import { delivery, event as eventSchema, redelivery } from '../contract/events.ts';
 import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, id, optional } from '../schemas.ts';
+import { createdFilters, id, optional, publicIdFilter } from '../schemas.ts';
 import { deliveryView, eventView } from '../views.ts';
 
 const list = listRoute({
+  operationId: 'listEvents',
+  summary: 'List events',
+  item: eventSchema,
   path: '/events',
   access: 'webhook',
-  filters: { ...createdFilters, type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional() },
+  filters: {
+    ...createdFilters,
+    resourceId: publicIdFilter.optional(),
+    type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional(),
+  },
   find: ({ dependencies, caller }, filters, page) => listEvents(dependencies.sql, caller.book, filters, page),
   view: eventView,
   positionOf: byCreation,
 });
 
 const read = route({
+  operationId: 'getEvent',
+  summary: 'Get an event',
+  success: { status: 200, data: eventSchema },
+  errors: ['EVENT_NOT_FOUND'],
   method: 'get',
   path: '/events/:id',
   access: 'webhook',
@@ -28,6 +40,10 @@ const read = route({
 });
 
 const readDeliveries = listRoute({
+  operationId: 'listEventDeliveries',
+  summary: "List an event's deliveries",
+  item: delivery,
+  errors: ['EVENT_NOT_FOUND'],
   path: '/events/:id/deliveries',
   access: 'webhook',
   filters: createdFilters,
@@ -40,6 +56,10 @@ const readDeliveries = listRoute({
 });
 
 const redeliver = route({
+  operationId: 'redeliverEvent',
+  summary: 'Send an event again',
+  success: { status: 202, data: redelivery },
+  errors: ['EVENT_NOT_FOUND', 'WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
   method: 'post',
   path: '/events/:id/redeliver',
   access: 'webhook',

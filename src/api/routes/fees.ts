@@ -1,11 +1,15 @@
 // Fee quotes: the fee of a movement before it is requested. The fee schedule is src/ledger/fees.ts.
 import { z } from 'zod';
-import { CHARGED_MOVEMENTS, feeOf } from '../../ledger/fees.ts';
+import { CHARGED_MOVEMENTS, feeOf, feesOf } from '../../ledger/fees.ts';
 import { CURRENCY } from '../../money.ts';
+import { feeQuote } from '../contract/answers.ts';
 import { type Route, route } from '../route.ts';
 import { amount } from '../schemas.ts';
 
 const quote = route({
+  operationId: 'quoteFee',
+  summary: 'Quote the fee of a movement',
+  success: { status: 200, data: feeQuote },
   method: 'get',
   path: '/fees/quote',
   access: 'any',
@@ -18,8 +22,9 @@ const quote = route({
       .transform(Number)
       .pipe(amount),
   }),
-  handle: async ({ query }) => {
-    const fee = feeOf(query.type, query.amount);
+  handle: async ({ dependencies, caller, query }) => {
+    const rail = await dependencies.rails.of(caller.book);
+    const fee = feeOf(feesOf(dependencies.fees, rail?.name ?? null), query.type, query.amount);
     return {
       status: 200,
       data: { type: query.type, amount: query.amount, fee, totalAmount: query.amount + fee, currency: CURRENCY },

@@ -2,15 +2,16 @@
 // Responds within two seconds even if a dependency hangs.
 
 import { readFileSync } from 'node:fs';
+import { cached } from '../../concurrency/cached.ts';
 import { withTimeout } from '../../concurrency/withTimeout.ts';
+import type { TemporalStatus } from '../../temporal/health.ts';
 import { FLOW_TOPIC } from '../../workflows/flows.ts';
+import { health as healthSchema } from '../contract/answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { type Route, route } from '../route.ts';
 
 const CHECK_TIMEOUT_MS = 1_500;
-/** Cache time of the checks: whatever the request rate, the database and Temporal are checked at most once a second. */
-const FRESH_FOR_MS = 1_000;
 /**
  * Flows are `delayed` when a message waits longer: no worker is running, there are too few, or Temporal starts no
  * flows.
@@ -25,20 +26,23 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 interface CheckResults {
   /** How long the oldest message has been waiting to start or wake a flow; 0 when there is none. */
   undeliveredSeconds: number | undefined;
-  temporal: true | undefined;
+  temporal: TemporalStatus | undefined;
+  /** The names of the rails of the live environment. */
+  liveRails: string[] | undefined;
 }
 
 async function runChecks(dependencies: ApiDependencies): Promise<CheckResults> {
-  const [undeliveredSeconds, temporal] = await Promise.all([
+  const [undeliveredSeconds, temporal, liveRails] = await Promise.all([
     resultOf(oldestUndelivered(dependencies)),
-    resultOf(dependencies.temporalIsUp().then((isUp) => isUp || undefined)),
+    resultOf(dependencies.temporalStatus()),
+    resultOf(dependencies.rails.names('live')),
   ]);
-  return { undeliveredSeconds, temporal };
+  return { undeliveredSeconds, temporal, liveRails };
 }
 
 /**
- * Up to this many messages the result is exact. With more, the first in this order is overdue itself, so the delay is
- * still detected.
+ * Up to this many messages the result is exact. With more it covers the urgent ones first; where no worker takes
+ * messages, these are overdue themselves, so the delay is still detected.
  */
 const MESSAGES_CHECKED_MAX = 1_000;
 
@@ -51,7 +55,8 @@ async function oldestUndelivered({ asyncCommitSql: sql }: ApiDependencies): Prom
   const [oldest] = await sql<{ seconds: number }[]>`
     SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS seconds
     FROM (
-      SELECT created_at FROM outbox WHERE topic = ${FLOW_TOPIC} ORDER BY available_at, id LIMIT ${MESSAGES_CHECKED_MAX}
+      SELECT created_at FROM outbox WHERE topic = ${FLOW_TOPIC} ORDER BY priority, environment, organisation_id, available_at, id
+      LIMIT ${MESSAGES_CHECKED_MAX}
     ) undelivered`;
   return oldest?.seconds ?? 0;
 }
@@ -60,25 +65,7 @@ async function oldestUndelivered({ asyncCommitSql: sql }: ApiDependencies): Prom
 const resultOf = <Result>(check: Promise<Result>): Promise<Result | undefined> =>
   withTimeout(check, CHECK_TIMEOUT_MS).catch(() => undefined);
 
-/**
- * Shares one call of `load` among all concurrent callers, and its result for a second afterwards. `load` must not fail.
- */
-function cached<Result>(load: () => Promise<Result>): () => Promise<Result> {
-  let current: Promise<Result> | undefined;
-  let freshUntil = 0;
-  return () => {
-    if (current === undefined || performance.now() >= freshUntil) {
-      freshUntil = Number.POSITIVE_INFINITY;
-      current = load();
-      void current.then(() => {
-        freshUntil = performance.now() + FRESH_FOR_MS;
-      });
-    }
-    return current;
-  };
-}
-
-/** One cache per process: both environments use the same database and Temporal server. */
+/** One cache per process, whatever the request rate: both environments use the same database and Temporal server. */
 const checkCaches = new WeakMap<ApiDependencies, () => Promise<CheckResults>>();
 
 function checksOf(dependencies: ApiDependencies): () => Promise<CheckResults> {
@@ -91,24 +78,27 @@ function checksOf(dependencies: ApiDependencies): () => Promise<CheckResults> {
 }
 
 const health = route({
+  operationId: 'getHealth',
+  summary: 'Get the health of the service',
+  success: { status: 200, data: healthSchema },
   method: 'get',
   path: '/health',
   access: 'none',
   handle: async ({ dependencies, environment }) => {
-    const { undeliveredSeconds, temporal } = await checksOf(dependencies)();
+    const { undeliveredSeconds, temporal = 'unreachable', liveRails = [] } = await checksOf(dependencies)();
     if (undeliveredSeconds === undefined) throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
     const flowsStartInTime = undeliveredSeconds <= FLOWS_DELAYED_SECONDS;
     return {
       status: 200,
       data: {
-        status: temporal && flowsStartInTime ? 'ok' : 'degraded',
+        status: temporal === 'ok' && flowsStartInTime ? 'ok' : 'degraded',
         version,
         environment,
         checks: {
           database: 'ok',
-          temporal: temporal ? 'ok' : 'unreachable',
+          temporal,
           flows: flowsStartInTime ? 'ok' : 'delayed',
-          rail: dependencies.rails.of(environment)?.name ?? 'none',
+          rail: dependencies.rails.shared(environment)?.name ?? (liveRails.join(',') || 'none'),
         },
       },
     };

@@ -8,6 +8,7 @@ import { endPaidPayment } from '../../resources/payments/flow.ts';
 import { walletPaymentMovement } from '../../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
+import { payment } from '../contract/resources.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { throwIfRefused } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
@@ -19,6 +20,21 @@ import { paymentView } from '../views.ts';
 const ATTEMPTS_MAX = 2;
 
 const pay = route({
+  operationId: 'payFromWallet',
+  summary: 'Pay a payment from a wallet',
+  success: { status: 200, data: payment },
+  errors: [
+    'WALLET_NOT_FOUND',
+    'PAYMENT_NOT_FOUND',
+    'PAYMENT_METHOD_MISMATCH',
+    'PAYMENT_NOT_PAYABLE',
+    'SAME_WALLET',
+    'WALLET_INSUFFICIENT_FUNDS',
+    'WALLET_TIER1_LIMIT_EXCEEDED',
+    'WALLET_KYC_REQUIRED',
+    'WALLET_FROZEN',
+    'WALLET_CLOSED',
+  ],
   method: 'post',
   path: '/wallets/:id/pay',
   access: 'payment',
@@ -30,7 +46,7 @@ const pay = route({
     if (payerWalletId === null) throw notFound('wallet', walletId);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const payment = await requireRow(call, 'payment', call.body.paymentId, findPayment);
-      const settled = settledBy(payment, payerWalletId);
+      const settled = settledBy(payment, payerWalletId, call.now);
       const result = { status: 200 as const, data: paymentView(settled) };
       if (await post(call, settled, call.outcome(result))) return result;
     }
@@ -39,8 +55,11 @@ const pay = route({
 });
 
 /** The payment after this wallet has paid it. Throws PAYMENT_METHOD_MISMATCH, PAYMENT_NOT_PAYABLE or SAME_WALLET. */
-function settledBy(payment: PaymentWithAccount, payerWalletId: Uuid): PaymentWithAccount & { payerWalletId: Uuid } {
-  const now = new Date();
+function settledBy(
+  payment: PaymentWithAccount,
+  payerWalletId: Uuid,
+  now: Date,
+): PaymentWithAccount & { payerWalletId: Uuid } {
   const decision = decidePay(payment, payerWalletId, now);
   if (decision.kind === 'refuse') throw new ApiError(decision.code, detailsOf(decision.code, payment));
   return {
@@ -69,7 +88,7 @@ function detailsOf(code: PayRefusal, payment: Payment): Record<string, unknown> 
 /** Posts the payment. Returns false when another writer changed the payment first: read it and decide again. */
 async function post(
   { dependencies, caller }: Call<unknown, unknown>,
-  settled: Payment & { payerWalletId: Uuid },
+  settled: PaymentWithAccount & { payerWalletId: Uuid },
   outcome: ReturnType<Call<unknown, unknown>['outcome']>,
 ): Promise<boolean> {
   const movement = walletPaymentMovement(caller.book, settled);

@@ -2,64 +2,154 @@
 // flow posts the money when the rail reports it.
 import { z } from 'zod';
 import { publicId } from '../../ids.ts';
-import type { Book } from '../../money.ts';
-import { type BankRail, RailRefusedError, RailUnavailableError, type VirtualAccount } from '../../rail/port.ts';
+import { feesOf, paymentFee } from '../../ledger/fees.ts';
+import type { Book, Environment, Kobo } from '../../money.ts';
+import type { OneOffAccounts } from '../../rail/capabilities.ts';
+import { RailCallError } from '../../rail/errors.ts';
+import type { BankRail, VirtualAccount } from '../../rail/port.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import { acceptPayment, newPayment } from '../../resources/payments/movements.ts';
-import { findPayment, listPayments, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
+import {
+  findPayment,
+  listPayments,
+  ON_MISMATCH,
+  type Payment,
+  type PaymentWithAccount,
+  payableAmount,
+} from '../../resources/payments/queries.ts';
+import { findByReference } from '../../resources/references.ts';
 import { findWallet, holderName, type Wallet } from '../../resources/wallets/queries.ts';
-import type { VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
-import { requireRail, toRailError } from '../bankLookup.ts';
+import { accountRow, holderOf, type VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
+import { isNotTaken, requireRail, toRailError } from '../bankLookup.ts';
+import { credit, paymentMethod, payment as paymentSchema, paymentStatus } from '../contract/resources.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
-import { postNew } from '../postOutcome.ts';
+import { postNew, referenceTaken } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, createdFilters, id, optional, optionalOr, text, walletIdFilter } from '../schemas.ts';
+import {
+  amount,
+  attachedFields,
+  attachedOf,
+  bankAccountNumber,
+  createdFilters,
+  id,
+  optional,
+  optionalOr,
+  reference,
+  text,
+  walletIdFilter,
+} from '../schemas.ts';
 import { creditView, paymentView } from '../views.ts';
 
 const EXPIRES_IN_DEFAULT_SECONDS = 1_800;
-const EXPIRES_IN_MIN_SECONDS = 60;
+/** A test need not wait for a minute. */
+const EXPIRES_IN_MIN_SECONDS = { test: 1, live: 60 } as const;
 const EXPIRES_IN_MAX_SECONDS = 86_400;
 
 const createBody = z.strictObject({
-  method: z.enum(['bank_transfer', 'virtual_wallet']),
+  method: paymentMethod,
   baseAmount: amount,
   targetWalletId: id,
   description: optional(text(500)),
+  onMismatch: optionalOr(z.enum(ON_MISMATCH), 'hold'),
+  ...attachedFields,
   expiresIn: optionalOr(
-    z.number().int().min(EXPIRES_IN_MIN_SECONDS).max(EXPIRES_IN_MAX_SECONDS),
+    z.number().int().min(EXPIRES_IN_MIN_SECONDS.test).max(EXPIRES_IN_MAX_SECONDS),
     EXPIRES_IN_DEFAULT_SECONDS,
   ),
 });
 
 const create = route({
+  operationId: 'createPayment',
+  summary: 'Create a payment',
+  success: { status: 201, data: paymentSchema },
+  errors: [
+    'WALLET_NOT_FOUND',
+    'REFERENCE_TAKEN',
+    'WALLET_FROZEN',
+    'WALLET_CLOSED',
+    'WALLET_KYC_REQUIRED',
+    'WALLET_TIER1_LIMIT_EXCEEDED',
+    'BANK_RAIL_ERROR',
+    'BANK_RAIL_TIMEOUT',
+  ],
   method: 'post',
   path: '/payments',
   access: 'payment',
   idempotent: true,
   body: createBody,
   handle: async (call) => {
-    const { dependencies, caller, body, outcome } = call;
+    const { dependencies, caller, body, now: createdAt, outcome } = call;
     const { book } = caller;
-    const wallet = await requireTarget(call, body.targetWalletId, body.baseAmount);
-    const createdAt = new Date();
-    const payment = newPayment({
+    assertLongEnough(book.environment, body.expiresIn);
+    const [wallet] = await Promise.all([
+      requireTarget(call, body.targetWalletId, body.baseAmount),
+      requireFreeReference(call, body.reference),
+    ]);
+    const rail = body.method === 'bank_transfer' ? await requireRail(dependencies, book) : null;
+    const fees = feesOf(dependencies.fees, rail?.name ?? null);
+    const fee = paymentFee(fees, body.method, body.baseAmount);
+    const opens = rail === null ? null : requireOneOff(rail, body.baseAmount, fee);
+    const expiresIn = Math.min(body.expiresIn, opens?.maxSeconds ?? body.expiresIn);
+    const asked = newPayment({
       method: body.method,
       baseAmount: body.baseAmount,
+      fee,
       targetWalletId: wallet.id,
       description: body.description ?? null,
-      expiresAt: new Date(createdAt.getTime() + body.expiresIn * 1000),
+      onMismatch: body.onMismatch,
+      ...attachedOf(body),
+      expiresAt: new Date(createdAt.getTime() + expiresIn * 1000),
       createdAt,
     });
-    const account =
-      body.method === 'bank_transfer' ? await openPaymentAccount(dependencies, book, wallet, payment) : null;
+    const account = rail === null ? null : await openPaymentAccount(dependencies, rail, book, wallet, asked);
+    const payment = { ...asked, expiresAt: earlier(asked.expiresAt, account?.expiresAt ?? null) };
     const result = { status: 201 as const, data: paymentView({ ...payment, account }) };
-    await postNew(dependencies.journal, { ...acceptPayment(book, payment, account), outcome: outcome(result) });
+    const movement = { ...acceptPayment(book, payment, account), outcome: outcome(result) };
+    await postNew(call, movement, { resource: 'payment', reference: payment.reference });
     return result;
   },
 });
+
+/** Throws VALIDATION_FAILED for a window that is too short for people. */
+function assertLongEnough(environment: Environment, expiresIn: number): void {
+  const minimum = EXPIRES_IN_MIN_SECONDS[environment];
+  if (expiresIn >= minimum) return;
+  throw new ApiError('VALIDATION_FAILED', {
+    fields: [
+      {
+        field: 'expiresIn',
+        code: 'too_small',
+        message: `must be at least ${minimum} seconds`,
+        constraint: { minimum },
+      },
+    ],
+  });
+}
+
+/** Nobody can pay after the rail has closed the account number. */
+const earlier = (asked: Date, ofRail: Date | null): Date => (ofRail === null || asked < ofRail ? asked : ofRail);
+
+/** What the rail opens for one payment. Throws 503 if it opens none, and 400 below its minimum. */
+function requireOneOff({ capabilities }: BankRail, baseAmount: Kobo, fee: Kobo): OneOffAccounts {
+  const { oneOff } = capabilities;
+  if (oneOff === null) throw new ApiError('SERVICE_UNAVAILABLE', { retryable: false, service: 'bank_rail' });
+  if (baseAmount + fee >= oneOff.minAmount) return oneOff;
+  const minimum = oneOff.minAmount - fee;
+  const message = 'must be at least what the bank rail accepts';
+  throw new ApiError('VALIDATION_FAILED', {
+    fields: [{ field: 'baseAmount', code: 'too_small', message, constraint: { minimum } }],
+  });
+}
+
+/** Throws REFERENCE_TAKEN before the rail opens an account number. The posting decides again. */
+async function requireFreeReference({ dependencies, caller }: Call<unknown, unknown>, wanted?: string): Promise<void> {
+  if (wanted === undefined) return;
+  const id = await findByReference(dependencies.sql, caller.book, 'payment', wanted);
+  if (id !== null) throw referenceTaken('payment', wanted, id);
+}
 
 /** The wallet to be credited. Throws the refusals that the credit would meet, before a payer gets payment details. */
 async function requireTarget(call: Call<unknown, unknown>, walletId: string, baseAmount: number): Promise<Wallet> {
@@ -85,24 +175,20 @@ async function requireTarget(call: Call<unknown, unknown>, walletId: string, bas
  */
 async function openPaymentAccount(
   dependencies: ApiDependencies,
+  rail: BankRail,
   book: Book,
   wallet: Wallet,
   payment: Payment,
 ): Promise<VirtualAccountRow> {
-  const rail = requireRail(dependencies, book.environment);
   try {
     const account = await openAccount(rail, book, wallet, payment);
-    return {
-      rail: rail.name,
-      ownerKind: 'payment',
-      ownerId: payment.id,
-      expiresAt: payment.expiresAt,
-      createdAt: payment.createdAt,
-      ...account,
-    };
+    const owner = { ownerKind: 'payment', ownerId: payment.id, createdAt: payment.createdAt } as const;
+    return accountRow(rail, owner, account);
   } catch (error) {
-    if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
-    await dependencies.journal.post({ book, rows: { payments: [{ ...payment, status: 'failed' }] } });
+    // A rail that was not called, or is not ready, has failed nothing.
+    if (error instanceof RailCallError && !isNotTaken(error)) {
+      await dependencies.journal.post({ book, rows: { payments: [{ ...payment, status: 'failed' }] } });
+    }
     throw toRailError(error);
   }
 }
@@ -112,25 +198,39 @@ function openAccount(rail: BankRail, book: Book, wallet: Wallet, payment: Paymen
     organisationId: book.organisationId,
     reference: publicId('payment', payment.id),
     accountName: holderName(wallet),
+    holder: holderOf(wallet),
+    description: payment.description ?? 'Payment',
+    kind: 'one_off',
+    amount: payableAmount(payment),
     expiresAt: payment.expiresAt,
   });
 }
 
 const list = listRoute({
+  operationId: 'listPayments',
+  summary: 'List payments',
+  item: paymentSchema,
   path: '/payments',
   access: 'payment',
   filters: {
     ...createdFilters,
-    status: z.enum(['pending', 'partial', 'settled', 'expired', 'failed', 'refunded', 'partially_refunded']).optional(),
-    method: z.enum(['bank_transfer', 'virtual_wallet']).optional(),
+    status: paymentStatus.optional(),
+    method: paymentMethod.optional(),
     targetWalletId: walletIdFilter.optional(),
+    reference: reference.optional(),
+    accountNumber: bankAccountNumber.optional(),
   },
   find: ({ dependencies, caller }, filters, page) => listPayments(dependencies.sql, caller.book, filters, page),
   view: paymentView,
   positionOf: byCreation,
+  csv: {},
 });
 
 const read = route({
+  operationId: 'getPayment',
+  summary: 'Get a payment',
+  success: { status: 200, data: paymentSchema },
+  errors: ['PAYMENT_NOT_FOUND'],
   method: 'get',
   path: '/payments/:id',
   access: 'payment',
@@ -138,6 +238,10 @@ const read = route({
 });
 
 const readCredits = listRoute({
+  operationId: 'listPaymentCredits',
+  summary: 'List the credits that a payment received',
+  item: credit,
+  errors: ['PAYMENT_NOT_FOUND'],
   path: '/payments/:id/credits',
   access: 'payment',
   filters: createdFilters,

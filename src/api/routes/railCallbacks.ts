@@ -3,51 +3,96 @@
 import { z } from 'zod';
 import { parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { RailCallbackInvalidError } from '../../rail/port.ts';
+import { RailCallbackInvalidError } from '../../rail/errors.ts';
+import type { BankRail, CallbackRequest, RailCallback } from '../../rail/port.ts';
 import { findCreditOfSession } from '../../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../../resources/inboundCredits/receive.ts';
 import { wakePayoutItem } from '../../resources/payouts/flow.ts';
 import { findPayoutItem } from '../../resources/payouts/queries.ts';
+import { saveRailWords } from '../../resources/railWords.ts';
 import { receiveRecall } from '../../resources/recalls/movements.ts';
 import { wakeRefund } from '../../resources/refunds/flow.ts';
 import { findRefund } from '../../resources/refunds/queries.ts';
 import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
 import { caseOfReference, findReviewCase } from '../../resources/reviewCases/queries.ts';
+import { isUpdateWaiting } from '../../resources/transferUpdates.ts';
 import { wakeWithdrawal } from '../../resources/withdrawals/flow.ts';
 import { findWithdrawal } from '../../resources/withdrawals/queries.ts';
+import { railNotices } from '../../telemetry/metrics.ts';
 import type { FlowOutboxMessage } from '../../workflows/flows.ts';
+import { receipt } from '../contract/answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { type Route, route } from '../route.ts';
 
+/** A provider lists every transaction of a settlement in one body. */
+const BODY_BYTES_MAX = 1024 * 1024;
+
 const receive = route({
+  operationId: 'receiveRailCallback',
+  summary: 'Receive a callback of a bank rail',
+  success: { status: 200, data: receipt },
+  errors: ['ROUTE_NOT_FOUND', 'RAIL_CALLBACK_INVALID'],
   method: 'post',
-  path: '/rails/:rail/callbacks',
+  path: '/rails/:rail/callbacks/:contract',
   access: 'none',
   query: z.looseObject({}), // a rail may append parameters of its own to the callback URL
+  bodyBytesMax: BODY_BYTES_MAX,
   handle: async ({ dependencies, environment, params, headers, rawBody }) => {
     const name = params.rail ?? '';
-    const rail = dependencies.rails.named(environment, name);
-    if (rail === null) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'rail', id: name });
-    try {
-      const callback = rail.parseCallback(headers, rawBody);
-      if (callback.kind === 'inbound_credit') {
-        const { organisationId } = callback.credit;
-        await receiveCredit(dependencies, { organisationId, environment }, rail.name, callback.credit);
-      } else if (callback.kind === 'recall') {
-        const { organisationId, sessionId } = callback;
-        await receiveRecallOf(dependencies, { organisationId, environment }, rail.name, sessionId);
-      } else {
-        const { organisationId, reference } = callback;
-        await receiveTransferUpdate(dependencies, { organisationId, environment }, reference);
-      }
-    } catch (error) {
-      if (!(error instanceof RailCallbackInvalidError)) throw error;
-      throw new ApiError('RAIL_CALLBACK_INVALID', {}, { cause: error });
+    const found = await dependencies.rails.ofCallback(environment, name, params.contract ?? '');
+    if (found === null) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'rail', id: name });
+    const { rail, organisationId } = found;
+    const book = { organisationId, environment };
+    for (const callback of parseCallback(rail, { organisationId, headers, body: rawBody })) {
+      await receiveCallback(dependencies, book, rail.name, callback);
     }
     return { status: 200, data: { received: true } };
   },
 });
+
+/** Throws RAIL_CALLBACK_INVALID. */
+function parseCallback(rail: BankRail, request: CallbackRequest): RailCallback[] {
+  try {
+    return rail.parseCallback(request);
+  } catch (error) {
+    if (!(error instanceof RailCallbackInvalidError)) throw error;
+    throw new ApiError('RAIL_CALLBACK_INVALID', {}, { cause: error });
+  }
+}
+
+async function receiveCallback(
+  dependencies: ApiDependencies,
+  book: Book,
+  rail: string,
+  callback: RailCallback,
+): Promise<void> {
+  switch (callback.kind) {
+    case 'inbound_credit':
+      await receiveCredit(dependencies, book, rail, callback.credit);
+      break;
+    case 'recall':
+      await receiveRecallOf(dependencies, book, rail, callback.sessionId);
+      break;
+    case 'transfer_update':
+      await receiveTransferUpdate(dependencies, book, callback.reference);
+      break;
+    case 'notice': {
+      const { notice, reference, said } = callback;
+      railNotices.inc({ rail, notice });
+      // For operators, whom customers ask for their payment.
+      if (reference !== null && parseId('payment', reference) !== null) {
+        await saveRailWords(dependencies.sql, book, reference, said ? `${notice}: ${said}` : notice);
+      }
+      dependencies.log.info({ ...book, railName: rail, notice, reference }, 'notice from a rail');
+      break;
+    }
+    case 'ignored':
+      railNotices.inc({ rail, notice: 'ignored' });
+      dependencies.log.info({ ...book, railName: rail, event: callback.event }, 'event from a rail that is not for us');
+      break;
+  }
+}
 
 /**
  * Stores that the rail has taken a credit back, and starts the flow that asks for confirmation. A repeat changes
@@ -67,10 +112,13 @@ async function receiveRecallOf(
   }
 }
 
-/** Wakes the flow of a bank transfer. An update with an unknown reference is ignored. */
+/**
+ * Wakes the flow of a bank transfer, unless it is about to be woken. An update with an unknown reference is ignored.
+ */
 async function receiveTransferUpdate(dependencies: ApiDependencies, book: Book, reference: string): Promise<void> {
   const flow = await flowOfTransfer(dependencies, book, reference);
-  if (flow !== null) await dependencies.journal.post({ book, outbox: [flow] });
+  if (flow === null || (await isUpdateWaiting(dependencies.sql, book, flow))) return;
+  await dependencies.journal.post({ book, outbox: [flow] });
 }
 
 /**

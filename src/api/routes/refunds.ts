@@ -13,20 +13,32 @@ import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts
 import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { requireRail, resolveBankAccount } from '../bankLookup.ts';
+import { refundDestination, refund as refundSchema, refundStatus } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
-import { throwIfRefused } from '../postOutcome.ts';
+import { throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type ItemResponse, type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, createdFilters, optional, text } from '../schemas.ts';
+import {
+  amount,
+  attachedFields,
+  attachedOf,
+  bankAccountNumber,
+  bankCode,
+  createdFilters,
+  optional,
+  reference,
+  text,
+} from '../schemas.ts';
 import { refundView } from '../views.ts';
 import { requirePayment } from './payments.ts';
 
 const createBody = z
   .strictObject({
     amount: optional(amount),
-    destination: optional(z.enum(['bank', 'wallet'])),
+    destination: optional(refundDestination),
     reason: optional(text(500)),
+    ...attachedFields,
     bankAccount: optional(
       z.strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: optional(text(200)) }),
     ),
@@ -48,6 +60,26 @@ const PAYERS_NAMED_MAX = 100;
 const paymentMutex = new KeyedMutex();
 
 const create = route({
+  operationId: 'refundPayment',
+  summary: 'Refund a payment',
+  success: { status: 201, data: refundSchema },
+  errors: [
+    'PAYMENT_NOT_FOUND',
+    'REFERENCE_TAKEN',
+    'PAYMENT_NOT_REFUNDABLE',
+    'REFUND_AMOUNT_EXCEEDED',
+    'REFUND_DESTINATION_REQUIRED',
+    'WITHDRAWAL_NAME_VERIFICATION_FAILED',
+    'BANK_CODE_UNKNOWN',
+    'BANK_ACCOUNT_NOT_RESOLVED',
+    'BANK_RAIL_ERROR',
+    'BANK_RAIL_TIMEOUT',
+    'WALLET_INSUFFICIENT_FUNDS',
+    'WALLET_TIER1_LIMIT_EXCEEDED',
+    'WALLET_KYC_REQUIRED',
+    'WALLET_FROZEN',
+    'WALLET_CLOSED',
+  ],
   method: 'post',
   path: '/payments/:id/refund',
   access: 'payment',
@@ -69,11 +101,12 @@ async function refund(
   const id = newUuid();
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const payment = attempt === 0 && current !== null ? current : await requirePayment(call);
-    const row = newRefund(id, payment, call.body, destination);
+    const row = newRefund(id, payment, call, destination);
     const result: ItemResponse = { status: 201, data: refundView(row) };
     const movement = movementOf(call.caller.book, payment, row, destination);
     const postResult = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(result) });
     throwIfRefused(movement, postResult);
+    await throwIfReferenceTaken(call, { resource: 'refund', reference: row.reference }, postResult);
     if (postResult.outcome !== 'conflict') return result;
   }
   throw new Error(`the payment of a refund changed during each of ${ATTEMPTS_MAX} attempts`);
@@ -92,7 +125,7 @@ async function readDestination(call: Call<CreateBody, unknown>, payment: Payment
     if (payment.payerWalletId === null) throw destinationRequired(payment, kind, 'not_paid_by_wallet', []);
     return { kind, walletId: payment.payerWalletId };
   }
-  const rail = requireRail(dependencies, caller.book.environment);
+  const rail = await requireRail(dependencies, caller.book);
   if (body.bankAccount === undefined) {
     const payers = await findPayers(dependencies.sql, caller.book, payment.id, PAYERS_NAMED_MAX);
     return { kind, rail: rail.name, account: requirePayer(payment, payers, refundAmount) };
@@ -154,8 +187,12 @@ function requireRefundable(payment: Payment, body: CreateBody): number {
   return decision.amount;
 }
 
-function newRefund(id: Uuid, payment: Payment, body: CreateBody, destination: Destination): Refund {
-  const now = new Date();
+function newRefund(
+  id: Uuid,
+  payment: Payment,
+  { body, now }: Call<CreateBody, unknown>,
+  destination: Destination,
+): Refund {
   const toBank = destination.kind === 'bank';
   return {
     id,
@@ -168,6 +205,8 @@ function newRefund(id: Uuid, payment: Payment, body: CreateBody, destination: De
     accountNumber: toBank ? destination.account.accountNumber : null,
     accountName: toBank ? destination.account.accountName : null,
     bankCode: toBank ? destination.account.bankCode : null,
+    ...attachedOf(body),
+    failureCode: null,
     failureReason: null,
     rail: toBank ? destination.rail : null,
     sessionId: null,
@@ -184,6 +223,10 @@ function movementOf(book: Book, payment: Payment, refund: Refund, destination: D
 }
 
 const read = route({
+  operationId: 'getRefund',
+  summary: 'Get a refund',
+  success: { status: 200, data: refundSchema },
+  errors: ['REFUND_NOT_FOUND'],
   method: 'get',
   path: '/refunds/:id',
   access: 'payment',
@@ -194,15 +237,37 @@ const read = route({
 });
 
 const list = listRoute({
+  operationId: 'listPaymentRefunds',
+  summary: 'List the refunds of a payment',
+  item: refundSchema,
+  errors: ['PAYMENT_NOT_FOUND'],
   path: '/payments/:id/refunds',
   access: 'payment',
   filters: createdFilters,
   find: async (call, filters, page) => {
     const payment = await requirePayment(call);
-    return await listRefunds(call.dependencies.sql, call.caller.book, payment.id, filters, page);
+    return await listRefunds(call.dependencies.sql, call.caller.book, { ...filters, paymentId: payment.id }, page);
   },
   view: refundView,
   positionOf: byCreation,
 });
 
-export const refundRoutes: Route[] = [create, read, list];
+const listAll = listRoute({
+  operationId: 'listRefunds',
+  summary: 'List refunds',
+  item: refundSchema,
+  path: '/refunds',
+  access: 'payment',
+  filters: {
+    ...createdFilters,
+    status: refundStatus.optional(),
+    destination: refundDestination.optional(),
+    reference: reference.optional(),
+  },
+  find: ({ dependencies, caller }, filters, page) => listRefunds(dependencies.sql, caller.book, filters, page),
+  view: refundView,
+  positionOf: byCreation,
+  csv: {},
+});
+
+export const refundRoutes: Route[] = [create, read, list, listAll];

@@ -5,11 +5,21 @@ import { OWN_LINE_KINDS } from '../../rail/sandbox/bank.ts';
 import { isBankCode } from '../../rail/sandbox/banks.ts';
 import { BEHAVIOURS, OUTCOMES } from '../../rail/sandbox/destinations.ts';
 import { newSessionId, type SandboxTransferRecord } from '../../rail/sandbox/transfers.ts';
+import {
+  simulatedBankAccount,
+  simulatedCredit,
+  simulatedRecall,
+  simulatedStatementLine,
+  simulatedTransfer,
+} from '../contract/answers.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, optional, parse, text } from '../schemas.ts';
 
 const inboundCredit = route({
+  operationId: 'simulateInboundCredit',
+  summary: 'Send money to an account number',
+  success: { status: 201, data: simulatedCredit },
   method: 'post',
   path: '/simulations/inbound-credits',
   access: 'any',
@@ -55,6 +65,9 @@ const inboundCredit = route({
 });
 
 const statementLine = route({
+  operationId: 'simulateStatementLine',
+  summary: "Add a line of the bank's own to its statement",
+  success: { status: 201, data: simulatedStatementLine },
   method: 'post',
   path: '/simulations/statement-lines',
   access: 'any',
@@ -72,6 +85,10 @@ const statementLine = route({
 });
 
 const recallCredit = route({
+  operationId: 'simulateRecall',
+  summary: 'Have the bank take a credit back',
+  success: { status: 200, data: simulatedRecall },
+  errors: ['INBOUND_CREDIT_NOT_FOUND'],
   method: 'post',
   path: '/simulations/inbound-credits/:sessionId/recall',
   access: 'any',
@@ -89,6 +106,10 @@ const recallCredit = route({
 });
 
 const chooseBankAccount = route({
+  operationId: 'simulateBankAccount',
+  summary: 'Choose how transfers to a bank account end',
+  success: { status: 200, data: simulatedBankAccount },
+  errors: ['BANK_CODE_UNKNOWN'],
   method: 'put',
   path: '/simulations/bank-accounts/:accountNumber',
   access: 'any',
@@ -114,6 +135,10 @@ const chooseBankAccount = route({
 });
 
 const readTransfer = route({
+  operationId: 'getSimulatedTransfer',
+  summary: 'Get a transfer as the sandbox bank has it',
+  success: { status: 200, data: simulatedTransfer },
+  errors: ['BANK_TRANSFER_NOT_FOUND'],
   method: 'get',
   path: '/simulations/bank-transfers/:reference',
   access: 'any',
@@ -122,6 +147,10 @@ const readTransfer = route({
 });
 
 const resolveTransfer = route({
+  operationId: 'resolveSimulatedTransfer',
+  summary: 'End a transfer that the sandbox bank holds',
+  success: { status: 200, data: simulatedTransfer },
+  errors: ['BANK_TRANSFER_NOT_FOUND', 'BANK_TRANSFER_ENDED'],
   method: 'post',
   path: '/simulations/bank-transfers/:reference/resolve',
   access: 'any',

@@ -3,23 +3,57 @@
 import { z } from 'zod';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import { transferFee } from '../../ledger/fees.ts';
+import type { PageRequest, Position } from '../../resources/pages.ts';
 import { transferMovement } from '../../resources/transfers/movements.ts';
-import { findTransfer, listTransfers, type Transfer } from '../../resources/transfers/queries.ts';
+import {
+  findTransfer,
+  listTransfers,
+  listWalletTransfers,
+  type Transfer,
+  type TransferFilters,
+  type WalletTransfer,
+} from '../../resources/transfers/queries.ts';
+import { findWallet } from '../../resources/wallets/queries.ts';
+import { transfer as transferSchema } from '../contract/resources.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
-import { type Route, route } from '../route.ts';
-import { amount, createdFilters, id, optional, text } from '../schemas.ts';
+import { type Call, type Route, route } from '../route.ts';
+import {
+  amount,
+  attachedFields,
+  attachedOf,
+  createdFilters,
+  id,
+  optional,
+  reference,
+  text,
+  walletIdFilter,
+} from '../schemas.ts';
 import { transferView } from '../views.ts';
 
 const create = route({
+  operationId: 'createTransfer',
+  summary: 'Transfer money to another wallet',
+  success: { status: 201, data: transferSchema },
+  errors: [
+    'WALLET_NOT_FOUND',
+    'SAME_WALLET',
+    'REFERENCE_TAKEN',
+    'WALLET_INSUFFICIENT_FUNDS',
+    'WALLET_TIER1_LIMIT_EXCEEDED',
+    'WALLET_KYC_REQUIRED',
+    'WALLET_FROZEN',
+    'WALLET_CLOSED',
+  ],
   method: 'post',
   path: '/wallets/:id/transfer',
   access: 'transfer',
   idempotent: true,
-  body: z.strictObject({ destinationWalletId: id, amount, description: optional(text(500)) }),
-  handle: async ({ dependencies, caller, params, body, outcome }) => {
+  body: z.strictObject({ destinationWalletId: id, amount, description: optional(text(500)), ...attachedFields }),
+  handle: async (call) => {
+    const { caller, params, body, now, outcome } = call;
     const transfer: Transfer = {
       id: newUuid(),
       sourceWalletId: walletUuid(params.id ?? ''),
@@ -28,13 +62,15 @@ const create = route({
       fee: transferFee(body.amount),
       status: 'completed',
       description: body.description ?? null,
-      createdAt: new Date(),
+      ...attachedOf(body),
+      createdAt: now,
     };
     if (transfer.sourceWalletId === transfer.destinationWalletId) {
       throw new ApiError('SAME_WALLET', { walletId: publicId('wallet', transfer.sourceWalletId) });
     }
     const result = { status: 201 as const, data: transferView(transfer) };
-    await postNew(dependencies.journal, { ...transferMovement(caller.book, transfer), outcome: outcome(result) });
+    const movement = { ...transferMovement(caller.book, transfer), outcome: outcome(result) };
+    await postNew(call, movement, { resource: 'transfer', reference: transfer.reference });
     return result;
   },
 });
@@ -46,16 +82,45 @@ function walletUuid(walletId: string): Uuid {
   return uuid;
 }
 
+/** All transfers in the order of their creation, or those of a wallet in the order of its statement. */
+async function find(
+  { dependencies: { sql }, caller: { book } }: Call<undefined, unknown>,
+  filters: TransferFilters,
+  page: PageRequest,
+): Promise<(Transfer | WalletTransfer)[]> {
+  const walletId = filters.sourceWalletId ?? filters.destinationWalletId;
+  if (walletId === undefined) return await listTransfers(sql, book, filters, page);
+  const wallet = await findWallet(sql, book, walletId);
+  const side = filters.sourceWalletId === undefined ? 'credit' : 'debit';
+  return wallet === null ? [] : await listWalletTransfers(sql, book, { wallet, side }, filters, page);
+}
+
+const positionOf = (transfer: Transfer | WalletTransfer): Position =>
+  'postingId' in transfer ? { createdAt: transfer.createdAt, id: transfer.postingId } : byCreation(transfer);
+
 const list = listRoute({
+  operationId: 'listTransfers',
+  summary: 'List transfers',
+  item: transferSchema,
   path: '/transfers',
   access: 'transfer',
-  filters: createdFilters,
-  find: ({ dependencies, caller }, filters, page) => listTransfers(dependencies.sql, caller.book, filters, page),
+  filters: {
+    ...createdFilters,
+    sourceWalletId: walletIdFilter.optional(),
+    destinationWalletId: walletIdFilter.optional(),
+    reference: reference.optional(),
+  },
+  find,
   view: transferView,
-  positionOf: byCreation,
+  positionOf,
+  csv: {},
 });
 
 const read = route({
+  operationId: 'getTransfer',
+  summary: 'Get a transfer',
+  success: { status: 200, data: transferSchema },
+  errors: ['TRANSFER_NOT_FOUND'],
   method: 'get',
   path: '/transfers/:id',
   access: 'transfer',

@@ -1,28 +1,29 @@
 // Wallets (contract, section 4.4): create, list, read, KYC, balance, deposit account and statement.
 import { z } from 'zod';
 import { violatedUnique } from '../../database/errors.ts';
-import { newUuid, publicId } from '../../ids.ts';
-import { RailRefusedError, RailUnavailableError } from '../../rail/port.ts';
+import { newUuid, parseId, publicId } from '../../ids.ts';
+import { RailCallError } from '../../rail/errors.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import {
-  balanceAt,
   findWallet,
   findWalletByReference,
   insertWallet,
-  listStatement,
   listWallets,
   recordKyc,
+  updateWallet,
   type Wallet,
 } from '../../resources/wallets/queries.ts';
+import { balanceAt } from '../../resources/wallets/statement.ts';
 import { findAccountByOwner, openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
-import { requireRail, toRailError } from '../bankLookup.ts';
+import { isUnavailable, requireRail, toRailError } from '../bankLookup.ts';
+import { credit, virtualAccount, walletBalance, wallet as walletSchema } from '../contract/resources.ts';
 import { COUNTRY_CODES } from '../countries.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { calendarDate, createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
-import { balanceView, creditView, statementLineView, virtualAccountView, walletView } from '../views.ts';
+import { balanceView, creditView, virtualAccountView, walletView } from '../views.ts';
 
 const createBody = z.strictObject({
   email: z.email().max(254),
@@ -32,11 +33,15 @@ const createBody = z.strictObject({
 });
 
 const createWallet = route({
+  operationId: 'createWallet',
+  summary: 'Create a wallet',
+  success: { status: 201, data: walletSchema },
+  errors: ['EXTERNAL_REFERENCE_TAKEN'],
   method: 'post',
   path: '/wallets',
   access: 'wallet',
   body: createBody,
-  handle: async ({ dependencies, caller, body }) => {
+  handle: async ({ dependencies, caller, body, now }) => {
     const wallet = {
       id: newUuid(),
       kind: 'end_user' as const,
@@ -44,7 +49,7 @@ const createWallet = route({
       fullName: body.fullName ?? null,
       phone: body.phone ?? null,
       externalReference: body.externalReference ?? null,
-      createdAt: new Date(),
+      createdAt: now,
     };
     try {
       await insertWallet(dependencies.sql, caller.book, wallet);
@@ -61,7 +66,33 @@ const createWallet = route({
   },
 });
 
+const update = route({
+  operationId: 'updateWallet',
+  summary: "Change a wallet's contact details",
+  success: { status: 200, data: walletSchema },
+  errors: ['WALLET_NOT_FOUND'],
+  method: 'patch',
+  path: '/wallets/:id',
+  access: 'wallet',
+  body: z.strictObject({
+    email: optional(z.email().max(254)),
+    // For these two, null clears the value; omitting the field leaves it unchanged.
+    fullName: text(200).nullish(),
+    phone: text(32).nullish(),
+  }),
+  handle: async ({ dependencies, caller, body, params }) => {
+    const id = params.id ?? '';
+    const uuid = parseId('wallet', id);
+    const wallet = uuid === null ? null : await updateWallet(dependencies.sql, caller.book, uuid, body);
+    if (wallet === null) throw notFound('wallet', id);
+    return { status: 200, data: walletView(wallet) };
+  },
+});
+
 const list = listRoute({
+  operationId: 'listWallets',
+  summary: 'List wallets',
+  item: walletSchema,
   path: '/wallets',
   access: 'wallet',
   filters: {
@@ -78,6 +109,10 @@ const list = listRoute({
 });
 
 const read = route({
+  operationId: 'getWallet',
+  summary: 'Get a wallet',
+  success: { status: 200, data: walletSchema },
+  errors: ['WALLET_NOT_FOUND'],
   method: 'get',
   path: '/wallets/:id',
   access: 'wallet',
@@ -140,6 +175,10 @@ const kycBody = z.strictObject({
 });
 
 const submitKyc = route({
+  operationId: 'submitKyc',
+  summary: "Submit a customer's KYC details",
+  success: { status: 200, data: walletSchema },
+  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_NOT_APPLICABLE', 'BANK_RAIL_TIMEOUT'],
   method: 'post',
   path: '/wallets/:id/kyc',
   access: 'wallet',
@@ -154,13 +193,13 @@ const submitKyc = route({
       wallet,
       dependencies.keyring.seal('kyc', wallet.id, JSON.stringify(body)),
     );
-    const rail = dependencies.rails.of(caller.book.environment);
+    const rail = await dependencies.rails.accepting(caller.book);
     if (rail !== null) {
       try {
-        await openDepositAccount(dependencies.sql, rail, caller.book, wallet);
+        await openDepositAccount(dependencies, rail, caller.book, wallet);
       } catch (error) {
         // The wallet is tier1 anyway; its account number is opened when it is first read.
-        if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
+        if (!(error instanceof RailCallError)) throw error;
       }
     }
     return { status: 200, data: walletView({ ...wallet, kycStatus: 'tier1' }) };
@@ -170,6 +209,10 @@ const submitKyc = route({
 const balanceQuery = z.strictObject({ at: timestamp.optional() });
 
 const readBalance = route({
+  operationId: 'getWalletBalance',
+  summary: "Get a wallet's balance, now or at a time",
+  success: { status: 200, data: walletBalance },
+  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED'],
   method: 'get',
   path: '/wallets/:id/balance',
   access: 'wallet',
@@ -185,6 +228,16 @@ const readBalance = route({
 });
 
 const readDepositAccount = route({
+  operationId: 'getDepositAccount',
+  summary: "Get a wallet's permanent account number",
+  success: { status: 200, data: virtualAccount },
+  errors: [
+    'WALLET_NOT_FOUND',
+    'WALLET_KYC_REQUIRED',
+    'DEPOSIT_ACCOUNT_UNAVAILABLE',
+    'BANK_RAIL_ERROR',
+    'BANK_RAIL_TIMEOUT',
+  ],
   method: 'get',
   path: '/wallets/:id/deposit-account',
   access: 'wallet',
@@ -194,10 +247,13 @@ const readDepositAccount = route({
     requireTier1(wallet);
     const existing = await findAccountByOwner(dependencies.sql, caller.book, wallet.id);
     if (existing !== null) return { status: 200, data: virtualAccountView(existing) };
-    const rail = requireRail(dependencies, caller.book.environment);
+    const rail = await requireRail(dependencies, caller.book);
     try {
-      await openDepositAccount(dependencies.sql, rail, caller.book, wallet);
+      await openDepositAccount(dependencies, rail, caller.book, wallet);
     } catch (error) {
+      if (isUnavailable(error)) {
+        throw new ApiError('DEPOSIT_ACCOUNT_UNAVAILABLE', { walletId: call.params.id }, { cause: error });
+      }
       throw toRailError(error);
     }
     const opened = await findAccountByOwner(dependencies.sql, caller.book, wallet.id);
@@ -206,20 +262,11 @@ const readDepositAccount = route({
   },
 });
 
-const readStatement = listRoute({
-  path: '/wallets/:id/transactions',
-  access: 'wallet',
-  filters: createdFilters,
-  find: async (call, filters, page) => {
-    const wallet = await requireWallet(call);
-    requireTier1(wallet);
-    return await listStatement(call.dependencies.sql, call.caller.book, wallet, filters, page);
-  },
-  view: statementLineView,
-  positionOf: byCreation,
-});
-
 const readDeposits = listRoute({
+  operationId: 'listWalletDeposits',
+  summary: 'List the deposits to a wallet',
+  item: credit,
+  errors: ['WALLET_NOT_FOUND'],
   path: '/wallets/:id/deposits',
   access: 'wallet',
   filters: createdFilters,
@@ -235,7 +282,7 @@ const readDeposits = listRoute({
 export const requireWallet = (call: Call<unknown, unknown>): Promise<Wallet> =>
   requireRow(call, 'wallet', call.params.id ?? '', findWallet);
 
-function requireTier1(wallet: Wallet): void {
+export function requireTier1(wallet: Wallet): void {
   if (wallet.kind === 'end_user' && wallet.kycStatus === 'none') {
     throw new ApiError('WALLET_KYC_REQUIRED', { walletId: publicId('wallet', wallet.id) });
   }
@@ -245,9 +292,9 @@ export const walletRoutes: Route[] = [
   createWallet,
   list,
   read,
+  update,
   submitKyc,
   readBalance,
   readDepositAccount,
-  readStatement,
   readDeposits,
 ];

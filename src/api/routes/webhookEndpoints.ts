@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { EVENT_TYPES, insertTestEvent, TEST_EVENT_TYPE } from '../../resources/events.ts';
+import { redeliverSince } from '../../webhooks/bulkRedelivery.ts';
+import { listFailedDeliveries } from '../../webhooks/deliveries.ts';
 import { destinationProblem, destinationRules } from '../../webhooks/destination.ts';
 import {
   deleteWebhookEndpoint,
@@ -16,13 +18,21 @@ import {
   type WebhookEndpoint,
 } from '../../webhooks/endpoints.ts';
 import { newWebhookSecret, ROTATION_OVERLAP_MS } from '../../webhooks/signature.ts';
+import {
+  deletedWebhookEndpoint,
+  delivery,
+  endpointRedelivery,
+  event as eventSchema,
+  webhookEndpoint,
+  webhookEndpointWithSecret,
+} from '../contract/events.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, optional, optionalOr, text } from '../schemas.ts';
-import { eventView, webhookEndpointView } from '../views.ts';
+import { createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
+import { deliveryView, eventView, webhookEndpointView } from '../views.ts';
 
 const url = text(2048).refine((value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value), {
   message: 'must be an absolute http or https URL',
@@ -39,6 +49,10 @@ const eventTypes = z
 const status = z.enum(['enabled', 'disabled']);
 
 const create = route({
+  operationId: 'createWebhookEndpoint',
+  summary: 'Register a webhook endpoint',
+  success: { status: 201, data: webhookEndpointWithSecret },
+  errors: ['WEBHOOK_URL_FORBIDDEN', 'WEBHOOK_ENDPOINT_LIMIT_REACHED'],
   method: 'post',
   path: '/webhook-endpoints',
   access: 'webhook',
@@ -48,7 +62,7 @@ const create = route({
     eventTypes: optional(eventTypes),
     status: optionalOr(status, 'enabled'),
   }),
-  handle: async ({ dependencies, caller, body }) => {
+  handle: async ({ dependencies, caller, body, now }) => {
     requireDestination(dependencies, caller.book, body.url);
     const endpoint: WebhookEndpoint = {
       id: newUuid(),
@@ -56,8 +70,9 @@ const create = route({
       description: body.description ?? null,
       eventTypes: body.eventTypes ?? null,
       status: body.status,
+      failingSince: null,
       previousSecretUntil: null,
-      createdAt: new Date(),
+      createdAt: now,
     };
     const { secret, sealed } = newSecret(dependencies, endpoint.id);
     if (!(await insertWebhookEndpoint(dependencies.sql, caller.book, endpoint, sealed))) {
@@ -68,6 +83,9 @@ const create = route({
 });
 
 const list = listRoute({
+  operationId: 'listWebhookEndpoints',
+  summary: 'List webhook endpoints',
+  item: webhookEndpoint,
   path: '/webhook-endpoints',
   access: 'webhook',
   filters: createdFilters,
@@ -77,6 +95,10 @@ const list = listRoute({
 });
 
 const read = route({
+  operationId: 'getWebhookEndpoint',
+  summary: 'Get a webhook endpoint',
+  success: { status: 200, data: webhookEndpoint },
+  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
   method: 'get',
   path: '/webhook-endpoints/:id',
   access: 'webhook',
@@ -84,6 +106,10 @@ const read = route({
 });
 
 const update = route({
+  operationId: 'updateWebhookEndpoint',
+  summary: 'Change a webhook endpoint',
+  success: { status: 200, data: webhookEndpoint },
+  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_URL_FORBIDDEN'],
   method: 'patch',
   path: '/webhook-endpoints/:id',
   access: 'webhook',
@@ -103,6 +129,10 @@ const update = route({
 });
 
 const remove = route({
+  operationId: 'deleteWebhookEndpoint',
+  summary: 'Delete a webhook endpoint',
+  success: { status: 200, data: deletedWebhookEndpoint },
+  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
   method: 'delete',
   path: '/webhook-endpoints/:id',
   access: 'webhook',
@@ -115,6 +145,10 @@ const remove = route({
 });
 
 const rotate = route({
+  operationId: 'rotateWebhookSecret',
+  summary: 'Make a new signing secret',
+  success: { status: 200, data: webhookEndpointWithSecret },
+  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
   method: 'post',
   path: '/webhook-endpoints/:id/rotate-secret',
   access: 'webhook',
@@ -123,13 +157,17 @@ const rotate = route({
     const { dependencies, caller } = call;
     const id = requireId(call);
     const { secret, sealed } = newSecret(dependencies, id);
-    const previousUntil = new Date(Date.now() + ROTATION_OVERLAP_MS);
+    const previousUntil = new Date(call.now.getTime() + ROTATION_OVERLAP_MS);
     const endpoint = await rotateWebhookSecret(dependencies.sql, caller.book, id, sealed, previousUntil);
     return { status: 200, data: { ...webhookEndpointView(orNotFound(call, endpoint)), secret } };
   },
 });
 
 const sendTest = route({
+  operationId: 'sendTestEvent',
+  summary: 'Send a test event to an endpoint',
+  success: { status: 202, data: eventSchema },
+  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
   method: 'post',
   path: '/webhook-endpoints/:id/test',
   access: 'webhook',
@@ -139,9 +177,47 @@ const sendTest = route({
     const endpoint = await requireEndpoint(call);
     const endpointId = publicId('webhookEndpoint', endpoint.id);
     if (endpoint.status === 'disabled') throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId });
-    const event = { id: newUuid(), type: TEST_EVENT_TYPE, data: { id: endpointId }, createdAt: new Date() };
+    const event = { id: newUuid(), type: TEST_EVENT_TYPE, data: { id: endpointId }, createdAt: call.now };
     await insertTestEvent(dependencies.sql, caller.book, endpoint.id, event);
     return { status: 202, data: eventView(event) };
+  },
+});
+
+const readFailed = listRoute({
+  operationId: 'listFailedDeliveries',
+  summary: 'List the deliveries that failed at an endpoint',
+  item: delivery,
+  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
+  path: '/webhook-endpoints/:id/failed-deliveries',
+  access: 'webhook',
+  filters: createdFilters,
+  find: async (call, filters, page) => {
+    const { id } = await requireEndpoint(call);
+    return await listFailedDeliveries(call.dependencies.sql, call.caller.book, id, filters, page);
+  },
+  view: deliveryView,
+  positionOf: ({ createdAt, eventId }) => ({ createdAt, id: eventId }),
+});
+
+const redeliver = route({
+  operationId: 'redeliverToEndpoint',
+  summary: 'Send an endpoint everything again that it missed since a time',
+  success: { status: 202, data: endpointRedelivery },
+  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
+  method: 'post',
+  path: '/webhook-endpoints/:id/redeliver',
+  access: 'webhook',
+  body: z.strictObject({ since: timestamp }),
+  handle: async (call) => {
+    const { dependencies, caller, body } = call;
+    const endpoint = await requireEndpoint(call);
+    const endpointId = publicId('webhookEndpoint', endpoint.id);
+    if (endpoint.status === 'disabled') throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId });
+    const { redelivered, continueFrom } = await redeliverSince(dependencies.sql, caller.book, endpoint, body.since);
+    return {
+      status: 202,
+      data: { endpointId, deliveries: redelivered, continueFrom: continueFrom?.toISOString() ?? null },
+    };
   },
 });
 
@@ -170,4 +246,14 @@ const requireId = (call: Call<unknown, unknown>): Uuid =>
 const requireEndpoint = (call: Call<unknown, unknown>): Promise<WebhookEndpoint> =>
   requireRow(call, 'webhook_endpoint', call.params.id ?? '', findWebhookEndpoint);
 
-export const webhookEndpointRoutes: Route[] = [create, list, read, update, remove, rotate, sendTest];
+export const webhookEndpointRoutes: Route[] = [
+  create,
+  list,
+  read,
+  update,
+  remove,
+  rotate,
+  sendTest,
+  readFailed,
+  redeliver,
+];

@@ -1,18 +1,30 @@
 // Withdrawals (contract, section 4.6): accepts a withdrawal and holds its money in transit; its flow sends the money.
 import { z } from 'zod';
 import { newUuid } from '../../ids.ts';
-import { bankTransferFee } from '../../ledger/fees.ts';
+import { bankTransferFee, feesOf } from '../../ledger/fees.ts';
 import { isSameName } from '../../rail/accountNames.ts';
 import { startWithdrawal } from '../../resources/withdrawals/flow.ts';
 import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
 import { requireRail, resolveBankAccount } from '../bankLookup.ts';
+import { withdrawal, withdrawalStatus } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, createdFilters, optional, text, walletIdFilter } from '../schemas.ts';
+import {
+  amount,
+  attachedFields,
+  attachedOf,
+  bankAccountNumber,
+  bankCode,
+  createdFilters,
+  optional,
+  reference,
+  text,
+  walletIdFilter,
+} from '../schemas.ts';
 import { withdrawalView } from '../views.ts';
 import { requireWallet } from './wallets.ts';
 
@@ -22,19 +34,37 @@ const createBody = z.strictObject({
   bankCode,
   accountName: optional(text(200)),
   narration: optional(text(100)),
+  ...attachedFields,
 });
 
 const create = route({
+  operationId: 'createWithdrawal',
+  summary: 'Withdraw money to a bank account',
+  success: { status: 201, data: withdrawal },
+  errors: [
+    'WALLET_NOT_FOUND',
+    'REFERENCE_TAKEN',
+    'WITHDRAWAL_NAME_VERIFICATION_FAILED',
+    'BANK_CODE_UNKNOWN',
+    'BANK_ACCOUNT_NOT_RESOLVED',
+    'BANK_RAIL_ERROR',
+    'BANK_RAIL_TIMEOUT',
+    'WALLET_INSUFFICIENT_FUNDS',
+    'WALLET_TIER1_LIMIT_EXCEEDED',
+    'WALLET_KYC_REQUIRED',
+    'WALLET_FROZEN',
+    'WALLET_CLOSED',
+  ],
   method: 'post',
   path: '/wallets/:id/withdraw',
   access: 'wallet',
   idempotent: true,
   body: createBody,
   handle: async (call) => {
-    const { dependencies, caller, body, outcome } = call;
+    const { dependencies, caller, body, now, outcome } = call;
     const { book } = caller;
     const wallet = await requireWallet(call);
-    const rail = requireRail(dependencies, book.environment);
+    const rail = await requireRail(dependencies, book);
     const { bank, accountName } = await resolveBankAccount(rail, book.organisationId, body);
     if (body.accountName !== undefined && !isSameName(body.accountName, accountName)) {
       throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', {
@@ -47,46 +77,58 @@ const create = route({
       version: 1,
       sourceWalletId: wallet.id,
       amount: body.amount,
-      fee: bankTransferFee(body.amount),
+      fee: bankTransferFee(feesOf(dependencies.fees, rail.name), body.amount),
       status: 'processing',
       accountNumber: body.accountNumber,
       accountName,
       bankCode: body.bankCode,
       bankName: bank.name,
       narration: body.narration ?? null,
+      ...attachedOf(body),
+      failureCode: null,
       failureReason: null,
       rail: rail.name,
       sessionId: null,
-      createdAt: new Date(),
+      createdAt: now,
       completedAt: null,
       clawedBack: null,
     };
     const result = { status: 201 as const, data: withdrawalView(row) };
-    await postNew(dependencies.journal, {
+    const movement = {
       book,
       transaction: holdWithdrawal(row),
       rows: { withdrawals: [row] },
       outbox: [startWithdrawal(book, row)],
       outcome: outcome(result),
-    });
+    };
+    await postNew(call, movement, { resource: 'withdrawal', reference: row.reference });
     return result;
   },
 });
 
 const list = listRoute({
+  operationId: 'listWithdrawals',
+  summary: 'List withdrawals',
+  item: withdrawal,
   path: '/withdrawals',
   access: 'wallet',
   filters: {
     ...createdFilters,
-    status: z.enum(['processing', 'completed', 'failed', 'returned']).optional(),
+    status: withdrawalStatus.optional(),
     sourceWalletId: walletIdFilter.optional(),
+    reference: reference.optional(),
   },
   find: ({ dependencies, caller }, filters, page) => listWithdrawals(dependencies.sql, caller.book, filters, page),
   view: withdrawalView,
   positionOf: byCreation,
+  csv: {},
 });
 
 const read = route({
+  operationId: 'getWithdrawal',
+  summary: 'Get a withdrawal',
+  success: { status: 200, data: withdrawal },
+  errors: ['WITHDRAWAL_NOT_FOUND'],
   method: 'get',
   path: '/withdrawals/:id',
   access: 'wallet',

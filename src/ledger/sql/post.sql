@@ -1,4 +1,4 @@
--- version 5
+-- version 6
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -140,7 +140,7 @@ BEGIN
   -- that it resolves. Money of a reserve returns to the account that funded the reserve, and money whose account was
   -- closed goes to suspense. `once` is enforced by the unique index resolved_or_reversed_once.
   -- What leaves transit must name its hold: otherwise a hold could be returned after a completion that does not name it.
-  IF account_codes::text LIKE '%in_transit:%' AND EXISTS (
+  IF strpos(array_to_string(account_codes, ' '), 'in_transit:') > 0 AND EXISTS (
     SELECT FROM (SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit) p
     WHERE p.debit = ANY (ARRAY(
       SELECT a.slot FROM (SELECT unnest(account_codes) AS code, generate_series(1, account_count) AS slot) a WHERE starts_with(a.code, 'in_transit:')

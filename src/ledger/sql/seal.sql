@@ -1,4 +1,4 @@
--- version 1
+-- version 3
 -- Seals (migration 0013). The digest of a posting covers everything that is said about it: the posting, and the
 -- transaction that it belongs to.
 
@@ -8,17 +8,28 @@ CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.tra
   SELECT sha256(convert_to(concat_ws(E'\n',
     p.organisation_id, p.environment, p.id, p.transaction_id, p.debit_account_id, p.credit_account_id, p.amount,
     coalesce(p.debit_balance_after::text, ''), coalesce(p.credit_balance_after::text, ''),
-    (extract(epoch FROM p.created_at) * 1000)::bigint, t.environment, t.key, t.kind, t.resource,
-    coalesce(t.resolves::text, ''), coalesce(t.reverses::text, ''), (extract(epoch FROM t.effective_at) * 1000)::bigint,
-    (extract(epoch FROM t.created_at) * 1000)::bigint
+    (date_part('epoch', p.created_at) * 1000)::bigint, t.environment, t.key, t.kind, t.resource,
+    coalesce(t.resolves::text, ''), coalesce(t.reverses::text, ''), (date_part('epoch', t.effective_at) * 1000)::bigint,
+    (date_part('epoch', t.created_at) * 1000)::bigint
   ), 'UTF8'))
 $$;
 
 -- Seals the postings of all books that are dated before a time, which must be longer ago than a statement of the service
 -- can take: then all of them are committed. Seals at most about `postings_max` at a time, to limit memory, and returns
 -- the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns false.
+-- The postings are found by their time, and the transaction of each by its id (LATERAL with OFFSET 0 allows no other
+-- plan): a hash join would read every transaction of the ledger for the few postings of a seal. The memory is for sorting
+-- the digests of one seal.
+-- The index of times is brought up to date first: the database does so about once a minute, and each seal would read all
+-- postings since. If another process holds the lock, such as a vacuum, that is what it does; it does not wait, because a
+-- wait of a second would cancel the vacuum.
 CREATE OR REPLACE FUNCTION ledger.seal(closed_before timestamptz, postings_max integer, OUT seals integer, OUT is_behind boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = ledger, pg_temp
+SET enable_seqscan = off
+SET work_mem = '64MB'
+SET lock_timeout = '100ms'
+AS $$
 DECLARE
   sealed_before timestamptz;
   new_until     timestamptz := closed_before;
@@ -30,6 +41,11 @@ BEGIN
     RAISE EXCEPTION 'postings of the last ten seconds may be uncommitted' USING ERRCODE = 'invalid_parameter_value';
   END IF;
   IF NOT pg_try_advisory_xact_lock(7164500002) THEN RETURN; END IF;
+  BEGIN
+    PERFORM brin_summarize_new_values('ledger.postings_by_time');
+  EXCEPTION WHEN lock_not_available THEN
+    NULL;
+  END;
   SELECT coalesce(max(s.sealed_until), '-infinity') INTO sealed_before FROM ledger.seals s;
   SELECT p.created_at INTO limited_until FROM ledger.postings p
   WHERE p.created_at > sealed_before AND p.created_at < closed_before ORDER BY p.created_at OFFSET postings_max LIMIT 1;
@@ -42,9 +58,12 @@ BEGIN
          sha256(coalesce(previous.digest, '') || b.digests)
   FROM (
     SELECT p.organisation_id, p.environment, count(*) AS posting_count, sum(p.amount) AS amount,
-           string_agg(ledger.posting_digest(p, t), '' ORDER BY p.id) AS digests
+           string_agg(d.digest, '' ORDER BY p.id) AS digests
     FROM ledger.postings p
-    JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
+    CROSS JOIN LATERAL (
+      SELECT ledger.posting_digest(p, t) AS digest FROM ledger.transactions t
+      WHERE t.organisation_id = p.organisation_id AND t.id = p.transaction_id OFFSET 0
+    ) d
     WHERE p.created_at > sealed_before AND p.created_at <= new_until
     GROUP BY p.organisation_id, p.environment
   ) b

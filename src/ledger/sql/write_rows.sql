@@ -1,4 +1,4 @@
--- version 6
+-- version 9
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
@@ -12,12 +12,12 @@ BEGIN
   INSERT INTO payments (
     organisation_id, environment, id, version, method, status, base_amount, fee, amount_received, amount_credited,
     amount_refunding, amount_refunded, target_wallet_id, payer_wallet_id, description, expires_at, settled_at,
-    created_at
+    created_at, reference, metadata, on_mismatch
   )
   SELECT
     organisation_id, environment, id, version, method, status, base_amount, fee, amount_received, amount_credited,
     amount_refunding, amount_refunded, target_wallet_id, payer_wallet_id, description, expires_at, settled_at,
-    created_at
+    created_at, reference, metadata, coalesce(on_mismatch, 'hold')
   FROM jsonb_populate_recordset(NULL::payments, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
     amount_received = excluded.amount_received, amount_credited = excluded.amount_credited,
@@ -33,11 +33,11 @@ DECLARE written integer;
 BEGIN
   INSERT INTO transfers (
     organisation_id, environment, id, source_wallet_id, destination_wallet_id, amount, fee, status, description,
-    created_at
+    created_at, reference, metadata
   )
   SELECT
     organisation_id, environment, id, source_wallet_id, destination_wallet_id, amount, fee, status, description,
-    created_at
+    created_at, reference, metadata
   FROM jsonb_populate_recordset(NULL::transfers, table_rows);
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
@@ -48,14 +48,17 @@ DECLARE written integer;
 BEGIN
   INSERT INTO withdrawals (
     organisation_id, environment, id, version, source_wallet_id, amount, fee, status, account_number, account_name,
-    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at, clawed_back
+    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at, clawed_back,
+    reference, metadata, failure_code
   )
   SELECT
     organisation_id, environment, id, version, source_wallet_id, amount, fee, status, account_number, account_name,
-    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at, clawed_back
+    bank_code, bank_name, narration, failure_reason, rail, session_id, created_at, completed_at, clawed_back,
+    reference, metadata, failure_code
   FROM jsonb_populate_recordset(NULL::withdrawals, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-    failure_reason = excluded.failure_reason, session_id = excluded.session_id, completed_at = excluded.completed_at,
+    failure_reason = excluded.failure_reason, failure_code = excluded.failure_code, session_id = excluded.session_id,
+    completed_at = excluded.completed_at,
     clawed_back = coalesce(excluded.clawed_back, withdrawals.clawed_back)
   WHERE withdrawals.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
@@ -67,14 +70,17 @@ DECLARE written integer;
 BEGIN
   INSERT INTO refunds (
     organisation_id, environment, id, version, payment_id, amount, destination, status, reason, account_number,
-    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at, clawed_back
+    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at, clawed_back,
+    reference, metadata, failure_code
   )
   SELECT
     organisation_id, environment, id, version, payment_id, amount, destination, status, reason, account_number,
-    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at, clawed_back
+    account_name, bank_code, failure_reason, rail, session_id, created_at, completed_at, returned_at, clawed_back,
+    reference, metadata, failure_code
   FROM jsonb_populate_recordset(NULL::refunds, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-    failure_reason = excluded.failure_reason, session_id = excluded.session_id, completed_at = excluded.completed_at,
+    failure_reason = excluded.failure_reason, failure_code = excluded.failure_code, session_id = excluded.session_id,
+    completed_at = excluded.completed_at,
     returned_at = excluded.returned_at, clawed_back = coalesce(excluded.clawed_back, refunds.clawed_back)
   WHERE refunds.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
@@ -86,11 +92,11 @@ DECLARE written integer;
 BEGIN
   INSERT INTO payouts (
     organisation_id, environment, id, version, source_wallet_id, total_amount, total_fee, item_count, status,
-    failures_reported, created_at
+    failures_reported, created_at, reference, metadata
   )
   SELECT
     organisation_id, environment, id, version, source_wallet_id, total_amount, total_fee, item_count, status,
-    failures_reported, created_at
+    failures_reported, created_at, reference, metadata
   FROM jsonb_populate_recordset(NULL::payouts, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
     failures_reported = excluded.failures_reported
@@ -104,14 +110,17 @@ DECLARE written integer;
 BEGIN
   INSERT INTO payout_items (
     organisation_id, environment, id, version, payout_id, position, amount, fee, status, destination_wallet_id,
-    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at, clawed_back
+    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at, clawed_back,
+    inside, failure_code
   )
   SELECT
     organisation_id, environment, id, version, payout_id, position, amount, fee, status, destination_wallet_id,
-    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at, clawed_back
+    account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at, clawed_back,
+    inside, failure_code
   FROM jsonb_populate_recordset(NULL::payout_items, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-    account_name = excluded.account_name, failure_reason = excluded.failure_reason, session_id = excluded.session_id,
+    account_name = excluded.account_name, failure_reason = excluded.failure_reason, failure_code = excluded.failure_code,
+    session_id = excluded.session_id,
     returned_at = excluded.returned_at, clawed_back = coalesce(excluded.clawed_back, payout_items.clawed_back)
   WHERE payout_items.version = excluded.version - 1;
   GET DIAGNOSTICS written = ROW_COUNT;
@@ -122,12 +131,12 @@ CREATE OR REPLACE FUNCTION ledger.write_inbound_credits(table_rows jsonb) RETURN
 DECLARE written integer;
 BEGIN
   INSERT INTO inbound_credits (
-    organisation_id, environment, id, version, rail, session_id, account_number, amount, sender_name,
+    organisation_id, environment, id, version, rail, session_id, account_number, account_reference, amount, sender_name,
     sender_account_number, sender_bank_code, owner_kind, owner_id, status, received_at, created_at, recall,
     recalled_from, recalled_taken
   )
   SELECT
-    organisation_id, environment, id, version, rail, session_id, account_number, amount, sender_name,
+    organisation_id, environment, id, version, rail, session_id, account_number, account_reference, amount, sender_name,
     sender_account_number, sender_bank_code, owner_kind, owner_id, status, received_at, created_at, recall,
     recalled_from, recalled_taken
   FROM jsonb_populate_recordset(NULL::inbound_credits, table_rows)
@@ -164,11 +173,11 @@ DECLARE written integer;
 BEGIN
   INSERT INTO virtual_accounts (
     organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name, account_name, expires_at,
-    created_at
+    created_at, bank_code, rail_reference, accepts_amount
   )
   SELECT
     organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name, account_name, expires_at,
-    created_at
+    created_at, bank_code, rail_reference, accepts_amount
   FROM jsonb_populate_recordset(NULL::virtual_accounts, table_rows);
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
@@ -191,13 +200,14 @@ BEGIN
   RETURN written;
 END $$;
 
--- The entries that an operator's decision writes with the money. The name is that of the operator with this id; an unknown
--- id fails on NOT NULL.
+-- The entries that a decision writes with the money. The name is that of the operator with this id, and an unknown id fails
+-- on NOT NULL; without an id it is the caller's API key.
 CREATE OR REPLACE FUNCTION ledger.write_audit_log(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE written integer;
 BEGIN
   INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
-  SELECT r.organisation_id, r.environment, r.operator_id, o.name, r.action, r.subject, r.reason
+  SELECT r.organisation_id, r.environment, r.operator_id, CASE WHEN r.operator_id IS NULL THEN r.operator ELSE o.name END,
+         r.action, r.subject, r.reason
   FROM jsonb_populate_recordset(NULL::audit_log, table_rows) r
   LEFT JOIN operators o ON o.organisation_id = '00000000-0000-0000-0000-000000000000' AND o.id = r.operator_id;
   GET DIAGNOSTICS written = ROW_COUNT;

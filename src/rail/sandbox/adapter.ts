@@ -1,17 +1,10 @@
 // Adapter of the sandbox bank to the rail port.
-import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { isOutage } from '../../database/errors.ts';
 import type { Keyring } from '../../keyring.ts';
-import {
-  type BankRail,
-  RailCallbackInvalidError,
-  RailRefusedError,
-  RailUnavailableError,
-  type TransferReport,
-  type VirtualAccount,
-} from '../port.ts';
-import type { SandboxBank } from './bank.ts';
+import { RailCallbackInvalidError, RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
+import type { BankRail, RailCallback, TransferReport, VirtualAccount } from '../port.ts';
+import { reportOfCredit, type SandboxBank } from './bank.ts';
 import { BANKS, isBankCode, SANDBOX_BANK } from './banks.ts';
 import { SIGNATURE_HEADER } from './callbacks.ts';
 import type { SandboxAnswer } from './transfers.ts';
@@ -25,6 +18,7 @@ const callbackBody = z.discriminatedUnion('type', [
     contract: z.uuid(),
     sessionId: z.string().min(1).max(100),
     accountNumber: z.string().regex(/^[0-9]{10}$/),
+    accountReference: z.string().nullable(),
     amount: z.number().int().positive(),
     senderName: z.string().nullable(),
     senderAccountNumber: z.string().nullable(),
@@ -38,12 +32,14 @@ const callbackBody = z.discriminatedUnion('type', [
 export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail {
   return {
     name: 'sandbox',
-    callLimitMs: bank.callLimitMs,
-    unknownIsFinalAfterMs: bank.unknownIsFinalAfterMs,
+    capabilities: bank.capabilities,
 
     async openVirtualAccount(request, signal): Promise<VirtualAccount> {
-      const account = await call(signal, () => bank.openAccount(request));
-      return { ...account, bankName: SANDBOX_BANK.name };
+      const { organisationId, reference, accountName } = request;
+      const expiresAt = request.kind === 'one_off' ? request.expiresAt : null;
+      const account = await call(signal, () => bank.openAccount({ organisationId, reference, accountName, expiresAt }));
+      const { code: bankCode, name: bankName } = SANDBOX_BANK;
+      return { ...account, bankName, bankCode, railReference: null, expiresAt };
     },
 
     async closeVirtualAccount({ organisationId, accountNumber }, signal) {
@@ -51,11 +47,12 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
     },
 
     async findInboundCredit({ organisationId, sessionId }, signal) {
-      return await call(signal, () => bank.findCredit(organisationId, sessionId));
+      const credit = await call(signal, () => bank.findCredit(organisationId, sessionId));
+      return credit && { ...reportOfCredit(credit), recalledAt: credit.recalledAt };
     },
 
-    async listInboundCredits({ organisationId, from, cursor }, signal) {
-      return await call(signal, () => bank.listCredits(organisationId, from, cursor));
+    async listInboundCredits({ organisationId, from, to, cursor }, signal) {
+      return await call(signal, () => bank.listCredits(organisationId, { from, to }, cursor));
     },
 
     banks() {
@@ -81,23 +78,27 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
       return reportOf(await call(signal, () => bank.transfers.lookUp(organisationId, reference)));
     },
 
+    /** It pays whatever it is asked for. */
+    balance() {
+      return Promise.resolve(null);
+    },
+
     async statement({ organisationId, from, to, cursor }, signal) {
       return await call(signal, () => bank.statement(organisationId, { from, to }, cursor));
     },
 
-    parseCallback(headers: IncomingHttpHeaders, body: Buffer) {
+    parseCallback({ organisationId, headers, body }): RailCallback[] {
       const text = body.toString('utf8');
       checkSignature(keyring, headers[SIGNATURE_HEADER], text);
       const parsed = callbackBody.safeParse(JSON.parse(text));
       if (!parsed.success)
         throw new RailCallbackInvalidError('unknown callback type, or a callback with missing or invalid fields');
-      const { contract: organisationId, ...callback } = parsed.data;
-      if (callback.type === 'transfer_update') {
-        return { kind: callback.type, organisationId, reference: callback.reference };
-      }
-      if (callback.type === 'recall') return { kind: callback.type, organisationId, sessionId: callback.sessionId };
+      const { contract, ...callback } = parsed.data;
+      if (contract !== organisationId) throw new RailCallbackInvalidError('the callback is for another organisation');
+      if (callback.type === 'transfer_update') return [{ kind: callback.type, reference: callback.reference }];
+      if (callback.type === 'recall') return [{ kind: callback.type, sessionId: callback.sessionId }];
       const { type, ...credit } = callback;
-      return { kind: type, credit: { organisationId, ...credit } };
+      return [{ kind: type, credit: { ...credit, charge: 0 } }];
     },
   };
 }
@@ -106,15 +107,24 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
 function reportOf(answer: SandboxAnswer): TransferReport | null {
   switch (answer.answer) {
     case 'known': {
-      const { reference, status, sessionId, reason } = answer.transfer;
-      return { reference, status, sessionId, reason };
+      const { reference, status, sessionId, reason, amount, accountNumber, bankCode } = answer.transfer;
+      return { reference, status, sessionId, reason, amount, accountNumber, bankCode, charge: 0, railReference: null };
     }
     case 'unknown':
       return null;
     case 'timed_out':
-      throw new RailUnavailableError('the sandbox bank did not respond in time', { timedOut: true });
+      throw new RailUnavailableError('the sandbox bank did not respond in time', {
+        timedOut: true,
+        ofOneAccount: true,
+      });
+    case 'underfunded':
+      throw new RailNotReadyError('underfunded', 'the sandbox bank is set to pay from too low a balance', {
+        said: 'Insufficient balance',
+      });
     case 'unavailable':
-      throw new RailUnavailableError('the sandbox bank is set to be unavailable for this account');
+      throw new RailUnavailableError('the sandbox bank is set to be unavailable for this account', {
+        ofOneAccount: true,
+      });
   }
 }
 

@@ -2,9 +2,11 @@
 // replaces a real bank, so it uses no table of the service and has no concept of wallets or payments.
 
 import type { PollingLoop } from '../../concurrency/pollingLoop.ts';
+import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
-import type { CreditPage, StatementLine, StatementPage } from '../port.ts';
+import type { RailCapabilities } from '../capabilities.ts';
+import type { CreditPage, InboundCreditReport, StatementLine, StatementPage } from '../port.ts';
 import { type CallbackOptions, createCallbackLoop, creditCallback, recallCallback } from './callbacks.ts';
 import { SandboxTransfers } from './transfers.ts';
 
@@ -16,9 +18,11 @@ export interface SandboxAccount {
   accountName: string;
 }
 
+/** A credit, with the reference of its account; null: the bank has no account with this number. */
 export interface SandboxCredit {
   organisationId: Uuid;
   sessionId: string;
+  accountReference: string | null;
   accountNumber: string;
   amount: Kobo;
   senderName: string | null;
@@ -35,23 +39,37 @@ export type OwnLineKind = (typeof OWN_LINE_KINDS)[number];
 export interface SandboxBankOptions extends CallbackOptions {
   /** The delay before the bank acts and reports, in milliseconds. */
   delayMs: number;
-  /** A reference that the bank does not know this long after it was sent was never received. */
-  unknownIsFinalAfterMs: number;
-  /** The time limit of a call to the bank, in milliseconds. */
-  callLimitMs: number;
+  capabilities: RailCapabilities;
 }
+
+/** SQL: the reference of the account of a row `credit`. */
+const accountReference = (sql: Sql) => sql`(
+  SELECT reference FROM sandbox_bank.accounts a
+  WHERE a.organisation_id = credit.organisation_id AND a.account_number = credit.account_number
+) AS account_reference`;
+
+/** A credit as the bank reports it. It charges nothing. */
+export const reportOfCredit = (credit: SandboxCredit): InboundCreditReport => ({
+  sessionId: credit.sessionId,
+  accountReference: credit.accountReference,
+  accountNumber: credit.accountNumber,
+  amount: credit.amount,
+  charge: 0,
+  senderName: credit.senderName,
+  senderAccountNumber: credit.senderAccountNumber,
+  senderBankCode: credit.senderBankCode,
+  receivedAt: credit.receivedAt,
+});
 
 export class SandboxBank {
   /** Outgoing transfers. */
   readonly transfers: SandboxTransfers;
-  readonly unknownIsFinalAfterMs: number;
-  readonly callLimitMs: number;
+  readonly capabilities: RailCapabilities;
   readonly #options: SandboxBankOptions;
 
   constructor(options: SandboxBankOptions) {
     this.transfers = new SandboxTransfers(options);
-    this.unknownIsFinalAfterMs = options.unknownIsFinalAfterMs;
-    this.callLimitMs = options.callLimitMs;
+    this.capabilities = options.capabilities;
     this.#options = options;
   }
 
@@ -84,7 +102,7 @@ export class SandboxBank {
    * is sent, as if it had been lost.
    */
   async receiveCredit(
-    credit: Omit<SandboxCredit, 'receivedAt' | 'recalledAt'>,
+    credit: Omit<SandboxCredit, 'accountReference' | 'receivedAt' | 'recalledAt'>,
     { callback = true }: { callback?: boolean } = {},
   ): Promise<SandboxCredit> {
     const { sql, delayMs } = this.#options;
@@ -101,7 +119,7 @@ export class SandboxBank {
         SELECT organisation_id, ${creditCallback(sql)}, now() + make_interval(secs => ${delayMs / 1000})
         FROM credit WHERE ${callback}::boolean
       )
-      SELECT * FROM credit`;
+      SELECT *, ${accountReference(sql)} FROM credit`;
     return received as SandboxCredit;
   }
 
@@ -117,29 +135,36 @@ export class SandboxBank {
         INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
         SELECT organisation_id, ${recallCallback(sql)}, now() + make_interval(secs => ${delayMs / 1000}) FROM credit
       )
-      SELECT * FROM credit`;
+      SELECT *, ${accountReference(sql)} FROM credit`;
     return credit ?? null;
   }
 
   async findCredit(organisationId: Uuid, sessionId: string): Promise<SandboxCredit | null> {
-    const [credit] = await this.#options.sql<SandboxCredit[]>`
-      SELECT * FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}`;
+    const { sql } = this.#options;
+    const [credit] = await sql<SandboxCredit[]>`
+      SELECT *, ${accountReference(sql)} FROM sandbox_bank.credits credit
+      WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}`;
     return credit ?? null;
   }
 
   /**
-   * Returns a page of the credits received since a time, without those that were recalled. The cursor orders them by
+   * Returns a page of the credits received in a period, without those that were recalled. The cursor orders them by
    * time, then session id.
    */
-  async listCredits(organisationId: Uuid, from: Date, cursor: string | null): Promise<CreditPage> {
+  async listCredits(
+    organisationId: Uuid,
+    { from, to }: { from: Date; to: Date },
+    cursor: string | null,
+  ): Promise<CreditPage> {
     const { sql } = this.#options;
     const sortKey = sql`to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' ' || session_id COLLATE "C"`;
     const credits = await sql<(SandboxCredit & { sortKey: string })[]>`
-      SELECT *, ${sortKey} AS sort_key FROM sandbox_bank.credits
-      WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND recalled_at IS NULL AND ${sortKey} > ${cursor ?? ''}
+      SELECT *, ${accountReference(sql)}, ${sortKey} AS sort_key FROM sandbox_bank.credits credit
+      WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND received_at < ${to}
+        AND recalled_at IS NULL AND ${sortKey} > ${cursor ?? ''}
       ORDER BY sort_key LIMIT ${PAGE_SIZE}`;
     return {
-      credits: credits.map(({ sortKey: _sortKey, ...credit }) => credit),
+      credits: credits.map(reportOfCredit),
       nextCursor: credits.length < PAGE_SIZE ? null : (credits.at(-1)?.sortKey ?? null),
     };
   }
@@ -150,12 +175,12 @@ export class SandboxBank {
     kind: OwnLineKind;
     reference: string;
     amount: Kobo;
-  }): Promise<StatementLine> {
-    const [added] = await this.#options.sql<StatementLine[]>`
+  }): Promise<Omit<StatementLine, 'charge'>> {
+    const [added] = await this.#options.sql<Omit<StatementLine, 'charge'>[]>`
       INSERT INTO sandbox_bank.statement_lines (organisation_id, kind, reference, amount)
       VALUES (${line.organisationId}, ${line.kind}, ${line.reference}, ${line.amount})
       RETURNING kind, reference, amount, created_at AS at`;
-    return added as StatementLine;
+    return added as Omit<StatementLine, 'charge'>;
   }
 
   /** Returns a page of the bank's statement. The cursor orders lines by time, then kind, then session id or line id. */
@@ -185,7 +210,7 @@ export class SandboxBank {
       ORDER BY sort_key COLLATE "C" LIMIT ${PAGE_SIZE}`;
     const nextCursor = lines.length < PAGE_SIZE ? null : (lines.at(-1)?.sortKey ?? null);
     return {
-      lines: lines.map(({ kind, reference, amount, at }) => ({ kind, reference, amount, at })),
+      lines: lines.map(({ kind, reference, amount, at }) => ({ kind, reference, amount, charge: 0, at })),
       nextCursor,
       closingBalance: nextCursor === null ? await this.#balance(organisationId, to) : null,
     };

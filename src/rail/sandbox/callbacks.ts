@@ -3,7 +3,7 @@
 
 import { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Sql } from '../../database/pool.ts';
-import type { Uuid } from '../../ids.ts';
+import { publicId, type Uuid } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { Log } from '../../telemetry/log.ts';
 
@@ -22,9 +22,11 @@ export function signCallback(keyring: Keyring, body: string, at: Date): string {
   return `t=${t},v1=${keyring.sign('sandbox-rail-callback', `${t}.${body}`).toString('hex')}`;
 }
 
-/** SQL: the callback body for a row of `sandbox_bank.credits`. */
+/** SQL: the callback body for a row `credit` of `sandbox_bank.credits`. */
 export const creditCallback = (sql: Sql) => sql`json_build_object(
   'type', 'inbound_credit', 'contract', organisation_id, 'sessionId', session_id, 'accountNumber', account_number,
+  'accountReference', (SELECT reference FROM sandbox_bank.accounts a
+    WHERE a.organisation_id = credit.organisation_id AND a.account_number = credit.account_number),
   'amount', amount, 'senderName', sender_name, 'senderAccountNumber', sender_account_number,
   'senderBankCode', sender_bank_code, 'receivedAt', received_at)::text`;
 
@@ -40,7 +42,7 @@ export interface CallbackOptions {
   sql: Sql;
   keyring: Keyring;
   log: Log;
-  /** The URL that callbacks are sent to. */
+  /** The URL that callbacks are sent to, before the id of the organisation. */
   callbackUrl: string;
 }
 
@@ -73,7 +75,7 @@ export function createCallbackLoop(options: CallbackOptions): PollingLoop<Callba
 }
 
 async function sendCallback({ sql, keyring, callbackUrl }: CallbackOptions, callback: Callback): Promise<void> {
-  const accepted = await fetch(callbackUrl, {
+  const accepted = await fetch(`${callbackUrl}/${publicId('organisation', callback.organisationId)}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',

@@ -9,9 +9,16 @@ export type Outcome = (typeof OUTCOMES)[number];
 /**
  * What happens to a transfer. `hold`: it stays `processing` until it is resolved. `timeout_delivered`: the bank accepts
  * it, but its response is lost. `timeout_lost`: it is lost before it reaches the bank. `unavailable`: the bank does not
- * respond.
+ * respond. `underfunded`: the bank does not accept it for now, as the balance that it pays from is too low.
  */
-export const BEHAVIOURS = [...OUTCOMES, 'hold', 'timeout_delivered', 'timeout_lost', 'unavailable'] as const;
+export const BEHAVIOURS = [
+  ...OUTCOMES,
+  'hold',
+  'timeout_delivered',
+  'timeout_lost',
+  'unavailable',
+  'underfunded',
+] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];
 
 /** An account at some bank. */

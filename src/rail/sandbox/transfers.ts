@@ -51,6 +51,7 @@ export type SandboxAnswer =
   | { answer: 'known'; transfer: SandboxTransfer }
   | { answer: 'unknown' }
   | { answer: 'timed_out' }
+  | { answer: 'underfunded' }
   | { answer: 'unavailable' };
 
 export interface TransferOptions {
@@ -75,6 +76,18 @@ const CONTRADICTED: Partial<Record<Outcome, SandboxTransfer['status']>> = { comp
 
 /** The sender's name of a transfer to an account of this bank. */
 const SENDER_NAME = 'Sandbox Bank customer';
+
+/** Whether a transfer to an account with this behaviour reaches the bank, and is accepted. */
+const ACCEPTS: Record<Behaviour, boolean> = {
+  complete: true,
+  reject: true,
+  return: true,
+  hold: true,
+  timeout_delivered: true,
+  timeout_lost: false,
+  unavailable: false,
+  underfunded: false,
+};
 
 /** Transfers ended by one statement. Small, so that row locks are held for milliseconds. */
 const END_BATCH_SIZE = 100;
@@ -150,10 +163,10 @@ export class SandboxTransfers {
       SELECT ${organisationId}::uuid, ${reference}::text, ${amount}::bigint, ${accountNumber}::text, ${bankCode}::text,
              ${accountName}::text, ${narration}::text, ${sessionId}::text, 'processing', ${outcome}::text,
              CASE WHEN ${outcome}::text IS NOT NULL THEN ${this.#due()} END
-      WHERE ${behaviour !== 'unavailable' && behaviour !== 'timeout_lost'}::boolean
+      WHERE ${ACCEPTS[behaviour]}::boolean
       ON CONFLICT (organisation_id, reference) DO UPDATE SET reference = excluded.reference
       RETURNING *`;
-    if (behaviour === 'unavailable') return { answer: 'unavailable' };
+    if (behaviour === 'unavailable' || behaviour === 'underfunded') return { answer: behaviour };
     if (transfer === undefined) return { answer: 'timed_out' };
     // Only the response to the send that created the transfer is lost; a repeated send returns the transfer.
     if (behaviour === 'timeout_delivered' && transfer.sessionId === sessionId) return { answer: 'timed_out' };
@@ -288,6 +301,7 @@ function outcomeOf(behaviour: Behaviour): Outcome | null {
     case 'hold':
     case 'timeout_lost':
     case 'unavailable':
+    case 'underfunded':
       return null;
   }
 }

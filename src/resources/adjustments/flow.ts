@@ -1,7 +1,7 @@
 // The outbox message that starts the flow of an adjustment.
 import { publicId } from '../../ids.ts';
 import { walletOf } from '../../ledger/chart.ts';
-import type { Book } from '../../money.ts';
+import { type Book, nairaText } from '../../money.ts';
 import type { AdjustmentInput } from '../../workflows/adjustment/messages.ts';
 import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import { accountsOf } from './postings.ts';
@@ -19,7 +19,7 @@ export function startAdjustment(book: Book, { id, postings, reverses }: Adjustme
   return toOutbox({
     workflow: 'adjustment',
     id: input.adjustmentId,
-    summary: `${reverses === null ? 'Adjustment' : 'Reversal of an adjustment'} of ${amount} kobo`,
+    summary: `${reverses === null ? 'Adjustment' : 'Reversal of an adjustment'} of ${nairaText(amount)}`,
     state: 'requested',
     input,
   });

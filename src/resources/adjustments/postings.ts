@@ -31,7 +31,9 @@ export const accountsOf = (postings: readonly Posting[]): AccountCode[] => [
   ...new Set(postings.flatMap(({ debit, credit }) => [debit, credit])),
 ];
 
-/** Why an adjustment may not have these postings; null if it may. `existing`: those of its accounts that the book has. */
+/**
+ * Why an adjustment may not have these postings; null if it may. `existing`: those of its accounts that the book has.
+ */
 export function refusePostings(postings: readonly Posting[], existing: ReadonlySet<AccountCode>): string | null {
   if (postings.length === 0 || postings.length > POSTINGS_MAX)
     return `An adjustment has 1 to ${POSTINGS_MAX} postings, not ${postings.length}.`;

@@ -16,15 +16,16 @@ export type Grounds = Pick<Adjustment, 'reason' | 'evidence' | 'requestedBy'>;
 
 const refused = (message: string): RequestOutcome => ({ outcome: 'refused', message });
 
+/** `id`: of a request that may be repeated; the second one is refused. */
 export async function requestAdjustment(
   { sql, journal }: { sql: Sql; journal: Journal },
   book: Book,
   postings: readonly Posting[],
-  grounds: Grounds,
+  { id, ...grounds }: Grounds & { id?: Uuid },
 ): Promise<RequestOutcome> {
   const refusal = refusePostings(postings, await findAccounts(sql, book, accountsOf(postings)));
   if (refusal !== null) return refused(refusal);
-  return await commit(journal, book, newAdjustment(postings, null, grounds));
+  return await commit(journal, book, { ...newAdjustment(postings, null, grounds), ...(id !== undefined && { id }) });
 }
 
 /** Requests the adjustment that undoes a posted one. */
@@ -63,5 +64,7 @@ async function commit(journal: Journal, book: Book, row: Adjustment): Promise<Re
     const name = publicId('adjustment', row.reverses);
     return refused(`The adjustment ${name} has a reversal already: npm run cli -- adjustments show ${name}`);
   }
+  if (result.outcome === 'conflict')
+    return refused(`It was requested before: npm run cli -- adjustments show ${publicId('adjustment', row.id)}`);
   throw new Error(`the request of an adjustment was not committed: ${result.outcome}`);
 }

@@ -2,10 +2,11 @@
 // as the wallet goes. The rest stands in receivable:bank, and a review case that holds no money names it
 // (docs/decisions/0018-clawbacks.md).
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import { type AccountCode, BANK_RECEIVABLE, clearingAccount, FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
+import { type AccountCode, BANK_RECEIVABLE, FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import { payoutAccount } from '../railAccounts.ts';
 import { startReviewCase } from '../reviewCases/flow.ts';
 import { openReviewCase } from '../reviewCases/movements.ts';
 
@@ -59,7 +60,7 @@ export function clawBack({ book, transfer, kind, rail, amount, fee, paymentId, w
           { account: FEE_INCOME, amount: toFees },
         ],
       ),
-      { debit: BANK_RECEIVABLE, credit: clearingAccount(rail), amount },
+      { debit: BANK_RECEIVABLE, credit: payoutAccount(rail), amount },
     ],
   };
   const opened = openReviewCase({
@@ -84,7 +85,7 @@ export function clawBack({ book, transfer, kind, rail, amount, fee, paymentId, w
 export function undoClawback({ rail, amount }: PaidTransfer, taken: Kobo, destination: AccountCode): Posting[] {
   const { toBank, toFees } = splitClawback({ amount }, taken);
   return [
-    { debit: clearingAccount(rail), credit: BANK_RECEIVABLE, amount },
+    { debit: payoutAccount(rail), credit: BANK_RECEIVABLE, amount },
     ...allocate(
       [
         { account: BANK_RECEIVABLE, amount: toBank },

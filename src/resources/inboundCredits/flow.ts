@@ -1,6 +1,6 @@
 // The outbox message that starts or signals the flow of an inbound credit: its payment's flow, or a flow of its own.
 import { publicId } from '../../ids.ts';
-import type { Book } from '../../money.ts';
+import { type Book, nairaText } from '../../money.ts';
 import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { InboundCreditInput } from '../../workflows/inboundCredit/messages.ts';
 import { creditPayment, type PaymentOfFlow } from '../payments/flow.ts';
@@ -22,7 +22,7 @@ export function startInboundCredit(
   return toOutbox({
     workflow: 'inboundCredit',
     id: input.inboundCreditId,
-    summary: `Credit of ${input.amount} kobo ${input.walletId === undefined ? 'to an unknown account' : `to ${input.walletId}`}`,
+    summary: `Credit of ${nairaText(input.amount)} ${input.walletId === undefined ? 'to an unknown account' : `to ${input.walletId}`}`,
     state: 'received',
     input,
   });

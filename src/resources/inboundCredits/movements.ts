@@ -7,6 +7,7 @@ import { allocate, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewReason } from '../reviewCases/queries.ts';
+import { senderView, timestamp } from '../views.ts';
 import type { InboundCredit } from './queries.ts';
 
 /** The business key of a credit: its rail and session id, so a credit is posted only once. */
@@ -138,6 +139,8 @@ export function depositMovement(book: Book, credit: InboundCredit, walletId: str
           amount: credit.amount,
           currency: CURRENCY,
           sessionId: credit.sessionId,
+          sender: senderView(credit),
+          receivedAt: timestamp(credit.receivedAt),
         },
         createdAt: new Date(),
       },

@@ -11,7 +11,9 @@ export interface InboundCredit {
   version: number;
   rail: string;
   sessionId: string;
-  accountNumber: string;
+  /** Null: the rail told only what we call the account, `accountReference`. */
+  accountNumber: string | null;
+  accountReference: string | null;
   amount: Kobo;
   senderName: string | null;
   senderAccountNumber: string | null;
@@ -35,7 +37,7 @@ export interface InboundCredit {
 }
 
 const columns = (sql: Sql) => sql`
-  id, version, rail, session_id, account_number, amount, sender_name, sender_account_number, sender_bank_code, owner_kind,
+  id, version, rail, session_id, account_number, account_reference, amount, sender_name, sender_account_number, sender_bank_code, owner_kind,
   owner_id, status, received_at, created_at, recall, recalled_from, recalled_taken`;
 
 export async function findInboundCredit(sql: Sql, book: Book, id: Uuid): Promise<InboundCredit | null> {
@@ -43,6 +45,36 @@ export async function findInboundCredit(sql: Sql, book: Book, id: Uuid): Promise
     SELECT ${columns(sql)} FROM inbound_credits
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
   return row ?? null;
+}
+
+/** Whether a payment has this many credits that are not placed yet. */
+export async function hasReceivedCredits(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  paymentId: Uuid,
+  count: number,
+): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM inbound_credits
+    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND status = 'received'
+      AND owner_kind = 'payment' AND owner_id = ${paymentId}
+    LIMIT ${count}`;
+  return rows.length === count;
+}
+
+/** Returns the ids of a payment's credits that are not placed yet, oldest first. */
+export async function listReceivedCredits(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  paymentId: Uuid,
+  { after, limit }: { after: Uuid | null; limit: number },
+): Promise<Uuid[]> {
+  const rows = await sql<{ id: Uuid }[]>`
+    SELECT id FROM inbound_credits
+    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND status = 'received'
+      AND owner_kind = 'payment' AND owner_id = ${paymentId} ${after === null ? sql`` : sql`AND id > ${after}`}
+    ORDER BY id LIMIT ${limit}`;
+  return rows.map(({ id }) => id);
 }
 
 /** The credit with this session id of a rail; null when it was not reported. */

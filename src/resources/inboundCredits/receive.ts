@@ -1,25 +1,29 @@
-// Takes in a credit that a rail tells of: by a callback, in its list of credits or on its statement. The credit is stored
-// under the rail's session id, so repeats have no effect; its flow queries the rail before any money moves.
+// Takes in a credit that a rail tells of: by a callback, in its list of credits or on its statement. The credit is
+// stored under the rail's session id, so repeats have no effect; its flow queries the rail before any money moves.
 import type { Sql } from '../../database/pool.ts';
 import { newUuid } from '../../ids.ts';
 import type { Journal } from '../../ledger/journal.ts';
 import type { Book } from '../../money.ts';
 import type { InboundCreditReport } from '../../rail/port.ts';
 import type { FlowOutboxMessage } from '../../workflows/flows.ts';
+import { SIGNALLED_MAX } from '../../workflows/payment/decide.ts';
 import { findPayment } from '../payments/queries.ts';
-import { findAccountByNumber } from '../wallets/virtualAccounts.ts';
+import { findAccountOfCredit } from '../wallets/virtualAccounts.ts';
 import { startInboundCredit } from './flow.ts';
-import type { InboundCredit } from './queries.ts';
+import { hasReceivedCredits, type InboundCredit } from './queries.ts';
 
-/** Stores a credit and starts or wakes its flow, in one statement. False: it was stored before, and nothing changes. */
+/**
+ * Stores a credit and starts or wakes its flow, in one statement. If the payment's flow is busy with many credits, it
+ * reads this one by itself. False: it was stored before, and nothing changes.
+ */
 export async function receiveCredit(
   { sql, journal }: { sql: Sql; journal: Journal },
   book: Book,
   rail: string,
   report: InboundCreditReport,
 ): Promise<boolean> {
-  const { organisationId: _organisationId, ...fields } = report;
-  const owner = await findAccountByNumber(sql, book, rail, report.accountNumber);
+  const { charge: _charge, ...fields } = report;
+  const owner = await findAccountOfCredit(sql, book, rail, report);
   const credit: InboundCredit = {
     id: newUuid(),
     version: 1,
@@ -34,17 +38,22 @@ export async function receiveCredit(
     ...fields,
   };
   const flow = await flowOf(sql, book, credit);
-  const result = await journal.post({ book, rows: { inbound_credits: [credit] }, outbox: [flow] });
+  const outbox = flow === null ? [] : [flow];
+  const result = await journal.post({ book, rows: { inbound_credits: [credit] }, outbox });
   if (result.outcome === 'conflict' && result.constraint !== 'inbound_credit_session_unique') {
     throw new Error(`an inbound credit could not be stored: ${result.constraint}`);
   }
   return result.outcome === 'posted';
 }
 
-/** The message that starts or wakes the flow of a credit: its payment's flow, or a flow of its own. */
-async function flowOf(sql: Sql, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage> {
+/** The message that starts or wakes the flow of a credit: its payment's flow, or a flow of its own. Null: none. */
+async function flowOf(sql: Sql, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage | null> {
   if (credit.ownerKind !== 'payment' || credit.ownerId === null) return startInboundCredit(book, credit, null);
-  const payment = await findPayment(sql, book, credit.ownerId);
+  const [payment, isBusy] = await Promise.all([
+    findPayment(sql, book, credit.ownerId),
+    hasReceivedCredits(sql, book, credit.ownerId, SIGNALLED_MAX),
+  ]);
   if (payment === null) throw new Error('a virtual account belongs to a payment that does not exist');
+  if (isBusy) return null;
   return startInboundCredit(book, credit, payment);
 }

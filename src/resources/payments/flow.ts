@@ -1,6 +1,6 @@
 // Outbox messages that start or signal the flow of a payment.
 import { publicId, type Uuid } from '../../ids.ts';
-import type { Book } from '../../money.ts';
+import { type Book, nairaText } from '../../money.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import {
   type CreditReceived,
@@ -9,6 +9,7 @@ import {
   type PaymentSettledByWallet,
   paymentSettledByWallet,
 } from '../../workflows/payment/messages.ts';
+import type { PaymentCreditInput } from '../../workflows/paymentCredit/messages.ts';
 import type { Payment } from './queries.ts';
 
 /** The fields that the flow's input is built from. */
@@ -29,7 +30,7 @@ function paymentFlow(book: Book, payment: PaymentOfFlow): FlowMessage {
   return {
     workflow: 'payment',
     id: input.paymentId,
-    summary: `Payment of ${input.amount} kobo into ${input.walletId}`,
+    summary: `Payment of ${nairaText(input.amount)} into ${input.walletId}`,
     state: 'pending',
     input,
   };
@@ -42,6 +43,25 @@ export const startPayment = (book: Book, payment: PaymentOfFlow): FlowOutboxMess
 export function creditPayment(book: Book, payment: PaymentOfFlow, creditId: Uuid): FlowOutboxMessage {
   const payload: CreditReceived = { inboundCreditId: publicId('inboundCredit', creditId) };
   return toOutbox({ ...paymentFlow(book, payment), signal: { name: creditReceived.name, payload } });
+}
+
+/** From the message that signals a credit: starts the flow that places it beside the payment's. Null for any other. */
+export function placementOf({
+  workflow,
+  input,
+  signal,
+}: FlowMessage): (FlowMessage & { input: PaymentCreditInput }) | null {
+  if (workflow !== 'payment' || signal?.name !== creditReceived.name) return null;
+  const { inboundCreditId } = signal.payload as CreditReceived;
+  const { paymentId } = input as PaymentInput;
+  return {
+    workflow: 'paymentCredit',
+    id: inboundCreditId,
+    summary: `Credit of payment ${paymentId}`,
+    state: 'received',
+    input: { ...(input as PaymentInput), inboundCreditId },
+    queue: 'credits',
+  };
 }
 
 /** After a payment from a wallet has been posted: signals the flow to end. */

@@ -1,21 +1,30 @@
 // Ledger movements of a payment: pure functions that turn a decision into the movement to post.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
-import { paymentFee } from '../../ledger/fees.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
-import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import type { Book, Kobo } from '../../money.ts';
 import type { CreditDecision } from '../../workflows/payment/decide.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+import { creditSummary, paymentView } from '../views.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
 import { startPayment } from './flow.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
 
 export type NewPayment = Pick<
   Payment,
-  'method' | 'baseAmount' | 'targetWalletId' | 'description' | 'expiresAt' | 'createdAt'
+  | 'method'
+  | 'baseAmount'
+  | 'fee'
+  | 'targetWalletId'
+  | 'description'
+  | 'onMismatch'
+  | 'reference'
+  | 'metadata'
+  | 'expiresAt'
+  | 'createdAt'
 >;
 
 /** A new payment, without credits. */
@@ -24,7 +33,6 @@ export const newPayment = (request: NewPayment): Payment => ({
   id: newUuid(),
   version: 1,
   status: 'pending',
-  fee: paymentFee(request.method, request.baseAmount),
   amountReceived: 0,
   amountCredited: 0,
   amountRefunding: 0,
@@ -43,7 +51,7 @@ export function acceptPayment(book: Book, payment: Payment, account: VirtualAcco
 }
 
 /** The payment after a decision. */
-export function paymentAfter(payment: Payment, decision: CreditDecision): Payment {
+export function paymentAfter(payment: PaymentWithAccount, decision: CreditDecision): PaymentWithAccount {
   if (decision.kind === 'to_suspense') return payment;
   const { amountReceived } = decision;
   const version = payment.version + 1;
@@ -65,7 +73,7 @@ export function paymentAfter(payment: Payment, decision: CreditDecision): Paymen
 export function creditMovement(
   book: Book,
   payment: Payment,
-  next: Payment,
+  next: PaymentWithAccount,
   credit: InboundCredit,
   decision: Exclude<CreditDecision, { kind: 'to_suspense' }>,
 ): Movement {
@@ -113,12 +121,12 @@ export function creditMovement(
       inbound_credits: [{ ...credit, version: credit.version + 1, status: 'posted' }],
       review_cases: surplusCase,
     },
-    events: [paymentEvent('payment.settled', next)],
+    events: [paymentEvent('payment.settled', next, credit)],
   });
 }
 
 /** Expires a payment. The money received so far stays in suspense, with a review case for an operator. */
-export function expiryMovement(book: Book, next: Payment, toSuspense: Kobo): Movement {
+export function expiryMovement(book: Book, next: PaymentWithAccount, toSuspense: Kobo): Movement {
   return withCaseFlows({
     book,
     rows: {
@@ -147,7 +155,7 @@ export function expiryMovement(book: Book, next: Payment, toSuspense: Kobo): Mov
  */
 export function walletPaymentMovement(
   book: Book,
-  settled: Payment & { payerWalletId: Uuid },
+  settled: PaymentWithAccount & { payerWalletId: Uuid },
 ): Movement & { transaction: Transaction } {
   return {
     book,
@@ -177,19 +185,20 @@ export function paymentRow(payment: Payment): Payment {
   return row;
 }
 
-/** The payload of contract section 6. A partial credit also emits `payment.settled`, with the status `partial`. */
-function paymentEvent(type: 'payment.settled' | 'payment.expired', payment: Payment): EventRow {
+/**
+ * The payload of contract section 6, with the credit that caused it. A partial credit also emits `payment.settled`,
+ * with the status `partial`.
+ */
+function paymentEvent(
+  type: 'payment.settled' | 'payment.expired',
+  payment: PaymentWithAccount,
+  credit?: InboundCredit,
+): EventRow {
   return {
     id: newUuid(),
     type,
     resource: publicId('payment', payment.id),
-    data: {
-      id: publicId('payment', payment.id),
-      status: payment.status,
-      baseAmount: payment.baseAmount,
-      amountReceived: payment.amountReceived,
-      currency: CURRENCY,
-    },
+    data: { ...paymentView(payment), ...(credit !== undefined && { credit: creditSummary(credit) }) },
     createdAt: new Date(),
   };
 }

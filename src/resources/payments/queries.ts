@@ -2,7 +2,9 @@
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
+import { PROVIDERS } from '../../rail/providers.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
+import type { Attached } from '../references.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
 
 export type PaymentStatus =
@@ -14,7 +16,11 @@ export type PaymentStatus =
   | 'refunded'
   | 'partially_refunded';
 
-export interface Payment {
+/** What happens to money that a payment does not take: an operator decides, or it is returned to its sender. */
+export const ON_MISMATCH = ['hold', 'refund'] as const;
+export type OnMismatch = (typeof ON_MISMATCH)[number];
+
+export interface Payment extends Attached {
   id: Uuid;
   /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
@@ -32,6 +38,7 @@ export interface Payment {
   /** The wallet that paid a `virtual_wallet` payment. */
   payerWalletId: Uuid | null;
   description: string | null;
+  onMismatch: OnMismatch;
   expiresAt: Date;
   settledAt: Date | null;
   createdAt: Date;
@@ -39,27 +46,30 @@ export interface Payment {
 
 /** A payment with its account number, if it has one. */
 export interface PaymentWithAccount extends Payment {
-  account: Pick<VirtualAccountRow, 'accountNumber' | 'bankName' | 'accountName' | 'expiresAt'> | null;
+  account: PaymentAccount | null;
 }
 
-type PaymentQueryRow = Payment & {
-  accountNumber: string | null;
-  bankName: string | null;
-  accountName: string | null;
-};
+type PaymentAccount = Pick<
+  VirtualAccountRow,
+  'rail' | 'accountNumber' | 'bankName' | 'accountName' | 'railReference' | 'acceptsAmount' | 'expiresAt'
+>;
+
+/** The account as JSON, which has its times as texts. */
+type PaymentQueryRow = Payment & { account: (Omit<PaymentAccount, 'expiresAt'> & { expiresAt: string | null }) | null };
 
 const select = (sql: Sql) => sql`
   SELECT p.id, p.version, p.method, p.status, p.base_amount, p.fee, p.amount_received, p.amount_credited,
-         p.amount_refunding, p.amount_refunded, p.target_wallet_id, p.payer_wallet_id, p.description, p.expires_at, p.settled_at, p.created_at,
-         v.account_number, v.bank_name, v.account_name
+         p.amount_refunding, p.amount_refunded, p.target_wallet_id, p.payer_wallet_id, p.description,
+         p.on_mismatch, p.reference, p.metadata, p.expires_at, p.settled_at, p.created_at,
+         CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
+           'rail', v.rail, 'accountNumber', v.account_number, 'bankName', v.bank_name, 'accountName', v.account_name,
+           'railReference', v.rail_reference, 'acceptsAmount', v.accepts_amount, 'expiresAt', v.expires_at) END AS account
   FROM payments p LEFT JOIN virtual_accounts v ON v.organisation_id = p.organisation_id AND v.owner_id = p.id`;
 
-function withAccount({ accountNumber, bankName, accountName, ...payment }: PaymentQueryRow): PaymentWithAccount {
-  const account =
-    accountNumber === null || bankName === null || accountName === null
-      ? null
-      : { accountNumber, bankName, accountName, expiresAt: payment.expiresAt };
-  return { ...payment, account };
+function withAccount({ account, ...payment }: PaymentQueryRow): PaymentWithAccount {
+  if (account === null) return { ...payment, account };
+  const expiresAt = account.expiresAt === null ? null : new Date(account.expiresAt);
+  return { ...payment, account: { ...account, expiresAt } };
 }
 
 /** The amount that the payer must transfer. */
@@ -76,7 +86,21 @@ export interface PaymentFilters extends ListFilters {
   status?: PaymentStatus | undefined;
   method?: Payment['method'] | undefined;
   targetWalletId?: Uuid | undefined;
+  reference?: string | undefined;
+  /** Its own, or one that another payment had before. */
+  accountNumber?: string | undefined;
 }
+
+/** The names of all rails: the index of account numbers begins with the rail. */
+const RAILS = ['sandbox', ...PROVIDERS.map(({ name }) => name)];
+
+/** SQL: payments that have, or had, this account number. */
+const hasAccount = (sql: Sql, book: Book, accountNumber: string) => sql`
+  AND p.id IN (
+    SELECT owner_id FROM virtual_accounts
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+      AND rail = ANY (${RAILS}::text[]) AND account_number = ${accountNumber}
+  )`;
 
 /** A page of payments, newest first, plus one row when another page exists. */
 export async function listPayments(
@@ -92,6 +116,8 @@ export async function listPayments(
     ${filters.status ? sql`AND p.status = ${filters.status}` : sql``}
     ${filters.method ? sql`AND p.method = ${filters.method}` : sql``}
     ${filters.targetWalletId ? sql`AND p.target_wallet_id = ${filters.targetWalletId}` : sql``}
+    ${filters.accountNumber ? hasAccount(sql, book, filters.accountNumber) : sql``}
+    ${filters.reference ? sql`AND p.reference = ${filters.reference}` : sql``}
     ${filters.createdAtFrom ? sql`AND p.created_at >= ${filters.createdAtFrom}` : sql``}
     ${filters.createdAtTo ? sql`AND p.created_at <= ${filters.createdAtTo}` : sql``}
     ORDER BY p.created_at DESC, p.id DESC LIMIT ${page.limit + 1}`;

@@ -1,6 +1,6 @@
 // Outbox messages that start or wake the flows of a payout and its items. They run on a task queue of their own.
 import { publicId } from '../../ids.ts';
-import type { Book } from '../../money.ts';
+import { type Book, nairaText } from '../../money.ts';
 import { withTransferUpdate } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { PayoutInput } from '../../workflows/payout/messages.ts';
@@ -18,7 +18,7 @@ export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
   return toOutbox({
     workflow: 'payout',
     id: input.payoutId,
-    summary: `Payout of ${input.amount} kobo in ${input.itemCount} items from ${input.walletId}`,
+    summary: `Payout of ${nairaText(input.amount)} in ${input.itemCount} items from ${input.walletId}`,
     state: 'processing',
     queue: 'payouts',
     input,

@@ -1,21 +1,17 @@
 // Ledger movements of a payout: all of its money goes to a reserve account when it is accepted; each item moves from
 // there into transit when it is sent, and is then completed by the rail or returned to the wallet.
-import { newUuid, publicId } from '../../ids.ts';
-import {
-  clearingAccount,
-  FEE_INCOME,
-  IN_TRANSIT_PAYOUTS,
-  payoutReserveAccount,
-  UNMATCHED,
-  walletAccount,
-} from '../../ledger/chart.ts';
+import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { FEE_INCOME, IN_TRANSIT_PAYOUTS, payoutReserveAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Leg } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type ItemCounts, type PayoutState, rollUp } from '../../workflows/payout/decide.ts';
 import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import type { FailureCode } from '../failureCodes.ts';
+import { payoutAccount } from '../railAccounts.ts';
 import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
+import { payoutSummaryView } from '../views.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
 
 /** Moves all amounts and fees from the wallet into the payout's reserve. A refusal is returned to the caller. */
@@ -79,7 +75,7 @@ export function completeItem(book: Book, item: PayoutItem, report: TransferRepor
     book,
     transaction: {
       ...itemTransaction(item, 'completion', currentLegs(item), [
-        { account: clearingAccount(item.rail), amount: item.amount },
+        { account: payoutAccount(item.rail), amount: item.amount },
         { account: FEE_INCOME, amount: item.fee },
       ]),
       ...(item.status === 'processing' && { resolves: keyOf(item, 'hold') }),
@@ -88,9 +84,33 @@ export function completeItem(book: Book, item: PayoutItem, report: TransferRepor
   };
 }
 
+/** Credits the destination wallet within the book. Its limits apply, as to any credit. */
+export function completeInside(book: Book, item: PayoutItem, destinationWalletId: Uuid): Movement {
+  const next: PayoutItem = { ...item, version: item.version + 1, status: 'completed' };
+  const walletId = publicId('wallet', destinationWalletId);
+  const data = {
+    walletId,
+    inboundCreditId: null,
+    payoutItemId: publicId('payoutItem', item.id),
+    amount: item.amount,
+    currency: CURRENCY,
+    sessionId: null,
+  };
+  return {
+    book,
+    transaction: itemTransaction(item, 'completion', currentLegs(item), [
+      { account: walletAccount(destinationWalletId), amount: item.amount },
+      { account: FEE_INCOME, amount: item.fee },
+    ]),
+    rows: { payout_items: [next] },
+    events: [{ id: newUuid(), type: 'wallet.credited', resource: walletId, data, createdAt: new Date() }],
+  };
+}
+
 /** Why an item failed, and the interbank session id of its transfer, if it has one. */
 export interface ItemFailure {
   kind: 'payout_item_refusal' | 'payout_item_failure' | 'payout_item_return';
+  code: FailureCode;
   reason: string;
   sessionId: string | null;
 }
@@ -115,6 +135,7 @@ export function clawBackItem(
     ...item,
     version: item.version + 1,
     status: 'completed',
+    failureCode: null,
     failureReason: null,
     sessionId: report.sessionId ?? item.sessionId,
     clawedBack: taken,
@@ -158,6 +179,7 @@ export function returnItemFunds(
           ...item,
           version: item.version + 1,
           status: 'failed',
+          failureCode: failure.code,
           failureReason: failure.reason,
           sessionId: failure.sessionId ?? item.sessionId,
           returnedAt: failure.kind === 'payout_item_return' ? new Date() : null,
@@ -177,7 +199,7 @@ function currentLegs(item: PayoutItem): Leg[] {
       return [{ account: IN_TRANSIT_PAYOUTS, amount: total(item) }];
     case 'completed':
       return [
-        { account: clearingAccount(item.rail), amount: item.amount },
+        { account: payoutAccount(item.rail), amount: item.amount },
         { account: FEE_INCOME, amount: item.fee },
       ];
     case 'failed':
@@ -204,16 +226,7 @@ function payoutEvent(payout: Payout, counts: ItemCounts): EventRow {
     id: newUuid(),
     type: EVENTS[payout.status],
     resource: publicId('payout', payout.id),
-    data: {
-      id: publicId('payout', payout.id),
-      status: payout.status,
-      totalAmount: payout.totalAmount,
-      totalFee: payout.totalFee,
-      itemCount: payout.itemCount,
-      successCount: counts.completed,
-      failureCount: counts.failed,
-      currency: CURRENCY,
-    },
+    data: payoutSummaryView(payout, counts),
     createdAt: new Date(),
   };
 }

@@ -2,13 +2,15 @@
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
+import type { FailureCode } from '../failureCodes.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
+import type { Attached } from '../references.ts';
 import { type Wallet, walletColumns, walletTables } from '../wallets/queries.ts';
 
 export type PayoutStatus = 'processing' | 'completed' | 'partially_completed' | 'failed';
 export type PayoutItemStatus = 'pending' | 'processing' | 'completed' | 'failed';
 
-export interface Payout {
+export interface Payout extends Attached {
   id: Uuid;
   /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
@@ -40,6 +42,7 @@ export interface PayoutItem {
   bankCode: string;
   /** The caller's own reference for the item. */
   reference: string | null;
+  failureCode: FailureCode | null;
   failureReason: string | null;
   rail: string;
   /** The interbank session id of the transfer, once the rail has reported it. */
@@ -48,6 +51,8 @@ export interface PayoutItem {
   returnedAt: Date | null;
   /** What was taken back from the wallet, if the bank paid it after reporting it as failed. */
   clawedBack: Kobo | null;
+  /** Posted within the book, to the destination wallet: nothing is sent to the rail. */
+  inside: boolean;
 }
 
 export interface PayoutWithItems extends Payout {
@@ -62,12 +67,13 @@ export interface ItemWithWallet {
 }
 
 const payoutColumns = (sql: Sql) => sql`
-  id, version, source_wallet_id, total_amount, total_fee, item_count, status, failures_reported, created_at`;
+  id, version, source_wallet_id, total_amount, total_fee, item_count, status, failures_reported,
+  reference, metadata, created_at`;
 
 const itemColumns = (sql: Sql) => sql`
   i.id, i.version, i.payout_id, i.position, i.amount, i.fee, i.status, i.destination_wallet_id, i.account_number,
-  i.account_name, i.bank_code, i.reference, i.failure_reason, i.rail, i.session_id,
-  i.returned_at, i.clawed_back`;
+  i.account_name, i.bank_code, i.reference, i.failure_code, i.failure_reason, i.rail, i.session_id,
+  i.returned_at, i.clawed_back, i.inside`;
 
 /** Adds the items to each payout, with one query for all. */
 async function withItems(sql: Sql, book: Book, payouts: Payout[]): Promise<PayoutWithItems[]> {
@@ -88,9 +94,40 @@ export async function findPayout(sql: Sql, book: Book, id: Uuid): Promise<Payout
   return payout ?? null;
 }
 
+/** The id of a payout of this book; null when there is none. */
+export async function findPayoutId(sql: Sql, book: Book, id: Uuid): Promise<Uuid | null> {
+  const [row] = await sql<{ id: Uuid }[]>`
+    SELECT id FROM payouts
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+  return row?.id ?? null;
+}
+
+export interface PayoutItemFilters {
+  status?: PayoutItemStatus | undefined;
+  reference?: string | undefined;
+}
+
+/** A page of a payout's items, in batch order, plus one row when another page exists. */
+export async function listPayoutItems(
+  sql: Sql,
+  book: Book,
+  payoutId: Uuid,
+  filters: PayoutItemFilters,
+  page: PageRequest,
+): Promise<PayoutItem[]> {
+  return await sql<PayoutItem[]>`
+    SELECT ${itemColumns(sql)} FROM payout_items i
+    WHERE i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment} AND i.payout_id = ${payoutId}
+    ${page.after ? sql`AND i.position > ${Number(page.after.id)}` : sql``}
+    ${filters.status ? sql`AND i.status = ${filters.status}` : sql``}
+    ${filters.reference ? sql`AND i.reference = ${filters.reference}` : sql``}
+    ORDER BY i.position LIMIT ${page.limit + 1}`;
+}
+
 export interface PayoutFilters extends ListFilters {
   status?: PayoutStatus | undefined;
   sourceWalletId?: Uuid | undefined;
+  reference?: string | undefined;
 }
 
 /** A page of payouts with their items, newest first, plus one when another page exists. */
@@ -106,6 +143,7 @@ export async function listPayouts(
     ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
     ${filters.status ? sql`AND status = ${filters.status}` : sql``}
     ${filters.sourceWalletId ? sql`AND source_wallet_id = ${filters.sourceWalletId}` : sql``}
+    ${filters.reference ? sql`AND reference = ${filters.reference}` : sql``}
     ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
     ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
     ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
@@ -122,18 +160,13 @@ export async function findPayoutItem(sql: Sql, book: Book, id: Uuid): Promise<It
   return { item, sourceWalletId };
 }
 
-/** The items in a range of batch positions that have not ended. */
-export async function listOpenItems(
-  sql: Sql,
-  book: Book,
-  payoutId: Uuid,
-  range: { from: number; count: number },
-): Promise<Pick<PayoutItem, 'id' | 'amount'>[]> {
-  return await sql<Pick<PayoutItem, 'id' | 'amount'>[]>`
-    SELECT id, amount FROM payout_items
+export type ItemState = Pick<PayoutItem, 'id' | 'amount' | 'status'>;
+
+/** The items of a payout with their states, from one snapshot, in batch order. */
+export async function listItemStates(sql: Sql, book: Book, payoutId: Uuid): Promise<ItemState[]> {
+  return await sql<ItemState[]>`
+    SELECT id, amount, status FROM payout_items
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND payout_id = ${payoutId}
-      AND position >= ${range.from} AND position < ${range.from + range.count}
-      AND status IN ('pending', 'processing')
     ORDER BY position`;
 }
 
@@ -164,28 +197,25 @@ export async function countPayout(sql: Sql, book: Book, id: Uuid): Promise<Payou
 
 /** A wallet of a payout request, with its deposit account; null while it has none. */
 export interface PayoutWallet extends Wallet {
-  depositAccount: { accountNumber: string; bankName: string; accountName: string } | null;
+  depositAccount: { accountNumber: string; bankCode: string | null; accountName: string } | null;
 }
 
 type PayoutWalletRow = Wallet & {
   accountNumber: string | null;
-  bankName: string | null;
+  bankCode: string | null;
   accountName: string | null;
 };
 
 /** The wallets with these ids, and the settlement wallet, with their deposit accounts, in one query. */
 export async function findPayoutWallets(sql: Sql, book: Book, ids: readonly Uuid[]): Promise<PayoutWallet[]> {
   const rows = await sql<PayoutWalletRow[]>`
-    SELECT ${walletColumns(sql)}, v.account_number, v.bank_name, v.account_name
+    SELECT ${walletColumns(sql)}, v.account_number, v.bank_code, v.account_name
     FROM ${walletTables(sql)}
     LEFT JOIN virtual_accounts v ON v.organisation_id = w.organisation_id AND v.owner_id = w.id
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
       AND (w.kind = 'settlement' OR w.id = ANY (${[...ids]}::uuid[]))`;
-  return rows.map(({ accountNumber, bankName, accountName, ...wallet }) => ({
+  return rows.map(({ accountNumber, bankCode, accountName, ...wallet }) => ({
     ...wallet,
-    depositAccount:
-      accountNumber === null || bankName === null || accountName === null
-        ? null
-        : { accountNumber, bankName, accountName },
+    depositAccount: accountNumber === null || accountName === null ? null : { accountNumber, bankCode, accountName },
   }));
 }

@@ -1,6 +1,6 @@
 // The outbox message that starts the flow of a recall.
 import { publicId, type Uuid } from '../../ids.ts';
-import type { Book } from '../../money.ts';
+import { type Book, nairaText } from '../../money.ts';
 import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { RecallInput } from '../../workflows/recall/messages.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
@@ -18,7 +18,7 @@ export function startRecall(book: Book, credit: InboundCredit): FlowOutboxMessag
   return toOutbox({
     workflow: 'recall',
     id: recallFlowId(credit.id),
-    summary: `Recall of ${input.amount} kobo of ${input.inboundCreditId}`,
+    summary: `Recall of ${nairaText(input.amount)} of ${input.inboundCreditId}`,
     state: 'received',
     input,
   });

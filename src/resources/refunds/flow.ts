@@ -1,7 +1,7 @@
 // Outbox messages that start or wake the flow of a refund to a bank. A refund to a wallet completes at once, without a
 // flow.
 import { publicId } from '../../ids.ts';
-import type { Book } from '../../money.ts';
+import { type Book, nairaText } from '../../money.ts';
 import { withTransferUpdate } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { RefundInput } from '../../workflows/refund/messages.ts';
@@ -17,7 +17,7 @@ function refundFlow(book: Book, refund: Refund): FlowMessage {
   return {
     workflow: 'refund',
     id: input.transferId,
-    summary: `Refund of ${input.amount} kobo of ${input.paymentId}`,
+    summary: `Refund of ${nairaText(input.amount)} of ${input.paymentId}`,
     state: 'processing',
     input,
   };

@@ -1,15 +1,18 @@
 // Ledger movements of a refund: to a wallet at once; to a bank through transit, then completed or returned to the
 // wallet. Each changes the payment in the same statement, so that refunds never exceed the credited amount.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import { type AccountCode, clearingAccount, IN_TRANSIT_REFUNDS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import { type AccountCode, IN_TRANSIT_REFUNDS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
-import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
 import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
 import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
+import { payoutAccount } from '../railAccounts.ts';
 import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
+import { refundView } from '../views.ts';
 import type { Refund } from './queries.ts';
 
 /** Refunds to the paying wallet: complete at once. */
@@ -43,7 +46,7 @@ export function completeRefund(book: Book, payment: Payment, refund: Refund, rep
   return {
     book,
     transaction: {
-      ...move(refund, 'completion', IN_TRANSIT_REFUNDS, clearingOf(refund)),
+      ...move(refund, 'completion', IN_TRANSIT_REFUNDS, payoutAccountOf(refund)),
       resolves: keyOf(refund, 'hold'),
     },
     rows: {
@@ -71,6 +74,7 @@ export function clawBackRefund(
     ...refund,
     version: refund.version + 1,
     status: 'completed',
+    failureCode: null,
     failureReason: null,
     sessionId: report.sessionId ?? refund.sessionId,
     completedAt: new Date(),
@@ -110,7 +114,7 @@ export function returnRefundFunds(
   payment: Payment,
   refund: Refund,
   report: TransferReport,
-  { walletIsClosed, others }: { walletIsClosed: boolean; others: Kobo },
+  { walletIsClosed, others, decidedBy }: { walletIsClosed: boolean; others: Kobo; decidedBy: DecidedBy },
 ): Movement {
   const wasCompleted = refund.status === 'completed';
   const { clawedBack } = refund;
@@ -119,6 +123,7 @@ export function returnRefundFunds(
     ...refund,
     version: refund.version + 1,
     status: 'failed',
+    failureCode: failureCodeOf(report.status === 'returned' ? 'return' : 'fail', decidedBy),
     failureReason: report.reason ?? 'The bank refused or returned the refund',
     sessionId: report.sessionId ?? refund.sessionId,
     completedAt: new Date(),
@@ -130,11 +135,11 @@ export function returnRefundFunds(
     transaction:
       clawedBack === null
         ? {
-            ...move(refund, 'return', wasCompleted ? clearingOf(refund) : IN_TRANSIT_REFUNDS, destination),
+            ...move(refund, 'return', wasCompleted ? payoutAccountOf(refund) : IN_TRANSIT_REFUNDS, destination),
             reverses: keyOf(refund, wasCompleted ? 'completion' : 'hold'),
           }
         : {
-            ...move(refund, 'clawback_return', clearingOf(refund), destination),
+            ...move(refund, 'clawback_return', payoutAccountOf(refund), destination),
             reverses: keyOf(refund, 'clawback'),
             postings: undoClawback({ ...refund, rail: railOf(refund), fee: 0 }, clawedBack, destination),
           },
@@ -156,7 +161,7 @@ function railOf(refund: Refund): string {
   return refund.rail;
 }
 
-const clearingOf = (refund: Refund): AccountCode => clearingAccount(railOf(refund));
+const payoutAccountOf = (refund: Refund): AccountCode => payoutAccount(railOf(refund));
 
 const keyOf = (refund: Refund, step: BankTransferStep): string => `${publicId('refund', refund.id)}/${step}`;
 
@@ -197,17 +202,7 @@ function refundEvent(type: 'refund.completed' | 'refund.failed', refund: Refund)
     id: newUuid(),
     type,
     resource: publicId('refund', refund.id),
-    data: {
-      id: publicId('refund', refund.id),
-      paymentId: publicId('payment', refund.paymentId),
-      amount: refund.amount,
-      destination: refund.destination,
-      status: refund.status,
-      failureReason: refund.failureReason,
-      currency: CURRENCY,
-      createdAt: refund.createdAt.toISOString(),
-      completedAt: refund.completedAt?.toISOString() ?? null,
-    },
+    data: refundView(refund),
     createdAt: new Date(),
   };
 }

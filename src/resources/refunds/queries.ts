@@ -3,9 +3,11 @@
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
+import type { FailureCode } from '../failureCodes.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
+import type { Attached } from '../references.ts';
 
-export interface Refund {
+export interface Refund extends Attached {
   id: Uuid;
   /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
@@ -18,6 +20,7 @@ export interface Refund {
   accountNumber: string | null;
   accountName: string | null;
   bankCode: string | null;
+  failureCode: FailureCode | null;
   failureReason: string | null;
   rail: string | null;
   sessionId: string | null;
@@ -30,8 +33,8 @@ export interface Refund {
 }
 
 const columns = (sql: Sql) => sql`
-  id, version, payment_id, amount, destination, status, reason, account_number, account_name, bank_code, failure_reason,
-  rail, session_id, created_at, completed_at, returned_at, clawed_back`;
+  id, version, payment_id, amount, destination, status, reason, account_number, account_name, bank_code, reference, metadata,
+  failure_code, failure_reason, rail, session_id, created_at, completed_at, returned_at, clawed_back`;
 
 export async function findRefund(sql: Sql, book: Book, id: Uuid): Promise<Refund | null> {
   const [row] = await sql<Refund[]>`
@@ -49,18 +52,23 @@ export async function sumOtherRefunds(sql: Sql, book: Book, { id, paymentId }: R
   return row?.amount ?? 0;
 }
 
-/** A page of a payment's refunds, newest first, plus one row when another page exists. */
-export async function listRefunds(
-  sql: Sql,
-  book: Book,
-  paymentId: Uuid,
-  filters: ListFilters,
-  page: PageRequest,
-): Promise<Refund[]> {
+export interface RefundFilters extends ListFilters {
+  paymentId?: Uuid | undefined;
+  status?: Refund['status'] | undefined;
+  destination?: Refund['destination'] | undefined;
+  reference?: string | undefined;
+}
+
+/** A page of refunds, newest first, plus one row when another page exists. */
+export async function listRefunds(sql: Sql, book: Book, filters: RefundFilters, page: PageRequest): Promise<Refund[]> {
   return await sql<Refund[]>`
     SELECT ${columns(sql)} FROM refunds
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND payment_id = ${paymentId}
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
     ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.paymentId ? sql`AND payment_id = ${filters.paymentId}` : sql``}
+    ${filters.status ? sql`AND status = ${filters.status}` : sql``}
+    ${filters.destination ? sql`AND destination = ${filters.destination}` : sql``}
+    ${filters.reference ? sql`AND reference = ${filters.reference}` : sql``}
     ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
     ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
     ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;

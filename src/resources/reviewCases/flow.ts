@@ -1,6 +1,6 @@
 // Outbox messages that start or wake the flow of a review case.
 import { publicId } from '../../ids.ts';
-import type { Book } from '../../money.ts';
+import { type Book, nairaText } from '../../money.ts';
 import { withTransferUpdate } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { ReviewCaseInput } from '../../workflows/reviewCase/messages.ts';
@@ -20,7 +20,7 @@ function reviewCaseFlow(book: Book, { id, reason, amount, walletId }: CaseOfFlow
   return {
     workflow: 'reviewCase',
     id: input.transferId,
-    summary: `Review of ${amount} kobo: ${reason}`,
+    summary: `Review of ${nairaText(amount)}: ${reason}`,
     state: 'open',
     input,
   };

@@ -2,19 +2,14 @@
 // unclaimed, or returned to the sender through transit. A case of a reconciliation break, an unconfirmed credit or a
 // clawback holds no money and is closed without a posting.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import {
-  type AccountCode,
-  clearingAccount,
-  IN_TRANSIT_RETURNS,
-  UNCLAIMED,
-  UNMATCHED,
-  walletAccount,
-} from '../../ledger/chart.ts';
+import { type AccountCode, IN_TRANSIT_RETURNS, UNCLAIMED, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
+import { payoutAccount } from '../railAccounts.ts';
+import { creditSummary } from '../views.ts';
 import { startReviewCase, wakeReviewCase } from './flow.ts';
 import { type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
 
@@ -52,9 +47,11 @@ export const closedWalletCase = (amount: Kobo, walletId: Uuid, paymentId: Uuid |
 export function withCaseFlows(movement: Movement): Movement {
   const cases = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
   if (cases.length === 0) return movement;
+  const credits = (movement.rows?.inbound_credits ?? []) as readonly InboundCredit[];
+  const creditOf = (row: ReviewCase) => credits.find(({ id }) => id === row.inboundCreditId);
   return {
     ...movement,
-    events: [...(movement.events ?? []), ...cases.map((row) => caseEvent('review_case.opened', row))],
+    events: [...(movement.events ?? []), ...cases.map((row) => caseEvent('review_case.opened', row, creditOf(row)))],
     outbox: [...(movement.outbox ?? []), ...cases.map((row) => startReviewCase(movement.book, row))],
   };
 }
@@ -107,7 +104,7 @@ export function completeReturn(book: Book, row: ReviewCase): Movement {
   return {
     book,
     transaction: {
-      ...move(row, completionKey(row), IN_TRANSIT_RETURNS, clearingAccount(railOf(row))),
+      ...move(row, completionKey(row), IN_TRANSIT_RETURNS, payoutAccount(railOf(row))),
       resolves: holdKey(row, row.version - 1),
     },
     rows: { review_cases: [next] },
@@ -123,7 +120,7 @@ export function returnToSuspense(
   report: TransferReport,
 ): Movement {
   const wasCompleted = row.status === 'returned_to_sender';
-  const source = wasCompleted ? clearingAccount(railOf(row)) : IN_TRANSIT_RETURNS;
+  const source = wasCompleted ? payoutAccount(railOf(row)) : IN_TRANSIT_RETURNS;
   const next: ReviewCase = {
     ...row,
     version: row.version + 1,
@@ -224,7 +221,11 @@ function move(row: ReviewCase, key: string, debit: AccountCode, credit: AccountC
   };
 }
 
-function caseEvent(type: 'review_case.opened' | 'review_case.resolved', row: ReviewCase): EventRow {
+function caseEvent(
+  type: 'review_case.opened' | 'review_case.resolved',
+  row: ReviewCase,
+  credit?: InboundCredit,
+): EventRow {
   return {
     id: newUuid(),
     type,
@@ -237,6 +238,8 @@ function caseEvent(type: 'review_case.opened' | 'review_case.resolved', row: Rev
       currency: CURRENCY,
       paymentId: row.paymentId === null ? null : publicId('payment', row.paymentId),
       walletId: row.walletId === null ? null : publicId('wallet', row.walletId),
+      inboundCreditId: row.inboundCreditId === null ? null : publicId('inboundCredit', row.inboundCreditId),
+      ...(credit !== undefined && { credit: creditSummary(credit) }),
     },
     createdAt: new Date(),
   };

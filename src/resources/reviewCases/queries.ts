@@ -4,6 +4,7 @@ import type { Sql } from '../../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
+import type { ListFilters, PageRequest } from '../pages.ts';
 import type { PayerAccount } from '../refunds/queries.ts';
 
 /** Why a review case was opened. The last four hold no money. */
@@ -29,18 +30,32 @@ export type ReviewReason = (typeof REVIEW_REASONS)[number];
  * How a failed attempt to return money ended: `refused` or `returned` as reported by the rail, `never_received` by the
  * rail, or `decided` by operators.
  */
-export type ReturnFailure = 'refused' | 'returned' | 'never_received' | 'decided';
+export const RETURN_FAILURES = ['refused', 'returned', 'never_received', 'decided'] as const;
+export type ReturnFailure = (typeof RETURN_FAILURES)[number];
+
+/**
+ * `returning`: the money is on its way back to the sender. `closed`: a case without money was resolved. `recalled`: the
+ * bank has taken the credit back.
+ */
+export const REVIEW_STATUSES = [
+  'open',
+  'returning',
+  'credited',
+  'returned_to_sender',
+  'unclaimed',
+  'closed',
+  'recalled',
+] as const;
+
+/** Cases between us and the bank, which the caller does not see: they hold no money of anyone. */
+const INTERNAL_REASONS: readonly ReviewReason[] = ['reconciliation_break', 'paid_after_failure', 'credit_recalled'];
 
 export interface ReviewCase {
   id: Uuid;
   /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
   reason: ReviewReason;
-  /**
-   * `returning`: the money is on its way back to the sender. `closed`: a case without money was resolved. `recalled`:
-   * the bank took the credit back.
-   */
-  status: 'open' | 'returning' | 'credited' | 'returned_to_sender' | 'unclaimed' | 'closed' | 'recalled';
+  status: (typeof REVIEW_STATUSES)[number];
   /** The amount in suspense; for a break or an unconfirmed credit, the amount in question. */
   amount: Kobo;
   /** The suspense account that holds the money while the case is open; null where the case holds none. */
@@ -91,6 +106,46 @@ interface ReviewCaseFilter {
   status?: ReviewCase['status'] | undefined;
   reason?: ReviewReason | undefined;
   environment?: Environment | undefined;
+}
+
+export interface CaseFilters extends ListFilters {
+  status?: ReviewCase['status'] | undefined;
+  reason?: ReviewReason | undefined;
+  paymentId?: Uuid | undefined;
+  walletId?: Uuid | undefined;
+}
+
+/** SQL: the cases of a book that the caller sees. */
+const visible = (sql: Sql, book: Book) => sql`
+  organisation_id = ${book.organisationId} AND environment = ${book.environment}
+  AND reason <> ALL (${[...INTERNAL_REASONS]}::text[])`;
+
+/** A page of the cases that the caller sees, newest first, plus one row when another page exists. */
+export async function listVisibleCases(
+  sql: Sql,
+  book: Book,
+  filters: CaseFilters,
+  page: PageRequest,
+): Promise<ReviewCase[]> {
+  return await sql<ReviewCase[]>`
+    SELECT ${columns(sql)} FROM review_cases
+    WHERE ${visible(sql, book)}
+    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.status ? sql`AND status = ${filters.status}` : sql``}
+    ${filters.reason ? sql`AND reason = ${filters.reason}` : sql``}
+    ${filters.paymentId ? sql`AND payment_id = ${filters.paymentId}` : sql``}
+    ${filters.walletId ? sql`AND wallet_id = ${filters.walletId}` : sql``}
+    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
+    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
+    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+}
+
+/** One case that the caller sees; null when there is none with this id. */
+export async function findVisibleCase(sql: Sql, book: Book, id: Uuid): Promise<ReviewCase | null> {
+  const [row] = await sql<
+    ReviewCase[]
+  >`SELECT ${columns(sql)} FROM review_cases WHERE ${visible(sql, book)} AND id = ${id}`;
+  return row ?? null;
 }
 
 /** The cases of one organisation, oldest first, at most `max`, and their total number. */

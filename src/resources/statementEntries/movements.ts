@@ -4,14 +4,19 @@ import { clearingAccount, INTEREST_INCOME, RAIL_EXPENSE, settlementAccount } fro
 import type { Movement } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
+import { chargedAccount, payoutAccount } from '../railAccounts.ts';
 
 /** A line of a statement that is the rail's own doing. */
 export interface StatementEntry {
   id: Uuid;
   rail: string;
-  /** `charge`: the rail took a fee. `settlement`: it paid our money out to us. `interest`: it paid interest. */
-  kind: 'charge' | 'settlement' | 'interest';
-  /** The rail's own id of the line. */
+  /**
+   * `charge`: the rail took a fee. `settlement`: it paid our money out to us. `settled`: it moved collected money to
+   * the balance that it pays from. `interest`: it paid interest. `funding`: the organisation paid money in. `check`: a
+   * transfer of `rail check`, to an account of the operator's choice.
+   */
+  kind: 'charge' | 'settlement' | 'settled' | 'interest' | 'funding' | 'check';
+  /** The rail's own id of the line; of a charge for another line, that line's name (`chargeReference`). */
   reference: string;
   amount: Kobo;
   at: Date;
@@ -25,16 +30,27 @@ export const statementEntryKey = ({
   reference,
 }: Pick<StatementEntry, 'rail' | 'kind' | 'reference'>): string => `${kind}/${rail}/${reference}`;
 
-/** What an entry posts: a charge and a settlement leave the rail, interest comes in. */
-function entryPosting({ rail, kind, amount }: Pick<StatementEntry, 'rail' | 'kind' | 'amount'>): Posting {
+/** What an entry posts: a charge, a check and a settlement leave the rail, interest and funding come in. */
+function entryPosting({
+  rail,
+  kind,
+  reference,
+  amount,
+}: Pick<StatementEntry, 'rail' | 'kind' | 'reference' | 'amount'>): Posting {
   const clearing = clearingAccount(rail);
   switch (kind) {
+    case 'check':
+      return { debit: RAIL_EXPENSE, credit: payoutAccount(rail), amount };
     case 'charge':
-      return { debit: RAIL_EXPENSE, credit: clearing, amount };
+      return { debit: RAIL_EXPENSE, credit: chargedAccount({ rail, reference }), amount };
+    case 'settled':
+      return { debit: payoutAccount(rail), credit: clearing, amount };
     case 'settlement':
       return { debit: settlementAccount(rail), credit: clearing, amount };
     case 'interest':
-      return { debit: clearing, credit: INTEREST_INCOME, amount };
+      return { debit: payoutAccount(rail), credit: INTEREST_INCOME, amount };
+    case 'funding':
+      return { debit: payoutAccount(rail), credit: settlementAccount(rail), amount };
   }
 }
 

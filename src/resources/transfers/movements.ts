@@ -1,10 +1,10 @@
 // Ledger movements of a transfer between two wallets: one transaction, after which the transfer is complete.
 import { newUuid, publicId } from '../../ids.ts';
 import { FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
-import { isoTime } from '../../ledger/isoTime.ts';
 import type { EventRow, Movement } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
-import { type Book, CURRENCY } from '../../money.ts';
+import type { Book } from '../../money.ts';
+import { transferView } from '../views.ts';
 import type { Transfer } from './queries.ts';
 
 /**
@@ -39,16 +39,7 @@ function transferCompleted(id: string, transfer: Transfer): EventRow {
     id: newUuid(),
     type: 'transfer.completed',
     resource: id,
-    data: {
-      id,
-      status: transfer.status,
-      sourceWalletId: publicId('wallet', transfer.sourceWalletId),
-      destinationWalletId: publicId('wallet', transfer.destinationWalletId),
-      amount: transfer.amount,
-      fee: transfer.fee,
-      currency: CURRENCY,
-      createdAt: isoTime(transfer.createdAt),
-    },
+    data: transferView(transfer),
     createdAt: new Date(),
   };
 }

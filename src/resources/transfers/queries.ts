@@ -4,8 +4,11 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
+import type { Attached } from '../references.ts';
+import type { Wallet } from '../wallets/queries.ts';
+import { literal, postingsOf } from '../wallets/statement.ts';
 
-export interface Transfer {
+export interface Transfer extends Attached {
   id: Uuid;
   sourceWalletId: Uuid;
   destinationWalletId: Uuid;
@@ -17,7 +20,7 @@ export interface Transfer {
 }
 
 const columns = (sql: Sql) =>
-  sql`id, source_wallet_id, destination_wallet_id, amount, fee, status, description, created_at`;
+  sql`id, source_wallet_id, destination_wallet_id, amount, fee, status, description, reference, metadata, created_at`;
 
 export async function findTransfer(sql: Sql, book: Book, id: Uuid): Promise<Transfer | null> {
   const [row] = await sql<Transfer[]>`
@@ -26,18 +29,59 @@ export async function findTransfer(sql: Sql, book: Book, id: Uuid): Promise<Tran
   return row ?? null;
 }
 
+export interface TransferFilters extends ListFilters {
+  reference?: string | undefined;
+  sourceWalletId?: Uuid | undefined;
+  destinationWalletId?: Uuid | undefined;
+}
+
 /** A page of transfers, newest first, plus one row when another page exists. */
 export async function listTransfers(
   sql: Sql,
   book: Book,
-  filters: ListFilters,
+  filters: TransferFilters,
   page: PageRequest,
 ): Promise<Transfer[]> {
   return await sql<Transfer[]>`
     SELECT ${columns(sql)} FROM transfers
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
     ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    ${filters.reference ? sql`AND reference = ${filters.reference}` : sql``}
     ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
     ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
     ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+}
+
+/** A transfer with the id of its posting, which orders the transfers of a wallet. */
+export interface WalletTransfer extends Transfer {
+  postingId: number;
+}
+
+/**
+ * A page of the transfers from or to a wallet, newest first, plus one row when another page exists. Read from the
+ * wallet's postings, because another index on transfers would slow down each of them.
+ */
+export async function listWalletTransfers(
+  sql: Sql,
+  book: Book,
+  { wallet, side }: { wallet: Pick<Wallet, 'accountId'>; side: 'debit' | 'credit' },
+  filters: TransferFilters,
+  page: PageRequest,
+): Promise<WalletTransfer[]> {
+  const { before, last } = await postingsOf(sql, book, wallet, filters);
+  const account = sql(`p.${side}_account_id`);
+  return await sql<WalletTransfer[]>`
+    SELECT t.id, t.source_wallet_id, t.destination_wallet_id, t.amount, t.fee, t.status, t.description, t.reference,
+           t.metadata, t.created_at, p.id AS posting_id
+    FROM ledger.postings p
+    JOIN transfers t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
+    WHERE p.organisation_id = ${book.organisationId} AND ${account} BETWEEN ${wallet.accountId} AND ${wallet.accountId}
+      AND t.environment = ${book.environment}
+      AND p.credit_balance_after IS NOT NULL -- not the posting of a fee, which goes to an account without a balance
+      ${page.after ? sql`AND p.id < ${Number(page.after.id)}` : sql``}
+      ${before === null ? sql`` : sql`AND p.id > ${before}`} ${last === null ? sql`` : sql`AND p.id <= ${last}`}
+      ${filters.sourceWalletId ? sql`AND t.source_wallet_id = ${filters.sourceWalletId}` : sql``}
+      ${filters.destinationWalletId ? sql`AND t.destination_wallet_id = ${filters.destinationWalletId}` : sql``}
+      ${filters.reference ? sql`AND t.reference = ${filters.reference}` : sql``}
+    ORDER BY ${account} DESC, p.id DESC LIMIT ${literal(sql, page.limit + 1)}`;
 }

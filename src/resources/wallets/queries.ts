@@ -1,5 +1,4 @@
 // Queries for wallets: the reads, and the writes that move no money.
-import type postgres from 'postgres';
 import type { Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../../ledger/limits.ts';
@@ -118,96 +117,25 @@ export async function recordKyc(sql: Sql, book: Book, wallet: Wallet, sealed: st
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${wallet.id}`;
 }
 
-/**
- * A number inlined into the query text. With LIMIT as a parameter, Postgres would choose a custom plan for each
- * execution, and planning takes longer than reading a page.
- */
-const literal = (sql: Sql, number: number) => sql.unsafe(String(Math.trunc(number)));
+export type WalletChanges = {
+  [Field in 'email' | 'fullName' | 'phone']?: Wallet[Field] | undefined;
+};
 
-/**
- * SQL: the postings on one side of an account, newest first. BETWEEN instead of an equality is intended: it leaves the
- * planner only the index by account. With an equality it may scan the primary key backwards, which is slow for an
- * account with few postings among many.
- */
-const newestPostings = (
+/** Updates the given fields only; null when there is no such wallet. */
+export async function updateWallet(
   sql: Sql,
   book: Book,
-  accountId: number,
-  side: 'debit' | 'credit',
-  condition: postgres.Fragment,
-  max: number,
-) => sql`
-  SELECT id, transaction_id, amount, created_at, ${side}::text AS direction,
-         ${sql(`${side}_balance_after`)} AS balance_after
-  FROM ledger.postings
-  WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} BETWEEN ${accountId} AND ${accountId}
-    ${condition}
-  ORDER BY ${sql(`${side}_account_id`)} DESC, id DESC LIMIT ${literal(sql, max)}`;
-
-/** The balance of a wallet at a time: the balance after its last posting up to then. */
-export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
-  const [row] = await sql<{ balance: Kobo }[]>`
-    SELECT balance FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
-  return row?.balance ?? 0;
-}
-
-/** The last posting of a wallet before a period and the last one in it, by id; null where the period has no bound. */
-interface PostingRange {
-  before: number | null;
-  last: number | null;
-}
-
-async function postingsOf(
-  sql: Sql,
-  book: Book,
-  wallet: Wallet,
-  { createdAtFrom, createdAtTo }: ListFilters,
-): Promise<PostingRange> {
-  const unbounded = { before: null, last: null };
-  if (createdAtFrom === undefined && createdAtTo === undefined) return unbounded;
-  const lastUntil = (at: postgres.Fragment | undefined) =>
-    at === undefined
-      ? sql`NULL::bigint`
-      : sql`(SELECT id FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at}))`;
-  const [row] = await sql<PostingRange[]>`
-    SELECT ${lastUntil(createdAtFrom && sql`${createdAtFrom}::timestamptz - interval '1 ms'`)} AS before,
-           ${lastUntil(createdAtTo && sql`${createdAtTo}::timestamptz`)} AS last`;
-  return row ?? unbounded;
-}
-
-/** One line of a wallet's statement. */
-export interface StatementLine {
-  /** The id of the posting, which orders the statement. */
-  id: number;
-  transactionId: Uuid;
-  kind: string;
-  resource: string;
-  direction: 'credit' | 'debit';
-  amount: Kobo;
-  balanceAfter: Kobo;
-  effectiveAt: Date;
-  createdAt: Date;
-}
-
-/** A page of a wallet's statement, newest first, plus one line when another page exists. */
-export async function listStatement(
-  sql: Sql,
-  book: Book,
-  wallet: Wallet,
-  filters: ListFilters,
-  page: PageRequest,
-): Promise<StatementLine[]> {
-  // A statement of its own: it may wait for a posting that is not in the snapshot of this statement.
-  const { before, last } = await postingsOf(sql, book, wallet, filters);
-  const condition = sql`
-    ${page.after ? sql`AND id < ${Number(page.after.id)}` : sql``}
-    ${before === null ? sql`` : sql`AND id > ${before}`} ${last === null ? sql`` : sql`AND id <= ${last}`}`;
-  const side = (direction: 'credit' | 'debit') =>
-    newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
-  // LIMIT before the join: otherwise the transactions of both sides are looked up and half of them discarded.
-  return await sql<StatementLine[]>`
-    SELECT p.*, t.kind, t.resource, t.effective_at
-    FROM (SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides ORDER BY id DESC LIMIT ${literal(sql, page.limit + 1)}) p
-    JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
-    ORDER BY p.id DESC`;
+  id: Uuid,
+  { email, fullName, phone }: WalletChanges,
+): Promise<Wallet | null> {
+  const [row] = await sql<Wallet[]>`
+    UPDATE wallets w SET
+      email = ${email === undefined ? sql`w.email` : email},
+      full_name = ${fullName === undefined ? sql`w.full_name` : fullName},
+      phone = ${phone === undefined ? sql`w.phone` : phone}
+    FROM ledger.accounts a
+    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment} AND w.id = ${id}
+      AND a.organisation_id = w.organisation_id AND a.environment = w.environment AND a.code = w.account_code
+    RETURNING ${walletColumns(sql)}`;
+  return row ?? null;
 }

@@ -1,8 +1,10 @@
 // Queries for virtual accounts: the account numbers that a rail opened for payments and wallets.
 import type { Sql } from '../../database/pool.ts';
-import { publicId, type Uuid } from '../../ids.ts';
+import { parseId, publicId, type Uuid } from '../../ids.ts';
+import type { Keyring } from '../../keyring.ts';
 import type { Book } from '../../money.ts';
-import type { BankRail } from '../../rail/port.ts';
+import { RailNotReadyError } from '../../rail/errors.ts';
+import type { AccountHolder, BankRail, InboundCreditReport, OpenedAccount, VirtualAccount } from '../../rail/port.ts';
 import { holderName, type Wallet } from './queries.ts';
 
 export interface VirtualAccountRow {
@@ -11,13 +13,20 @@ export interface VirtualAccountRow {
   ownerKind: 'payment' | 'wallet';
   ownerId: Uuid;
   bankName: string;
+  /** As in the list of banks of the rail; null: it is not among them. */
+  bankCode: string | null;
   accountName: string;
+  /** What the rail calls the account; null: it goes by our reference. */
+  railReference: string | null;
+  /** `exact`: the rail accepts only the amount that the account was opened for. */
+  acceptsAmount: 'exact' | 'any';
   expiresAt: Date | null;
   createdAt: Date;
 }
 
 const columns = (sql: Sql) =>
-  sql`rail, account_number, owner_kind, owner_id, bank_name, account_name, expires_at, created_at`;
+  sql`rail, account_number, owner_kind, owner_id, bank_name, bank_code, account_name, rail_reference, accepts_amount,
+      expires_at, created_at`;
 
 /** The virtual account of a payment or wallet; null when it has none. */
 export async function findAccountByOwner(sql: Sql, book: Book, ownerId: Uuid): Promise<VirtualAccountRow | null> {
@@ -27,35 +36,115 @@ export async function findAccountByOwner(sql: Sql, book: Book, ownerId: Uuid): P
   return row ?? null;
 }
 
-/** The virtual account with this number on a rail; null when this book has none. */
-export async function findAccountByNumber(
+/** An account can have received money from this long before it was opened, by the clock of its rail. */
+const CLOCKS_DIFFER_MAX_SECONDS = 300;
+
+/**
+ * The account that a credit came to: by our reference, if the rail tells it. Otherwise by its number: a rail may give a
+ * number to another account once it is free, so the last one opened before the credit counts. Null: this book has none.
+ */
+export async function findAccountOfCredit(
   sql: Sql,
   book: Book,
   rail: string,
-  accountNumber: string,
+  credit: Pick<InboundCreditReport, 'accountReference' | 'accountNumber' | 'receivedAt'>,
 ): Promise<VirtualAccountRow | null> {
+  const reference = credit.accountReference ?? '';
+  const ownerId = parseId('payment', reference) ?? parseId('wallet', reference);
+  const ofReference = ownerId === null ? null : await findAccountByOwner(sql, book, ownerId);
+  if (ofReference?.rail === rail) return ofReference;
+  if (credit.accountNumber === null) return null;
   const [row] = await sql<VirtualAccountRow[]>`
     SELECT ${columns(sql)} FROM virtual_accounts
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}
-      AND account_number = ${accountNumber}`;
+      AND account_number = ${credit.accountNumber}
+      AND created_at <= ${credit.receivedAt} + make_interval(secs => ${CLOCKS_DIFFER_MAX_SECONDS})
+    ORDER BY created_at DESC LIMIT 1`;
   return row ?? null;
+}
+
+/** An account as the rail identifies it. */
+export const openedAccount = (
+  { organisationId }: Book,
+  account: Pick<VirtualAccountRow, 'ownerKind' | 'ownerId' | 'railReference' | 'accountNumber'>,
+): OpenedAccount => ({
+  organisationId,
+  kind: account.ownerKind === 'payment' ? 'one_off' : 'permanent',
+  reference: publicId(account.ownerKind, account.ownerId),
+  railReference: account.railReference,
+  accountNumber: account.accountNumber,
+});
+
+/** The row of an account number that a rail has opened. */
+export const accountRow = (
+  rail: BankRail,
+  owner: Pick<VirtualAccountRow, 'ownerKind' | 'ownerId' | 'createdAt'>,
+  account: VirtualAccount,
+): VirtualAccountRow => ({
+  ...account,
+  ...owner,
+  rail: rail.name,
+  acceptsAmount: owner.ownerKind === 'payment' ? (rail.capabilities.oneOff?.amount ?? 'any') : 'any',
+});
+
+/** The holder of a wallet's account numbers, without identity numbers. */
+export const holderOf = (wallet: Pick<Wallet, 'id' | 'fullName' | 'email' | 'phone'>): AccountHolder => ({
+  name: holderName(wallet),
+  email: wallet.email,
+  phone: wallet.phone,
+  bvn: null,
+  nin: null,
+  dateOfBirth: null,
+});
+
+/**
+ * The holder with the identity numbers of the wallet's KYC details, of which a settlement wallet has none; null: they
+ * are not recorded.
+ */
+async function verifiedHolder(
+  { sql, keyring }: { sql: Sql; keyring: Keyring },
+  { organisationId, environment }: Book,
+  wallet: Wallet,
+): Promise<AccountHolder | null> {
+  const [row] = await sql<{ sealed: string }[]>`
+    SELECT sealed FROM wallet_kyc
+    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND wallet_id = ${wallet.id}`;
+  if (row === undefined) return wallet.kind === 'settlement' ? holderOf(wallet) : null;
+  const details = JSON.parse(keyring.open('kyc', wallet.id, row.sealed)) as { bvn: string; dateOfBirth: string };
+  return { ...holderOf(wallet), bvn: details.bvn, dateOfBirth: details.dateOfBirth };
 }
 
 /**
  * Opens the permanent account number of a wallet, unless it has one. Idempotent: the wallet's id is the reference, and
- * the rail returns the same number for the same reference. Throws RailUnavailableError or RailRefusedError.
+ * the rail returns the same number for the same reference. Identity numbers are decrypted only for a rail that needs
+ * them. Throws RailCallError; RailNotReadyError `feature_off` if the rail opens none for this wallet.
  */
-export async function openDepositAccount(sql: Sql, rail: BankRail, book: Book, wallet: Wallet): Promise<void> {
+export async function openDepositAccount(
+  dependencies: { sql: Sql; keyring: Keyring },
+  rail: BankRail,
+  book: Book,
+  wallet: Wallet,
+): Promise<void> {
+  const { permanent } = rail.capabilities;
+  const holder = permanent?.needs.includes('bvn_or_nin')
+    ? await verifiedHolder(dependencies, book, wallet)
+    : holderOf(wallet);
+  if (permanent === null || holder === null) {
+    throw new RailNotReadyError('feature_off', 'the rail opens no account number for this wallet');
+  }
   const account = await rail.openVirtualAccount({
     organisationId: book.organisationId,
     reference: publicId('wallet', wallet.id),
-    accountName: holderName(wallet),
-    expiresAt: null,
+    accountName: holder.name,
+    holder,
+    description: 'Deposit account',
+    kind: 'permanent',
   });
+  const { sql } = dependencies;
   await sql`
     INSERT INTO virtual_accounts (organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name,
-                                  account_name)
+                                  bank_code, account_name, rail_reference)
     VALUES (${book.organisationId}, ${book.environment}, ${rail.name}, ${account.accountNumber}, 'wallet', ${wallet.id},
-            ${account.bankName}, ${account.accountName})
+            ${account.bankName}, ${account.bankCode}, ${account.accountName}, ${account.railReference})
     ON CONFLICT DO NOTHING`;
 }

@@ -1,6 +1,6 @@
 // Outbox messages that start or wake the flow of a withdrawal.
 import { publicId } from '../../ids.ts';
-import type { Book } from '../../money.ts';
+import { type Book, nairaText } from '../../money.ts';
 import { withTransferUpdate } from '../../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
 import type { WithdrawalInput } from '../../workflows/withdrawal/messages.ts';
@@ -16,7 +16,7 @@ function withdrawalFlow(book: Book, withdrawal: Withdrawal): FlowMessage {
   return {
     workflow: 'withdrawal',
     id: input.transferId,
-    summary: `Withdrawal of ${input.amount} kobo from ${input.walletId}`,
+    summary: `Withdrawal of ${nairaText(input.amount)} from ${input.walletId}`,
     state: 'processing',
     input,
   };

@@ -1,13 +1,16 @@
 // Ledger movements of a withdrawal: held in transit when accepted, then completed by the rail, or returned to the
 // wallet, and clawed back if the rail has paid it all the same.
 import { newUuid, publicId } from '../../ids.ts';
-import { clearingAccount, FEE_INCOME, IN_TRANSIT_WITHDRAWALS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import { FEE_INCOME, IN_TRANSIT_WITHDRAWALS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
-import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
+import { payoutAccount } from '../railAccounts.ts';
 import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
+import { withdrawalView } from '../views.ts';
 import type { Withdrawal } from './queries.ts';
 
 const keyOf = (row: Withdrawal, step: BankTransferStep): string => `${publicId('withdrawal', row.id)}/${step}`;
@@ -53,7 +56,7 @@ export function completeWithdrawal(book: Book, row: Withdrawal, report: Transfer
       postings: allocate(
         [{ account: IN_TRANSIT_WITHDRAWALS, amount: row.amount + row.fee }],
         [
-          { account: clearingAccount(row.rail), amount: row.amount },
+          { account: payoutAccount(row.rail), amount: row.amount },
           { account: FEE_INCOME, amount: row.fee },
         ],
       ),
@@ -70,6 +73,7 @@ export function clawBackWithdrawal(book: Book, row: Withdrawal, report: Transfer
     ...row,
     version: row.version + 1,
     status: 'completed',
+    failureCode: null,
     failureReason: null,
     sessionId: report.sessionId ?? row.sessionId,
     completedAt: new Date(),
@@ -100,7 +104,7 @@ export function returnWithdrawalFunds(
   row: Withdrawal,
   change: 'fail' | 'return',
   report: TransferReport,
-  walletIsClosed: boolean,
+  { walletIsClosed, decidedBy }: { walletIsClosed: boolean; decidedBy: DecidedBy },
 ): Movement {
   const now = new Date();
   const { clawedBack } = row;
@@ -109,6 +113,7 @@ export function returnWithdrawalFunds(
     ...row,
     version: row.version + 1,
     status: change === 'fail' ? 'failed' : 'returned',
+    failureCode: failureCodeOf(change, decidedBy),
     failureReason:
       report.reason ?? (change === 'fail' ? 'The bank refused the transfer' : 'The bank returned the money'),
     sessionId: report.sessionId ?? row.sessionId,
@@ -117,7 +122,7 @@ export function returnWithdrawalFunds(
   const sources =
     row.status === 'completed'
       ? [
-          { account: clearingAccount(row.rail), amount: row.amount },
+          { account: payoutAccount(row.rail), amount: row.amount },
           { account: FEE_INCOME, amount: row.fee },
         ]
       : [{ account: IN_TRANSIT_WITHDRAWALS, amount: total }];
@@ -151,25 +156,11 @@ function withdrawalEvent(
   type: 'withdrawal.completed' | 'withdrawal.failed' | 'withdrawal.returned',
   row: Withdrawal,
 ): EventRow {
-  const { accountNumber, accountName, bankCode, bankName } = row;
   return {
     id: newUuid(),
     type,
     resource: publicId('withdrawal', row.id),
-    data: {
-      id: publicId('withdrawal', row.id),
-      status: row.status,
-      sourceWalletId: publicId('wallet', row.sourceWalletId),
-      amount: row.amount,
-      fee: row.fee,
-      totalAmount: row.amount + row.fee,
-      currency: CURRENCY,
-      counterparty: { accountNumber, accountName, bankCode, bankName },
-      failureReason: row.failureReason,
-      sessionId: row.sessionId,
-      createdAt: row.createdAt.toISOString(),
-      completedAt: row.completedAt?.toISOString() ?? null,
-    },
+    data: withdrawalView(row),
     createdAt: new Date(),
   };
 }

@@ -2,11 +2,13 @@
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
+import type { FailureCode } from '../failureCodes.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
+import type { Attached } from '../references.ts';
 
 export type WithdrawalStatus = 'processing' | 'completed' | 'failed' | 'returned';
 
-export interface Withdrawal {
+export interface Withdrawal extends Attached {
   id: Uuid;
   /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
@@ -19,6 +21,7 @@ export interface Withdrawal {
   bankCode: string;
   bankName: string | null;
   narration: string | null;
+  failureCode: FailureCode | null;
   failureReason: string | null;
   rail: string;
   /** The interbank session id of the transfer, once the rail has reported it. */
@@ -31,7 +34,7 @@ export interface Withdrawal {
 
 const columns = (sql: Sql) => sql`
   id, version, source_wallet_id, amount, fee, status, account_number, account_name, bank_code, bank_name, narration,
-  failure_reason, rail, session_id, created_at, completed_at, clawed_back`;
+  reference, metadata, failure_code, failure_reason, rail, session_id, created_at, completed_at, clawed_back`;
 
 export async function findWithdrawal(sql: Sql, book: Book, id: Uuid): Promise<Withdrawal | null> {
   const [row] = await sql<Withdrawal[]>`
@@ -43,6 +46,7 @@ export async function findWithdrawal(sql: Sql, book: Book, id: Uuid): Promise<Wi
 export interface WithdrawalFilters extends ListFilters {
   status?: WithdrawalStatus | undefined;
   sourceWalletId?: Uuid | undefined;
+  reference?: string | undefined;
 }
 
 /** A page of withdrawals, newest first, plus one row when another page exists. */
@@ -58,6 +62,7 @@ export async function listWithdrawals(
     ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
     ${filters.status ? sql`AND status = ${filters.status}` : sql``}
     ${filters.sourceWalletId ? sql`AND source_wallet_id = ${filters.sourceWalletId}` : sql``}
+    ${filters.reference ? sql`AND reference = ${filters.reference}` : sql``}
     ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
     ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
     ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;

@@ -1,11 +1,12 @@
 // The flow of one adjustment. Nothing was posted when it was requested.
 //
-//   1. Wait for the decision of an operator (update `decide`).   An approval by the operator who requested it is refused,
-//      and so is what the ledger does not allow: the adjustment stays open.
+//   1. Wait for the decision of an operator (update `decide`).   An approval by the operator who requested it is
+//      refused, and so is what the ledger does not allow: the adjustment stays open.
 //   2. approve: post it, and the flow ends.   Compensation: another adjustment, its reversal, decided in the same way.
 //   3. reject: the flow ends, and nothing is posted.
 import { ApplicationFailure, HandlerUnfinishedPolicy } from '@temporalio/common';
 import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { nairaText } from '../../money.ts';
 import { identify } from '../operators/identify.ts';
 import type { OperatorActivities } from '../operators/messages.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
@@ -45,7 +46,7 @@ export async function adjustment(input: AdjustmentInput): Promise<AdjustmentResu
   }
   const { status } = state.snapshot;
   if (status === 'rejected') showState(status);
-  setCurrentDetails(`**${status}**: ${input.amount} kobo.`);
+  setCurrentDetails(`**${status}**: ${nairaText(input.amount)}.`);
   return { status };
 }
 

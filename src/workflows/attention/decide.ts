@@ -7,31 +7,33 @@ import type { AttentionCause, Resolution, ResolveAction } from './messages.ts';
 /** How long a flow retries before it asks for an operator. Settings, which its activities pass to it. */
 export interface AttentionLimits {
   railUnreachableMs: number;
+  railNotReadyMs: number;
   outcomeUnknownMs: number;
   creditUnconfirmedMs: number;
 }
 
 export interface Waiting {
-  rail: 'known' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
+  rail: 'known' | 'unknown' | 'unreachable' | 'not_ready' | 'paused' | 'contradiction';
   /** How long the rail has been unreachable without interruption. */
   unreachableForMs: number;
+  /** How long the rail has not accepted the transfer without interruption. */
+  notReadyForMs: number;
   /** How long the outcome of the transfer has been open. */
   openForMs: number;
 }
 
 /**
- * Whether a flow that waits for a rail must park, and why. A pause of the rail is intended, so it never parks a flow,
- * however long it lasts.
+ * Whether a flow that waits for a rail must show it to operators, and why. A pause of the rail is intended, so it is
+ * only shown, however long it lasts.
  */
 export function decideAttention(
   waiting: Waiting,
   limits: AttentionLimits,
-): 'rail_contradiction' | 'rail_unreachable' | 'outcome_unknown' | null {
+): 'rail_contradiction' | 'rail_paused' | 'rail_unreachable' | 'rail_not_ready' | 'outcome_unknown' | null {
   if (waiting.rail === 'contradiction') return 'rail_contradiction';
-  if (waiting.rail === 'paused') return null;
-  if (waiting.rail === 'unreachable') {
-    return waiting.unreachableForMs >= limits.railUnreachableMs ? 'rail_unreachable' : null;
-  }
+  if (waiting.rail === 'paused') return 'rail_paused';
+  if (waiting.rail === 'not_ready') return waiting.notReadyForMs >= limits.railNotReadyMs ? 'rail_not_ready' : null;
+  if (waiting.rail === 'unreachable' && waiting.unreachableForMs >= limits.railUnreachableMs) return 'rail_unreachable';
   return waiting.openForMs >= limits.outcomeUnknownMs ? 'outcome_unknown' : null;
 }
 
@@ -48,6 +50,10 @@ export type Choices = Partial<Record<ResolveAction, string>>;
 export const CHOICES: Record<AttentionCause, Choices> = {
   rail_unreachable: WITHOUT_THE_RAIL,
   outcome_unknown: WITHOUT_THE_RAIL,
+  rail_not_ready: {
+    retry: 'send it again now',
+    fail: 'give the transfer up and put the money back: the rail did not accept it; needs two operators',
+  },
   rail_contradiction: {
     retry: 'query the rail again and continue',
     return: 'post it as returned and put the money back; needs two operators',
@@ -59,10 +65,6 @@ export const CHOICES: Record<AttentionCause, Choices> = {
     set_aside: 'post nothing and open a review case for each credit, which can post it once the rail confirms it',
   },
   posting_refused: { retry: 'run the step again: it reads the current state, and posts nothing twice' },
-  webhook_retries_exhausted: {
-    retry: 'restart the schedule of attempts',
-    dismiss: 'end this flow: the delivery stays failed, and the integrator can still request a redelivery',
-  },
 };
 
 /** An action that moves money without the rail's confirmation needs two operators. */

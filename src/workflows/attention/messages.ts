@@ -7,6 +7,8 @@ import type { Kobo } from '../../money.ts';
 export type AttentionCause =
   /** The rail has not responded for longer than the limit. */
   | 'rail_unreachable'
+  /** The rail has not accepted the transfer for longer than the limit, for a reason that is not the transfer's. */
+  | 'rail_not_ready'
   /** The rail responds, but has not reported a final status within the limit. */
   | 'outcome_unknown'
   /** The rail reports a status that contradicts what was posted on its earlier report. */
@@ -19,9 +21,7 @@ export type AttentionCause =
   /** The rail has not confirmed a credit that it reported, for longer than the limit. */
   | 'credit_unconfirmed'
   /** The ledger refused a posting that no rule expects it to refuse. */
-  | 'posting_refused'
-  /** All attempts of the schedule to deliver an event to an endpoint have failed. */
-  | 'webhook_retries_exhausted';
+  | 'posting_refused';
 
 /**
  * `retry`: continue as before. `complete`, `fail`, `return`: set the outcome without, or against, the rail's report; a
@@ -48,8 +48,10 @@ export interface ResolveAnswer {
 
 export interface RetryRequest {
   reason: string;
-  /** The operator's code for this workflow. */
+  /** The operator's code for this workflow, or for the batch. */
   code: string;
+  /** The job id of the batch operation that sends this to many flows. */
+  batch?: string;
 }
 
 /** Type of the failure with which a step reports a refusal of the ledger; its detail is a `PostingRefusal`. */

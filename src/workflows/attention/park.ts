@@ -1,8 +1,9 @@
-// Parking: a flow that cannot continue shows why in the Temporal UI and waits for an operator's decision. `park` blocks
-// until the operator has decided; `raise` requests a decision while the flow continues with its other work.
+// Parking: a flow that cannot continue shows why in the Temporal UI and requests an operator's decision (`raise`),
+// while it continues with its other work or looks whether the cause is gone. Only a refused posting blocks it
+// (`postOrPark`).
 import { ActivityFailure, ApplicationFailure, HandlerUnfinishedPolicy } from '@temporalio/common';
 import { condition, log, setCurrentDetails, setHandler } from '@temporalio/workflow';
-import type { Environment } from '../../money.ts';
+import { type Environment, nairaText } from '../../money.ts';
 import { auditEntries, CODE_TEXT, type Decided, decideApproval, proposalText } from '../operators/decide.ts';
 import { identify } from '../operators/identify.ts';
 import type { AuditEntry, OperatorActivities } from '../operators/messages.ts';
@@ -46,12 +47,11 @@ export interface Decision {
 }
 
 export interface Attention {
-  /** Parks the flow until an operator decides; returns the decision. */
-  park(cause: AttentionCause, view: ParkedView): Promise<Decision>;
-  /** The same; returns null if `isSuperseded` becomes true first. */
-  park(cause: AttentionCause, view: ParkedView, isSuperseded: () => boolean): Promise<Decision | null>;
-  /** Requests a decision while the flow continues. A further call updates what is shown; null withdraws the request. */
-  raise: (request: { cause: AttentionCause; view: ParkedView } | null) => void;
+  /**
+   * Requests a decision while the flow continues. A further call updates what is shown; null withdraws the request. A
+   * cause that needs no decision has no view: the flow shows its own details.
+   */
+  raise: (request: { cause: AttentionCause; view: ParkedView | null } | null) => void;
   /** Whether an operator has decided on what is raised, and the decision is not taken yet. */
   isDecided: () => boolean;
   /**
@@ -60,8 +60,15 @@ export interface Attention {
   takeDecision: () => Promise<Decision | null>;
   /** Runs a step that posts. If the ledger refuses, the flow parks, and `retry` runs the step again. */
   postOrPark: <Result>(step: () => Promise<Result>) => Promise<Result>;
-  /** Shows the cause while `work` runs. It needs no decision: `resolve` is refused. */
-  showAttentionWhile: <Result>(cause: 'rail_paused', work: () => Promise<Result>) => Promise<Result>;
+  /** What is raised, for the next run of a flow that continues as new. */
+  carried: () => { attention: CarriedAttention } | null;
+}
+
+/** What a flow has raised. The search attributes are carried over by Temporal. */
+export interface CarriedAttention {
+  cause: AttentionCause;
+  /** What one operator has proposed, if it needs a second one. */
+  proposal: Decided | null;
 }
 
 /** A flow that ends while a message is being identified needs no decision: the sender is told that it has ended. */
@@ -74,10 +81,11 @@ const unfinishedPolicy = HandlerUnfinishedPolicy.ABANDON;
 export function createAttention(
   { organisationId, environment, subject }: { organisationId: string; environment: Environment; subject: string },
   activities: AttentionActivities,
+  carried: CarriedAttention | null = null,
 ): Attention {
-  let cause: AttentionCause | null = null;
+  let cause: AttentionCause | null = carried?.cause ?? null;
   let view: ParkedView | null = null;
-  let proposal: Decided | null = null;
+  let proposal: Decided | null = carried?.proposal ?? null;
   let decided: Decision | null = null;
 
   const decide = (action: ResolveAction, reason: string, latest: Decided, before: Decided | null): void => {
@@ -116,11 +124,13 @@ export function createAttention(
   );
   setHandler(
     retry,
-    async ({ code, reason }) => {
+    async ({ code, reason, batch }) => {
       if (cause === null || decided !== null) return;
-      const decision = `retry of ${cause}`;
+      // A batch may find flows with several causes, and its code is valid for one decision.
+      const decision = batch === undefined ? `retry of ${cause}` : 'retry';
+      const of = batch === undefined ? {} : { batch };
       try {
-        const operator = await identify(activities, { code, scope: scopeOf('retry'), decision });
+        const operator = await identify(activities, { code, scope: scopeOf('retry'), decision, ...of });
         if (cause !== null && decided === null) {
           decide('retry', reason, { operator, decision, reason: `${cause}: ${reason}` }, null);
         }
@@ -176,24 +186,14 @@ export function createAttention(
     showAttention(null);
   }
 
-  async function park(newCause: AttentionCause, newView: ParkedView): Promise<Decision>;
-  async function park(
-    newCause: AttentionCause,
-    newView: ParkedView,
-    isSuperseded?: () => boolean,
-  ): Promise<Decision | null>;
-  async function park(
-    newCause: AttentionCause,
-    newView: ParkedView,
-    isSuperseded = () => false,
-  ): Promise<Decision | null> {
+  /** Parks the flow until an operator decides. */
+  async function park(newCause: AttentionCause, newView: ParkedView): Promise<void> {
     // A decision on a raised cause that was not taken yet must survive a step that parks the flow in between.
     const raised = decided === null ? null : { cause, view, proposal, decided };
     enter(newCause, newView);
-    await condition(() => decided !== null || isSuperseded());
-    const decision = await takeDecision();
+    await condition(() => decided !== null);
+    await takeDecision();
     if (raised !== null) ({ cause, view, proposal, decided } = raised);
-    return decision;
   }
 
   /** Ends the parking. Returns the decision, audited, if there is one. */
@@ -210,7 +210,6 @@ export function createAttention(
   }
 
   return {
-    park,
     raise(request) {
       if (decided !== null) return; // takeDecision comes first
       if (request === null) {
@@ -236,14 +235,7 @@ export function createAttention(
         }
       }
     },
-    async showAttentionWhile(newCause, work) {
-      enter(newCause, null);
-      try {
-        return await work();
-      } finally {
-        leave();
-      }
-    },
+    carried: () => (cause === null ? null : { attention: { cause, proposal } }),
   };
 }
 
@@ -256,7 +248,9 @@ function refusalIn(error: unknown): PostingRefusal | null {
 
 function refusedView({ code, account, transaction, postings }: PostingRefusal): ParkedView {
   const change = transaction === null ? 'a change of rows' : `the transaction ${transaction}`;
-  const funds = postings.map(({ debit, credit, amount }) => `${amount} kobo in ${debit}, to be posted to ${credit}`);
+  const funds = postings.map(
+    ({ debit, credit, amount }) => `${nairaText(amount)} in ${debit}, to be posted to ${credit}`,
+  );
   return {
     summary:
       `The ledger refused ${change}, which no rule expects: a bug, or data was changed by hand. ` +

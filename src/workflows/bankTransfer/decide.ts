@@ -48,21 +48,28 @@ export type TransferStep = 'send' | 'check' | 'mark_unsent';
 /** What is known about a transfer after the last step. */
 export interface TransferKnowledge {
   /**
-   * The rail knows the reference, does not know it, did not respond, is paused by operations, or contradicts itself.
+   * The rail knows the reference, does not know it, did not respond, does not accept it for now, is paused by
+   * operations, or contradicts itself.
    */
-  rail: 'known' | 'unknown' | 'unreachable' | 'paused' | 'contradiction';
+  rail: 'known' | 'unknown' | 'unreachable' | 'not_ready' | 'paused' | 'contradiction';
   sends: number;
   sinceSendMs: number;
-  /** How long the rail may take to know a reference that it received. */
-  unknownIsFinalAfterMs: number;
+  /** How long the rail may take to know a reference that it received; null: its silence is never final. */
+  unknownIsFinalAfterMs: number | null;
 }
 
 /**
  * A reference that the rail does not know counts as not sent only after the rail's own waiting time. Then the same
- * reference is sent again, and after the last send the money goes back. In every other case: query the status.
+ * reference is sent again, and after the last send the money goes back. A step that found the rail paused or not ready
+ * is repeated, because the rail has accepted nothing.
+ * In every other case: query the status. Where the rail's silence is never final, the flow parks instead.
  */
-export function decideStep({ rail, sends, sinceSendMs, unknownIsFinalAfterMs }: TransferKnowledge): TransferStep {
-  if (rail !== 'unknown' || sinceSendMs < unknownIsFinalAfterMs) return 'check';
+export function decideStep(
+  step: TransferStep,
+  { rail, sends, sinceSendMs, unknownIsFinalAfterMs }: TransferKnowledge,
+): TransferStep {
+  if (rail === 'paused' || rail === 'not_ready') return step;
+  if (rail !== 'unknown' || unknownIsFinalAfterMs === null || sinceSendMs < unknownIsFinalAfterMs) return 'check';
   return sends < SENDS_MAX ? 'send' : 'mark_unsent';
 }
 
@@ -72,4 +79,51 @@ const CHECK_PAUSE_MAX_MS = 900_000;
 
 export function checkPauseMs(check: number): number {
   return CHECK_PAUSES_MS[check] ?? CHECK_PAUSE_MAX_MS;
+}
+
+/** Delays between two sends that the rail did not accept, unless it names a longer one. */
+const NOT_READY_PAUSES_MS = [2_000, 10_000, 60_000, 300_000];
+const NOT_READY_PAUSE_MAX_MS = 900_000;
+
+/** A flow that began to wait while the rail was being resumed is not found by the resume, and looks once by itself. */
+const FIRST_LOOK_MS = 60_000;
+
+/** What a flow waits for after a step. */
+export interface TransferWait {
+  rail: TransferKnowledge['rail'];
+  /** An operator is requested. */
+  isParked: boolean;
+  /** Number of status queries since the last send. */
+  checks: number;
+  pausedLooks: number;
+  unreachableForMs: number;
+  /** Number of steps in a row that found the rail not ready, since when, and when it wants the next one. */
+  notReadyLooks: number;
+  notReadyForMs: number;
+  retryAfterMs?: number | null;
+}
+
+export interface WaitLimits {
+  railUnreachableMs: number;
+  railNotReadyMs: number;
+  outcomeUnknownMs: number;
+  probeMs: number;
+  pausedLookMs: number;
+}
+
+/** How long a flow waits for a signal before it runs its next step without one. */
+export function waitMs(
+  { rail, isParked, checks, pausedLooks, unreachableForMs, notReadyLooks, notReadyForMs, ...wanted }: TransferWait,
+  limits: WaitLimits,
+): number {
+  const retryAfterMs = wanted.retryAfterMs ?? 0;
+  if (rail === 'paused') return pausedLooks > 1 ? limits.pausedLookMs : Math.min(FIRST_LOOK_MS, limits.pausedLookMs);
+  if (isParked) return Math.max(retryAfterMs, limits.probeMs);
+  if (rail === 'not_ready') {
+    const pause = Math.max(retryAfterMs, NOT_READY_PAUSES_MS[notReadyLooks - 1] ?? NOT_READY_PAUSE_MAX_MS);
+    return Math.max(1, Math.min(pause, Math.max(retryAfterMs, limits.railNotReadyMs - notReadyForMs)));
+  }
+  // No later than the limit, because the flow must park then.
+  const limit = rail === 'unreachable' ? limits.railUnreachableMs - unreachableForMs : limits.outcomeUnknownMs;
+  return Math.max(1, Math.min(checkPauseMs(checks), limit));
 }

@@ -5,19 +5,28 @@
 //   2. Wait for the rail's final status.   The signal `transferUpdated` triggers a query; without one, the flow polls.
 //   3. The reference stays unknown to the rail: the same reference is sent again; after the last send, the money goes
 //      back.
-//   4. The rail is paused by operations: nothing is sent, and the flow continues once the rail is resumed.
-//   5. The rail is unreachable or reports no outcome for too long, or contradicts itself: park, and apply the
-//      operator's decision.
-import { condition, setCurrentDetails, setHandler } from '@temporalio/workflow';
+//   4. The rail is paused by operations: nothing is sent, and the flow waits for the signal `railResumed`.
+//   5. The rail does not accept it for now, as its balance is too low for example: the same reference is sent again
+//      later, which counts as no send; after a limit an operator is requested.
+//   6. The rail is unreachable or reports no outcome for too long, or contradicts itself: request an operator, and
+//      apply the decision. Meanwhile a signal or a timer triggers a query; if the cause is gone, the request is
+//      withdrawn.
+//   7. The history is long: continue as new at the same place.
+import { condition, continueAsNew, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { nairaText } from '../../money.ts';
 import { decideAttention } from '../attention/decide.ts';
-import { type AttentionActivities, createAttention, type Decision, type ParkedView } from '../attention/park.ts';
+import { type AttentionActivities, createAttention, type Decision } from '../attention/park.ts';
+import { mustContinueAsNew } from '../continuation.ts';
 import { showState } from '../state.ts';
-import { checkPauseMs, decideStep, type TransferState, type TransferStep } from './decide.ts';
+import { decideStep, type TransferState, type TransferStep, waitMs } from './decide.ts';
+import { describeStep, describeWait, parkedView, referenceOf } from './details.ts';
 import {
   type BankTransferInput,
   type OperatorDecision,
+  railResumed,
   type TransferActivity,
   type TransferDecisionActivity,
+  type TransferJourney,
   type TransferProgress,
   transferUpdated,
 } from './messages.ts';
@@ -27,140 +36,127 @@ export type BankTransferSteps<Input> = Record<TransferStep, TransferActivity<Inp
 };
 
 export async function driveBankTransfer<Input extends BankTransferInput>(
-  input: Input,
+  { continued, ...scope }: Input,
   steps: BankTransferSteps<Input>,
   activities: AttentionActivities,
 ): Promise<TransferState> {
-  const attention = createAttention({ ...input, subject: input.transferId }, activities);
-  const take = (step: TransferStep, decision: OperatorDecision | null) =>
-    attention.postOrPark(() => (decision === null ? steps[step](input) : steps.decide(input, decision)));
-  const waitForResume = (step: TransferStep) =>
-    attention.postOrPark(() => attention.showAttentionWhile('rail_paused', () => steps[step](input, 'wait')));
-  let updates = 0;
+  const input = scope as Input;
+  const attention = createAttention({ ...input, subject: input.transferId }, activities, continued?.attention);
+  const journey = continued ?? startOfJourney(Date.now());
+  let signals = 0;
   setHandler(transferUpdated, () => {
-    updates += 1;
+    signals += 1;
+    journey.hasNews = true;
+  });
+  setHandler(railResumed, () => {
+    signals += 1;
   });
 
-  let step: TransferStep = 'send';
-  let decision: OperatorDecision | null = null;
-  let sends = 0;
-  let sentAt = Date.now();
-  let checks = 0; // since the last send
-  let openSince = Date.now();
-  let unreachableSince: number | null = null;
+  let status: TransferState = 'processing';
   for (;;) {
-    const updatesSeen = updates;
-    setCurrentDetails(
-      details(input, sends, step === 'send' ? 'is being sent to the rail' : 'is being queried at the rail'),
+    if (await mustContinueAsNew(attention)) {
+      // The new run begins with a step, and so acts on every signal of this one.
+      await continueAsNew({ ...input, continued: { ...journey, ...attention.carried() } });
+    }
+    const seen = signals;
+    const decision = await attention.takeDecision();
+    if (decision?.action === 'dismiss') break;
+    if (decision !== null) restartLimits(journey, Date.now());
+    if (attention.carried() === null) setCurrentDetails(describeStep(input, journey));
+    const progress = await attention.postOrPark(() => takeStep(steps, input, journey.step, decision));
+    const { rail, notReady, limits } = progress;
+    status = progress.status;
+    noteStep(journey, progress, Date.now());
+
+    if (status !== 'processing' && isOver(journey, progress)) {
+      if (signals === seen && !attention.isDecided()) break;
+      journey.step = 'check'; // a bank may return a transfer that it has just confirmed
+      continue;
+    }
+    const now = Date.now();
+    const notReadyForMs = now - (journey.notReady?.since ?? now);
+    const unreachableForMs = journey.unreachableSince === null ? 0 : now - journey.unreachableSince;
+    journey.step = decideStep(journey.step, { ...journey, rail, sinceSendMs: now - journey.sentAt, ...limits });
+    if (journey.step !== 'check' && rail !== 'paused' && rail !== 'not_ready') continue;
+    const cause = decideAttention(
+      { rail, unreachableForMs, notReadyForMs, openForMs: now - journey.openSince },
+      limits,
     );
-    const progress = await take(step, decision);
-    const wasPaused = progress.rail === 'paused';
-    if (wasPaused) setCurrentDetails(details(input, sends, STATUS_TEXT.paused));
-    const { status, rail, limits } = wasPaused ? await waitForResume(step) : progress;
-    decision = null;
-    if (wasPaused) unreachableSince = null;
-    if (step === 'send') {
-      sends += 1;
-      sentAt = Date.now();
-      checks = 0;
-      if (wasPaused) openSince = sentAt;
-    }
-    // A flow restarted after the transfer has ended, by a reset for example, needs no response from the rail unless a
-    // signal has arrived.
-    const isOver = rail === 'known' || rail === 'unknown' || (rail === 'unreachable' && updates === 0);
-    if (status !== 'processing' && isOver) {
-      if (updates === updatesSeen) {
-        if (status !== 'completed') showState(status);
-        setCurrentDetails(`**${status}**: ${input.amount} kobo, reference ${referenceOf(input)}.`);
-        return status;
-      }
-      step = 'check'; // a bank may return a transfer that it has just confirmed
-      continue;
-    }
-
-    unreachableSince = rail === 'unreachable' ? (unreachableSince ?? Date.now()) : null;
-    const unreachableForMs = unreachableSince === null ? 0 : Date.now() - unreachableSince;
-    const cause = decideAttention({ rail, unreachableForMs, openForMs: Date.now() - openSince }, limits);
-    if (cause !== null) {
-      const resolution = await attention.park(cause, parkedView(input, cause, status));
-      if (resolution.action === 'dismiss') {
-        if (status !== 'completed') showState(status);
-        return status;
-      }
-      decision = decisionOf(resolution);
-      step = 'check';
-      openSince = Date.now();
-      unreachableSince = null;
-      continue;
-    }
-
-    const { unknownIsFinalAfterMs } = limits;
-    step = decideStep({ rail, sends, sinceSendMs: Date.now() - sentAt, unknownIsFinalAfterMs });
-    if (step === 'check') {
-      setCurrentDetails(details(input, sends, STATUS_TEXT[rail]));
-      const limit = rail === 'unreachable' ? limits.railUnreachableMs - unreachableForMs : limits.outcomeUnknownMs;
-      await condition(() => updates > updatesSeen, Math.max(1, Math.min(checkPauseMs(checks), limit)));
-      checks += 1;
-    }
+    const view = cause === null || cause === 'rail_paused' ? null : parkedView(input, cause, status, notReady);
+    attention.raise(cause && { cause, view });
+    if (cause === null || cause === 'rail_paused') setCurrentDetails(describeWait(input, journey, progress));
+    const wait = { ...journey, rail, isParked: cause !== null, unreachableForMs, notReadyForMs };
+    const timeout = waitMs({ ...wait, notReadyLooks: journey.notReady?.looks ?? 0, ...notReady }, limits);
+    await condition(() => signals > seen || attention.isDecided(), timeout, {
+      summary: 'until the rail is queried again',
+    });
   }
+  attention.raise(null);
+  if (status !== 'completed') showState(status);
+  setCurrentDetails(`**${status}**: ${nairaText(input.amount)}, reference ${referenceOf(input)}.`);
+  return status;
 }
 
-const referenceOf = ({ reference, transferId }: BankTransferInput): string => reference ?? transferId;
+const startOfJourney = (now: number): TransferJourney => ({
+  step: 'send',
+  sends: 0,
+  sentAt: now,
+  checks: 0,
+  openSince: now,
+  unreachableSince: null,
+  pausedLooks: 0,
+  hasNews: false,
+});
+
+/** After an operator's decision: the limits count from now. */
+function restartLimits(journey: TransferJourney, now: number): void {
+  journey.openSince = now;
+  journey.unreachableSince = null;
+  // A step that the rail was paused or not ready for has not been taken yet.
+  if (journey.pausedLooks === 0 && journey.notReady === undefined) journey.step = 'check';
+  if (journey.notReady !== undefined) journey.notReady = { since: now, looks: 0 };
+}
+
+const takeStep = async <Input>(
+  steps: BankTransferSteps<Input>,
+  input: Input,
+  step: TransferStep,
+  decision: Decision | null,
+): Promise<TransferProgress> => {
+  const decided = decision && decisionOf(decision);
+  return decided === null ? await steps[step](input) : await steps.decide(input, decided);
+};
+
+function noteStep(journey: TransferJourney, { rail }: TransferProgress, now: number): void {
+  journey.unreachableSince = rail === 'unreachable' ? (journey.unreachableSince ?? now) : null;
+  if (rail === 'paused') {
+    journey.pausedLooks += 1;
+    return;
+  }
+  journey.pausedLooks = 0;
+  if (rail === 'not_ready') {
+    const { since, looks } = journey.notReady ?? { since: now, looks: 0 };
+    journey.notReady = { since, looks: looks + 1 };
+    return;
+  }
+  journey.notReady = undefined;
+  journey.checks += 1;
+  if (journey.step !== 'send') return;
+  journey.sends += 1;
+  journey.checks = 0;
+  journey.sentAt = now;
+  journey.openSince = now;
+}
+
+/**
+ * Whether a transfer that has ended needs nothing more. A flow restarted after the end, by a reset for example, needs
+ * no response from the rail unless a signal has arrived.
+ */
+const isOver = ({ hasNews }: TransferJourney, { rail }: TransferProgress): boolean =>
+  rail === 'known' || rail === 'unknown' || ((rail === 'unreachable' || rail === 'not_ready') && !hasNews);
 
 function decisionOf({ action, reason, audit }: Decision): OperatorDecision | null {
   return action === 'complete' || action === 'fail' || action === 'return'
     ? { outcome: action, reason: `Decided by operators: ${reason}`, audit }
     : null;
-}
-
-const STATUS_TEXT: Record<TransferProgress['rail'], string> = {
-  known: 'is with the rail; waiting for its final status',
-  unknown: 'is not known to the rail yet; waiting',
-  unreachable: 'is waiting: the rail does not respond',
-  paused: 'is waiting: the rail is paused by operations. It continues within a minute after `rail resume`',
-  contradiction: 'has contradictory statuses at the rail: an operator must decide',
-};
-
-function details(input: BankTransferInput, sends: number, activity: string): string {
-  return [
-    `**processing**: the transfer ${activity}.`,
-    '',
-    '| | |',
-    '|---|---|',
-    `| reference at the rail | ${referenceOf(input)} |`,
-    `| amount | ${input.amount} kobo, held in transit |`,
-    `| sends to the rail | ${sends} |`,
-  ].join('\n');
-}
-
-type RailCause = NonNullable<ReturnType<typeof decideAttention>>;
-
-const PARKED: Record<RailCause, { summary: string; lastResponse: string }> = {
-  rail_unreachable: {
-    summary: 'The rail has not responded for longer than the limit, so it is unknown whether the money was paid out.',
-    lastResponse: 'none (unreachable)',
-  },
-  outcome_unknown: {
-    summary: 'The rail responds, but has not reported a final status within the limit.',
-    lastResponse: 'no final status',
-  },
-  rail_contradiction: {
-    summary: 'The rail now reports a status that contradicts what was posted on its earlier report.',
-    lastResponse: 'a status that contradicts its earlier report; ask the bank in writing',
-  },
-};
-
-function parkedView(input: BankTransferInput, cause: RailCause, status: TransferState): ParkedView {
-  const location: Record<TransferState, string> = {
-    processing: 'held in transit',
-    completed: 'posted as paid out through the rail',
-    failed: 'posted as failed, back in the wallet or in suspense',
-    returned: 'posted as returned, back in the wallet or in suspense',
-  };
-  const { summary, lastResponse } = PARKED[cause];
-  return {
-    summary: `${summary} Nothing is posted while this flow is parked.`,
-    lastResponse: { of: 'rail', words: lastResponse },
-    fundsAtRisk: `${input.amount} kobo, ${location[status]} (reference ${referenceOf(input)})`,
-  };
 }

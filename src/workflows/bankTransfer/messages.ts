@@ -3,9 +3,10 @@
 import { defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { AttentionLimits } from '../attention/decide.ts';
+import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowMessage, FlowScope } from '../flows.ts';
 import type { AuditEntry } from '../operators/messages.ts';
-import type { TransferKnowledge, TransferState } from './decide.ts';
+import type { TransferKnowledge, TransferState, TransferStep } from './decide.ts';
 
 export interface BankTransferInput extends FlowScope {
   /**
@@ -16,10 +17,34 @@ export interface BankTransferInput extends FlowScope {
   amount: Kobo;
   /** The reference at the rail, if it is not `transferId`; only for display. */
   reference?: string;
+  /** Where the run before this one was, if the flow has continued as new. */
+  continued?: TransferJourney;
+}
+
+/** Where a flow is with its transfer, between two steps. Times are milliseconds since 1970. */
+export interface TransferJourney {
+  /** The next step. */
+  step: TransferStep;
+  sends: number;
+  sentAt: number;
+  /** Number of status queries since the last send. */
+  checks: number;
+  openSince: number;
+  unreachableSince: number | null;
+  /** Number of steps in a row that found the rail paused. */
+  pausedLooks: number;
+  /** Since when each step has found the rail not ready, and their number; undefined: the last one found it ready. */
+  notReady?: { since: number; looks: number } | undefined;
+  /** Whether the rail has ever reported news of this transfer to this flow. */
+  hasNews: boolean;
+  attention?: CarriedAttention;
 }
 
 /** The rail has an update on this transfer. The signal carries no data: the flow queries the rail. */
 export const transferUpdated = defineSignal('transferUpdated');
+
+/** Operators have resumed the rail: a flow that waits for that runs its step again. */
+export const railResumed = defineSignal('railResumed');
 
 /** The same message, which also sends the flow the signal `transferUpdated`. */
 export const withTransferUpdate = (message: FlowMessage): FlowMessage => ({
@@ -27,23 +52,29 @@ export const withTransferUpdate = (message: FlowMessage): FlowMessage => ({
   signal: { name: transferUpdated.name, payload: null },
 });
 
-/**
- * What a step does while the rail is paused. Undefined: it returns `rail: 'paused'` at once. `wait`: the activity is
- * retried until the rail is resumed, which adds no events to the history.
- */
-export type PauseMode = 'wait';
+/** Why a rail does not accept a transfer for now, and when it wants it again; null: it does not say. */
+export interface NotReady {
+  why: 'underfunded' | 'duplicate_guard' | 'rate_limited' | 'unauthorised' | 'feature_off';
+  retryAfterMs: number | null;
+}
 
 /** The state of a transfer after a step. */
 export interface TransferProgress {
   status: TransferState;
   rail: TransferKnowledge['rail'];
+  /** Why the rail does not accept the transfer for now, if it does not. */
+  notReady?: NotReady;
   /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */
   limits: TransferLimits;
 }
 
 export interface TransferLimits extends AttentionLimits {
-  /** How long the rail may take to know a reference that it received. */
-  unknownIsFinalAfterMs: number;
+  /** How long the rail may take to know a reference that it received; null: its silence is never final. */
+  unknownIsFinalAfterMs: number | null;
+  /** A parked flow queries the rail at this interval. */
+  probeMs: number;
+  /** A flow that waits for a paused rail looks at this interval whether it is resumed, in case no signal told it. */
+  pausedLookMs: number;
 }
 
 /**
@@ -58,7 +89,7 @@ export interface OperatorDecision {
 }
 
 /** A step, as an activity: reads the transfer, queries the rail, and posts what follows from its status. */
-export type TransferActivity<Input> = (input: Input, pauseMode?: PauseMode) => Promise<TransferProgress>;
+export type TransferActivity<Input> = (input: Input) => Promise<TransferProgress>;
 
 /** Posts what operators decided, unless the rail has reported a final status by then. */
 export type TransferDecisionActivity<Input> = (input: Input, decision: OperatorDecision) => Promise<TransferProgress>;

@@ -1,5 +1,11 @@
 // The messages of the credit polling flow.
 
+/** A period to ask for; ISO 8601. */
+export interface CreditPeriod {
+  from: string;
+  to: string;
+}
+
 export interface CreditsPolled {
   books: number;
   /** Books whose bank failed; the next run looks further back for them. */
@@ -9,6 +15,9 @@ export interface CreditsPolled {
 }
 
 export interface CreditPollingActivities {
-  /** Asks the rail of every book for the credits that it received, and takes in those that no callback told. */
-  pollCredits: () => Promise<CreditsPolled>;
+  /**
+   * Asks the rail of every book for the credits that it received in a period, or, without one, since it was last asked,
+   * and takes in those that no callback told.
+   */
+  pollCredits: (period: CreditPeriod | null) => Promise<CreditsPolled>;
 }

@@ -1,9 +1,9 @@
 // The polling for credits whose callback was lost, started every five minutes by its Schedule.
 //
-//   1. Ask the rail of every book for its credits, and take in the unknown ones.   Compensation: none; a credit is taken
-//      in once, by its session id.
+//   1. Ask the rail of every book for its credits, and take in the unknown ones.   Compensation: none; a credit is
+//      taken in once, by its session id.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { CreditPollingActivities, CreditsPolled } from './messages.ts';
+import type { CreditPeriod, CreditPollingActivities, CreditsPolled } from './messages.ts';
 
 const { pollCredits } = proxyActivities<CreditPollingActivities>({
   startToCloseTimeout: '1 hour',
@@ -11,8 +11,9 @@ const { pollCredits } = proxyActivities<CreditPollingActivities>({
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-export async function creditPolling(): Promise<CreditsPolled> {
-  const result = await pollCredits();
+/** With a period when an operator asks for it. */
+export async function creditPolling(period?: CreditPeriod | null): Promise<CreditsPolled> {
+  const result = await pollCredits(period ?? null);
   const { books, failed, recovered } = result;
   setCurrentDetails(`**${recovered} credits** taken in that no callback told; ${failed} of ${books} banks failed.`);
   return result;

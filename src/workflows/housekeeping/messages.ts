@@ -4,6 +4,7 @@
 export interface DeletedRows {
   idempotencyKeys: number;
   webhookAttempts: number;
+  requestLogs: number;
 }
 
 export interface Housekept extends DeletedRows {

@@ -1,7 +1,8 @@
 // Housekeeping, started hourly by its Schedule.
 //
-//   1. Delete idempotency keys and webhook attempts whose retention period is over.   Compensation: none is possible.
-//   2. Close the accounting days that are over.                                       Compensation: none is needed.
+//   1. Delete idempotency keys, webhook attempts and request logs whose retention period is over.
+//      Compensation: none is possible.
+//   2. Close the accounting days that are over.   Compensation: none is needed.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { HousekeepingActivities, Housekept } from './messages.ts';
 
@@ -15,7 +16,8 @@ export async function housekeeping(): Promise<Housekept> {
   const deleted = await deleteExpiredRows();
   const closedDays = await closeAccountingDays();
   setCurrentDetails(
-    `Deleted ${deleted.idempotencyKeys} idempotency keys and ${deleted.webhookAttempts} webhook attempts. Closed ${closedDays} accounting days.`,
+    `Deleted ${deleted.idempotencyKeys} idempotency keys, ${deleted.webhookAttempts} webhook attempts and ` +
+      `${deleted.requestLogs} request logs. Closed ${closedDays} accounting days.`,
   );
   return { ...deleted, closedDays };
 }

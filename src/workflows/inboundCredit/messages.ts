@@ -1,11 +1,15 @@
 // The messages of the flow that places a credit to a wallet's deposit account, or to an unknown account number.
 import type { Kobo } from '../../money.ts';
+import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowScope } from '../flows.ts';
 import type { IncompleteWork } from '../railWait/decide.ts';
+import type { CarriedRailWaits } from '../railWait/waits.ts';
 
 export interface InboundCreditInput extends FlowScope {
   inboundCreditId: string;
   amount: Kobo;
+  /** What the run before this one waited for, if the flow has continued as new. */
+  continued?: { rail: CarriedRailWaits; attention?: CarriedAttention };
 }
 
 /** The state of the credit after a step. */

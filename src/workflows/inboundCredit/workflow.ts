@@ -5,8 +5,10 @@
 //   2. The rail does not confirm it: retry, with growing delays. After the limit request an operator, who may set it
 //      aside: nothing is posted, and a review case is opened.
 //   3. The ledger refuses both postings: park.
-import { condition, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { condition, continueAsNew, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { nairaText } from '../../money.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
+import { mustContinueAsNew } from '../continuation.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { describeWaits } from '../railWait/details.ts';
 import { createRailWaits } from '../railWait/waits.ts';
@@ -17,11 +19,15 @@ const { placeCredit, setAsideDeposit, recordOperatorAction, identifyOperator } =
   InboundCreditActivities & AttentionActivities
 >(MONEY_ACTIVITY);
 
-export async function inboundCredit(input: InboundCreditInput): Promise<InboundCreditResult> {
+export async function inboundCredit({ continued, ...input }: InboundCreditInput): Promise<InboundCreditResult> {
   const { inboundCreditId, amount } = input;
-  const attention = createAttention({ ...input, subject: inboundCreditId }, { recordOperatorAction, identifyOperator });
-  const rail = createRailWaits(attention);
-  setCurrentDetails(`Waiting until the rail confirms ${amount} kobo and they are posted.`);
+  const attention = createAttention(
+    { ...input, subject: inboundCreditId },
+    { recordOperatorAction, identifyOperator },
+    continued?.attention,
+  );
+  const rail = createRailWaits(attention, continued?.rail);
+  setCurrentDetails(`Waiting until the rail confirms ${nairaText(amount)} and it is posted.`);
   for (;;) {
     const place = rail.isToBeSetAside(inboundCreditId) ? setAsideDeposit : placeCredit;
     const { status, incomplete } = await attention.postOrPark(() => place(input));
@@ -30,13 +36,18 @@ export async function inboundCredit(input: InboundCreditInput): Promise<InboundC
     const [wait] = rail.waits();
     if (wait === undefined) return end(amount, status);
     if (!isRaised) setCurrentDetails(describeWaits(rail.waits()).join('\n'));
-    await condition(attention.isDecided, Math.max(1, wait.nextAt - Date.now()));
+    await condition(attention.isDecided, Math.max(1, wait.nextAt - Date.now()), {
+      summary: 'until the rail is queried again',
+    });
+    if (await mustContinueAsNew(attention)) {
+      await continueAsNew({ ...input, continued: { rail: rail.carried(), ...attention.carried() } });
+    }
     await rail.hearOperator();
   }
 }
 
 function end(amount: number, status: string): InboundCreditResult {
-  setCurrentDetails(`**${status}**: ${amount} kobo.`);
+  setCurrentDetails(`**${status}**: ${nairaText(amount)}.`);
   if (status !== 'posted') showState(status);
   return { status };
 }

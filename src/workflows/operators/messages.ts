@@ -1,5 +1,5 @@
-// How a workflow learns which operator decides: the message carries a code that the operator's key made, and an activity
-// answers whose code it is. A workflow keeps the operator's public id; names are only in the database.
+// How a workflow learns which operator decides: the message carries a code that the operator's key made, and an
+// activity answers whose code it is. A workflow keeps the operator's public id; names are only in the database.
 export const OPERATOR_SCOPES = ['view', 'support', 'finance', 'admin'] as const;
 
 /** What an operator may do. Every operator may `view`. */
@@ -10,6 +10,8 @@ export interface OperatorCode {
   code: string;
   /** The workflow that received it: a code is valid for one. */
   workflowId: string;
+  /** The batch operation that the message is part of: the code is then valid for this batch. */
+  batch?: string;
   /** The scope that the decision needs. */
   scope: OperatorScope;
   /**

@@ -100,6 +100,14 @@ export function decidePay(payment: WalletPaymentState, payerWalletId: string, no
   return { kind: 'settle', amountReceived: payment.baseAmount + payment.fee, toWallet: payment.baseAmount };
 }
 
+/**
+ * A credit is signalled unless this many credits of its payment are not placed yet: a stream of signals would fill the
+ * history, and would keep the flow from continuing as new. Instead the flow reads what it was not told, each time that
+ * it has placed half as many and knows no more.
+ */
+export const SIGNALLED_MAX = 50;
+export const READ_AFTER_PLACED = SIGNALLED_MAX / 2;
+
 /** The state of a payment's flow. Times are milliseconds since 1970. */
 export interface PaymentAgenda {
   /** Whether the payment takes money. */

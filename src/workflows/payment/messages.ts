@@ -2,8 +2,10 @@
 // result.
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
+import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowScope } from '../flows.ts';
 import type { IncompleteWork } from '../railWait/decide.ts';
+import type { CarriedRailWaits } from '../railWait/waits.ts';
 
 export interface PaymentInput extends FlowScope {
   paymentId: string;
@@ -11,6 +13,24 @@ export interface PaymentInput extends FlowScope {
   amount: Kobo;
   /** ISO 8601. Absolute, so that an outage of the workers does not extend the window. */
   expiresAt: string;
+  /** Where the run before this one was, if the flow has continued as new. */
+  continued?: ContinuedPayment;
+}
+
+/** What a run carries over. The credits that it has not placed are read from the database. */
+export interface ContinuedPayment {
+  progress: Omit<PaymentProgress, 'incomplete'>;
+  /** The last value of the search attribute FlowState. */
+  shownStatus: string;
+  rail: CarriedRailWaits;
+  attention?: CarriedAttention;
+}
+
+/** Credits of a payment that are not placed yet, oldest first. */
+export interface UnplacedCredits {
+  inboundCreditIds: string[];
+  /** There are more, after the last of these. */
+  hasMore: boolean;
 }
 
 /** Money arrived on the payment's account number. */
@@ -48,6 +68,8 @@ export interface PaymentActivities {
    * The same, after an operator's `set_aside`: if the rail still does not confirm the credit, a review case is opened.
    */
   setAsideCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
+  /** Lists a payment's credits that are not placed yet, after this one. */
+  listUnplacedCredits: (input: PaymentInput, after: string | null) => Promise<UnplacedCredits>;
   /** Expires a payment whose window closed. What was received so far goes to review. */
   expirePayment: (input: PaymentInput) => Promise<PaymentProgress>;
   /** Closes the account number of a payment that has ended, if the rail did not respond when it ended. */

@@ -7,16 +7,21 @@
 //      limit request an operator, who may set it aside: nothing is posted, and a review case is opened.
 //   4. Settled or expired: close the account number, and end once all credits are placed. A later credit restarts the
 //      flow.
-//   5. The ledger refuses a posting that it must accept: park. Credits that arrive meanwhile are queued.
+//   5. Many credits at once are not all signalled: read those that are not placed yet. Also when the history is long,
+//      after continuing as new.
+//   6. The ledger refuses a posting that it must accept: park. Credits that arrive meanwhile are queued.
 //
 // A `virtual_wallet` payment is settled in the API, by the wallet that pays it. The signal `paymentSettledByWallet`
 // ends its flow, with nothing left to do.
-import { condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { condition, continueAsNew, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { nairaText } from '../../money.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
+import { mustContinueAsNew } from '../continuation.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
+import { inBackground } from '../priority.ts';
 import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
-import { decideNext, type PaymentStep } from './decide.ts';
+import { decideNext, type PaymentStep, READ_AFTER_PLACED } from './decide.ts';
 import { describePayment } from './details.ts';
 import {
   creditReceived,
@@ -25,24 +30,32 @@ import {
   type PaymentProgress,
   type PaymentResult,
   paymentSettledByWallet,
+  type UnplacedCredits,
   unplacedCredits,
 } from './messages.ts';
 
-const { applyCredit, expirePayment, closePaymentAccount, setAsideCredit, recordOperatorAction, identifyOperator } =
-  proxyActivities<PaymentActivities & AttentionActivities>(MONEY_ACTIVITY);
+const { applyCredit, setAsideCredit, listUnplacedCredits, recordOperatorAction, identifyOperator } = proxyActivities<
+  PaymentActivities & AttentionActivities
+>(MONEY_ACTIVITY);
 
-export async function payment(input: PaymentInput): Promise<PaymentResult> {
-  const attention = createAttention({ ...input, subject: input.paymentId }, { recordOperatorAction, identifyOperator });
-  const rail = createRailWaits(attention);
-  const fresh: string[] = [];
+export async function payment({ continued, ...input }: PaymentInput): Promise<PaymentResult> {
+  const attention = createAttention(
+    { ...input, subject: input.paymentId },
+    { recordOperatorAction, identifyOperator },
+    continued?.attention,
+  );
+  const rail = createRailWaits(attention, continued?.rail);
+  const fresh = new Set<string>();
   const expiresAt = Date.parse(input.expiresAt);
-  let progress: PaymentProgress = { status: 'pending', amountReceived: 0 };
-  let shownStatus = progress.status;
+  let progress: PaymentProgress = continued?.progress ?? { status: 'pending', amountReceived: 0 };
+  let shownStatus = continued?.shownStatus ?? progress.status;
+  let placed = 0; // credits, since those that were not signalled were read
   const isOpen = (): boolean => progress.status === 'pending' || progress.status === 'partial';
   const unplaced = (): string[] => [...fresh, ...rail.credits()];
-  setHandler(creditReceived, ({ inboundCreditId }) => {
-    if (!unplaced().includes(inboundCreditId)) fresh.push(inboundCreditId);
-  });
+  const hear = (inboundCreditId: string): void => {
+    if (!rail.credits().includes(inboundCreditId)) fresh.add(inboundCreditId);
+  };
+  setHandler(creditReceived, ({ inboundCreditId }) => hear(inboundCreditId));
   setHandler(paymentSettledByWallet, ({ amountReceived }) => {
     progress = { status: 'settled', amountReceived };
   });
@@ -51,20 +64,32 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
   const runStep = async (step: Exclude<PaymentStep, { do: 'wait' | 'end' }>): Promise<void> => {
     const id = step.do === 'place' ? step.inboundCreditId : input.paymentId;
     progress = await attention.postOrPark(() => doStep(input, step, rail.isToBeSetAside(id)));
-    if (fresh[0] === id) fresh.shift();
+    if (fresh.delete(id)) placed += 1;
     rail.note(id, progress.incomplete);
   };
 
   setCurrentDetails(describePayment(input, progress, []));
+  if (continued !== undefined) await eachUnplacedCredit(input, hear);
   for (;;) {
+    if (await mustContinueAsNew(attention)) {
+      const { status, amountReceived } = progress;
+      const carried = { progress: { status, amountReceived }, shownStatus, rail: rail.carried() };
+      await continueAsNew<typeof payment>({ ...input, continued: { ...carried, ...attention.carried() } });
+    }
+    if (fresh.size === 0 && placed >= READ_AFTER_PLACED) {
+      await eachUnplacedCredit(input, hear);
+      placed = 0;
+    }
     await rail.hearOperator();
-    const step = decideNext({ isOpen: isOpen(), expiresAt, fresh, waits: rail.waits() }, Date.now());
+    const step = decideNext({ isOpen: isOpen(), expiresAt, fresh: [...fresh], waits: rail.waits() }, Date.now());
     if (step.do === 'end') break;
     if (step.do === 'wait') {
       if (!rail.askForOperator()) setCurrentDetails(describePayment(input, progress, rail.waits()));
       const wasOpen = isOpen();
-      const isWoken = (): boolean => fresh.length > 0 || isOpen() !== wasOpen || attention.isDecided();
-      await condition(isWoken, Math.max(1, step.until - Date.now()));
+      const isWoken = (): boolean => fresh.size > 0 || isOpen() !== wasOpen || attention.isDecided();
+      await condition(isWoken, Math.max(1, step.until - Date.now()), {
+        summary: 'until the payment expires, or the rail is queried again',
+      });
       continue;
     }
     await runStep(step);
@@ -75,8 +100,18 @@ export async function payment(input: PaymentInput): Promise<PaymentResult> {
     }
   }
   rail.askForOperator(); // nothing waits any more: withdraws a request
-  setCurrentDetails(`**${progress.status}**: ${progress.amountReceived} kobo received.`);
+  setCurrentDetails(`**${progress.status}**: ${nairaText(progress.amountReceived)} received.`);
   return { status: progress.status };
+}
+
+/** Reads the credits that are not placed yet: they were signalled to the run before this one, or not at all. */
+async function eachUnplacedCredit(input: PaymentInput, hear: (inboundCreditId: string) => void): Promise<void> {
+  for (let after: string | null = null; ; ) {
+    const { inboundCreditIds, hasMore }: UnplacedCredits = await listUnplacedCredits(input, after);
+    for (const id of inboundCreditIds) hear(id);
+    if (!hasMore) return;
+    after = inboundCreditIds.at(-1) ?? null;
+  }
 }
 
 async function doStep(
@@ -84,6 +119,11 @@ async function doStep(
   step: Exclude<PaymentStep, { do: 'wait' | 'end' }>,
   isToBeSetAside: boolean,
 ): Promise<PaymentProgress> {
+  // By the ten thousand when many payments expire together: a credit must not wait behind them.
+  const { expirePayment, closePaymentAccount } = proxyActivities<PaymentActivities>({
+    ...MONEY_ACTIVITY,
+    priority: inBackground(input),
+  });
   if (step.do === 'expire') return await expirePayment(input);
   if (step.do === 'closeAccount') return await closePaymentAccount(input);
   const credit = { inboundCreditId: step.inboundCreditId };

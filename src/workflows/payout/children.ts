@@ -1,8 +1,7 @@
-// How a payout and its pages run their child workflows: with the same search attributes, never ended together with the
-// parent, and a limited number at a time.
+// How a payout runs the flows of its items: as children with the same search attributes that are never ended together
+// with it, and a limited number at a time.
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
-  CancellationScope,
   ChildWorkflowCancellationType,
   ChildWorkflowFailure,
   condition,
@@ -14,10 +13,11 @@ import {
 } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import { AMOUNT_KOBO, ENVIRONMENT, FLOW_STATE, ORGANISATION_ID, WALLET_ID } from '../searchAttributes.ts';
-import { WINDOW, WINDOW_GROWTH_MS } from './decide.ts';
+import { WINDOW, WINDOW_TURN_MS } from './decide.ts';
+import type { OpenItem } from './messages.ts';
 
 /** Ending a payout's flow does not end the transfers in progress: each continues to its own end. */
-export function childOptions(child: { id: string; summary: string; state: string }, amount?: Kobo) {
+export function childOptions(child: { id: string; summary: string; state: string; amount: Kobo }) {
   const own = workflowInfo().typedSearchAttributes;
   const [organisationId, environment, walletId] = [ORGANISATION_ID, ENVIRONMENT, WALLET_ID].map((key) => own.get(key));
   return {
@@ -27,57 +27,64 @@ export function childOptions(child: { id: string; summary: string; state: string
     staticSummary: child.summary,
     typedSearchAttributes: [
       { key: FLOW_STATE, value: child.state },
+      { key: AMOUNT_KOBO, value: child.amount },
       ...(organisationId === undefined ? [] : [{ key: ORGANISATION_ID, value: organisationId }]),
       ...(environment === undefined ? [] : [{ key: ENVIRONMENT, value: environment }]),
       ...(walletId === undefined ? [] : [{ key: WALLET_ID, value: walletId }]),
-      ...(amount === undefined ? [] : [{ key: AMOUNT_KOBO, value: amount }]),
     ],
   };
 }
 
-/**
- * Waits until a child has ended, with any outcome, or turns out to run already without this parent. What is left to do
- * is read from the database.
- */
-export async function untilEnded(child: Promise<unknown>): Promise<void> {
+/** The result of a child, or why there is none: it ended without one, or runs already without this parent. */
+export async function resultOf<Result>(child: Promise<Result>): Promise<Result | 'none' | 'elsewhere'> {
   try {
-    await child;
+    return await child;
   } catch (error) {
-    if (!(error instanceof ChildWorkflowFailure || error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return 'elsewhere';
+    if (!(error instanceof ChildWorkflowFailure)) throw error;
     log.warn('a child workflow ended without a result', { reason: String(error.cause ?? error) });
+    return 'none';
   }
 }
 
-/** Runs the entries in order, in a sliding window that grows with time. `run` must not throw. */
-export async function runWithWindow<Entry>(
-  entries: readonly Entry[],
-  run: (entry: Entry) => Promise<void>,
+/**
+ * Runs the items in order, in a sliding window, until all have ended. `run` must not throw. While items are left to be
+ * started and the history has become long, it calls `handOver` with those that are running: not before each has
+ * started, because the server drops the start of a child whose parent has ended.
+ */
+export async function runWithWindow(
+  items: readonly OpenItem[],
+  run: (item: OpenItem, onStarted: () => void) => Promise<void>,
+  handOver: (running: string[]) => Promise<void>,
 ): Promise<void> {
-  let limit = WINDOW;
-  let running = 0;
-  const growth = new CancellationScope();
-  if (entries.length > WINDOW) {
-    growth
-      .run(async () => {
-        for (;;) {
-          await sleep(WINDOW_GROWTH_MS, { summary: 'lets more items run' });
-          limit += WINDOW;
-        }
-      })
-      .catch((error: unknown) => {
-        if (!isCancellation(error)) throw error;
-      });
-  }
+  const running = new Set<string>();
+  const starting = new Set<string>();
+  const window = new Set<string>();
+  let hasMore = items.length > WINDOW;
+  const turn = async (): Promise<void> => {
+    while (hasMore) {
+      await sleep(WINDOW_TURN_MS, { summary: 'lets more items run' });
+      window.clear();
+    }
+  };
+  turn().catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  });
   const all: Promise<void>[] = [];
-  for (const entry of entries) {
-    await condition(() => running < limit);
-    running += 1;
+  for (const item of items) {
+    const { itemId } = item;
+    await condition(() => window.size < WINDOW);
+    if (running.size > 0 && workflowInfo().continueAsNewSuggested) {
+      await condition(() => starting.size === 0);
+      await handOver([...running]);
+    }
+    for (const set of [window, starting, running]) set.add(itemId);
     all.push(
-      run(entry).finally(() => {
-        running -= 1;
+      run(item, () => starting.delete(itemId)).finally(() => {
+        for (const set of [window, starting, running]) set.delete(itemId);
       }),
     );
   }
-  growth.cancel();
+  hasMore = false;
   await Promise.all(all);
 }

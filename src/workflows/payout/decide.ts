@@ -1,4 +1,4 @@
-// The rules of a payout (contract, section 3.6) as pure functions: its status by its items, and how a batch is divided.
+// The rules of a payout (contract, section 3.6) as pure functions: its status by its items, and when they are started.
 
 /** Number of items by state. `open`: pending or processing. */
 export interface ItemCounts {
@@ -29,32 +29,11 @@ export function hasUnreportedChange(
   return status !== 'processing' && (status !== reported.status || counts.failed !== reported.failuresReported);
 }
 
-/**
- * Items of one page flow. A thousand children in one history would come near 10,240 events, where Temporal begins to
- * warn; a hundred make fewer than a thousand events.
- */
-export const PAGE_SIZE = 100;
+/** Items of a payout that run at once. Other payouts wait behind these, not behind the whole batch. */
+export const WINDOW = 100;
 
-/**
- * Items of one page that run at once. Other payouts on the same queue wait behind these, not behind the whole batch.
- */
-export const WINDOW = 20;
-
-/** The window grows by `WINDOW` at this interval: items that a bank holds for hours must not block the others. */
-export const WINDOW_GROWTH_MS = 10_000;
-
-/** A range of items in a batch, by position. */
-export interface Page {
-  from: number;
-  count: number;
-}
-
-export function pagesOf(itemCount: number): Page[] {
-  return Array.from({ length: Math.ceil(itemCount / PAGE_SIZE) }, (_, page) => ({
-    from: page * PAGE_SIZE,
-    count: Math.min(PAGE_SIZE, itemCount - page * PAGE_SIZE),
-  }));
-}
+/** Items that have run for so long leave the window: those that a bank holds for hours must not block the others. */
+export const WINDOW_TURN_MS = 10_000;
 
 /** Delays before a payout looks again for items that its children left open: they double, up to five minutes. */
 const ROUND_PAUSE_FIRST_MS = 5_000;
@@ -62,4 +41,12 @@ const ROUND_PAUSE_MAX_MS = 300_000;
 
 export function roundPauseMs(round: number): number {
   return Math.min(ROUND_PAUSE_MAX_MS, ROUND_PAUSE_FIRST_MS * 2 ** Math.min(round, 10));
+}
+
+/**
+ * Whether a look also tries to start the items that run without this parent, in case an operator ended their flows. A
+ * start costs actions and fails while they run, so it is tried ever more rarely.
+ */
+export function triesAll(round: number): boolean {
+  return round > 0 && Number.isInteger(Math.log2(round));
 }

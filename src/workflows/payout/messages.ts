@@ -1,7 +1,7 @@
-// The messages of the payout flow and of the page flows below it.
+// The messages of the payout flow.
 import type { Kobo } from '../../money.ts';
 import type { FlowScope } from '../flows.ts';
-import type { Page, PayoutState } from './decide.ts';
+import type { PayoutState } from './decide.ts';
 
 export interface PayoutInput extends FlowScope {
   payoutId: string;
@@ -10,12 +10,8 @@ export interface PayoutInput extends FlowScope {
   /** Sum of all items' amounts, without fees. */
   amount: Kobo;
   itemCount: number;
-}
-
-export interface PayoutPageInput extends FlowScope {
-  payoutId: string;
-  walletId: string;
-  page: Page;
+  /** Set by a run that continues as new: the items that it started and whose end it has not seen. */
+  running?: string[];
 }
 
 /** An item that has not ended. */
@@ -24,9 +20,9 @@ export interface OpenItem {
   amount: Kobo;
 }
 
-/** The state of a payout after its roll-up. */
+/** The items of a payout: those that have not ended in batch order, the others counted. */
 export interface PayoutProgress {
-  status: PayoutState;
+  openItems: OpenItem[];
   completed: number;
   failed: number;
 }
@@ -36,8 +32,9 @@ export interface PayoutResult {
 }
 
 export interface PayoutActivities {
-  /** Lists the items of a page that have not ended. */
-  listPayoutItems: (input: PayoutPageInput) => Promise<OpenItem[]>;
-  /** If the items have an unreported change, updates the payout's status and writes an event. */
+  /**
+   * Lists the items that have not ended. If there are none, and their end is not reported yet, updates the payout's
+   * status and writes an event.
+   */
   rollUpPayout: (input: Pick<PayoutInput, 'payoutId' | 'organisationId' | 'environment'>) => Promise<PayoutProgress>;
 }

@@ -1,75 +1,82 @@
 // The flow of a payout. All its money was moved to a reserve when the request was accepted.
 //
-//   1. Run its pages of a hundred items each, all at the same time.   Compensation: each item has its own.
-//      A page runs one `payoutItem` flow for each item, in a sliding window.
-//   2. Roll up: set the payout's status by its items, and write an event.
-//   3. Items that are still open run without this parent, or an operator ended their flow: look again after a pause.
+//   1. List its open items, and run a `payoutItem` flow for each, in a sliding window.   Compensation: each item has
+//      its own. The item that ends last sets the payout's status by its items, and writes an event.
+//   2. Items whose end this flow has not seen run without this parent, or an operator ended their flow: look again
+//      after a pause. If no item is open, looking sets the status.
+//   A long history is continued as new. The items that run then go on without this parent.
 import {
   continueAsNew,
-  executeChild,
   proxyActivities,
   setCurrentDetails,
   sleep,
+  startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { payoutItemSummary } from '../payoutItem/messages.ts';
 import { payoutItem } from '../payoutItem/workflow.ts';
-import { childOptions, runWithWindow, untilEnded } from './children.ts';
-import { type Page, pagesOf, roundPauseMs } from './decide.ts';
-import type { OpenItem, PayoutActivities, PayoutInput, PayoutPageInput, PayoutResult } from './messages.ts';
+import { childOptions, resultOf, runWithWindow } from './children.ts';
+import { type ItemCounts, rollUp, roundPauseMs, triesAll } from './decide.ts';
+import type { OpenItem, PayoutActivities, PayoutInput, PayoutResult } from './messages.ts';
 
-const { listPayoutItems, rollUpPayout, recordOperatorAction, identifyOperator } = proxyActivities<
+const { rollUpPayout, recordOperatorAction, identifyOperator } = proxyActivities<
   PayoutActivities & AttentionActivities
 >(MONEY_ACTIVITY);
 
 export async function payout(input: PayoutInput): Promise<PayoutResult> {
   const attention = createAttention({ ...input, subject: input.payoutId }, { recordOperatorAction, identifyOperator });
+  /** The items that run without this parent. */
+  const elsewhere = new Set(input.running);
   for (let round = 0; ; round += 1) {
-    setCurrentDetails(`**processing**: ${input.itemCount} items, ${input.amount} kobo plus fees.`);
-    await Promise.all(pagesOf(input.itemCount).map((page) => untilEnded(runPage(input, page))));
-    const { status, completed, failed } = await attention.postOrPark(() => rollUpPayout(input));
-    if (status !== 'processing') {
-      setCurrentDetails(`**${status}**: ${completed} items completed, ${failed} failed.`);
-      return { status };
-    }
-    setCurrentDetails(
-      `**processing**: ${completed} items completed, ${failed} failed; ` +
-        `waiting for ${input.itemCount - completed - failed} whose flow is not a child of this one.`,
-    );
+    const { openItems, completed, failed } = await attention.postOrPark(() => rollUpPayout(input));
+    const counts = { open: openItems.length, completed, failed };
+    const items = openItems.filter(({ itemId }) => triesAll(round) || !elsewhere.has(itemId));
+    await runItems(input, items, counts, elsewhere);
+    const status = rollUp(counts);
+    showProgress(status, counts);
+    if (status !== 'processing') return { status };
     await sleep(roundPauseMs(round), { summary: 'looks again for open items' });
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof payout>(input);
+    if (workflowInfo().continueAsNewSuggested) await startNextRun(input, [...elsewhere]);
   }
 }
 
-async function runPage({ payoutId, walletId, organisationId, environment }: PayoutInput, page: Page): Promise<void> {
-  const last = page.from + page.count;
-  const child = {
-    id: `${payoutId}/${page.from + 1}-${last}`,
-    summary: `Items ${page.from + 1} to ${last} of ${payoutId}`,
-    state: 'processing',
-  };
-  const input = { organisationId, environment, payoutId, walletId, page };
-  await executeChild(payoutPage, { ...childOptions(child), args: [input] });
+async function startNextRun(input: PayoutInput, running: string[]): Promise<void> {
+  await continueAsNew<typeof payout>({ ...input, running });
 }
 
-/** Runs the items of one page of a payout. */
-export async function payoutPage(input: PayoutPageInput): Promise<void> {
-  const items = await listPayoutItems(input);
-  let ended = 0;
-  await runWithWindow(items, async (item) => {
-    setCurrentDetails(`**processing**: ${ended} of ${items.length} items have ended.`);
-    await untilEnded(runItem(input, item));
-    ended += 1;
-  });
+/** Runs the items, counts each end that it sees, and notes which run elsewhere. */
+async function runItems(
+  input: PayoutInput,
+  items: readonly OpenItem[],
+  counts: ItemCounts,
+  elsewhere: Set<string>,
+): Promise<void> {
+  const run = async (item: OpenItem, onStarted: () => void): Promise<void> => {
+    showProgress('processing', counts);
+    elsewhere.delete(item.itemId);
+    const result = await resultOf(runItem(input, item, onStarted));
+    if (result === 'elsewhere') elsewhere.add(item.itemId);
+    if (result === 'elsewhere' || result === 'none') return;
+    counts.open -= 1;
+    counts[result.status] += 1;
+  };
+  await runWithWindow(items, run, (running) => startNextRun(input, [...elsewhere, ...running]));
 }
 
 async function runItem(
-  { organisationId, environment, payoutId, walletId }: PayoutPageInput,
+  { organisationId, environment, payoutId, walletId }: PayoutInput,
   { itemId, amount }: OpenItem,
-): Promise<void> {
+  onStarted: () => void,
+) {
   const input = { organisationId, environment, payoutId, walletId, transferId: itemId, amount };
-  const child = { id: itemId, summary: payoutItemSummary(input), state: 'pending' };
-  await executeChild(payoutItem, { ...childOptions(child, amount), args: [input] });
+  const child = { id: itemId, summary: payoutItemSummary(input), state: 'pending', amount };
+  const started = await startChild(payoutItem, { ...childOptions(child), args: [input] });
+  onStarted();
+  return await started.result();
+}
+
+function showProgress(status: string, { open, completed, failed }: ItemCounts): void {
+  setCurrentDetails(`**${status}**: ${open} items open, ${completed} completed, ${failed} failed.`);
 }

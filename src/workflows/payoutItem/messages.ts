@@ -1,4 +1,5 @@
 // The messages of the flow of one payout item.
+import { nairaText } from '../../money.ts';
 import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
 
 export interface PayoutItemInput extends BankTransferInput {
@@ -12,9 +13,10 @@ export interface PayoutItemResult {
 }
 
 export function payoutItemSummary(input: PayoutItemInput): string {
-  return `Payout item of ${input.amount} kobo from ${input.walletId}`;
+  return `Payout item of ${nairaText(input.amount)} from ${input.walletId}`;
 }
 
+/** Each step that ends the item, or finds it ended, rolls up its payout. */
 export interface PayoutItemActivities {
   sendPayoutItem: TransferActivity<PayoutItemInput>;
   checkPayoutItem: TransferActivity<PayoutItemInput>;

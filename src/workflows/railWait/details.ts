@@ -1,5 +1,6 @@
 // What an operator reads about a flow with credits that the rail does not confirm, or an account number that it does
 // not close.
+import { nairaText } from '../../money.ts';
 import type { ParkedView } from '../attention/park.ts';
 import type { IncompleteWork, RailRequest, RailWait } from './decide.ts';
 
@@ -14,6 +15,8 @@ const SUMMARIES: Record<RailRequest['cause'], string> = {
 
 const WHY: Record<NonNullable<IncompleteWork['why']>, string> = {
   not_known: 'it does not know the credit',
+  pending: 'it has not finished the credit',
+  failed: 'it says that the credit never arrived',
   differs: 'it reports another amount or account than its callback',
   recalled: 'it has taken the credit back',
   not_recalled: 'it has not taken the credit back',
@@ -43,4 +46,4 @@ function wordsOf({ last: { rail, why } }: RailWait): string {
 }
 
 const stakeOf = ({ last: { id, what, amount } }: RailWait): string =>
-  what === 'credit' ? `credit ${id} of ${amount} kobo` : `the account number of ${id}, which stays open`;
+  what === 'credit' ? `credit ${id} of ${nairaText(amount)}` : `the account number of ${id}, which stays open`;

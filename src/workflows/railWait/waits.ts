@@ -3,6 +3,16 @@ import type { Attention } from '../attention/park.ts';
 import { afterDecision, type IncompleteWork, type RailWait, requestOf, waitAfter } from './decide.ts';
 import { requestView } from './details.ts';
 
+/** What waits, for the next run of a flow that continues as new. */
+export interface CarriedRailWaits {
+  waits: RailWait[];
+  /** Public ids of credits to be set aside. */
+  setAside: string[];
+}
+
+/** Waits that are carried over: an input must stay small. The flow reads the credits of the others again. */
+const CARRIED_MAX = 100;
+
 export interface RailWaits {
   /** What waits for the rail. */
   waits: () => readonly RailWait[];
@@ -16,14 +26,16 @@ export interface RailWaits {
   hearOperator: () => Promise<void>;
   /** Whether an operator has decided to set this credit aside. */
   isToBeSetAside: (id: string) => boolean;
+  /** For the next run of a flow that continues as new: an account's wait always, of the credits' as many as fit. */
+  carried: () => CarriedRailWaits;
 }
 
-export function createRailWaits(attention: Attention): RailWaits {
-  let waits: RailWait[] = [];
+export function createRailWaits(attention: Attention, carried?: CarriedRailWaits): RailWaits {
+  let waits: RailWait[] = carried?.waits ?? [];
   let parked: RailWait[] = [];
-  const setAside = new Set<string>();
+  const setAside = new Set(carried?.setAside);
 
-  return {
+  const rail: RailWaits = {
     waits: () => waits,
     credits: () => waits.filter(({ last }) => last.what === 'credit').map(({ last }) => last.id),
     note(id, incomplete) {
@@ -46,5 +58,11 @@ export function createRailWaits(attention: Attention): RailWaits {
       for (const id of after.setAside) setAside.add(id);
     },
     isToBeSetAside: (id) => setAside.has(id),
+    carried: () => ({
+      waits: waits.toSorted((a, b) => a.last.what.localeCompare(b.last.what)).slice(0, CARRIED_MAX),
+      setAside: [...setAside].slice(0, CARRIED_MAX),
+    }),
   };
+  if (carried !== undefined) rail.askForOperator(); // before a decision can arrive
+  return rail;
 }

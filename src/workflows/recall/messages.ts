@@ -1,11 +1,15 @@
 // The messages of the flow of a recall: the bank takes an inbound credit back.
 import type { Kobo } from '../../money.ts';
+import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowScope } from '../flows.ts';
 import type { IncompleteWork } from '../railWait/decide.ts';
+import type { CarriedRailWaits } from '../railWait/waits.ts';
 
 export interface RecallInput extends FlowScope {
   inboundCreditId: string;
   amount: Kobo;
+  /** What the run before this one waited for, if the flow has continued as new. */
+  continued?: { rail: CarriedRailWaits; attention?: CarriedAttention };
 }
 
 /** The state of the recall after a step. */

@@ -86,12 +86,15 @@ export function approvalOf(
   return { decision: `credit to ${target}`, needsTwo: target !== walletId || amount >= creditByTwoFrom };
 }
 
+/** The rail's answer about an attempt. `differs`: it has another transfer under this reference. Null: no attempt. */
+export type AttemptStatus = RailStatus | 'unreachable' | 'not_ready' | 'differs' | null;
+
 /**
  * What the rail's current status of the last return attempt means for the next decision. `over`: the rail reports that
  * it failed or was returned, so a new reference is safe. `paid`: it is paid, or may be at any moment. `open`: its
  * outcome is uncertain, so only the same reference may be sent again. Null: there was no attempt, which counts as over.
  */
-export function decideAfterAttempt(status: RailStatus | 'unreachable' | null): 'over' | 'paid' | 'open' {
+export function decideAfterAttempt(status: AttemptStatus): 'over' | 'paid' | 'open' {
   switch (status) {
     case null:
     case 'failed':
@@ -102,6 +105,8 @@ export function decideAfterAttempt(status: RailStatus | 'unreachable' | null): '
       return 'paid';
     case 'unknown':
     case 'unreachable':
+    case 'not_ready':
+    case 'differs':
       return 'open';
   }
 }

@@ -1,5 +1,6 @@
 // The current details of an open review case in the Temporal UI. Ids, amounts and codes only: a bank's own messages may
 // contain personal data, so they stay in the database, and the command line shows them.
+import { nairaText } from '../../money.ts';
 import { CODE_TEXT, type Decided, proposalText } from '../operators/decide.ts';
 import { choicesOf } from './decide.ts';
 import type { BreakFacts, ReviewAction, ReviewCaseInput, ReviewCaseSnapshot } from './messages.ts';
@@ -76,7 +77,7 @@ function describeRecall({ amount, walletId }: ReviewCaseInput): string[] {
   return [
     '**Needs attention: review** (credit_recalled)',
     '',
-    `The bank has taken a credit back, and **${amount} kobo of it are missing**: ${owes} owes what stands in ${account}. ` +
+    `The bank has taken a credit back, and **${nairaText(amount)} of it is missing**: ${owes} owes what stands in ${account}. ` +
       'Claim it, or book it as a loss by an adjustment. If the recall was set aside because the bank did not confirm it, ' +
       'nothing was posted: ask the bank in writing.',
   ];
@@ -87,7 +88,7 @@ function describeClawback({ amount, walletId }: ReviewCaseInput, { transfer }: R
     '**Needs attention: review** (paid_after_failure)',
     '',
     `The bank has paid ${transfer}, which it had reported as failed. The money that had gone back was taken from ` +
-      `${walletId} again, as far as it went; **${amount} kobo are missing** and stand in receivable:bank. Ask the bank ` +
+      `${walletId} again, as far as it went; **${nairaText(amount)} is missing** and stands in receivable:bank. Ask the bank ` +
       'in writing. If it keeps the money, book the missing amount as a loss by an adjustment.',
   ];
 }
@@ -96,7 +97,7 @@ function describeUnconfirmed({ amount, walletId, transferId }: ReviewCaseInput):
   return [
     '**Needs attention: review** (credit_unconfirmed)',
     '',
-    `The rail reported ${amount} kobo${walletId === undefined ? '' : ` for ${walletId}`} and did not confirm them. ` +
+    `The rail reported ${nairaText(amount)}${walletId === undefined ? '' : ` for ${walletId}`} and did not confirm it. ` +
       'Nothing was posted, and this case holds no money. Ask the bank in writing whether the money arrived; for its ' +
       `session id, run \`npm run cli -- reviews show ${transferId}\`.`,
   ];
@@ -110,7 +111,7 @@ function describeMoney(
   return [
     `**Needs attention: review** (${reason})`,
     '',
-    `${amount} kobo are in suspense${walletId === undefined ? '' : `; they were sent to ${walletId}`}. ` +
+    `${nairaText(amount)} is in suspense${walletId === undefined ? '' : `; it was sent to ${walletId}`}. ` +
       'They stay there until an operator decides.',
     ...(failure === null
       ? []
@@ -129,7 +130,7 @@ function describeMoney(
   ];
 }
 
-const amountText = (amount: number | null): string => (amount === null ? 'none' : `${amount} kobo`);
+const amountText = (amount: number | null): string => (amount === null ? 'none' : nairaText(amount));
 
 function describeBreak({
   kind,

@@ -3,10 +3,18 @@
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
+import type { Decided } from '../operators/decide.ts';
 import type { AuditEntry } from '../operators/messages.ts';
 
 export interface ReviewCaseInput extends BankTransferInput {
   reason: string;
+  /** What the run before this one waited with for a decision, if the flow has continued as new. */
+  waited?: {
+    /** A decision that waits for a second operator. */
+    proposal: Decided | null;
+    /** A signal is still to be acted on. */
+    updated: boolean;
+  };
 }
 
 export interface ReviewCaseResult {
@@ -37,6 +45,8 @@ export interface ReviewCaseSnapshot {
   /** The reconciliation break behind the case; null for other cases. */
   break: BreakFacts | null;
   limits: ReviewLimits;
+  /** The money is to be returned without a decision: the payment that it was for says so. */
+  returnsUnasked: boolean;
 }
 
 /** Settings, which the snapshot carries because a workflow reads no configuration. */

@@ -1,16 +1,27 @@
 // The flow of one review case.
 //
-//   1. Wait for an operator's decision (update `resolveCase`).   The money does not move until then. The signal
-//      `transferUpdated` refreshes what is shown: a return posted as failed that was paid, a break that cleared.
+//   1. Wait for an operator's decision (update `resolveCase`), unless the payment of the money says that it is to be
+//      returned.   The money does not move until then. The signal `transferUpdated` tells what others changed: a
+//      decision of the caller, a return posted as failed that was paid, a break that cleared.
 //   2. credit, move_to_unclaimed: posted at once (a credit of a large amount, or to another wallet, once a second
 //      operator sends it too), and the case ends.   Compensation: none; an error is corrected by a
 //      transfer.
 //   3. return_to_sender: drive the bank transfer to its end.   Compensation: if it fails or is returned, the money goes
 //      back to suspense and the case is open again.
 //   4. close, retry: the case ends, and no money is posted; a retry that succeeds starts the flow of the credit.
-//   5. The owner of unclaimed money appears: the flow is restarted with a decision, as above.
+//   5. The history is long: continue as new.
+//   6. The owner of unclaimed money appears: the flow is restarted with a decision, as above.
 import { HandlerUnfinishedPolicy } from '@temporalio/common';
-import { allHandlersFinished, condition, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { nairaText } from '../../money.ts';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { transferUpdated } from '../bankTransfer/messages.ts';
@@ -58,31 +69,45 @@ interface CaseState {
   updated: boolean;
   /** A decision that waits for a second operator. */
   proposal: Decided | null;
+  /** Attention is set already. */
+  isShown: boolean;
 }
 
-export async function reviewCase(input: ReviewCaseInput): Promise<ReviewCaseResult> {
-  const state: CaseState = { snapshot: null, deciding: false, updated: false, proposal: null };
+export async function reviewCase({ continued, waited, ...input }: ReviewCaseInput): Promise<ReviewCaseResult> {
+  // A run that drove a transfer may have left a signal to be acted on.
+  const { proposal = null, updated = continued !== undefined } = waited ?? {};
+  const state: CaseState = { snapshot: null, deciding: false, updated, proposal, isShown: waited !== undefined };
   handleDecisions(input, state);
   handleUpdates(state);
   // A restarted flow continues from the state in the database.
   let snapshot = await readCase(input, state);
+  if (snapshot.returnsUnasked && waited === undefined) snapshot = await returnUnasked(input, state);
+  let journey = continued;
   for (;;) {
-    if (snapshot.status === 'open') snapshot = await untilDecided(input, state);
+    if (snapshot.status === 'open') {
+      journey = undefined;
+      snapshot = await untilDecided(input, state);
+    }
     if (snapshot.status === 'unclaimed') {
       snapshot = await untilClaimed(input, state);
       if (snapshot.status === 'open') continue;
     }
     if (snapshot.status !== 'returning' && !(snapshot.status === 'returned_to_sender' && state.updated)) break;
     state.updated = false; // driveBankTransfer handles the signal from here on
-    await driveBankTransfer({ ...input, reference: snapshot.reference }, STEPS, {
-      recordOperatorAction,
-      identifyOperator,
-    });
+    await driveBankTransfer(
+      { ...input, reference: snapshot.reference, ...(journey && { continued: journey }) },
+      STEPS,
+      {
+        recordOperatorAction,
+        identifyOperator,
+      },
+    );
+    journey = undefined;
     handleUpdates(state);
     snapshot = await readCase(input, state);
   }
   showState(snapshot.status);
-  setCurrentDetails(`**${snapshot.status}**: ${input.amount} kobo.`);
+  setCurrentDetails(`**${snapshot.status}**: ${nairaText(input.amount)}.`);
   return { status: snapshot.status };
 }
 
@@ -105,7 +130,8 @@ function handleDecisions(input: ReviewCaseInput, state: CaseState): void {
   setHandler(
     resolveCase,
     async (decision) => {
-      // One at a time: after a reset, those of two operators may arrive together. A condition may become true for several.
+      // One at a time: after a reset, those of two operators may arrive together. A condition may become true for
+      // several.
       while (state.snapshot === null || state.deciding) {
         await condition(() => state.snapshot !== null && !state.deciding);
       }
@@ -148,6 +174,17 @@ async function decide(input: ReviewCaseInput, state: CaseState, sent: ReviewDeci
   return answer;
 }
 
+/** Begins to return the money. If it cannot be returned, because its sender is not known, an operator decides. */
+async function returnUnasked(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
+  state.deciding = true;
+  try {
+    await applyCaseDecision(input, { action: 'return_to_sender', audit: [] });
+    return await readCase(input, state);
+  } finally {
+    state.deciding = false;
+  }
+}
+
 /** Waits for what operators decide about unclaimed money, and for a second one if the decision needs two. */
 async function untilClaimed(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
   for (;;) {
@@ -158,14 +195,20 @@ async function untilClaimed(input: ReviewCaseInput, state: CaseState): Promise<R
     showAttention(attentionOf(input.reason));
     setCurrentDetails([proposalText(proposal), '', 'Send the update **resolveCase**.', '', CODE_TEXT].join('\n'));
     const isDecided = () => state.snapshot?.status !== 'unclaimed' || state.proposal !== proposal;
-    if (!(await condition(() => !state.deciding && isDecided(), CLAIM_PROPOSED_MS))) state.proposal = null;
+    if (
+      !(await condition(() => !state.deciding && isDecided(), CLAIM_PROPOSED_MS, {
+        summary: 'until the proposal is given up',
+      }))
+    )
+      state.proposal = null;
     showAttention(null);
   }
 }
 
 /** Sets Attention, shows the case, and waits until it is no longer open. */
 async function untilDecided(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
-  showAttention(attentionOf(input.reason));
+  if (!state.isShown) showAttention(attentionOf(input.reason));
+  state.isShown = false;
   let paidAfterAll = false;
   for (;;) {
     const { snapshot } = state;
@@ -173,6 +216,10 @@ async function untilDecided(input: ReviewCaseInput, state: CaseState): Promise<R
     if (snapshot.status !== 'open' && !state.deciding) {
       showAttention(null);
       return snapshot;
+    }
+    if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) {
+      const waited = { proposal: state.proposal, updated: state.updated || paidAfterAll };
+      await continueAsNew<typeof reviewCase>({ ...input, waited });
     }
     const { proposal } = state;
     setCurrentDetails(describeCase(input, snapshot, paidAfterAll, proposal));

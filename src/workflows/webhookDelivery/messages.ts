@@ -17,12 +17,10 @@ export interface WebhookDeliveryResult {
   answer: string | null;
 }
 
-/** A redelivery was requested, or the endpoint was closed. No data: the flow reads the delivery's row. */
+/** A redelivery was requested. No data: the flow reads the delivery's row. */
 export const deliveryChanged = defineSignal('deliveryChanged');
 
 export interface WebhookActivities {
   /** Makes the attempt that is due, or returns how the delivery ended. */
   deliverWebhook: (input: WebhookDeliveryInput) => Promise<WebhookDeliveryResult>;
-  /** Restarts a failed delivery for an operator, with the whole schedule of attempts. */
-  reopenDelivery: (input: WebhookDeliveryInput) => Promise<void>;
 }

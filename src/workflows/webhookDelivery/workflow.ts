@@ -3,11 +3,11 @@
 //   1. Attempt until the endpoint responds with 2xx.   The delays between attempts are retries of the activity: the
 //      pending activity in the Temporal UI shows the last response and the time of the next attempt.   Compensation:
 //      none needed.
-//   2. All attempts failed: the delivery is failed, and the flow parks. An operator restarts or dismisses it.
-//   3. The flow ends when the event is delivered, when it is dismissed, or when the endpoint is closed.
+//   2. The flow ends when the event is delivered, when all attempts have failed, or when the endpoint is closed. A
+//      redelivery starts it again.
 //
-// `deliveryChanged` interrupts a wait between attempts and ends the parking: a redelivery was requested, or the
-// endpoint was closed. The flow then acts on the delivery's row.
+// `deliveryChanged` interrupts a wait between attempts: a redelivery was requested. The flow then acts on the
+// delivery's row.
 import { ActivityFailure } from '@temporalio/common';
 import {
   ActivityCancellationType,
@@ -18,7 +18,6 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type AttentionActivities, createAttention, type ParkedView } from '../attention/park.ts';
 import { showState } from '../state.ts';
 import {
   deliveryChanged,
@@ -27,9 +26,7 @@ import {
   type WebhookDeliveryResult,
 } from './messages.ts';
 
-const { deliverWebhook, reopenDelivery, recordOperatorAction, identifyOperator } = proxyActivities<
-  WebhookActivities & AttentionActivities
->({
+const { deliverWebhook } = proxyActivities<WebhookActivities>({
   // One attempt takes ten seconds at most; the rest is for the database.
   startToCloseTimeout: '30 seconds',
   // For outages on our side. After a response of the endpoint the activity sets the delay itself (retrySchedule.ts).
@@ -39,10 +36,6 @@ const { deliverWebhook, reopenDelivery, recordOperatorAction, identifyOperator }
 });
 
 export async function webhookDelivery(input: WebhookDeliveryInput): Promise<WebhookDeliveryResult> {
-  const attention = createAttention(
-    { ...input, subject: `${input.eventId}/${input.endpointId}` },
-    { recordOperatorAction, identifyOperator },
-  );
   let changes = 0;
   let waiting: CancellationScope | null = null;
   setHandler(deliveryChanged, () => {
@@ -63,40 +56,20 @@ export async function webhookDelivery(input: WebhookDeliveryInput): Promise<Webh
     }
   }
 
-  let answer: string | null = null;
+  setCurrentDetails(
+    `**retrying**: ${input.eventType} \`${input.eventId}\` to \`${input.endpointId}\`. The pending activity shows ` +
+      'the last response and the time of the next attempt.',
+  );
   for (;;) {
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof webhookDelivery>(input);
     const seen = changes;
-    setCurrentDetails(
-      `**retrying**: ${input.eventType} \`${input.eventId}\` to \`${input.endpointId}\`. The pending activity shows ` +
-        'the last response and the time of the next attempt.',
-    );
     const result = await attemptAll(seen);
-    if (result === null) continue;
-    answer = result.answer ?? answer;
-    if (result.reason !== 'retries_exhausted') return end(result, answer);
-    const isChanged = (): boolean => changes > seen;
-    if (isChanged()) continue;
-    const decision = await attention.park('webhook_retries_exhausted', parkedView(input, answer), isChanged);
-    if (decision?.action === 'dismiss') return end(result, answer);
-    if (decision !== null) await reopenDelivery(input);
+    // A redelivery that was requested after this attempt has failed has reopened the row.
+    if (result === null || (result.status === 'failed' && changes > seen)) continue;
+    const { status, reason, answer } = result;
+    const lastResponse = answer === null ? '' : ` Last response: ${answer}.`;
+    setCurrentDetails(`**${status}**${reason === undefined ? '' : ` (${reason})`}.${lastResponse}`);
+    if (status === 'failed') showState(status);
+    return result;
   }
-}
-
-function end(result: WebhookDeliveryResult, answer: string | null): WebhookDeliveryResult {
-  const lastResponse = answer === null ? '' : ` Last response: ${answer}.`;
-  setCurrentDetails(`**${result.status}**${result.reason === undefined ? '' : ` (${result.reason})`}.${lastResponse}`);
-  if (result.status !== 'delivered') showState(result.status);
-  return { ...result, answer };
-}
-
-function parkedView({ eventType, eventId, endpointId }: WebhookDeliveryInput, answer: string | null): ParkedView {
-  return {
-    summary:
-      'All attempts of the schedule to deliver the event to the endpoint have failed, and no more are scheduled.',
-    lastResponse: { of: 'endpoint', words: answer ?? 'none' },
-    fundsAtRisk:
-      `none; ${endpointId} has not received ${eventType} ${eventId}, and the API shows the delivery as failed. A ` +
-      'redelivery requested by the integrator, or closing the endpoint, also ends the wait',
-  };
 }

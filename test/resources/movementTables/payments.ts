@@ -11,7 +11,7 @@ import {
   paymentAfter,
   walletPaymentMovement,
 } from '../../../src/resources/payments/movements.ts';
-import type { Payment } from '../../../src/resources/payments/queries.ts';
+import type { Payment, PaymentWithAccount } from '../../../src/resources/payments/queries.ts';
 import { decideCredit, decideExpiry, decidePay, type WalletCapacity } from '../../../src/workflows/payment/decide.ts';
 import { BOOK, call, newId, OTHER, OWNER, receivedCredit, rowAfter, type Step, step } from '../movementTable.ts';
 
@@ -19,12 +19,17 @@ const id = newId('payment', 'payment');
 const request: NewPayment = {
   method: 'bank_transfer',
   baseAmount: 200_000,
+  fee: 2_000,
   targetWalletId: OWNER,
   description: null,
+  onMismatch: 'hold',
+  reference: null,
+  metadata: null,
   expiresAt: new Date(Date.now() + 3_600_000),
   createdAt: new Date(),
 };
 const pending: Payment = { ...newPayment(request), id };
+const withAccount = (payment: Payment): PaymentWithAccount => ({ ...payment, account: null });
 
 const accepted = step({
   title: 'an accepted payment posts nothing: it is stored, and its flow starts',
@@ -42,7 +47,7 @@ function credited(payment: Payment, amount: Kobo, capacity: WalletCapacity = 'al
   const credit: InboundCredit = receivedCredit(amount, toPayment);
   const decision = decideCredit(payment, amount, capacity);
   if (decision.kind === 'to_suspense') throw new Error(`the payment takes no credit: ${decision.reason}`);
-  const made = call(creditMovement, BOOK, payment, paymentAfter(payment, decision), credit, decision);
+  const made = call(creditMovement, BOOK, payment, paymentAfter(withAccount(payment), decision), credit, decision);
   return { call: made, given: { payments: payment === pending ? [pending] : [], inbound_credits: [credit] } };
 }
 
@@ -50,7 +55,7 @@ function credited(payment: Payment, amount: Kobo, capacity: WalletCapacity = 'al
 function expired(payment: Payment) {
   const decision = decideExpiry(payment);
   if (decision.kind === 'no_change') throw new Error('the payment has ended');
-  const next: Payment = { ...payment, version: payment.version + 1, status: 'expired' };
+  const next: PaymentWithAccount = { ...withAccount(payment), version: payment.version + 1, status: 'expired' };
   return call(expiryMovement, BOOK, next, decision.toSuspense);
 }
 
@@ -138,7 +143,7 @@ export const EXPIRED_WITH_PART = step({
 });
 
 const billId = newId('payment', 'bill');
-const bill: Payment = { ...newPayment({ ...request, method: 'virtual_wallet' }), id: billId };
+const bill: Payment = { ...newPayment({ ...request, method: 'virtual_wallet', fee: 0 }), id: billId };
 
 /** The bill after the other wallet has paid it, as the rules decide. */
 function paidBill(): Payment & { payerWalletId: string } {
@@ -246,7 +251,7 @@ export const PAYMENTS = [
   step({
     title: 'a payment from a wallet moves the base amount from wallet to wallet, without a fee',
     given: { payments: [bill] },
-    call: call(walletPaymentMovement, BOOK, paidBill()),
+    call: call(walletPaymentMovement, BOOK, { ...paidBill(), account: null }),
     net: { 'wallet:other': -200_000, 'wallet:owner': 200_000 },
     transaction: { key: 'bill/payment', kind: 'payment_from_wallet', rules: 'enforced' },
     rows: ['payments: settled, version 2, received 200000, credited 200000'],

@@ -1,8 +1,9 @@
 // Movements of a payout with two items: NGN 1,000.00 with a fee of NGN 30.00, and NGN 500.00 with a fee of NGN 25.00.
-import { bankTransferFee } from '../../../src/ledger/fees.ts';
+import { bankTransferFee, DEFAULT_FEES } from '../../../src/ledger/fees.ts';
 import type { Kobo } from '../../../src/money.ts';
 import {
   clawBackItem,
+  completeInside,
   completeItem,
   holdItem,
   type ItemFailure,
@@ -12,7 +13,7 @@ import {
 } from '../../../src/resources/payouts/movements.ts';
 import type { Payout, PayoutItem } from '../../../src/resources/payouts/queries.ts';
 import type { ItemCounts } from '../../../src/workflows/payout/decide.ts';
-import { BOOK, CLOSED, call, newId, OPEN, OWNER, PAID, rowAfter, type Step, step } from '../movementTable.ts';
+import { BOOK, CLOSED, call, newId, OPEN, OTHER, OWNER, PAID, rowAfter, type Step, step } from '../movementTable.ts';
 
 const payoutId = newId('payout', 'payout');
 
@@ -20,18 +21,20 @@ const payoutId = newId('payout', 'payout');
 export const itemToBank = (row: Pick<PayoutItem, 'id' | 'payoutId' | 'position' | 'amount'>): PayoutItem => ({
   ...row,
   version: 1,
-  fee: bankTransferFee(row.amount),
+  fee: bankTransferFee(DEFAULT_FEES, row.amount),
   status: 'pending',
   destinationWalletId: null,
   accountNumber: '0123456789',
   accountName: null,
   bankCode: '058',
   reference: null,
+  failureCode: null,
   failureReason: null,
   rail: 'sandbox',
   sessionId: null,
   returnedAt: null,
   clawedBack: null,
+  inside: false,
 });
 const items = [
   itemToBank({ id: newId('payoutItem', 'first item'), payoutId, position: 0, amount: 100_000 }),
@@ -47,12 +50,19 @@ const payout: Payout = {
   itemCount: 2,
   status: 'processing',
   failuresReported: 0,
+  reference: null,
+  metadata: null,
   createdAt: new Date(),
 };
 
 const itemAfter = (made: Step) => rowAfter(made, 'payout_items');
 const withWallet = (item: PayoutItem) => ({ item, sourceWalletId: OWNER });
-const failureOf = (kind: ItemFailure['kind']): ItemFailure => ({ kind, reason: 'The reason', sessionId: null });
+const failureOf = (kind: ItemFailure['kind']): ItemFailure => ({
+  kind,
+  code: 'bank_refused',
+  reason: 'The reason',
+  sessionId: null,
+});
 const REFUSAL = failureOf('payout_item_refusal');
 const FAILURE = failureOf('payout_item_failure');
 const RETURN = failureOf('payout_item_return');
@@ -71,6 +81,43 @@ const reserved = step({
 });
 const pending = rowAfter(reserved, 'payout_items', 0);
 const secondPending = rowAfter(reserved, 'payout_items', 1);
+
+const insideItem: PayoutItem = {
+  ...itemToBank({
+    id: newId('payoutItem', 'inside item'),
+    payoutId: newId('payout', 'inside payout'),
+    position: 0,
+    amount: 100_000,
+  }),
+  destinationWalletId: OTHER,
+  inside: true,
+};
+const insidePayout: Payout = {
+  ...payout,
+  id: insideItem.payoutId,
+  totalAmount: 100_000,
+  totalFee: 3_000,
+  itemCount: 1,
+};
+
+const reservedInside = step({
+  title: 'a payout to a wallet of the same book is reserved as any other',
+  call: call(reservePayout, insidePayout, [insideItem]),
+  alsoWritten: { payouts: [insidePayout], payout_items: [insideItem] },
+  net: { 'wallet:owner': -103_000, 'reserve:payout:inside payout': 103_000 },
+  transaction: { key: 'inside payout/reserve', kind: 'payout_reserve', rules: 'enforced' },
+  rows: ['payouts: processing, version 1, 0 failures reported', 'payout_items: pending, version 1'],
+});
+
+const completedInside = step({
+  title: 'an item that is posted within the book credits the wallet, and its fee is income',
+  after: reservedInside,
+  call: call(completeInside, BOOK, rowAfter(reservedInside, 'payout_items', 0), OTHER),
+  net: { 'reserve:payout:inside payout': -103_000, 'wallet:other': 100_000, 'income:fees': 3_000 },
+  transaction: { key: 'inside item/completion', kind: 'payout_item_completion', rules: 'enforced' },
+  rows: ['payout_items: completed, version 2'],
+  events: ['wallet.credited'],
+});
 
 const held = step({
   title: 'an item that is sent moves from the reserve into transit',
@@ -338,4 +385,6 @@ export const PAYOUTS = [
     'failed, version 4, 2 failures reported',
     'payout.failed',
   ),
+  reservedInside,
+  completedInside,
 ];

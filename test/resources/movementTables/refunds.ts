@@ -39,6 +39,9 @@ const payment: Payment = {
   targetWalletId: OWNER,
   payerWalletId: null,
   description: null,
+  onMismatch: 'hold',
+  reference: null,
+  metadata: null,
   expiresAt: new Date(),
   settledAt: new Date(),
   createdAt: new Date(),
@@ -55,6 +58,9 @@ const toBank = (name: string, amount: number): Refund => ({
   accountNumber: '0123456789',
   accountName: 'CHIDI EZE',
   bankCode: '058',
+  reference: null,
+  metadata: null,
+  failureCode: null,
   failureReason: null,
   rail: 'sandbox',
   sessionId: null,
@@ -190,7 +196,11 @@ const CASE = 'review_cases: open, version 1, wallet_closed of 50000 in suspense:
 const SETTLED_AGAIN = 'payments: settled, version 4, received 202000, credited 200000';
 
 const callReturn = (after: Step, report: TransferReport, walletIsClosed: boolean) =>
-  call(returnRefundFunds, BOOK, paymentAfter(after), refundAfter(after), report, { walletIsClosed, others: 0 });
+  call(returnRefundFunds, BOOK, paymentAfter(after), refundAfter(after), report, {
+    walletIsClosed,
+    others: 0,
+    decidedBy: 'rail',
+  });
 
 const backInWallet = (title: string, report: TransferReport) =>
   step({
@@ -278,6 +288,7 @@ export const REFUNDS = [
     after: lastOfTwo,
     call: call(returnRefundFunds, BOOK, paymentAfter(lastOfTwo), refundAfter(firstOfTwo), RETURNED, {
       walletIsClosed: OPEN,
+      decidedBy: 'rail',
       others: 0,
     }),
     net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },

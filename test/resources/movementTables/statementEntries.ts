@@ -2,7 +2,11 @@
 import { postEntry } from '../../../src/resources/statementEntries/movements.ts';
 import { BOOK, call, type Step, step } from '../movementTable.ts';
 
-const entry = (kind: 'charge' | 'settlement' | 'interest', title: string, net: Record<string, number>): Step =>
+const entry = (
+  kind: 'charge' | 'settlement' | 'interest' | 'check',
+  title: string,
+  net: Record<string, number>,
+): Step =>
   step({
     title,
     call: call(postEntry, BOOK, { rail: 'sandbox', kind, reference: 'line-1', amount: 500, at: new Date() }),
@@ -13,6 +17,10 @@ const entry = (kind: 'charge' | 'settlement' | 'interest', title: string, net: R
 
 export const STATEMENT_ENTRIES = [
   entry('charge', 'a charge leaves the rail and is an expense', { 'clearing:sandbox': 500, 'expense:rail': -500 }),
+  entry('check', 'a transfer of `rail check` leaves the rail and is an expense', {
+    'clearing:sandbox': 500,
+    'expense:rail': -500,
+  }),
   entry('settlement', 'a settlement leaves the rail for our own bank account', {
     'clearing:sandbox': 500,
     'settlement:sandbox': -500,

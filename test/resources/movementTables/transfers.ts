@@ -14,6 +14,8 @@ export const TRANSFERS = [
       fee: transferFee(50_000),
       status: 'completed',
       description: null,
+      reference: null,
+      metadata: null,
       createdAt: new Date(),
     }),
     net: { 'wallet:owner': -50_000, 'wallet:other': 50_000 },

@@ -1,5 +1,5 @@
 // Movements of a withdrawal of NGN 1,000.00 with a fee of NGN 30.00.
-import { bankTransferFee } from '../../../src/ledger/fees.ts';
+import { bankTransferFee, DEFAULT_FEES } from '../../../src/ledger/fees.ts';
 import {
   clawBackWithdrawal,
   completeWithdrawal,
@@ -22,18 +22,23 @@ import {
   step,
 } from '../movementTable.ts';
 
+const byRail = (walletIsClosed: boolean) => ({ walletIsClosed, decidedBy: 'rail' as const });
+
 const accepted: Withdrawal = {
   id: newId('withdrawal', 'withdrawal'),
   version: 1,
   sourceWalletId: OWNER,
   amount: 100_000,
-  fee: bankTransferFee(100_000),
+  fee: bankTransferFee(DEFAULT_FEES, 100_000),
   status: 'processing',
   accountNumber: '0123456789',
   accountName: 'ADA OBI',
   bankCode: '058',
   bankName: 'GTBank',
   narration: null,
+  reference: null,
+  metadata: null,
+  failureCode: null,
   failureReason: null,
   rail: 'sandbox',
   sessionId: null,
@@ -81,7 +86,7 @@ const CASE = 'review_cases: open, version 1, wallet_closed of 103000 in suspense
 const failed = step({
   title: 'a withdrawal that the bank refuses returns amount and fee from transit to the wallet',
   after: held,
-  call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, OPEN),
+  call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, byRail(OPEN)),
   net: { 'in_transit:withdrawals': -103_000, 'wallet:owner': 103_000 },
   transaction: FAILURE,
   rows: ['withdrawals: failed, version 2'],
@@ -111,7 +116,14 @@ function clawbacks(balance: number, taken: Record<string, number>, missing: numb
     return step({
       title: `what a clawback took of ${balance} kobo goes back ${walletIsClosed ? 'to suspense' : 'to the wallet'} when the bank returns the withdrawal`,
       after: clawedBack,
-      call: call(returnWithdrawalFunds, BOOK, rowAfter(clawedBack, 'withdrawals'), 'return', RETURNED, walletIsClosed),
+      call: call(
+        returnWithdrawalFunds,
+        BOOK,
+        rowAfter(clawedBack, 'withdrawals'),
+        'return',
+        RETURNED,
+        byRail(walletIsClosed),
+      ),
       net: Object.fromEntries(
         [...Object.entries(others), [destination, fromWallet] as const]
           .filter(([, amount]) => amount !== 0)
@@ -145,7 +157,7 @@ export const WITHDRAWALS = [
   step({
     title: 'a withdrawal that the bank refuses is placed in suspense if the wallet was closed',
     after: held,
-    call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, CLOSED),
+    call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, byRail(CLOSED)),
     net: { 'in_transit:withdrawals': -103_000, 'suspense:unmatched': 103_000 },
     transaction: FAILURE,
     rows: ['withdrawals: failed, version 2', CASE],
@@ -155,7 +167,7 @@ export const WITHDRAWALS = [
   step({
     title: 'a withdrawal that is returned before its completion returns amount and fee from transit to the wallet',
     after: held,
-    call: call(returnWithdrawalFunds, BOOK, inTransit, 'return', RETURNED, OPEN),
+    call: call(returnWithdrawalFunds, BOOK, inTransit, 'return', RETURNED, byRail(OPEN)),
     net: { 'in_transit:withdrawals': -103_000, 'wallet:owner': 103_000 },
     transaction: RETURN,
     rows: ['withdrawals: returned, version 2'],
@@ -164,7 +176,7 @@ export const WITHDRAWALS = [
   step({
     title: 'a withdrawal that is returned before its completion is placed in suspense if the wallet was closed',
     after: held,
-    call: call(returnWithdrawalFunds, BOOK, inTransit, 'return', RETURNED, CLOSED),
+    call: call(returnWithdrawalFunds, BOOK, inTransit, 'return', RETURNED, byRail(CLOSED)),
     net: { 'in_transit:withdrawals': -103_000, 'suspense:unmatched': 103_000 },
     transaction: RETURN,
     rows: ['withdrawals: returned, version 2', CASE],
@@ -175,7 +187,7 @@ export const WITHDRAWALS = [
     title:
       'a withdrawal that is returned after its completion returns the amount from clearing and the fee from income',
     after: completed,
-    call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, OPEN),
+    call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, byRail(OPEN)),
     net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
     transaction: LATE_RETURN,
     rows: ['withdrawals: returned, version 3'],
@@ -184,7 +196,7 @@ export const WITHDRAWALS = [
   step({
     title: 'a withdrawal that is returned after its completion is placed in suspense if the wallet was closed',
     after: completed,
-    call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, CLOSED),
+    call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, byRail(CLOSED)),
     net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'suspense:unmatched': 103_000 },
     transaction: LATE_RETURN,
     rows: ['withdrawals: returned, version 3', CASE],

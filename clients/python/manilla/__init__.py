@@ -1,0 +1,9 @@
+"""The Python client of the Manilla API: typed requests, automatic Idempotency-Keys, safe retries, pages, webhooks.
+
+It needs no packages besides the standard library.
+"""
+
+from .client import Manilla, ManillaError
+from .webhooks import WebhookVerificationError, verify_webhook
+
+__all__ = ["Manilla", "ManillaError", "WebhookVerificationError", "verify_webhook"]

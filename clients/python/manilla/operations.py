@@ -1,0 +1,1713 @@
+"""Generated from the OpenAPI document by `npm run clients`. Do not edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from urllib.parse import quote
+
+
+class ApiKey(TypedDict):
+    id: str
+    name: str | None
+    hint: str
+    scopes: list[str]
+    allowedIps: list[str] | None
+    rateLimit: int | None
+    status: Literal["active", "expired", "revoked"]
+    expiresAt: str | None
+    lastUsedAt: str | None
+    createdAt: str
+
+
+class AuthenticationErrorErrorDetails(TypedDict):
+    pass
+
+
+class AuthenticationErrorError(TypedDict):
+    type: Literal["authentication_error"]
+    code: str
+    message: str
+    details: AuthenticationErrorErrorDetails
+
+
+class AuthenticationError(TypedDict):
+    success: Literal[False]
+    statusCode: int
+    error: AuthenticationErrorError
+    meta: Meta
+
+
+class AuthorizationErrorErrorDetails(TypedDict):
+    requiredScopes: NotRequired[list[str]]
+    providedScopes: NotRequired[list[str]]
+    address: NotRequired[str]
+
+
+class AuthorizationErrorError(TypedDict):
+    type: Literal["authorization_error"]
+    code: str
+    message: str
+    details: AuthorizationErrorErrorDetails
+
+
+class AuthorizationError(TypedDict):
+    success: Literal[False]
+    statusCode: int
+    error: AuthorizationErrorError
+    meta: Meta
+
+
+class Bank(TypedDict):
+    code: str
+    name: str
+
+
+class ConflictErrorError(TypedDict):
+    type: Literal["conflict_error"]
+    code: str
+    message: str
+    details: dict[str, Any]
+
+
+class ConflictError(TypedDict):
+    success: Literal[False]
+    statusCode: int
+    error: ConflictErrorError
+    meta: Meta
+
+
+class CreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class Credit(TypedDict):
+    id: str
+    amount: int
+    currency: Literal["NGN"]
+    sessionId: str
+    sender: CreditSender
+    status: Literal["received", "posted", "in_review", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
+    reviewCaseId: str | None
+    reviewReason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled", None]
+    receivedAt: str
+    createdAt: str
+
+
+class DeletedWebhookEndpoint(TypedDict):
+    id: str
+    deleted: Literal[True]
+
+
+class DeliveryAttemptsItem(TypedDict):
+    attemptedAt: str
+    durationMs: float
+    responseStatus: int | None
+    responseBody: str | None
+    error: Literal["timeout", "url_forbidden", "address_forbidden", "name_not_resolved", "connection_failed", "connection_lost", "tls_failed", "answer_unreadable", None]
+
+
+class Delivery(TypedDict):
+    eventId: str
+    endpointId: str
+    status: Literal["pending", "delivered", "failed"]
+    failureReason: Literal["retries_exhausted", "endpoint_disabled", "endpoint_deleted", None]
+    nextAttemptAt: str | None
+    deliveredAt: str | None
+    createdAt: str
+    attempts: list[DeliveryAttemptsItem]
+
+
+class EndpointRedelivery(TypedDict):
+    endpointId: str
+    deliveries: int
+    continueFrom: str | None
+
+
+class FeeQuote(TypedDict):
+    type: Literal["withdrawal", "payout_item", "bank_transfer_payment", "virtual_wallet_payment", "transfer"]
+    amount: int
+    fee: int
+    totalAmount: int
+    currency: Literal["NGN"]
+
+
+class FieldError(TypedDict):
+    field: str
+    code: str
+    message: str
+    constraint: NotRequired[dict[str, Any]]
+    line: NotRequired[int]
+    column: NotRequired[str]
+
+
+class HealthChecks(TypedDict):
+    database: Literal["ok"]
+    temporal: Literal["ok", "unreachable", "refused", "misconfigured"]
+    flows: Literal["ok", "delayed"]
+    rail: str
+
+
+class Health(TypedDict):
+    status: Literal["ok", "degraded"]
+    version: str
+    environment: Literal["test", "live"]
+    checks: HealthChecks
+
+
+class InternalErrorErrorDetails(TypedDict):
+    retryable: bool
+    service: NotRequired[str]
+    retryAfterSeconds: NotRequired[int]
+
+
+class InternalErrorError(TypedDict):
+    type: Literal["internal_error"]
+    code: str
+    message: str
+    details: InternalErrorErrorDetails
+
+
+class InternalError(TypedDict):
+    success: Literal[False]
+    statusCode: int
+    error: InternalErrorError
+    meta: Meta
+
+
+class Meta(TypedDict):
+    requestId: str
+
+
+class NewApiKey(TypedDict):
+    id: str
+    name: str | None
+    hint: str
+    scopes: list[str]
+    allowedIps: list[str] | None
+    rateLimit: int | None
+    status: Literal["active", "expired", "revoked"]
+    expiresAt: str | None
+    lastUsedAt: str | None
+    createdAt: str
+    key: str
+
+
+class NotFoundErrorErrorDetails(TypedDict):
+    resource: str
+    id: str
+    allowedMethods: NotRequired[list[str]]
+
+
+class NotFoundErrorError(TypedDict):
+    type: Literal["not_found_error"]
+    code: str
+    message: str
+    details: NotFoundErrorErrorDetails
+
+
+class NotFoundError(TypedDict):
+    success: Literal[False]
+    statusCode: int
+    error: NotFoundErrorError
+    meta: Meta
+
+
+class Pagination(TypedDict):
+    limit: int
+    hasMore: bool
+    nextCursor: str | None
+
+
+class Payment(TypedDict):
+    id: str
+    method: Literal["bank_transfer", "virtual_wallet"]
+    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    baseAmount: int
+    fee: int
+    payableAmount: int
+    amountReceived: int
+    currency: Literal["NGN"]
+    targetWalletId: str
+    description: str | None
+    onMismatch: Literal["hold", "refund"]
+    reference: str | None
+    metadata: dict[str, Any]
+    expiresAt: str | None
+    settledAt: str | None
+    createdAt: str
+    virtualAccount: dict[str, Any]
+    acceptsAmount: Literal["exact", "any"]
+
+
+class PaymentExpiredEventDataCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class PaymentExpiredEventDataCredit(TypedDict):
+    id: str
+    amount: int
+    sessionId: str
+    sender: PaymentExpiredEventDataCreditSender
+    receivedAt: str
+
+
+class PaymentExpiredEventData(TypedDict):
+    id: str
+    method: Literal["bank_transfer", "virtual_wallet"]
+    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    baseAmount: int
+    fee: int
+    payableAmount: int
+    amountReceived: int
+    currency: Literal["NGN"]
+    targetWalletId: str
+    description: str | None
+    onMismatch: Literal["hold", "refund"]
+    reference: str | None
+    metadata: dict[str, Any]
+    expiresAt: str | None
+    settledAt: str | None
+    createdAt: str
+    virtualAccount: dict[str, Any]
+    acceptsAmount: Literal["exact", "any"]
+    credit: NotRequired[PaymentExpiredEventDataCredit]
+
+
+class PaymentExpiredEvent(TypedDict):
+    id: str
+    type: Literal["payment.expired"]
+    createdAt: str
+    data: PaymentExpiredEventData
+
+
+class PaymentSettledEventDataCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class PaymentSettledEventDataCredit(TypedDict):
+    id: str
+    amount: int
+    sessionId: str
+    sender: PaymentSettledEventDataCreditSender
+    receivedAt: str
+
+
+class PaymentSettledEventData(TypedDict):
+    id: str
+    method: Literal["bank_transfer", "virtual_wallet"]
+    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    baseAmount: int
+    fee: int
+    payableAmount: int
+    amountReceived: int
+    currency: Literal["NGN"]
+    targetWalletId: str
+    description: str | None
+    onMismatch: Literal["hold", "refund"]
+    reference: str | None
+    metadata: dict[str, Any]
+    expiresAt: str | None
+    settledAt: str | None
+    createdAt: str
+    virtualAccount: dict[str, Any]
+    acceptsAmount: Literal["exact", "any"]
+    credit: NotRequired[PaymentSettledEventDataCredit]
+
+
+class PaymentSettledEvent(TypedDict):
+    id: str
+    type: Literal["payment.settled"]
+    createdAt: str
+    data: PaymentSettledEventData
+
+
+class Payout(TypedDict):
+    id: str
+    sourceWalletId: str
+    totalAmount: int
+    totalFee: int
+    itemCount: int
+    successCount: int
+    failureCount: int
+    status: Literal["processing", "completed", "partially_completed", "failed"]
+    reference: str | None
+    metadata: dict[str, Any]
+    items: list[PayoutItem]
+    currency: Literal["NGN"]
+    createdAt: str
+
+
+class PayoutCompletedEventData(TypedDict):
+    id: str
+    sourceWalletId: str
+    totalAmount: int
+    totalFee: int
+    itemCount: int
+    successCount: int
+    failureCount: int
+    status: Literal["processing", "completed", "partially_completed", "failed"]
+    reference: str | None
+    metadata: dict[str, Any]
+    currency: Literal["NGN"]
+    createdAt: str
+
+
+class PayoutCompletedEvent(TypedDict):
+    id: str
+    type: Literal["payout.completed"]
+    createdAt: str
+    data: PayoutCompletedEventData
+
+
+class PayoutFailedEventData(TypedDict):
+    id: str
+    sourceWalletId: str
+    totalAmount: int
+    totalFee: int
+    itemCount: int
+    successCount: int
+    failureCount: int
+    status: Literal["processing", "completed", "partially_completed", "failed"]
+    reference: str | None
+    metadata: dict[str, Any]
+    currency: Literal["NGN"]
+    createdAt: str
+
+
+class PayoutFailedEvent(TypedDict):
+    id: str
+    type: Literal["payout.failed"]
+    createdAt: str
+    data: PayoutFailedEventData
+
+
+class PayoutItemCounterparty(TypedDict):
+    accountNumber: str
+    accountName: str | None
+    bankCode: str
+
+
+class PayoutItem(TypedDict):
+    id: str
+    amount: int
+    fee: int
+    status: Literal["pending", "processing", "completed", "failed"]
+    reference: str | None
+    destinationWalletId: str | None
+    counterparty: PayoutItemCounterparty
+    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureReason: str | None
+    sessionId: str | None
+
+
+class PayoutPartiallyCompletedEventData(TypedDict):
+    id: str
+    sourceWalletId: str
+    totalAmount: int
+    totalFee: int
+    itemCount: int
+    successCount: int
+    failureCount: int
+    status: Literal["processing", "completed", "partially_completed", "failed"]
+    reference: str | None
+    metadata: dict[str, Any]
+    currency: Literal["NGN"]
+    createdAt: str
+
+
+class PayoutPartiallyCompletedEvent(TypedDict):
+    id: str
+    type: Literal["payout.partially_completed"]
+    createdAt: str
+    data: PayoutPartiallyCompletedEventData
+
+
+class PayoutValidationItemsItemProblemsItem(TypedDict):
+    field: str
+    code: str
+    message: str
+
+
+class PayoutValidationItemsItem(TypedDict):
+    reference: str | None
+    amount: int
+    fee: int
+    totalAmount: int
+    accountName: str | None
+    problems: list[PayoutValidationItemsItemProblemsItem]
+
+
+class PayoutValidation(TypedDict):
+    sourceWalletId: str
+    isValid: bool
+    totalAmount: int
+    totalFee: int
+    missingAmount: int
+    itemCount: int
+    items: list[PayoutValidationItemsItem]
+    currency: Literal["NGN"]
+
+
+class RateLimitErrorErrorDetails(TypedDict):
+    limit: int
+    remaining: int
+    resetAt: str
+    retryAfterSeconds: int
+
+
+class RateLimitErrorError(TypedDict):
+    type: Literal["rate_limit_error"]
+    code: str
+    message: str
+    details: RateLimitErrorErrorDetails
+
+
+class RateLimitError(TypedDict):
+    success: Literal[False]
+    statusCode: int
+    error: RateLimitErrorError
+    meta: Meta
+
+
+class Receipt(TypedDict):
+    received: Literal[True]
+
+
+class Redelivery(TypedDict):
+    eventId: str
+    endpointIds: list[str]
+
+
+class Refund(TypedDict):
+    id: str
+    paymentId: str
+    amount: int
+    destination: Literal["bank", "wallet"]
+    status: Literal["processing", "completed", "failed"]
+    reference: str | None
+    metadata: dict[str, Any]
+    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureReason: str | None
+    sessionId: str | None
+    currency: Literal["NGN"]
+    createdAt: str
+    completedAt: str | None
+
+
+class RefundCompletedEvent(TypedDict):
+    id: str
+    type: Literal["refund.completed"]
+    createdAt: str
+    data: Refund
+
+
+class RefundFailedEvent(TypedDict):
+    id: str
+    type: Literal["refund.failed"]
+    createdAt: str
+    data: Refund
+
+
+class RequestLog(TypedDict):
+    requestId: str
+    keyId: str
+    method: str
+    path: str
+    resourceId: str | None
+    status: int
+    errorCode: str | None
+    errorDetails: dict[str, Any] | None
+    idempotencyKey: str | None
+    durationMs: int
+    createdAt: str
+
+
+class ResolvedBankAccount(TypedDict):
+    accountNumber: str
+    accountName: str
+    bankCode: str
+    bankName: str
+
+
+class ReviewCase(TypedDict):
+    id: str
+    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
+    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
+    amount: int
+    currency: Literal["NGN"]
+    paymentId: str | None
+    walletId: str | None
+    inboundCreditId: str | None
+    actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
+    returnFailure: Literal["refused", "returned", "never_received", "decided", None]
+    returnFailureReason: str | None
+    createdAt: str
+    resolvedAt: str | None
+
+
+class ReviewCaseOpenedEventDataCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class ReviewCaseOpenedEventDataCredit(TypedDict):
+    id: str
+    amount: int
+    sessionId: str
+    sender: ReviewCaseOpenedEventDataCreditSender
+    receivedAt: str
+
+
+class ReviewCaseOpenedEventData(TypedDict):
+    id: str
+    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
+    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
+    amount: int
+    currency: Literal["NGN"]
+    paymentId: str | None
+    walletId: str | None
+    inboundCreditId: str | None
+    credit: NotRequired[ReviewCaseOpenedEventDataCredit]
+
+
+class ReviewCaseOpenedEvent(TypedDict):
+    id: str
+    type: Literal["review_case.opened"]
+    createdAt: str
+    data: ReviewCaseOpenedEventData
+
+
+class ReviewCaseResolvedEventDataCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class ReviewCaseResolvedEventDataCredit(TypedDict):
+    id: str
+    amount: int
+    sessionId: str
+    sender: ReviewCaseResolvedEventDataCreditSender
+    receivedAt: str
+
+
+class ReviewCaseResolvedEventData(TypedDict):
+    id: str
+    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
+    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
+    amount: int
+    currency: Literal["NGN"]
+    paymentId: str | None
+    walletId: str | None
+    inboundCreditId: str | None
+    credit: NotRequired[ReviewCaseResolvedEventDataCredit]
+
+
+class ReviewCaseResolvedEvent(TypedDict):
+    id: str
+    type: Literal["review_case.resolved"]
+    createdAt: str
+    data: ReviewCaseResolvedEventData
+
+
+class SimulatedBankAccount(TypedDict):
+    accountNumber: str
+    bankCode: str | None
+    name: str | None
+    behaviour: Literal["complete", "reject", "return", "hold", "timeout_delivered", "timeout_lost", "unavailable", "underfunded"]
+
+
+class SimulatedCredit(TypedDict):
+    sessionId: str
+    accountNumber: str
+    amount: int
+    currency: Literal["NGN"]
+    senderName: str | None
+    senderAccountNumber: str | None
+    senderBankCode: str | None
+    receivedAt: str
+
+
+class SimulatedRecall(TypedDict):
+    sessionId: str
+    accountNumber: str
+    amount: int
+    currency: Literal["NGN"]
+    recalledAt: str | None
+
+
+class SimulatedStatementLine(TypedDict):
+    kind: Literal["charge", "settlement", "interest"]
+    reference: str
+    amount: int
+    currency: Literal["NGN"]
+    at: str
+
+
+class SimulatedTransfer(TypedDict):
+    reference: str
+    status: Literal["processing", "completed", "failed", "returned"]
+    accountNumber: str
+    amount: int
+    currency: Literal["NGN"]
+    bankCode: str
+    sessionId: str
+    reason: str | None
+    timesSent: int
+    timesPaid: int
+    timesReturned: int
+
+
+class StatementLineCounterparty(TypedDict):
+    walletId: str | None
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class StatementLine(TypedDict):
+    id: str
+    transactionId: str
+    kind: str
+    resourceId: str
+    payoutItemId: str | None
+    direction: Literal["credit", "debit"]
+    component: Literal["principal", "fee", "total"]
+    amount: int
+    counterparty: StatementLineCounterparty | None
+    description: str | None
+    reference: str | None
+    balanceAfter: int
+    currency: Literal["NGN"]
+    effectiveAt: str
+    createdAt: str
+
+
+class TransactionPostingsItem(TypedDict):
+    id: str
+    debitAccount: str
+    creditAccount: str
+    amount: int
+    component: Literal["principal", "fee", "total"]
+
+
+class Transaction(TypedDict):
+    id: str
+    kind: str
+    resourceId: str
+    reversesTransactionId: str | None
+    postings: list[TransactionPostingsItem]
+    currency: Literal["NGN"]
+    effectiveAt: str
+    createdAt: str
+
+
+class Transfer(TypedDict):
+    id: str
+    sourceWalletId: str
+    destinationWalletId: str
+    amount: int
+    fee: int
+    status: Literal["completed", "failed"]
+    description: str | None
+    reference: str | None
+    metadata: dict[str, Any]
+    currency: Literal["NGN"]
+    createdAt: str
+
+
+class TransferCompletedEvent(TypedDict):
+    id: str
+    type: Literal["transfer.completed"]
+    createdAt: str
+    data: Transfer
+
+
+class UnprocessableErrorError(TypedDict):
+    type: Literal["unprocessable_error"]
+    code: str
+    message: str
+    details: dict[str, Any]
+
+
+class UnprocessableError(TypedDict):
+    success: Literal[False]
+    statusCode: int
+    error: UnprocessableErrorError
+    meta: Meta
+
+
+class ValidationErrorErrorDetails(TypedDict):
+    fields: list[FieldError]
+
+
+class ValidationErrorError(TypedDict):
+    type: Literal["validation_error"]
+    code: str
+    message: str
+    details: ValidationErrorErrorDetails
+
+
+class ValidationError(TypedDict):
+    success: Literal[False]
+    statusCode: int
+    error: ValidationErrorError
+    meta: Meta
+
+
+class VirtualAccount(TypedDict):
+    accountNumber: str
+    bankName: str
+    accountName: str
+    expiresAt: str | None
+
+
+class Wallet(TypedDict):
+    id: str
+    kind: Literal["settlement", "end_user"]
+    email: str
+    fullName: str | None
+    phone: str | None
+    externalReference: str | None
+    kycStatus: Literal["none", "tier1"]
+    status: Literal["active", "frozen", "closed"]
+    currency: Literal["NGN"]
+    createdAt: str
+
+
+class WalletAdjustedEventData(TypedDict):
+    walletId: str
+    adjustmentId: str
+    reversesAdjustmentId: str | None
+    direction: Literal["credit", "debit"]
+    amount: int
+    currency: Literal["NGN"]
+
+
+class WalletAdjustedEvent(TypedDict):
+    id: str
+    type: Literal["wallet.adjusted"]
+    createdAt: str
+    data: WalletAdjustedEventData
+
+
+class WalletBalance(TypedDict):
+    walletId: str
+    balance: int
+    currency: Literal["NGN"]
+
+
+class WalletCreditedEventDataSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class WalletCreditedEventData(TypedDict):
+    walletId: str
+    inboundCreditId: str | None
+    feeSweepId: NotRequired[str]
+    payoutItemId: NotRequired[str]
+    amount: int
+    currency: Literal["NGN"]
+    sessionId: str | None
+    sender: NotRequired[WalletCreditedEventDataSender]
+    receivedAt: NotRequired[str]
+
+
+class WalletCreditedEvent(TypedDict):
+    id: str
+    type: Literal["wallet.credited"]
+    createdAt: str
+    data: WalletCreditedEventData
+
+
+class WalletDebitedEventData(TypedDict):
+    walletId: str
+    transferId: NotRequired[str]
+    inboundCreditId: NotRequired[str]
+    amount: int
+    missing: int
+    currency: Literal["NGN"]
+
+
+class WalletDebitedEvent(TypedDict):
+    id: str
+    type: Literal["wallet.debited"]
+    createdAt: str
+    data: WalletDebitedEventData
+
+
+class WebhookEndpoint(TypedDict):
+    id: str
+    url: str
+    description: str | None
+    eventTypes: list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled"]] | None
+    status: Literal["enabled", "disabled"]
+    failingSince: str | None
+    previousSecretExpiresAt: str | None
+    createdAt: str
+
+
+class WebhookEndpointDisabledEvent(TypedDict):
+    id: str
+    type: Literal["webhook_endpoint.disabled"]
+    createdAt: str
+    data: WebhookEndpoint
+
+
+class WebhookEndpointWithSecret(TypedDict):
+    id: str
+    url: str
+    description: str | None
+    eventTypes: list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled"]] | None
+    status: Literal["enabled", "disabled"]
+    failingSince: str | None
+    previousSecretExpiresAt: str | None
+    createdAt: str
+    secret: str
+
+
+class WebhookTestEventData(TypedDict):
+    id: str
+
+
+class WebhookTestEvent(TypedDict):
+    id: str
+    type: Literal["webhook.test"]
+    createdAt: str
+    data: WebhookTestEventData
+
+
+class WithdrawalCounterparty(TypedDict):
+    accountNumber: str
+    accountName: str | None
+    bankCode: str
+    bankName: str | None
+
+
+class Withdrawal(TypedDict):
+    id: str
+    sourceWalletId: str
+    amount: int
+    fee: int
+    totalAmount: int
+    status: Literal["processing", "completed", "failed", "returned"]
+    counterparty: WithdrawalCounterparty
+    reference: str | None
+    metadata: dict[str, Any]
+    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureReason: str | None
+    sessionId: str | None
+    currency: Literal["NGN"]
+    createdAt: str
+    completedAt: str | None
+
+
+class WithdrawalCompletedEvent(TypedDict):
+    id: str
+    type: Literal["withdrawal.completed"]
+    createdAt: str
+    data: Withdrawal
+
+
+class WithdrawalFailedEvent(TypedDict):
+    id: str
+    type: Literal["withdrawal.failed"]
+    createdAt: str
+    data: Withdrawal
+
+
+class WithdrawalReturnedEvent(TypedDict):
+    id: str
+    type: Literal["withdrawal.returned"]
+    createdAt: str
+    data: Withdrawal
+
+
+class CreateWalletBody(TypedDict):
+    email: str
+    fullName: NotRequired[str | None]
+    phone: NotRequired[str | None]
+    externalReference: NotRequired[str | None]
+
+
+class UpdateWalletBody(TypedDict):
+    email: NotRequired[str | None]
+    fullName: NotRequired[str | None]
+    phone: NotRequired[str | None]
+
+
+class SubmitKycBody(TypedDict):
+    bvn: str
+    dateOfBirth: str
+    gender: Literal["male", "female", "other"]
+    phone: str
+    addressLine1: str
+    addressLine2: NotRequired[str | None]
+    city: str
+    state: str
+    country: NotRequired[str | None]
+    postalCode: NotRequired[str | None]
+
+
+class CreateTransferBody(TypedDict):
+    destinationWalletId: str
+    amount: int
+    description: NotRequired[str | None]
+    reference: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+
+
+class PayFromWalletBody(TypedDict):
+    paymentId: str
+
+
+class CreateWithdrawalBody(TypedDict):
+    amount: int
+    accountNumber: str
+    bankCode: str
+    accountName: NotRequired[str | None]
+    narration: NotRequired[str | None]
+    reference: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+
+
+class CreatePaymentBody(TypedDict):
+    method: Literal["bank_transfer", "virtual_wallet"]
+    baseAmount: int
+    targetWalletId: str
+    description: NotRequired[str | None]
+    onMismatch: NotRequired[Literal["hold", "refund", None]]
+    reference: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    expiresIn: NotRequired[int | None]
+
+
+class RefundPaymentBodyBankAccount(TypedDict):
+    accountNumber: str
+    bankCode: str
+    accountName: NotRequired[str | None]
+
+
+class RefundPaymentBody(TypedDict):
+    amount: NotRequired[int | None]
+    destination: NotRequired[Literal["bank", "wallet", None]]
+    reason: NotRequired[str | None]
+    reference: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    bankAccount: NotRequired[RefundPaymentBodyBankAccount | None]
+
+
+class CreatePayoutBodyItemsItemBankAccount(TypedDict):
+    accountNumber: str
+    bankCode: str
+    accountName: NotRequired[str | None]
+
+
+class CreatePayoutBodyItemsItem(TypedDict):
+    amount: int
+    reference: NotRequired[str | None]
+    destinationWalletId: NotRequired[str | None]
+    bankAccount: NotRequired[CreatePayoutBodyItemsItemBankAccount | None]
+
+
+class CreatePayoutBody(TypedDict):
+    sourceWalletId: NotRequired[str | None]
+    reference: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    items: list[CreatePayoutBodyItemsItem]
+
+
+class ValidatePayoutBodyItemsItemBankAccount(TypedDict):
+    accountNumber: str
+    bankCode: str
+    accountName: NotRequired[str | None]
+
+
+class ValidatePayoutBodyItemsItem(TypedDict):
+    amount: int
+    reference: NotRequired[str | None]
+    destinationWalletId: NotRequired[str | None]
+    bankAccount: NotRequired[ValidatePayoutBodyItemsItemBankAccount | None]
+
+
+class ValidatePayoutBody(TypedDict):
+    sourceWalletId: NotRequired[str | None]
+    reference: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    items: list[ValidatePayoutBodyItemsItem]
+
+
+class CreateWebhookEndpointBody(TypedDict):
+    url: str
+    description: NotRequired[str | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled"]] | None]
+    status: NotRequired[Literal["enabled", "disabled", None]]
+
+
+class UpdateWebhookEndpointBody(TypedDict):
+    url: NotRequired[str | None]
+    description: NotRequired[str | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled"]] | None]
+    status: NotRequired[Literal["enabled", "disabled", None]]
+
+
+class RotateWebhookSecretBody(TypedDict):
+    pass
+
+
+class SendTestEventBody(TypedDict):
+    pass
+
+
+class RedeliverToEndpointBody(TypedDict):
+    since: str
+
+
+class ResolveReviewCaseBody(TypedDict):
+    action: Literal["credit", "return_to_sender", "move_to_unclaimed"]
+    walletId: NotRequired[str | None]
+    reason: str
+
+
+class RedeliverEventBody(TypedDict):
+    endpointId: NotRequired[str | None]
+
+
+class CreateApiKeyBody(TypedDict):
+    name: NotRequired[str | None]
+    scopes: list[Literal["wallet", "wallet:read", "payment", "payment:read", "transfer", "transfer:read", "payout", "payout:read", "review", "review:read", "webhook", "webhook:read", "keys", "keys:read"]]
+    allowedIps: NotRequired[list[str] | None]
+    rateLimit: NotRequired[int | None]
+    expiresAt: NotRequired[str | None]
+
+
+class RotateApiKeyBody(TypedDict):
+    overlapHours: NotRequired[float | None]
+
+
+class SimulateInboundCreditBody(TypedDict):
+    accountNumber: str
+    amount: int
+    senderName: NotRequired[str | None]
+    senderAccountNumber: NotRequired[str | None]
+    senderBankCode: NotRequired[str | None]
+    sessionId: NotRequired[str | None]
+    callback: NotRequired[bool | None]
+
+
+class SimulateStatementLineBody(TypedDict):
+    kind: Literal["charge", "settlement", "interest"]
+    amount: int
+
+
+class SimulateBankAccountBody(TypedDict):
+    bankCode: NotRequired[str | None]
+    name: NotRequired[str | None]
+    behaviour: Literal["complete", "reject", "return", "hold", "timeout_delivered", "timeout_lost", "unavailable", "underfunded"]
+
+
+class ResolveSimulatedTransferBody(TypedDict):
+    outcome: Literal["complete", "reject", "return"]
+    contradict: NotRequired[bool | None]
+
+
+Event: TypeAlias = "PaymentSettledEvent | PaymentExpiredEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
+
+
+class Operations:
+    """A method for each operation; client.py sends the requests."""
+
+    def _data(self, method: str, path: str, **options: Any) -> Any:
+        raise NotImplementedError
+
+    def _items(self, path: str, query: dict[str, Any]) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def get_health(
+        self,
+    ) -> Health:
+        """Get the health of the service."""
+        return self._data("GET", "/health")
+
+    def create_wallet(
+        self,
+        body: CreateWalletBody,
+    ) -> Wallet:
+        """Create a wallet."""
+        return self._data("POST", "/wallets", body=body)
+
+    def list_wallets(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+        external_reference: str | None = None,
+        email: str | None = None,
+        kind: Literal["settlement", "end_user"] | None = None,
+        status: Literal["active", "frozen", "closed"] | None = None,
+        kyc_status: Literal["none", "tier1"] | None = None,
+    ) -> Iterator[Wallet]:
+        """List wallets."""
+        return self._items("/wallets", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "externalReference": external_reference, "email": email, "kind": kind, "status": status, "kycStatus": kyc_status})
+
+    def get_wallet(
+        self,
+        id: str,
+    ) -> Wallet:
+        """Get a wallet."""
+        return self._data("GET", f"/wallets/{quote(id, safe='')}")
+
+    def update_wallet(
+        self,
+        id: str,
+        body: UpdateWalletBody,
+    ) -> Wallet:
+        """Change a wallet's contact details."""
+        return self._data("PATCH", f"/wallets/{quote(id, safe='')}", body=body)
+
+    def submit_kyc(
+        self,
+        id: str,
+        body: SubmitKycBody,
+    ) -> Wallet:
+        """Submit a customer's KYC details."""
+        return self._data("POST", f"/wallets/{quote(id, safe='')}/kyc", body=body)
+
+    def get_wallet_balance(
+        self,
+        id: str,
+        *,
+        at: str | None = None,
+    ) -> WalletBalance:
+        """Get a wallet's balance, now or at a time."""
+        return self._data("GET", f"/wallets/{quote(id, safe='')}/balance", query={"at": at})
+
+    def get_deposit_account(
+        self,
+        id: str,
+    ) -> VirtualAccount:
+        """Get a wallet's permanent account number."""
+        return self._data("GET", f"/wallets/{quote(id, safe='')}/deposit-account")
+
+    def list_wallet_deposits(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+    ) -> Iterator[Credit]:
+        """List the deposits to a wallet."""
+        return self._items(f"/wallets/{quote(id, safe='')}/deposits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def list_wallet_transactions(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+    ) -> Iterator[StatementLine]:
+        """List a wallet's statement."""
+        return self._items(f"/wallets/{quote(id, safe='')}/transactions", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def get_transaction(
+        self,
+        id: str,
+    ) -> Transaction:
+        """Get a ledger transaction with its postings."""
+        return self._data("GET", f"/transactions/{quote(id, safe='')}")
+
+    def create_transfer(
+        self,
+        id: str,
+        body: CreateTransferBody,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Transfer:
+        """Transfer money to another wallet."""
+        return self._data("POST", f"/wallets/{quote(id, safe='')}/transfer", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def list_transfers(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+        source_wallet_id: str | None = None,
+        destination_wallet_id: str | None = None,
+        reference: str | None = None,
+    ) -> Iterator[Transfer]:
+        """List transfers."""
+        return self._items("/transfers", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "sourceWalletId": source_wallet_id, "destinationWalletId": destination_wallet_id, "reference": reference})
+
+    def get_transfer(
+        self,
+        id: str,
+    ) -> Transfer:
+        """Get a transfer."""
+        return self._data("GET", f"/transfers/{quote(id, safe='')}")
+
+    def pay_from_wallet(
+        self,
+        id: str,
+        body: PayFromWalletBody,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Payment:
+        """Pay a payment from a wallet."""
+        return self._data("POST", f"/wallets/{quote(id, safe='')}/pay", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def create_withdrawal(
+        self,
+        id: str,
+        body: CreateWithdrawalBody,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Withdrawal:
+        """Withdraw money to a bank account."""
+        return self._data("POST", f"/wallets/{quote(id, safe='')}/withdraw", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def list_withdrawals(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+        status: Literal["processing", "completed", "failed", "returned"] | None = None,
+        source_wallet_id: str | None = None,
+        reference: str | None = None,
+    ) -> Iterator[Withdrawal]:
+        """List withdrawals."""
+        return self._items("/withdrawals", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference})
+
+    def get_withdrawal(
+        self,
+        id: str,
+    ) -> Withdrawal:
+        """Get a withdrawal."""
+        return self._data("GET", f"/withdrawals/{quote(id, safe='')}")
+
+    def create_payment(
+        self,
+        body: CreatePaymentBody,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Payment:
+        """Create a payment."""
+        return self._data("POST", "/payments", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def list_payments(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+        status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"] | None = None,
+        method: Literal["bank_transfer", "virtual_wallet"] | None = None,
+        target_wallet_id: str | None = None,
+        reference: str | None = None,
+        account_number: str | None = None,
+    ) -> Iterator[Payment]:
+        """List payments."""
+        return self._items("/payments", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "method": method, "targetWalletId": target_wallet_id, "reference": reference, "accountNumber": account_number})
+
+    def get_payment(
+        self,
+        id: str,
+    ) -> Payment:
+        """Get a payment."""
+        return self._data("GET", f"/payments/{quote(id, safe='')}")
+
+    def list_payment_credits(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+    ) -> Iterator[Credit]:
+        """List the credits that a payment received."""
+        return self._items(f"/payments/{quote(id, safe='')}/credits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def refund_payment(
+        self,
+        id: str,
+        body: RefundPaymentBody | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Refund:
+        """Refund a payment."""
+        return self._data("POST", f"/payments/{quote(id, safe='')}/refund", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def get_refund(
+        self,
+        id: str,
+    ) -> Refund:
+        """Get a refund."""
+        return self._data("GET", f"/refunds/{quote(id, safe='')}")
+
+    def list_payment_refunds(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+    ) -> Iterator[Refund]:
+        """List the refunds of a payment."""
+        return self._items(f"/payments/{quote(id, safe='')}/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def list_refunds(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+        status: Literal["processing", "completed", "failed"] | None = None,
+        destination: Literal["bank", "wallet"] | None = None,
+        reference: str | None = None,
+    ) -> Iterator[Refund]:
+        """List refunds."""
+        return self._items("/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "destination": destination, "reference": reference})
+
+    def create_payout(
+        self,
+        body: CreatePayoutBody,
+        *,
+        source_wallet_id: str | None = None,
+        reference: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Payout:
+        """Create a payout."""
+        return self._data("POST", "/payouts", query={"sourceWalletId": source_wallet_id, "reference": reference}, body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def list_payouts(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+        status: Literal["processing", "completed", "partially_completed", "failed"] | None = None,
+        source_wallet_id: str | None = None,
+        reference: str | None = None,
+    ) -> Iterator[Payout]:
+        """List payouts."""
+        return self._items("/payouts", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "sourceWalletId": source_wallet_id, "reference": reference})
+
+    def get_payout(
+        self,
+        id: str,
+    ) -> Payout:
+        """Get a payout."""
+        return self._data("GET", f"/payouts/{quote(id, safe='')}")
+
+    def list_payout_items(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        status: Literal["pending", "processing", "completed", "failed"] | None = None,
+        reference: str | None = None,
+    ) -> Iterator[PayoutItem]:
+        """List the items of a payout, in the order of the request."""
+        return self._items(f"/payouts/{quote(id, safe='')}/items", {"limit": limit, "status": status, "reference": reference})
+
+    def validate_payout(
+        self,
+        body: ValidatePayoutBody,
+        *,
+        source_wallet_id: str | None = None,
+        reference: str | None = None,
+    ) -> PayoutValidation:
+        """Check a payout without making it."""
+        return self._data("POST", "/payouts/validate", query={"sourceWalletId": source_wallet_id, "reference": reference}, body=body)
+
+    def create_webhook_endpoint(
+        self,
+        body: CreateWebhookEndpointBody,
+    ) -> WebhookEndpointWithSecret:
+        """Register a webhook endpoint."""
+        return self._data("POST", "/webhook-endpoints", body=body)
+
+    def list_webhook_endpoints(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+    ) -> Iterator[WebhookEndpoint]:
+        """List webhook endpoints."""
+        return self._items("/webhook-endpoints", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def get_webhook_endpoint(
+        self,
+        id: str,
+    ) -> WebhookEndpoint:
+        """Get a webhook endpoint."""
+        return self._data("GET", f"/webhook-endpoints/{quote(id, safe='')}")
+
+    def update_webhook_endpoint(
+        self,
+        id: str,
+        body: UpdateWebhookEndpointBody,
+    ) -> WebhookEndpoint:
+        """Change a webhook endpoint."""
+        return self._data("PATCH", f"/webhook-endpoints/{quote(id, safe='')}", body=body)
+
+    def delete_webhook_endpoint(
+        self,
+        id: str,
+    ) -> DeletedWebhookEndpoint:
+        """Delete a webhook endpoint."""
+        return self._data("DELETE", f"/webhook-endpoints/{quote(id, safe='')}")
+
+    def rotate_webhook_secret(
+        self,
+        id: str,
+        body: RotateWebhookSecretBody | None = None,
+    ) -> WebhookEndpointWithSecret:
+        """Make a new signing secret."""
+        return self._data("POST", f"/webhook-endpoints/{quote(id, safe='')}/rotate-secret", body=body)
+
+    def send_test_event(
+        self,
+        id: str,
+        body: SendTestEventBody | None = None,
+    ) -> Event:
+        """Send a test event to an endpoint."""
+        return self._data("POST", f"/webhook-endpoints/{quote(id, safe='')}/test", body=body)
+
+    def list_failed_deliveries(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+    ) -> Iterator[Delivery]:
+        """List the deliveries that failed at an endpoint."""
+        return self._items(f"/webhook-endpoints/{quote(id, safe='')}/failed-deliveries", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def redeliver_to_endpoint(
+        self,
+        id: str,
+        body: RedeliverToEndpointBody,
+    ) -> EndpointRedelivery:
+        """Send an endpoint everything again that it missed since a time."""
+        return self._data("POST", f"/webhook-endpoints/{quote(id, safe='')}/redeliver", body=body)
+
+    def list_review_cases(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+        status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"] | None = None,
+        reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"] | None = None,
+        payment_id: str | None = None,
+        wallet_id: str | None = None,
+    ) -> Iterator[ReviewCase]:
+        """List review cases."""
+        return self._items("/review-cases", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "reason": reason, "paymentId": payment_id, "walletId": wallet_id})
+
+    def get_review_case(
+        self,
+        id: str,
+    ) -> ReviewCase:
+        """Get a review case."""
+        return self._data("GET", f"/review-cases/{quote(id, safe='')}")
+
+    def resolve_review_case(
+        self,
+        id: str,
+        body: ResolveReviewCaseBody,
+        *,
+        idempotency_key: str | None = None,
+    ) -> ReviewCase:
+        """Decide where the money of a review case belongs."""
+        return self._data("POST", f"/review-cases/{quote(id, safe='')}/resolve", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def list_events(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+        resource_id: str | None = None,
+        type: Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled", "webhook.test"] | None = None,
+    ) -> Iterator[Event]:
+        """List events."""
+        return self._items("/events", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "resourceId": resource_id, "type": type})
+
+    def get_event(
+        self,
+        id: str,
+    ) -> Event:
+        """Get an event."""
+        return self._data("GET", f"/events/{quote(id, safe='')}")
+
+    def list_event_deliveries(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+    ) -> Iterator[Delivery]:
+        """List an event's deliveries."""
+        return self._items(f"/events/{quote(id, safe='')}/deliveries", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def redeliver_event(
+        self,
+        id: str,
+        body: RedeliverEventBody | None = None,
+    ) -> Redelivery:
+        """Send an event again."""
+        return self._data("POST", f"/events/{quote(id, safe='')}/redeliver", body=body)
+
+    def create_api_key(
+        self,
+        body: CreateApiKeyBody,
+    ) -> NewApiKey:
+        """Create an API key."""
+        return self._data("POST", "/api-keys", body=body)
+
+    def list_api_keys(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+    ) -> Iterator[ApiKey]:
+        """List API keys."""
+        return self._items("/api-keys", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def get_api_key(
+        self,
+        id: str,
+    ) -> ApiKey:
+        """Get an API key."""
+        return self._data("GET", f"/api-keys/{quote(id, safe='')}")
+
+    def revoke_api_key(
+        self,
+        id: str,
+    ) -> ApiKey:
+        """Revoke an API key."""
+        return self._data("DELETE", f"/api-keys/{quote(id, safe='')}")
+
+    def rotate_api_key(
+        self,
+        id: str,
+        body: RotateApiKeyBody | None = None,
+    ) -> NewApiKey:
+        """Replace an API key by a new one."""
+        return self._data("POST", f"/api-keys/{quote(id, safe='')}/rotate", body=body)
+
+    def list_request_logs(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | None = None,
+        created_at_to: str | None = None,
+        request_id: str | None = None,
+        status: Literal["2xx", "4xx", "5xx"] | None = None,
+        error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "TRANSFER_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "PAYMENT_NOT_PAYABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
+    ) -> Iterator[RequestLog]:
+        """List the requests of the last days."""
+        return self._items("/request-logs", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "requestId": request_id, "status": status, "errorCode": error_code})
+
+    def list_banks(
+        self,
+    ) -> Iterator[Bank]:
+        """List the banks."""
+        return self._items("/banks", {})
+
+    def resolve_bank_account(
+        self,
+        *,
+        account_number: str,
+        bank_code: str,
+    ) -> ResolvedBankAccount:
+        """Look up the name of a bank account."""
+        return self._data("GET", "/bank-accounts/resolve", query={"accountNumber": account_number, "bankCode": bank_code})
+
+    def quote_fee(
+        self,
+        *,
+        type: Literal["withdrawal", "payout_item", "bank_transfer_payment", "virtual_wallet_payment", "transfer"],
+        amount: str,
+    ) -> FeeQuote:
+        """Quote the fee of a movement."""
+        return self._data("GET", "/fees/quote", query={"type": type, "amount": amount})
+
+    def receive_rail_callback(
+        self,
+        rail: str,
+        contract: str,
+    ) -> Receipt:
+        """Receive a callback of a bank rail."""
+        return self._data("POST", f"/rails/{quote(rail, safe='')}/callbacks/{quote(contract, safe='')}")
+
+    def simulate_inbound_credit(
+        self,
+        body: SimulateInboundCreditBody,
+    ) -> SimulatedCredit:
+        """Send money to an account number."""
+        return self._data("POST", "/simulations/inbound-credits", body=body)
+
+    def simulate_statement_line(
+        self,
+        body: SimulateStatementLineBody,
+    ) -> SimulatedStatementLine:
+        """Add a line of the bank's own to its statement."""
+        return self._data("POST", "/simulations/statement-lines", body=body)
+
+    def simulate_recall(
+        self,
+        session_id: str,
+    ) -> SimulatedRecall:
+        """Have the bank take a credit back."""
+        return self._data("POST", f"/simulations/inbound-credits/{quote(session_id, safe='')}/recall")
+
+    def simulate_bank_account(
+        self,
+        account_number: str,
+        body: SimulateBankAccountBody,
+    ) -> SimulatedBankAccount:
+        """Choose how transfers to a bank account end."""
+        return self._data("PUT", f"/simulations/bank-accounts/{quote(account_number, safe='')}", body=body)
+
+    def get_simulated_transfer(
+        self,
+        reference: str,
+    ) -> SimulatedTransfer:
+        """Get a transfer as the sandbox bank has it."""
+        return self._data("GET", f"/simulations/bank-transfers/{quote(reference, safe='')}")
+
+    def resolve_simulated_transfer(
+        self,
+        reference: str,
+        body: ResolveSimulatedTransferBody,
+    ) -> SimulatedTransfer:
+        """End a transfer that the sandbox bank holds."""
+        return self._data("POST", f"/simulations/bank-transfers/{quote(reference, safe='')}/resolve", body=body)
+
+    def simulate_expiry(
+        self,
+        id: str,
+    ) -> Payment:
+        """Have a payment expire now."""
+        return self._data("POST", f"/simulations/payments/{quote(id, safe='')}/expire")

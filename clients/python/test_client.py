@@ -1,0 +1,129 @@
+"""Retries, pages and webhooks of the client, against a server that answers as each test says."""
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+import unittest
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+from manilla import Manilla, ManillaError, WebhookVerificationError, verify_webhook
+
+Answer = tuple[int, dict[str, Any]] | None
+Sent = list[tuple[str, str, str | None]]
+
+CREATED: Answer = (201, {"success": True, "data": {"id": "svc_1"}, "meta": {}})
+
+
+def failure(status: int, code: str, **details: Any) -> Answer:
+    return (status, {"success": False, "error": {"code": code, "message": "", "details": details}, "meta": {"requestId": ""}})
+
+
+OUTAGE = failure(503, "SERVICE_UNAVAILABLE", retryable=True)
+
+
+@contextmanager
+def answering(*answers: Answer) -> Iterator[tuple[Manilla, Sent]]:
+    """A client of a server with these answers; ``None`` closes the connection. With what the server received."""
+    sent: Sent = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            sent.append((self.command, self.path, self.headers["idempotency-key"]))
+            answer = answers[len(sent) - 1]
+            if answer is None:
+                self.close_connection = True
+                return
+            self.send_response(answer[0])
+            self.end_headers()
+            self.wfile.write(json.dumps(answer[1]).encode())
+
+        do_GET = do_POST = answer
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield Manilla("key", f"http://127.0.0.1:{server.server_port}", pause=0.001, retries_max=2), sent
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def transfer(client: Manilla) -> Any:
+    return client.create_transfer("svc_1", {"destinationWalletId": "svc_2", "amount": 1})
+
+
+class Retries(unittest.TestCase):
+    def test_a_transfer_is_retried_with_the_same_key(self) -> None:
+        temporary = [None, OUTAGE, failure(429, "RATE_LIMIT_EXCEEDED"), failure(409, "IDEMPOTENCY_IN_PROGRESS")]
+        for answer in temporary:
+            with self.subTest(answer=answer), answering(answer, CREATED) as (client, sent):
+                self.assertEqual(transfer(client), {"id": "svc_1"})
+                self.assertEqual(len(sent), 2)
+                self.assertIsNotNone(sent[0][2])
+                self.assertEqual(sent[0], sent[1])
+
+    def test_what_cannot_succeed_is_not_retried(self) -> None:
+        refusals = [
+            failure(422, "WALLET_FROZEN"),
+            failure(409, "IDEMPOTENCY_KEY_REUSED"),
+            failure(503, "SERVICE_UNAVAILABLE", retryable=False),
+        ]
+        for answer in refusals:
+            with self.subTest(answer=answer), answering(answer) as (client, sent):
+                self.assertRaises(ManillaError, transfer, client)
+                self.assertEqual(len(sent), 1)
+
+    def test_a_post_without_a_key_is_never_repeated(self) -> None:
+        with answering(None, CREATED) as (client, sent):
+            create: Callable[[], Any] = lambda: client.create_wallet({"email": "ada@test.example"})
+            self.assertRaises(Exception, create)
+            self.assertEqual([key for _, _, key in sent], [None])
+
+    def test_retries_end(self) -> None:
+        with answering(OUTAGE, OUTAGE, OUTAGE, CREATED) as (client, sent):
+            self.assertRaises(ManillaError, transfer, client)
+            self.assertEqual(len(sent), 3)
+
+
+class Pages(unittest.TestCase):
+    def test_a_list_reads_every_page(self) -> None:
+        pages = [
+            {"data": [{"id": 1}, {"id": 2}], "pagination": {"hasMore": True, "nextCursor": "next"}},
+            {"data": [{"id": 3}], "pagination": {"hasMore": False, "nextCursor": None}},
+        ]
+        with answering(*[(200, page) for page in pages]) as (client, sent):
+            self.assertEqual([wallet["id"] for wallet in client.list_wallets(limit=2, email="a")], [1, 2, 3])
+            self.assertEqual([path for _, path, _ in sent], ["/wallets?limit=2&email=a", "/wallets?cursor=next"])
+
+
+class Webhooks(unittest.TestCase):
+    def test_only_a_signed_recent_body_is_accepted(self) -> None:
+        key = b"k" * 32
+        secret = "whsec_" + base64.b64encode(key).decode()
+        body = b'{"id": "svc_1"}'
+
+        def headers(at: float) -> dict[str, str]:
+            sent_at = str(int(at))
+            digest = hmac.new(key, b"evt." + sent_at.encode() + b"." + body, hashlib.sha256).digest()
+            signatures = "v1,other v1," + base64.b64encode(digest).decode()
+            return {"Webhook-Id": "evt", "Webhook-Timestamp": sent_at, "Webhook-Signature": signatures}
+
+        now = time.time()
+        self.assertEqual(verify_webhook(secret, body, headers(now)), {"id": "svc_1"})
+        for changed in [(body + b" ", headers(now)), (body, headers(now - 600)), (body, {})]:
+            with self.subTest(changed=changed):
+                self.assertRaises(WebhookVerificationError, verify_webhook, secret, *changed)
+
+
+if __name__ == "__main__":
+    unittest.main()

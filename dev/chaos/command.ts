@@ -1,0 +1,67 @@
+// `npm run chaos -- --seconds 60 --seed 7`: real traffic on a stack of its own while its parts are killed, frozen and
+// cut off (docs/reliability.md). Prints what happens, and the first thing that is wrong; a seed repeats its plan.
+import { randomInt } from 'node:crypto';
+import { Command, InvalidArgumentError } from 'commander';
+import { isAccepted } from './judge.ts';
+import { type ChaosRun, startChaosRun, type Verdict } from './run.ts';
+
+const SEED_MAX = 2 ** 31;
+const WRONG_SHOWN = 10;
+
+interface Options {
+  seconds: number;
+  seed: number;
+  rate: number;
+  logs?: string;
+}
+
+const program = new Command('npm run chaos --')
+  .description('Kills, freezes and cuts off the parts of a stack of its own under traffic, and judges the outcome.')
+  .option('--seconds <seconds>', 'how long parts fail', wholeNumber, 60)
+  .option('--seed <seed>', 'the seed of traffic and faults (default: a random one)', wholeNumber, randomInt(SEED_MAX))
+  .option('--rate <commands>', 'commands of callers a second', wholeNumber, 8)
+  .option('--logs <folder>', 'keep the logs of the processes there');
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
+  return Number(text);
+}
+
+function print(line: string): void {
+  console.log(line);
+}
+
+/** One line, for the table in docs/reliability.md. */
+function summary({ plan, counts }: ChaosRun, { facts, wrong }: Verdict, startedAt: number): string {
+  const { requests, faults } = counts();
+  const accepted = facts.operations.filter(isAccepted).length;
+  const refused = facts.operations.filter(({ answer }) => answer !== null).length - accepted;
+  return [
+    `seed ${plan.seed}: ${facts.operations.length} operations in ${requests} requests`,
+    `${accepted} accepted, ${refused} refused`,
+    `${facts.events.length} events in ${facts.received.length} deliveries`,
+    `${facts.references.filter(({ sent }) => sent.length > 0).length} transfers paid`,
+    `${faults} faults`,
+    wrong.length === 0 ? 'all true' : `${wrong.length} wrong`,
+    `${Math.round((Date.now() - startedAt) / 1000)} s`,
+  ].join('; ');
+}
+
+const startedAt = Date.now();
+const { seconds, seed, rate, logs } = program.parse().opts<Options>();
+print(`Seed ${seed}, ${seconds} s. To repeat: npm run chaos -- --seconds ${seconds} --seed ${seed} --rate ${rate}`);
+const run = await startChaosRun({ seed, seconds, perSecond: rate, say: print, logFolder: logs });
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void run.stop().then(() => process.exit(1)));
+try {
+  await run.play();
+  const verdict = await run.judge();
+  print('');
+  for (const [index, line] of verdict.wrong.slice(0, WRONG_SHOWN).entries()) {
+    print(`${index === 0 ? 'Wrong first' : '       then'}: ${line}`);
+  }
+  if (verdict.wrong.length > 0) process.exitCode = 1;
+  print(summary(run, verdict, startedAt));
+} finally {
+  await run.stop();
+}

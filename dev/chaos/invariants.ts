@@ -1,0 +1,219 @@
+// Invariants of the money of one organisation when no flow is in progress: its ledger, its resources and the bank's
+// records are read independently and compared.
+import type { Sql } from '../../src/database/pool.ts';
+import type { Uuid } from '../../src/ids.ts';
+
+/** Each query returns the rows that violate the invariant. `$1` is the organisation. */
+const VIOLATIONS: Record<string, string> = {
+  'the balances of the book add up to zero': `
+    SELECT sum(balance) FROM balances HAVING sum(balance) <> 0`,
+
+  'the clearing balance equals the money at the bank: credits minus sent transfers plus returned transfers': `
+    SELECT b.balance AS clearing, bank.holds
+    FROM (SELECT coalesce((SELECT balance FROM balances WHERE code = 'clearing:sandbox'), 0) AS balance) b,
+         (SELECT (SELECT coalesce(sum(amount), 0) FROM sandbox_bank.credits WHERE organisation_id = $1)
+               + (SELECT coalesce(sum(CASE kind WHEN 'sent' THEN -amount ELSE amount END), 0)
+                  FROM sandbox_bank.statement_lines WHERE organisation_id = $1) AS holds) bank
+    WHERE -b.balance <> bank.holds`,
+
+  'all in-transit and reserve accounts are zero': `
+    SELECT * FROM balances WHERE (code LIKE 'in_transit:%' OR code LIKE 'reserve:%') AND balance <> 0`,
+
+  'no running balance of a wallet is negative': `
+    SELECT a.code, p.* FROM ledger.postings p JOIN ledger.accounts a
+      ON a.organisation_id = p.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
+    WHERE p.organisation_id = $1 AND a.code LIKE 'wallet:%'
+      AND CASE a.id WHEN p.debit_account_id THEN p.debit_balance_after ELSE p.credit_balance_after END < 0`,
+
+  'the balance of each wallet equals the sum of its resources': `
+    SELECT w.id, a.balance, coalesce(sum(m.amount), 0) AS by_resources
+    FROM wallets w
+    JOIN ledger.accounts a ON a.organisation_id = w.organisation_id AND a.code = w.account_code
+    LEFT JOIN (
+      SELECT owner_id AS wallet_id, amount FROM inbound_credits
+      WHERE organisation_id = $1 AND owner_kind = 'wallet' AND status = 'posted'
+      UNION ALL SELECT target_wallet_id, amount_credited FROM payments WHERE organisation_id = $1
+      UNION ALL SELECT payer_wallet_id, -amount_received FROM payments WHERE organisation_id = $1
+      UNION ALL SELECT p.target_wallet_id, -r.amount FROM refunds r JOIN payments p
+                  ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
+                WHERE r.organisation_id = $1 AND r.status <> 'failed'
+      UNION ALL SELECT p.payer_wallet_id, r.amount FROM refunds r JOIN payments p
+                  ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
+                WHERE r.organisation_id = $1 AND r.destination = 'wallet'
+      UNION ALL SELECT source_wallet_id, -amount - fee FROM transfers WHERE organisation_id = $1
+      UNION ALL SELECT destination_wallet_id, amount FROM transfers WHERE organisation_id = $1
+      UNION ALL SELECT source_wallet_id, -amount - fee FROM withdrawals
+                WHERE organisation_id = $1 AND status NOT IN ('failed', 'returned')
+      UNION ALL SELECT p.source_wallet_id, -i.amount - i.fee FROM payout_items i JOIN payouts p
+                  ON p.organisation_id = i.organisation_id AND p.id = i.payout_id
+                WHERE i.organisation_id = $1 AND i.status <> 'failed'
+      UNION ALL SELECT wallet_id, amount FROM review_cases WHERE organisation_id = $1 AND status = 'credited'
+    ) m ON m.wallet_id = w.id
+    WHERE w.organisation_id = $1 GROUP BY w.id, a.balance HAVING a.balance <> coalesce(sum(m.amount), 0)`,
+
+  'income equals the fees of completed resources': `
+    SELECT income.balance, fees.sum
+    FROM (SELECT coalesce((SELECT balance FROM balances WHERE code = 'income:fees'), 0) AS balance) income,
+         (SELECT coalesce(sum(fee), 0) AS sum FROM (
+            SELECT fee FROM payments WHERE organisation_id = $1 AND settled_at IS NOT NULL
+            UNION ALL SELECT fee FROM withdrawals WHERE organisation_id = $1 AND status = 'completed'
+            UNION ALL SELECT fee FROM payout_items WHERE organisation_id = $1 AND status = 'completed') f) fees
+    WHERE income.balance <> fees.sum`,
+
+  'the balance of each suspense account equals the sum of its open review cases, or what its open payment received': `
+    SELECT coalesce(b.code, c.account_code), b.balance, c.sum
+    FROM (SELECT * FROM balances WHERE code LIKE 'suspense:%' AND balance <> 0) b
+    FULL JOIN (SELECT account_code, sum(amount) AS sum FROM (
+                 SELECT account_code, amount FROM review_cases
+                 WHERE organisation_id = $1 AND status = 'open' AND account_code IS NOT NULL
+                 UNION ALL SELECT 'suspense:payment:' || ledger.public_id(id, 'pay'), amount_received FROM payments
+                 WHERE organisation_id = $1 AND status = 'partial'
+               ) held GROUP BY account_code) c ON c.account_code = b.code
+    WHERE b.balance IS DISTINCT FROM c.sum`,
+
+  'each credit at the bank has one inbound credit, posted once': `
+    SELECT c.session_id, count(DISTINCT i.id) AS credits, count(DISTINCT t.id) AS transactions
+    FROM sandbox_bank.credits c
+    LEFT JOIN inbound_credits i ON i.organisation_id = c.organisation_id AND i.session_id = c.session_id
+      AND i.amount = c.amount AND i.account_number = c.account_number
+    LEFT JOIN ledger.transactions t ON t.organisation_id = c.organisation_id AND t.key = 'credit/sandbox/' || c.session_id
+    WHERE c.organisation_id = $1 GROUP BY c.session_id
+    HAVING count(DISTINCT i.id) <> 1 OR count(DISTINCT t.id) <> 1`,
+
+  'a credit that was set aside has no posting, and its review case no account': `
+    SELECT i.session_id, t.key, c.account_code FROM inbound_credits i
+    LEFT JOIN ledger.transactions t ON t.organisation_id = i.organisation_id AND t.key = 'credit/' || i.rail || '/' || i.session_id
+    LEFT JOIN review_cases c ON c.organisation_id = i.organisation_id AND c.inbound_credit_id = i.id AND c.reason = 'credit_unconfirmed'
+    WHERE i.organisation_id = $1 AND i.status = 'set_aside'
+      AND (t.id IS NOT NULL OR c.id IS NULL OR c.account_code IS NOT NULL)`,
+
+  'each inbound credit exists at the bank': `
+    SELECT i.session_id FROM inbound_credits i
+    WHERE i.organisation_id = $1 AND i.status <> 'set_aside' AND NOT EXISTS (
+      SELECT FROM sandbox_bank.credits c WHERE c.organisation_id = i.organisation_id AND c.session_id = i.session_id)`,
+
+  'the amount received of a payment equals its posted credits': `
+    SELECT p.id, p.status, p.amount_received, coalesce(sum(i.amount), 0) AS posted
+    FROM payments p LEFT JOIN inbound_credits i
+      ON i.organisation_id = p.organisation_id AND i.owner_id = p.id AND i.status = 'posted'
+    WHERE p.organisation_id = $1 AND p.method = 'bank_transfer' GROUP BY p.organisation_id, p.id
+    HAVING p.amount_received <> coalesce(sum(i.amount), 0)`,
+
+  'the refunded amount of a payment equals its refunds and does not exceed its credited amount': `
+    SELECT p.id, p.status, p.amount_credited, p.amount_refunded, p.amount_refunding, coalesce(sum(r.amount), 0) AS refunds
+    FROM payments p LEFT JOIN refunds r
+      ON r.organisation_id = p.organisation_id AND r.payment_id = p.id AND r.status = 'completed'
+    WHERE p.organisation_id = $1 GROUP BY p.organisation_id, p.id
+    HAVING p.amount_refunded <> coalesce(sum(r.amount), 0) OR p.amount_refunding <> 0
+        OR p.amount_refunded > p.amount_credited`,
+
+  'the bank made at most one transfer per reference, and only for references of this organisation': `
+    SELECT t.reference, t.status, o.reference AS own_reference,
+           count(l.id) FILTER (WHERE l.kind = 'sent') AS paid, count(l.id) FILTER (WHERE l.kind = 'returned') AS returned
+    FROM sandbox_bank.transfers t
+    LEFT JOIN outgoing o USING (reference)
+    LEFT JOIN sandbox_bank.statement_lines l ON l.organisation_id = t.organisation_id AND l.reference = t.reference
+    WHERE t.organisation_id = $1 GROUP BY t.reference, t.status, t.amount, o.reference, o.amount
+    HAVING o.reference IS NULL OR o.amount <> t.amount
+        OR count(l.id) FILTER (WHERE l.kind = 'sent') > 1 OR count(l.id) FILTER (WHERE l.kind = 'returned') > 1`,
+
+  'the status of each transfer equals its status at the bank': `
+    SELECT o.*, t.status AS bank_status
+    FROM outgoing o LEFT JOIN sandbox_bank.transfers t ON t.organisation_id = $1 AND t.reference = o.reference
+    WHERE o.own_status <> CASE coalesce(t.status, 'failed')
+                        WHEN 'returned' THEN CASE o.kind WHEN 'withdrawal' THEN 'returned' ELSE 'failed' END
+                        ELSE coalesce(t.status, 'failed') END`,
+
+  'each final status has one event': `
+    SELECT r.*, reported.types
+    FROM (
+      SELECT reference AS resource, CASE
+               WHEN kind = 'withdrawal' AND completed AND own_status = 'returned' THEN 'withdrawal.completed, withdrawal.returned'
+               WHEN kind = 'withdrawal' THEN 'withdrawal.' || own_status
+               WHEN completed AND own_status = 'failed' THEN 'refund.completed, refund.failed'
+               ELSE 'refund.' || own_status END AS expected
+      FROM outgoing WHERE kind IN ('withdrawal', 'refund')
+      UNION ALL
+      SELECT ledger.public_id(id, 'rfd'), 'refund.completed' FROM refunds WHERE organisation_id = $1 AND destination = 'wallet'
+      UNION ALL
+      SELECT ledger.public_id(id, 'trf'), 'transfer.completed' FROM transfers WHERE organisation_id = $1
+    ) r
+    LEFT JOIN LATERAL (
+      SELECT string_agg(type, ', ' ORDER BY type) AS types FROM events
+      WHERE organisation_id = $1 AND resource = r.resource
+    ) reported ON true
+    WHERE reported.types IS DISTINCT FROM r.expected`,
+
+  'each payment ends once, and each credit to it has one event': `
+    SELECT p.id, p.status, p.settled_at, reported.*, posted.count
+    FROM payments p
+    CROSS JOIN LATERAL (
+      SELECT count(*) FILTER (WHERE type = 'payment.expired') AS expired,
+             count(*) FILTER (WHERE type = 'payment.settled' AND data ->> 'status' = 'settled') AS settled,
+             count(*) FILTER (WHERE type = 'payment.settled') AS credits
+      FROM events WHERE organisation_id = $1 AND resource = ledger.public_id(p.id, 'pay')
+    ) reported
+    CROSS JOIN LATERAL (
+      SELECT count(*) FROM inbound_credits i WHERE i.organisation_id = $1 AND i.owner_id = p.id AND i.status = 'posted'
+    ) posted
+    WHERE p.organisation_id = $1 AND (
+      reported.settled <> (p.settled_at IS NOT NULL)::int OR reported.expired <> (p.status = 'expired')::int
+      OR reported.credits <> CASE p.method WHEN 'bank_transfer' THEN posted.count ELSE (p.settled_at IS NOT NULL)::int END)`,
+
+  'each deposit has one event': `
+    SELECT d.credits, reported.events
+    FROM (SELECT count(*) AS credits FROM inbound_credits
+          WHERE organisation_id = $1 AND owner_kind = 'wallet' AND status = 'posted') d,
+         (SELECT count(DISTINCT data ->> 'inboundCreditId') AS events, count(*) AS all_events FROM events
+          WHERE organisation_id = $1 AND type = 'wallet.credited') reported
+    WHERE d.credits <> reported.events OR reported.events <> reported.all_events`,
+
+  'the status of each payout matches the statuses of its items': `
+    SELECT p.id, p.status, items.*
+    FROM payouts p CROSS JOIN LATERAL (
+      SELECT count(*) FILTER (WHERE i.status = 'completed') AS completed, count(*) FILTER (WHERE i.status = 'failed') AS failed
+      FROM payout_items i WHERE i.organisation_id = $1 AND i.payout_id = p.id
+    ) items
+    WHERE p.organisation_id = $1
+      AND p.status <> CASE WHEN items.failed = 0 THEN 'completed' WHEN items.completed = 0 THEN 'failed' ELSE 'partially_completed' END`,
+};
+
+/** All outgoing transfers: the reference of each at the bank, and our status of it. `$1` is the organisation. */
+export const OUTGOING = `
+    SELECT o.*, EXISTS (SELECT FROM ledger.transactions
+                        WHERE organisation_id = $1 AND key = o.reference || '/completion') AS completed
+    FROM (
+      SELECT 'withdrawal' AS kind, ledger.public_id(id, 'wth') AS reference, amount, status AS own_status FROM withdrawals
+      WHERE organisation_id = $1
+      UNION ALL
+      SELECT 'refund', ledger.public_id(id, 'rfd'), amount, status FROM refunds WHERE organisation_id = $1 AND destination = 'bank'
+      UNION ALL
+      SELECT 'payout item', ledger.public_id(id, 'poi'), amount, status FROM payout_items WHERE organisation_id = $1
+      UNION ALL
+      SELECT 'review case', ledger.public_id(id, 'rev') || CASE attempt WHEN 1 THEN '' ELSE '_' || attempt END, amount,
+             CASE WHEN attempt < attempts THEN 'failed' WHEN status = 'returned_to_sender' THEN 'completed'
+                  WHEN status = 'returning' THEN 'processing' ELSE 'failed' END
+      FROM review_cases, generate_series(1, attempts) AS attempt WHERE organisation_id = $1
+    ) o`;
+
+/** Common table expressions of the queries: account balances, and all outgoing transfers. */
+const COMMON = `
+  WITH balances AS (
+    SELECT a.code, sum(CASE a.id WHEN p.credit_account_id THEN p.amount ELSE -p.amount END)::bigint AS balance
+    FROM ledger.accounts a JOIN ledger.postings p
+      ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
+    WHERE a.organisation_id = $1 GROUP BY a.code
+  ), outgoing AS (${OUTGOING})`;
+
+/** Returns the violated invariants, each with some rows. */
+export async function violations(sql: Sql, organisationId: Uuid): Promise<string[]> {
+  const violated: string[] = [];
+  for (const [rule, query] of Object.entries(VIOLATIONS)) {
+    const rows = await sql.unsafe(`${COMMON} ${query}`, [organisationId]);
+    if (rows.length > 0) violated.push(`${rule}: ${JSON.stringify(rows.slice(0, ROWS_SHOWN))}`);
+  }
+  return violated;
+}
+
+/** Rows per violation. */
+const ROWS_SHOWN = 3;

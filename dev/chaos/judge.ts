@@ -1,0 +1,205 @@
+// Judges a chaos run: every definite answer is still true, once; every event arrived; the bank's book and ours agree;
+// the ledger is whole; nothing is left unfinished. Pure functions over the facts.
+import { isDeepStrictEqual } from 'node:util';
+import type { BankCredit, BankReference, Facts, Operation, OperationKind } from './facts.ts';
+
+/** The checks in the order in which their results are reported: the first is the closest to what a caller sees. */
+const CHECKS: ((facts: Facts) => string[])[] = [
+  unanswered,
+  falseAnswers,
+  wrongTimes,
+  changedReplays,
+  notOnce,
+  missingEvents,
+  bankDifferences,
+  ({ violations }) => violations.map((violation) => `an invariant is violated: ${violation}`),
+  ({ findings }) => findings.map((finding) => `ledger verify finds ${JSON.stringify(finding)}`),
+  ({ unfinished }) => unfinished.map(({ what, id }) => `${what} ${id} has not ended`),
+];
+
+/** Everything that is wrong, the first first; empty when nothing is. */
+export const judge = (facts: Facts): string[] => CHECKS.flatMap((check) => check(facts));
+
+const nameOf = ({ number, kind, path, key }: Operation): string =>
+  `operation ${number} (${kind}, ${path}${key === null ? '' : `, key ${key}`})`;
+
+export const isAccepted = ({ answer }: Operation): boolean => answer !== null && answer.status < 300;
+
+/** Requests that were sent again and again without a definite answer, although everything had healed. */
+function unanswered({ operations }: Pick<Facts, 'operations'>): string[] {
+  return operations
+    .filter(({ answer }) => answer === null)
+    .map((one) => `${nameOf(one)} has no definite answer after ${one.attempts} attempts`);
+}
+
+/** What may follow the status of an accepted resource; without an entry, only the same status. */
+const MAY_BECOME: Partial<Record<OperationKind, Record<string, readonly string[]>>> = {
+  payment: {
+    pending: ['pending', 'partial', 'settled', 'expired', 'partially_refunded', 'refunded'],
+  },
+  pay: { settled: ['settled', 'partially_refunded', 'refunded'] },
+  withdrawal: { processing: ['completed', 'failed', 'returned'] },
+  refund: { processing: ['completed', 'failed'], completed: ['completed'] },
+  payout: { processing: ['completed', 'partially_completed', 'failed'] },
+  wallet: { active: ['active', 'frozen'] },
+};
+
+/** The fields that change in the life of a resource; all others keep the value that the caller was told. */
+const LIVING = new Set([
+  'status',
+  'kycStatus',
+  'phone',
+  'amountReceived',
+  'settledAt',
+  'completedAt',
+  'failureCode',
+  'failureReason',
+  'sessionId',
+  'successCount',
+  'failureCount',
+  'items',
+]);
+
+/** Accepted answers whose resource is gone or different. */
+function falseAnswers({ operations }: Pick<Facts, 'operations'>): string[] {
+  return operations.filter(isAccepted).flatMap((one) => {
+    const told = one.answer?.body ?? {};
+    if (one.now === null) return [`${nameOf(one)} was accepted as ${told.id}, which does not exist`];
+    const { now } = one;
+    const changed = Object.keys(told).filter(
+      (field) => !LIVING.has(field) && !isDeepStrictEqual(told[field], now[field]),
+    );
+    const from = told.status ?? '';
+    const to = now.status ?? '';
+    const mayBecome = MAY_BECOME[one.kind]?.[from] ?? [from];
+    return [
+      ...changed.map((field) => {
+        const [was, is] = [told[field], now[field]].map((value) => JSON.stringify(value));
+        return `${nameOf(one)} was told ${field} ${was}; ${told.id} has ${is}`;
+      }),
+      ...(mayBecome.includes(to) ? [] : [`${nameOf(one)} was told ${from || 'no status'}; ${told.id} is ${to}`]),
+    ];
+  });
+}
+
+/** A caller's clock is that of this machine; a response is dated when its request began. */
+const CLOCK_SLACK_MS = 1_000;
+
+/**
+ * Accepted resources that are dated before their request was sent or after it was answered, or expire at another time.
+ */
+function wrongTimes({ operations }: Pick<Facts, 'operations'>): string[] {
+  return operations.filter(isAccepted).flatMap((one) => {
+    const { createdAt, expiresAt } = one.answer?.body ?? {};
+    if (one.kind !== 'wallet' && one.key === null) return [];
+    if (one.kind === 'pay' || createdAt === undefined) return [];
+    const created = Date.parse(createdAt);
+    const isDated = created >= one.sentAt - CLOCK_SLACK_MS && created <= one.answeredAt + CLOCK_SLACK_MS;
+    const { expiresIn } = one.body as { expiresIn?: number };
+    const openMs = expiresAt === undefined ? undefined : Date.parse(expiresAt) - created;
+    return [
+      ...(isDated
+        ? []
+        : [`${nameOf(one)}, sent at ${new Date(one.sentAt).toISOString()}, was told createdAt ${createdAt}`]),
+      ...(expiresIn === undefined || openMs === expiresIn * 1000
+        ? []
+        : [`${nameOf(one)} was told that its payment is open for ${openMs} ms, not for ${expiresIn} s`]),
+    ];
+  });
+}
+
+/** Requests whose repetition with the same key got another answer, or was carried out again. */
+function changedReplays({ operations }: Pick<Facts, 'operations'>): string[] {
+  return operations.flatMap((one) => {
+    const { answer, replay } = one;
+    if (answer === null || one.key === null) return [];
+    if (replay === null) return [`${nameOf(one)} has no answer to its replay`];
+    if (replay.status !== answer.status || !isDeepStrictEqual(replay.body, answer.body)) {
+      const [was, is] = [answer, replay].map(({ status, body }) => `${status} ${JSON.stringify(body)}`);
+      return [`${nameOf(one)} was answered ${was}, and its replay ${is}`];
+    }
+    return replay.replayed ? [] : [`the replay of ${nameOf(one)} was carried out as a new request`];
+  });
+}
+
+/** The kinds whose accepted answers and stored resources must be the same set. */
+const CREATING: readonly OperationKind[] = ['wallet', 'payment', 'transfer', 'withdrawal', 'refund', 'payout'];
+
+/** Resources that no caller was told of, and answers that name the same resource twice. */
+function notOnce({ operations, resources }: Pick<Facts, 'operations' | 'resources'>): string[] {
+  const told = new Map<string, Operation>();
+  const twice: string[] = [];
+  for (const one of operations.filter(isAccepted)) {
+    // A `pay` names a payment that another operation created; two that were accepted paid it twice.
+    const name = `${one.kind} ${one.answer?.body.id ?? one.answer?.body.sessionId}`;
+    const first = told.get(name);
+    if (first !== undefined && one.kind !== 'kyc') twice.push(`${nameOf(first)} and ${nameOf(one)} are both ${name}`);
+    told.set(name, one);
+  }
+  const untold = resources
+    .filter(({ kind }) => CREATING.includes(kind))
+    // A payment whose account could not be opened is stored as failed, and its request is sent again.
+    .filter(({ kind, status }) => !(kind === 'payment' && status === 'failed'))
+    .filter(({ kind, id }) => !told.has(`${kind} ${id}`))
+    .map(({ kind, id, status }) => `${kind} ${id} (${status}) exists, and no caller was told of it`);
+  return [...twice, ...untold];
+}
+
+/** Events that did not arrive, and deliveries that are not those of an event. */
+function missingEvents({ events, received }: Pick<Facts, 'events' | 'received'>): string[] {
+  const bodies = new Map<string, Set<string>>();
+  for (const { id, body } of received) bodies.set(id, (bodies.get(id) ?? new Set()).add(body));
+  const ids = new Set(events.map(({ id }) => id));
+  return [
+    ...events.filter(({ id }) => !bodies.has(id)).map(({ id, type }) => `the event ${id} (${type}) never arrived`),
+    ...[...bodies.keys()].filter((id) => !ids.has(id)).map((id) => `the event ${id} arrived, and does not exist`),
+    ...[...bodies].filter(([, each]) => each.size > 1).map(([id]) => `the event ${id} arrived with different bodies`),
+    ...received
+      .filter(({ isSigned }) => !isSigned)
+      .map(({ id }) => `the event ${id} arrived without a valid signature`),
+  ];
+}
+
+/**
+ * Our status of a transfer, by the bank's; a returned withdrawal is `returned`, and other returned transfers failed.
+ */
+const OWN_STATUS: Record<string, readonly string[]> = {
+  completed: ['completed'],
+  failed: ['failed'],
+  returned: ['returned', 'failed'],
+};
+
+/** References and credits that the bank's book and ours do not have once and with the same sums. */
+function bankDifferences({ references, credits }: Pick<Facts, 'references' | 'credits'>): string[] {
+  return [...references.flatMap(wrongReference), ...credits.flatMap(wrongCredit)];
+}
+
+function wrongReference({ reference, own, bank, sent, returned }: BankReference): string[] {
+  const wrong: string[] = [];
+  if (own === null) return [`the bank has a transfer ${reference} that no resource asked for`];
+  if (sent.length > 1) wrong.push(`the bank paid ${reference} ${sent.length} times`);
+  if (returned.length > 1) wrong.push(`the bank returned ${reference} ${returned.length} times`);
+  if (returned.length > sent.length) wrong.push(`the bank returned ${reference}, which it has not paid`);
+  for (const amount of [...sent, ...returned]) {
+    if (amount !== own.amount)
+      wrong.push(`the bank's line of ${reference} is ${amount}; the resource is ${own.amount}`);
+  }
+  // A transfer that never reached the bank has failed.
+  const expected = OWN_STATUS[bank?.status ?? 'failed'] ?? [];
+  if (!expected.includes(own.status)) {
+    wrong.push(`${reference} is ${own.status}, and ${bank?.status ?? 'unknown'} at the bank`);
+  }
+  const kept = sent.length - returned.length;
+  if (kept !== (own.status === 'completed' ? 1 : 0)) {
+    wrong.push(`${reference} is ${own.status}, and the bank's book has ${sent.length} out and ${returned.length} back`);
+  }
+  return wrong;
+}
+
+function wrongCredit({ sessionId, amount, own, posted }: BankCredit): string[] {
+  const wrong: string[] = [];
+  if (own.length !== 1) wrong.push(`the bank's credit ${sessionId} is ${own.length} times in our book`);
+  else if (own[0] !== amount) wrong.push(`the bank's credit ${sessionId} is ${amount}; in our book it is ${own[0]}`);
+  if (posted !== 1) wrong.push(`the bank's credit ${sessionId} is posted ${posted} times`);
+  return wrong;
+}

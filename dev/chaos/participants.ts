@@ -1,0 +1,35 @@
+// Who takes part in a run: an organisation with its API key, and operators.
+import { hashApiKey, makeApiKey, newApiKey } from '../../src/api/admission/apiKeys.ts';
+import { SCOPES } from '../../src/api/route.ts';
+import type { Sql } from '../../src/database/pool.ts';
+import { newUuid, type Uuid } from '../../src/ids.ts';
+import { insertApiKey } from '../../src/resources/apiKeys.ts';
+import { insertOperator } from '../../src/resources/operators.ts';
+import { createOrganisation } from '../../src/resources/organisations.ts';
+import { OPERATOR_SCOPES } from '../../src/workflows/operators/messages.ts';
+
+export interface Participants {
+  organisationId: Uuid;
+  apiKey: string;
+  /** Of each operator, in their order. */
+  operatorKeys: string[];
+}
+
+export async function createParticipants(
+  sql: Sql,
+  { name, operators }: { name: string; operators: readonly string[] },
+): Promise<Participants> {
+  const by = { id: null, name: 'database owner' };
+  const { organisationId } = await createOrganisation(sql, { name, email: 'ops@test.example', operator: by });
+  const stored = (key: string) => ({ hash: hashApiKey(key), hint: key.slice(-4) });
+  const unlimited = { expiresAt: null, allowedIps: null, rateLimit: null };
+  const ofKey = { environment: 'test' as const, name: null, scopes: [...SCOPES], ...unlimited };
+  const { key: apiKey, row } = makeApiKey(organisationId, ofKey);
+  await insertApiKey(sql, row, by);
+  const operatorKeys = operators.map(() => newApiKey('operator'));
+  for (const [index, operator] of operators.entries()) {
+    const key = stored(operatorKeys[index] as string);
+    await insertOperator(sql, { id: newUuid(), name: operator, scopes: OPERATOR_SCOPES, key }, by);
+  }
+  return { organisationId, apiKey, operatorKeys };
+}

@@ -1,0 +1,274 @@
+// One chaos run: starts a stack, lets callers and operators work while its parts fail, heals everything, waits until
+// all that must end has ended, and judges.
+import { Client, Connection } from '@temporalio/client';
+import { publicId, type Uuid } from '../../src/ids.ts';
+import { parseKeyring } from '../../src/keyring.ts';
+import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
+import { until } from '../until.ts';
+import { Callers } from './callers.ts';
+import { collectFacts, listUnfinished } from './collect.ts';
+import type { Facts, Unfinished } from './facts.ts';
+import { canFillDisk, inject } from './faults.ts';
+import { OUTGOING } from './invariants.ts';
+import { judge } from './judge.ts';
+import { Operators } from './operators.ts';
+import { createParticipants } from './participants.ts';
+import { describeFault, makePlan, type Plan, type PlanOptions, type Timed } from './plan.ts';
+import { startWebhookReceiver, type WebhookReceiver } from './receiver.ts';
+import { type ChaosStack, startChaosStack } from './stack.ts';
+import { Traffic } from './traffic.ts';
+
+/** The shortest expiry of a payment: those made this long before the end expire before the judgement. */
+const EXPIRY_MS = 60_000;
+/** How much longer than the faults a run waits for payments to expire, at most. */
+const EXPIRY_WAIT_MS = 15_000;
+/** A request without a definite answer this long after everything has healed has none. */
+const ANSWERED_WITHIN_MS = 60_000;
+/** All that must end ends within this time after everything has healed. */
+const ENDED_WITHIN_MS = 150_000;
+const REMIND_EVERY_MS = 2_000;
+const RETRY_PARKED_EVERY_MS = 10_000;
+
+export interface Verdict {
+  facts: Facts;
+  /** What is wrong, the first first. */
+  wrong: string[];
+}
+
+export interface ChaosOptions extends PlanOptions {
+  /** Receives what happens, a line each. */
+  say: (line: string) => void;
+  /** Keeps the logs of the processes there. */
+  logFolder?: string | undefined;
+  /** Instead of the faults and the operators of the plan. */
+  drill?: Drill | undefined;
+}
+
+/** One thing that happens to the database under traffic, in place of many faults. */
+export interface Drill {
+  /** The database, which the drill has started and stops. */
+  database: { url: string; ownerUrl: string };
+  atMs: number;
+  /** Resolves when it has healed. */
+  happen: () => Promise<void>;
+}
+
+export interface ChaosRun {
+  plan: Plan;
+  stack: ChaosStack;
+  /** Plays the plan, heals everything, and waits until all that must end has ended. */
+  play: () => Promise<void>;
+  /** Collects the facts and judges them. */
+  judge: () => Promise<Verdict>;
+  /** Requests of the callers, and faults, so far. */
+  counts: () => { requests: number; faults: number };
+  stop: () => Promise<void>;
+}
+
+interface Actors {
+  organisationId: Uuid;
+  callers: Callers;
+  traffic: Traffic;
+  operators: Operators;
+  receiver: WebhookReceiver;
+}
+
+/** Starts a stack for the plan of a seed. The caller stops it. */
+export async function startChaosRun({ say, logFolder, drill, ...options }: ChaosOptions): Promise<ChaosRun> {
+  const plan = drill === undefined ? makePlan(options) : calm(makePlan(options));
+  const receiver = await startWebhookReceiver();
+  const crashes: string[] = [];
+  const stack = await startChaosStack({
+    clocks: plan.clocks,
+    logFolder,
+    database: drill?.database,
+    say: (line) => say(`          ${line}`),
+    onGiveUp: (reason) => {
+      crashes.push(`a process is not started again: ${reason}`);
+      say(reason);
+    },
+  }).catch(async (error: unknown) => {
+    await receiver.close();
+    throw error;
+  });
+  const connection = Connection.lazy({ address: stack.temporalAddress });
+  const temporal = new Client({ connection });
+  const stop = async (): Promise<void> => {
+    await connection.close();
+    await stack.stop();
+    await receiver.close();
+  };
+  try {
+    const actors = await enter(stack, plan, receiver, say);
+    let faults = 0;
+    return {
+      plan,
+      stack,
+      play: async () => {
+        faults = await play(stack, plan, actors, say, drill);
+        await settle({ stack, temporal, ...actors }, say);
+      },
+      judge: async () => {
+        actors.callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+        const facts = await collectFacts({ sql: stack.sql, temporal, ...actors, received: receiver.received });
+        return { facts, wrong: [...crashes, ...judge(facts)] };
+      },
+      counts: () => ({ requests: actors.callers.requests, faults }),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The traffic of a plan, without faults, operators and wrong clocks. */
+function calm(plan: Plan): Plan {
+  const clocks = Object.fromEntries(Object.keys(plan.clocks).map((part) => [part, 0])) as Plan['clocks'];
+  return { ...plan, clocks, faults: [], choices: [] };
+}
+
+/** Creates the organisation, its key, an operator, the webhook endpoint and the first wallets. */
+async function enter(
+  { sql, apiUrls, settings }: ChaosStack,
+  plan: Plan,
+  receiver: WebhookReceiver,
+  say: (line: string) => void,
+): Promise<Actors> {
+  const participants = await createParticipants(sql, { name: 'Chaos', operators: ['chaos'] });
+  const { organisationId, apiKey, operatorKeys } = participants;
+  const callers = new Callers(apiUrls, apiKey);
+  const endpoint = await callers.ask('POST', '/webhook-endpoints', { url: receiver.url });
+  if (endpoint === null) throw new Error('the webhook endpoint was refused');
+  receiver.trust(String(endpoint.secret));
+  const expireUntilMs = plan.seconds * 1000 + EXPIRY_WAIT_MS - EXPIRY_MS;
+  const traffic = new Traffic(callers, { run: `seed-${plan.seed}`, expireUntilMs });
+  await traffic.open();
+  const operators = new Operators({ ...settings, MANILLA_OPERATOR_KEY: operatorKeys[0] }, say);
+  return { organisationId, callers, traffic, operators, receiver };
+}
+
+/** Plays the plan. Resolves when every fault has healed and every request has ended. Returns the number of faults. */
+async function play(
+  stack: ChaosStack,
+  plan: Plan,
+  { callers, traffic, operators, receiver }: Actors,
+  say: (line: string) => void,
+  drill: Drill | undefined,
+): Promise<number> {
+  const startedAt = Date.now();
+  const elapsed = () => `${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s`;
+  const off = Object.entries(plan.clocks).filter(([, ms]) => ms !== 0);
+  for (const [part, ms] of off) say(`${elapsed()}  the clock of ${part} is off by ${ms / 1000} s`);
+  const heals: Promise<void>[] = [];
+  let faults = 0;
+
+  const causing = onTime(startedAt, plan.faults, async (fault) => {
+    if (fault.kind === 'fillDisk' && !canFillDisk) {
+      say(`${elapsed()}  ${describeFault(fault)}: not on this system, which has no prlimit`);
+      return;
+    }
+    faults += 1;
+    say(`${elapsed()}  ${describeFault(fault)}`);
+    const heal = inject({ ...stack, receiver }, fault);
+    if (fault.kind !== 'kill') heals.push(after(fault.forMs, heal));
+  });
+  const drilling = drill && after(drill.atMs, drill.happen);
+  const calling = onTime(startedAt, plan.traffic, (act, index, atMs) => traffic.do(act, String(index), atMs));
+  const choosing = onTime(startedAt, plan.choices, (choice) => operators.make(choice, traffic.wallets));
+  await causing;
+  await drilling;
+  await Promise.all(heals);
+  await stack.untilHealthy();
+  callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+  await Promise.all([calling, choosing]);
+  say(`${elapsed()}  everything has healed and every request has ended`);
+  return faults;
+}
+
+/** Starts each at its time, without waiting for the one before. Resolves when all have ended. */
+async function onTime<What>(
+  startedAt: number,
+  plan: readonly Timed<What>[],
+  act: (what: What, index: number, atMs: number) => Promise<void>,
+): Promise<void> {
+  await Promise.all(
+    plan.map(({ what, atMs }, index) => after(startedAt + atMs - Date.now(), () => act(what, index, atMs))),
+  );
+}
+
+async function after(ms: number, act: () => void | Promise<void>): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
+  await act();
+}
+
+type Settling = Actors & { stack: ChaosStack; temporal: Client };
+
+/** The bank ends what it holds, operators retry what is parked, and all that must end does, within the limit. */
+async function settle({ traffic, ...context }: Settling, say: (line: string) => void): Promise<void> {
+  const { sql } = context.stack;
+  context.callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+  await traffic.endHeldTransfers();
+  const expiresSoon = () => sql<Unfinished[]>`
+    SELECT 'the payment' AS what, ledger.public_id(id, 'pay') AS id FROM payments
+    WHERE organisation_id = ${context.organisationId} AND status IN ('pending', 'partial')
+      AND expires_at < now() + make_interval(secs => ${EXPIRY_MS / 1000})`;
+  await untilEnded(context, expiresSoon, say);
+  context.callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+  await traffic.sendLateCredits();
+  await untilEnded(context, () => listUnfinished({ sql, ...context }), say);
+}
+
+/** Waits until nothing is left; after the limit the judge names what is. */
+async function untilEnded(
+  { stack, operators, organisationId }: Omit<Settling, 'traffic'>,
+  listLeft: () => Promise<readonly Unfinished[]>,
+  say: (line: string) => void,
+): Promise<void> {
+  let remindAt = 0;
+  let retryAt = Date.now() + RETRY_PARKED_EVERY_MS;
+  const check = async (): Promise<true | undefined> => {
+    const left = await listLeft();
+    if (left.length === 0) return true;
+    if (Date.now() > remindAt) {
+      remindAt = Date.now() + REMIND_EVERY_MS;
+      await remind(stack, organisationId);
+    }
+    if (Date.now() > retryAt) {
+      retryAt = Date.now() + RETRY_PARKED_EVERY_MS;
+      say(`          waiting for ${left.length}, such as ${left[0]?.what} ${left[0]?.id}`);
+      await operators.retryParked();
+    }
+    return undefined;
+  };
+  await until('everything to end', check, ENDED_WITHIN_MS).catch((error: Error) => say(error.message));
+}
+
+/**
+ * The bank sends the callbacks that wait for their next attempt, and repeats those of all transfers under way, so that
+ * their flows ask it now and not after the pauses between two queries, which grow to 15 minutes.
+ */
+async function remind({ sql, settings, directUrls }: ChaosStack, organisationId: Uuid): Promise<void> {
+  await sql`UPDATE sandbox_bank.callbacks SET available_at = now() WHERE organisation_id = ${organisationId}`;
+  const underWay = await sql.unsafe<{ reference: string }[]>(
+    `SELECT reference FROM (${OUTGOING}) o WHERE own_status IN ('pending', 'processing')
+     UNION SELECT reference FROM sandbox_bank.transfers t JOIN (${OUTGOING}) o USING (reference)
+     WHERE t.organisation_id = $1 AND t.status = 'returned' AND o.own_status = 'completed'`,
+    [organisationId],
+  );
+  const keyring = parseKeyring(String(settings.MANILLA_KEYS));
+  await Promise.all(
+    underWay.map(async ({ reference }) => {
+      const body = JSON.stringify({ type: 'transfer_update', contract: organisationId, reference });
+      const headers = {
+        'content-type': 'application/json',
+        [SIGNATURE_HEADER]: signCallback(keyring, body, new Date()),
+      };
+      const path = `/rails/sandbox/callbacks/${publicId('organisation', organisationId)}`;
+      for (const url of directUrls) {
+        const response = await fetch(`${url}${path}`, { method: 'POST', headers, body }).catch(() => null);
+        if (response?.ok) return;
+      }
+    }),
+  );
+}

@@ -1,0 +1,24 @@
+// The activity of a resume: signals the flows that wait for the rail.
+import { heartbeat } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import { requireTimeLeft } from '../concurrency/attempt.ts';
+import type { Config } from '../config.ts';
+import { signalFlowsOfRail } from '../outbox/pausedFlows.ts';
+import type { RailResumeActivities } from '../workflows/railResume/messages.ts';
+
+export const createRailResumeActivities = ({
+  client,
+  config,
+}: {
+  client: Client;
+  config: Pick<Config, 'temporal'>;
+}): RailResumeActivities => ({
+  async signalPausedFlows({ environment }) {
+    const { taskQueue } = config.temporal;
+    const onProgress = (flows: number): void => {
+      requireTimeLeft(0);
+      heartbeat(flows);
+    };
+    return { flows: await signalFlowsOfRail(client, { environment, taskQueue, onProgress }) };
+  },
+});

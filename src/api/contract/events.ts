@@ -1,0 +1,168 @@
+// The schemas of events and of their deliveries (contract, section 6). Movements write an event's `data`, and the tests
+// check every event that they cause against its schema.
+import { z } from 'zod';
+import { EVENT_TYPES, type EventType, TEST_EVENT_TYPE } from '../../resources/events.ts';
+import { REVIEW_REASONS, REVIEW_STATUSES } from '../../resources/reviewCases/queries.ts';
+import { anyPublicId, currency, kobo, publicIdOf, time } from './fields.ts';
+import { credit, payment, payout, refund, sender, transfer, withdrawal } from './resources.ts';
+
+/** The credit that caused an event. */
+const cause = credit.pick({ id: true, amount: true, sessionId: true, sender: true, receivedAt: true });
+const paymentData = payment.extend({
+  credit: cause.optional().describe('The credit that caused the event, if one did'),
+});
+const payoutData = payout.omit({ items: true });
+const walletId = publicIdOf('wallet');
+const reviewCaseData = z.object({
+  id: publicIdOf('reviewCase'),
+  reason: z.enum(REVIEW_REASONS),
+  status: z.enum(REVIEW_STATUSES),
+  amount: kobo,
+  currency,
+  paymentId: publicIdOf('payment').nullable(),
+  walletId: walletId.nullable(),
+  inboundCreditId: publicIdOf('inboundCredit').nullable(),
+  credit: cause.optional().describe('The credit that the case is about, when it is opened with it'),
+});
+
+export const webhookEndpoint = z
+  .object({
+    id: publicIdOf('webhookEndpoint'),
+    url: z.string(),
+    description: z.string().nullable(),
+    eventTypes: z.array(z.enum(EVENT_TYPES)).nullable().describe('Null: all types, including future ones'),
+    status: z.enum(['enabled', 'disabled']),
+    failingSince: time
+      .nullable()
+      .describe('The first failed attempt since the last that succeeded; after five days it is disabled'),
+    previousSecretExpiresAt: time.nullable().describe('During a rotation: until when the previous secret signs too'),
+    createdAt: time,
+  })
+  .meta({ id: 'WebhookEndpoint' });
+
+type Described = readonly [summary: string, data: z.ZodType];
+
+/** Every event type: when it is sent, and its `data`. */
+export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Described>> = {
+  'payment.settled': ['A credit settled a payment, or left it partial: see status', paymentData],
+  'payment.expired': ['A payment expired before it was paid in full', paymentData],
+  'withdrawal.completed': ['The bank paid a withdrawal', withdrawal],
+  'withdrawal.failed': ['The bank refused a withdrawal; its money is back in the wallet', withdrawal],
+  'withdrawal.returned': ['The receiving bank returned a withdrawal; its money is back in the wallet', withdrawal],
+  'transfer.completed': ['Money moved between two wallets', transfer],
+  'refund.completed': ['A refund was paid', refund],
+  'refund.failed': ['A refund was not paid; its money is back in the wallet', refund],
+  'payout.completed': ['Every item of a payout was paid', payoutData],
+  'payout.partially_completed': ['Every item of a payout has ended, some without payment', payoutData],
+  'payout.failed': ['No item of a payout was paid', payoutData],
+  'wallet.credited': [
+    "Money came to a wallet's own account number, or fees to the settlement wallet",
+    z.object({
+      walletId,
+      inboundCreditId: publicIdOf('inboundCredit').nullable(),
+      feeSweepId: publicIdOf('feeSweep').optional().describe('Only where fees were swept to the settlement wallet'),
+      payoutItemId: publicIdOf('payoutItem').optional().describe('Only of a payout item posted inside the book'),
+      amount: kobo,
+      currency,
+      sessionId: z.string().nullable(),
+      sender: sender.optional().describe('Only of an inbound credit'),
+      receivedAt: time.optional().describe('When the bank received an inbound credit'),
+    }),
+  ],
+  'wallet.debited': [
+    'The bank paid a transfer after it had reported its failure, or took a credit back',
+    z.object({
+      walletId,
+      transferId: anyPublicId.optional().describe('The withdrawal, refund or payout item that was paid after all'),
+      inboundCreditId: publicIdOf('inboundCredit').optional().describe('The credit that the bank took back'),
+      amount: kobo.describe('What was taken from the wallet, in kobo'),
+      missing: kobo.describe('What could not be taken, in kobo'),
+      currency,
+    }),
+  ],
+  'wallet.adjusted': [
+    "Operators corrected a wallet's balance",
+    z.object({
+      walletId,
+      adjustmentId: publicIdOf('adjustment'),
+      reversesAdjustmentId: publicIdOf('adjustment').nullable(),
+      direction: z.enum(['credit', 'debit']),
+      amount: kobo,
+      currency,
+    }),
+  ],
+  'review_case.opened': ['Money went to suspense, or a credit was not confirmed', reviewCaseData],
+  'review_case.resolved': ['A review case was decided', reviewCaseData],
+  'webhook_endpoint.disabled': ['Every attempt at an endpoint has failed for five days', webhookEndpoint],
+  [TEST_EVENT_TYPE]: ['You requested it, for one endpoint', z.object({ id: publicIdOf('webhookEndpoint') })],
+};
+
+/** The name of an event's schema: `PaymentSettledEvent`. */
+export const eventSchemaName = (type: string): string =>
+  `${type
+    .split(/[._]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')}Event`;
+
+const eventOf = <Type extends keyof typeof EVENTS>(type: Type) =>
+  z
+    .object({ id: publicIdOf('event'), type: z.literal(type), createdAt: time, data: EVENTS[type][1] })
+    .meta({ id: eventSchemaName(type), description: EVENTS[type][0] });
+
+const [first, ...others] = ([...EVENT_TYPES, TEST_EVENT_TYPE] as const).map((type) => eventOf(type));
+if (first === undefined) throw new Error('there is no event type');
+
+export const event = z.discriminatedUnion('type', [first, ...others]).meta({ id: 'Event' });
+
+export const delivery = z
+  .object({
+    eventId: publicIdOf('event'),
+    endpointId: publicIdOf('webhookEndpoint'),
+    status: z.enum(['pending', 'delivered', 'failed']),
+    failureReason: z.enum(['retries_exhausted', 'endpoint_disabled', 'endpoint_deleted']).nullable(),
+    nextAttemptAt: time.nullable(),
+    deliveredAt: time.nullable(),
+    createdAt: time,
+    attempts: z.array(
+      z.object({
+        attemptedAt: time,
+        durationMs: z.number(),
+        responseStatus: z.number().int().nullable(),
+        responseBody: z.string().nullable().describe('Its first 1,000 characters'),
+        error: z
+          .enum([
+            'timeout',
+            'url_forbidden',
+            'address_forbidden',
+            'name_not_resolved',
+            'connection_failed',
+            'connection_lost',
+            'tls_failed',
+            'answer_unreadable',
+          ])
+          .nullable()
+          .describe('Why there was no response'),
+      }),
+    ),
+  })
+  .meta({ id: 'Delivery', description: 'An event on its way to one endpoint, with its latest 25 attempts' });
+
+export const redelivery = z
+  .object({ eventId: publicIdOf('event'), endpointIds: z.array(publicIdOf('webhookEndpoint')) })
+  .meta({ id: 'Redelivery' });
+
+export const endpointRedelivery = z
+  .object({
+    endpointId: publicIdOf('webhookEndpoint'),
+    deliveries: z.number().int().describe('How many events are sent again'),
+    continueFrom: time.nullable().describe('Not null: there are more; send the request again with this as `since`'),
+  })
+  .meta({ id: 'EndpointRedelivery' });
+
+export const webhookEndpointWithSecret = webhookEndpoint
+  .extend({ secret: z.string().describe('Signs the deliveries; shown only in this response') })
+  .meta({ id: 'WebhookEndpointWithSecret' });
+
+export const deletedWebhookEndpoint = z
+  .object({ id: publicIdOf('webhookEndpoint'), deleted: z.literal(true) })
+  .meta({ id: 'DeletedWebhookEndpoint' });

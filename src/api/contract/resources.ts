@@ -1,0 +1,269 @@
+// The schemas of the resources (contract, section 2). views.ts builds the values from rows.
+import { z } from 'zod';
+import { FAILURE_CODES } from '../../resources/failureCodes.ts';
+import { ON_MISMATCH } from '../../resources/payments/queries.ts';
+import { KEY_ACTIONS } from '../../resources/reviewCases/decisions.ts';
+import { RETURN_FAILURES, REVIEW_REASONS, REVIEW_STATUSES } from '../../resources/reviewCases/queries.ts';
+import { currency, kobo, publicIdOf, time } from './fields.ts';
+
+export const wallet = z
+  .object({
+    id: publicIdOf('wallet'),
+    kind: z.enum(['settlement', 'end_user']).describe("settlement: the platform's own wallet, one per environment"),
+    email: z.string(),
+    fullName: z.string().nullable(),
+    phone: z.string().nullable(),
+    externalReference: z.string().nullable().describe('Your own id for the wallet, unique in the environment'),
+    kycStatus: z.enum(['none', 'tier1']),
+    status: z
+      .enum(['active', 'frozen', 'closed'])
+      .describe('frozen: no money moves for now; closed: for good. Reads still work'),
+    currency,
+    createdAt: time,
+  })
+  .meta({ id: 'Wallet' });
+
+export const walletBalance = z
+  .object({ walletId: publicIdOf('wallet'), balance: kobo, currency })
+  .meta({ id: 'WalletBalance' });
+
+export const virtualAccount = z
+  .object({
+    accountNumber: z.string().regex(/^[0-9]{10}$/),
+    bankName: z.string(),
+    accountName: z.string().describe('What the payer sees at the bank'),
+    expiresAt: time.nullable().describe('Null: permanent'),
+  })
+  .meta({ id: 'VirtualAccount', description: 'An account number to which money is sent by bank transfer' });
+
+export const paymentMethod = z.enum(['bank_transfer', 'virtual_wallet']);
+export const paymentStatus = z.enum([
+  'pending',
+  'partial',
+  'settled',
+  'expired',
+  'failed',
+  'refunded',
+  'partially_refunded',
+]);
+
+/** What the caller attached to a resource that moves money. */
+const attached = {
+  reference: z.string().nullable().describe('Your own reference, unique among the resources of this kind'),
+  metadata: z.record(z.string(), z.string()).describe('Your own keys and values'),
+};
+
+export const payment = z
+  .object({
+    id: publicIdOf('payment'),
+    method: paymentMethod,
+    status: paymentStatus,
+    baseAmount: kobo.describe('What the target wallet receives, in kobo'),
+    fee: kobo.describe('On top of baseAmount, in kobo'),
+    payableAmount: kobo.describe('What the payer must transfer, in kobo: baseAmount plus fee'),
+    amountReceived: kobo.describe('What has been received so far, in kobo'),
+    currency,
+    targetWalletId: publicIdOf('wallet'),
+    description: z.string().nullable(),
+    onMismatch: z
+      .enum(ON_MISMATCH)
+      .describe('Money that the payment does not take: hold opens a review case; refund returns it to its sender'),
+    ...attached,
+    expiresAt: time.nullable(),
+    settledAt: time.nullable(),
+    createdAt: time,
+    virtualAccount: virtualAccount.nullable().describe('Of a bank_transfer payment; else null'),
+    acceptsAmount: z
+      .enum(['exact', 'any'])
+      .describe('`exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted'),
+  })
+  .meta({ id: 'Payment' });
+
+export const creditStatus = z.enum([
+  'received',
+  'posted',
+  'in_review',
+  'credited',
+  'returned_to_sender',
+  'unclaimed',
+  'closed',
+  'recalled',
+]);
+
+/** Who sent an inbound credit. */
+export const sender = z
+  .object({
+    name: z.string().nullable(),
+    accountNumber: z.string().nullable(),
+    bankCode: z.string().nullable(),
+  })
+  .describe('Null where the bank sent nothing');
+
+export const credit = z
+  .object({
+    id: publicIdOf('inboundCredit'),
+    amount: kobo,
+    currency,
+    sessionId: z.string().describe("The bank's own id of the credit"),
+    sender,
+    status: creditStatus,
+    reviewCaseId: publicIdOf('reviewCase').nullable(),
+    reviewReason: z.enum(REVIEW_REASONS).nullable(),
+    receivedAt: time.describe('When the bank received it'),
+    createdAt: time,
+  })
+  .meta({ id: 'Credit', description: 'Money received on the account number of a payment or wallet' });
+
+export const transfer = z
+  .object({
+    id: publicIdOf('transfer'),
+    sourceWalletId: publicIdOf('wallet'),
+    destinationWalletId: publicIdOf('wallet'),
+    amount: kobo,
+    fee: kobo,
+    status: z.enum(['completed', 'failed']),
+    description: z.string().nullable(),
+    ...attached,
+    currency,
+    createdAt: time,
+  })
+  .meta({ id: 'Transfer' });
+
+/** The account at another bank that money is sent to. */
+export const counterparty = z.object({
+  accountNumber: z.string(),
+  accountName: z.string().nullable(),
+  bankCode: z.string(),
+});
+export const bankCounterparty = counterparty.extend({ bankName: z.string().nullable() });
+
+/** How a transfer to a bank failed, and its name at the bank. */
+const bankOutcome = {
+  failureCode: z.enum(FAILURE_CODES).nullable().describe('For programs; null unless it failed or was returned'),
+  failureReason: z.string().nullable().describe('For people; branch on status and failureCode'),
+  sessionId: z.string().nullable().describe("The bank's own id of the transfer, once it told it"),
+};
+
+export const withdrawalStatus = z.enum(['processing', 'completed', 'failed', 'returned']);
+
+export const withdrawal = z
+  .object({
+    id: publicIdOf('withdrawal'),
+    sourceWalletId: publicIdOf('wallet'),
+    amount: kobo,
+    fee: kobo,
+    totalAmount: kobo.describe('What is debited, in kobo: amount plus fee'),
+    status: withdrawalStatus,
+    counterparty: bankCounterparty,
+    ...attached,
+    ...bankOutcome,
+    currency,
+    createdAt: time,
+    completedAt: time.nullable(),
+  })
+  .meta({ id: 'Withdrawal' });
+
+export const refundDestination = z.enum(['bank', 'wallet']);
+export const refundStatus = z.enum(['processing', 'completed', 'failed']);
+
+export const refund = z
+  .object({
+    id: publicIdOf('refund'),
+    paymentId: publicIdOf('payment'),
+    amount: kobo,
+    destination: refundDestination,
+    status: refundStatus,
+    ...attached,
+    ...bankOutcome,
+    currency,
+    createdAt: time,
+    completedAt: time.nullable(),
+  })
+  .meta({ id: 'Refund' });
+
+export const payoutStatus = z.enum(['processing', 'completed', 'partially_completed', 'failed']);
+
+export const payoutItemStatus = z.enum(['pending', 'processing', 'completed', 'failed']);
+
+export const payoutItem = z
+  .object({
+    id: publicIdOf('payoutItem'),
+    amount: kobo,
+    fee: kobo,
+    status: payoutItemStatus,
+    reference: z.string().nullable().describe('Your own reference, unique in the payout'),
+    destinationWalletId: publicIdOf('wallet').nullable().describe('Null: an account at another bank'),
+    counterparty,
+    ...bankOutcome,
+  })
+  .meta({ id: 'PayoutItem' });
+
+export const payout = z
+  .object({
+    id: publicIdOf('payout'),
+    sourceWalletId: publicIdOf('wallet'),
+    totalAmount: kobo.describe('The sum of the items, in kobo'),
+    totalFee: kobo.describe("The sum of the items' fees, in kobo"),
+    itemCount: z.number().int(),
+    successCount: z.number().int(),
+    failureCount: z.number().int(),
+    status: payoutStatus,
+    ...attached,
+    items: z.array(payoutItem).describe('In the order of the request'),
+    currency,
+    createdAt: time,
+  })
+  .meta({ id: 'Payout' });
+
+export const reviewCase = z
+  .object({
+    id: publicIdOf('reviewCase'),
+    reason: z.enum(REVIEW_REASONS),
+    status: z.enum(REVIEW_STATUSES),
+    amount: kobo,
+    currency,
+    paymentId: publicIdOf('payment').nullable(),
+    walletId: publicIdOf('wallet').nullable().describe('The wallet that the money was for, or that it was credited to'),
+    inboundCreditId: publicIdOf('inboundCredit').nullable(),
+    actions: z.array(z.enum(KEY_ACTIONS)).describe('What a key may decide now'),
+    returnFailure: z
+      .enum(RETURN_FAILURES)
+      .nullable()
+      .describe('How the last attempt to return the money failed: operators decide then'),
+    returnFailureReason: z.string().nullable(),
+    createdAt: time,
+    resolvedAt: time.nullable(),
+  })
+  .meta({ id: 'ReviewCase', description: 'Received money that waits for a decision' });
+
+const problem = z.object({ field: z.string(), code: z.string(), message: z.string() });
+
+export const payoutValidation = z
+  .object({
+    sourceWalletId: publicIdOf('wallet'),
+    isValid: z.boolean().describe('No item has a problem, and the source wallet has enough'),
+    totalAmount: kobo,
+    totalFee: kobo,
+    missingAmount: kobo.describe('What the source wallet lacks for amounts and fees, in kobo'),
+    itemCount: z.number().int(),
+    items: z
+      .array(
+        z.object({
+          reference: z.string().nullable(),
+          amount: kobo,
+          fee: kobo,
+          totalAmount: kobo,
+          accountName: z.string().nullable().describe('As the bank has it; null where it was not told'),
+          problems: z.array(problem).describe('Why the item would be rejected, or fail'),
+        }),
+      )
+      .describe('In the order of the request'),
+    currency,
+  })
+  .meta({ id: 'PayoutValidation' });
+
+export const bank = z.object({ code: z.string(), name: z.string() }).meta({ id: 'Bank' });
+
+export const resolvedBankAccount = z
+  .object({ accountNumber: z.string(), accountName: z.string(), bankCode: z.string(), bankName: z.string() })
+  .meta({ id: 'ResolvedBankAccount' });

@@ -1,0 +1,66 @@
+// Lists as CSV: the columns are the fields of the resource, and the rows are read page by page as the caller takes
+// them, so that an export of any length needs the memory of one page.
+import { stringify } from 'csv-stringify/sync';
+import { z } from 'zod';
+import type { Position } from '../../resources/pages.ts';
+
+/**
+ * The columns of a resource: the paths of its fields. Objects are flattened; what has no fixed fields (`metadata`) or
+ * is a list is JSON in one column.
+ */
+export function columnsOf(schema: z.ZodType): string[] {
+  const plain = unwrapped(schema);
+  if (!(plain instanceof z.ZodObject)) return [''];
+  return Object.entries(plain.shape as Record<string, z.ZodType>).flatMap(([name, field]) =>
+    columnsOf(field).map((path) => (path === '' ? name : `${name}.${path}`)),
+  );
+}
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodNullable || schema instanceof z.ZodOptional
+    ? unwrapped(schema.unwrap() as z.ZodType)
+    : schema;
+}
+
+/** The value at a path. Empty: null, or an empty map. */
+function cellOf(item: unknown, path: readonly string[]): string {
+  let value = item;
+  for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name];
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'object' && Object.keys(value).length === 0) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Rows as CSV (RFC 4180). What a spreadsheet would take for a formula is guarded by an apostrophe. */
+const csvText = (rows: string[][]): string => stringify(rows, { escape_formulas: true, record_delimiter: 'windows' });
+
+interface Export<Row> {
+  columns: readonly string[];
+  view: (row: Row) => unknown;
+  positionOf: (row: Row) => Position;
+  /** Reads the rows after a position: at most `limit`, and one more where there are others. */
+  read: (after: { createdAt: Date; id: string } | null, limit: number) => Promise<readonly Row[]>;
+  /** Rows read at a time. */
+  pageSize: number;
+}
+
+/** The texts of an export. The first page is read before this resolves, so that its errors are ordinary responses. */
+export async function exportCsv<Row>(list: Export<Row>): Promise<AsyncIterable<string>> {
+  const { columns, view, positionOf, read, pageSize } = list;
+  const paths = columns.map((column) => column.split('.'));
+  const cellsOf = (item: unknown) => paths.map((path) => cellOf(item, path));
+  let rows = await read(null, pageSize);
+  async function* texts(): AsyncGenerator<string> {
+    yield csvText([[...columns]]);
+    for (;;) {
+      const page = rows.slice(0, pageSize);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      yield csvText(page.map((row) => cellsOf(view(row))));
+      if (rows.length <= pageSize) return;
+      const { createdAt, id } = positionOf(last);
+      rows = await read({ createdAt, id: String(id) }, pageSize);
+    }
+  }
+  return texts();
+}

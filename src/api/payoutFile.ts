@@ -1,0 +1,101 @@
+// A payout as a CSV file: a header, and a line for each item. It becomes the body that the same items have as JSON, so
+// every rule is checked once; what is wrong is told by line and column.
+import { CsvError, parse as parseCsv } from 'csv-parse/sync';
+import { z } from 'zod';
+import { ApiError, type FieldError } from './errors.ts';
+import type { CsvUpload, PlaceOf } from './route.ts';
+import { id, reference } from './schemas.ts';
+
+/** The columns, by the field of an item that each fills. */
+const COLUMNS: Readonly<Record<string, string>> = {
+  amount: 'amount',
+  reference: 'reference',
+  destinationWalletId: 'destinationWalletId',
+  'bankAccount.accountNumber': 'accountNumber',
+  'bankAccount.bankCode': 'bankCode',
+  'bankAccount.accountName': 'accountName',
+};
+const NAMES = Object.values(COLUMNS);
+
+interface CsvRecord {
+  record: string[];
+  info: { lines: number };
+}
+
+export const payoutFile: CsvUpload = {
+  query: z.strictObject({ sourceWalletId: id.optional(), reference: reference.optional() }),
+  read(file) {
+    const [header, ...rows] = readRecords(file);
+    const names = header?.record ?? [];
+    checkHeader(names, header?.info.lines ?? 1);
+    const lines = rows.map(({ info }) => info.lines);
+    return { body: { items: rows.map((row) => itemOf(names, row)) }, placeOf: placesOf(lines) };
+  },
+};
+
+/** An error of the file itself. */
+const fileError = (line: number, message: string, column?: string): ApiError =>
+  new ApiError('VALIDATION_FAILED', {
+    fields: [{ field: '', code: 'invalid_csv', message, line, ...(column !== undefined && { column }) }],
+  });
+
+function readRecords(file: Buffer): CsvRecord[] {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(file);
+  } catch {
+    throw fileError(1, 'must be UTF-8');
+  }
+  try {
+    return parseCsv(text, { bom: true, info: true, skip_empty_lines: true, trim: true }) as unknown as CsvRecord[];
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw fileError(Number((error as { lines?: number }).lines ?? 1), error.message);
+  }
+}
+
+/** A misspelt column would leave its values out: it is an error. */
+function checkHeader(names: readonly string[], line: number): void {
+  const expected = `the header must name columns of ${NAMES.join(', ')}`;
+  const wrong = names.find((name, index) => !NAMES.includes(name) || names.indexOf(name) !== index);
+  if (wrong !== undefined) throw fileError(line, expected, wrong);
+  if (!names.includes('amount')) throw fileError(line, expected, 'amount');
+}
+
+/**
+ * An item as JSON has it. An empty cell is a field that was not given; what is no number stays a text, and is refused.
+ */
+function itemOf(names: readonly string[], { record }: CsvRecord): object {
+  const cell = (name: string): string | undefined => record[names.indexOf(name)] || undefined;
+  const amount = cell('amount');
+  const account = {
+    accountNumber: cell('accountNumber'),
+    bankCode: cell('bankCode'),
+    accountName: cell('accountName'),
+  };
+  return {
+    amount: amount !== undefined && /^[0-9]{1,15}$/.test(amount) ? Number(amount) : amount,
+    reference: cell('reference'),
+    destinationWalletId: cell('destinationWalletId'),
+    ...(Object.values(account).some((value) => value !== undefined) && { bankAccount: account }),
+  };
+}
+
+/** The place of a field such as `items.3.bankAccount.bankCode`. */
+const placesOf =
+  (lines: readonly number[]): PlaceOf =>
+  (field) => {
+    const [, position = '', path = ''] = /^items\.(\d+)\.?(.*)$/.exec(field) ?? [];
+    const line = lines[Number(position)];
+    if (position === '' || line === undefined) return null;
+    const column = COLUMNS[path];
+    return { line, ...(column !== undefined && { column }) };
+  };
+
+/** The error with the places of its fields; any other error as it is. */
+export function placed(error: unknown, placeOf: PlaceOf): unknown {
+  if (!(error instanceof ApiError) || error.code !== 'VALIDATION_FAILED') return error;
+  const fields = (error.details.fields ?? []) as FieldError[];
+  const told = fields.map((field) => ({ ...field, ...placeOf(field.field) }));
+  return new ApiError('VALIDATION_FAILED', { ...error.details, fields: told });
+}

@@ -1,0 +1,200 @@
+// The request for a payout (contract, section 4.9): its schema, the wallets that it names, and the checks of the batch
+// as a whole.
+import { z } from 'zod';
+import { parseId, publicId } from '../ids.ts';
+import type { Book } from '../money.ts';
+import type { Bank, BankRail } from '../rail/port.ts';
+import { findPayoutWallets, type PayoutItem, type PayoutWallet } from '../resources/payouts/queries.ts';
+import { openDepositAccount } from '../resources/wallets/virtualAccounts.ts';
+import { isUnavailable, toRailError } from './bankLookup.ts';
+import type { ApiDependencies } from './dependencies.ts';
+import { ApiError, type FieldError, notFound } from './errors.ts';
+import { amount, attachedFields, bankAccountNumber, bankCode, id, optional, reference, text } from './schemas.ts';
+
+const ITEMS_MAX = 1_000;
+/** 1 MB. A thousand ordinary items need about a quarter of it, which leaves room for long references and names. */
+export const PAYOUT_BYTES_MAX = 1024 * 1024;
+/** How many missing deposit accounts of destination wallets are opened concurrently. */
+const ACCOUNTS_OPENED_AT_ONCE = 10;
+
+const itemBody = z
+  .strictObject({
+    amount,
+    reference: optional(reference),
+    destinationWalletId: optional(id),
+    bankAccount: optional(
+      z.strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: optional(text(200)) }),
+    ),
+  })
+  .refine((item) => ((item.destinationWalletId ?? null) === null) !== ((item.bankAccount ?? null) === null), {
+    message: 'must have exactly one of destinationWalletId and bankAccount',
+    when: ({ value }) => typeof value === 'object' && value !== null, // checked even if the item has other errors
+  });
+
+export const payoutBody = z.strictObject({
+  sourceWalletId: optional(id),
+  ...attachedFields,
+  // `when`: repeated references are reported together with other errors of the items.
+  items: z
+    .array(itemBody)
+    .min(1)
+    .max(ITEMS_MAX)
+    .superRefine(rejectRepeats, { when: ({ value }) => Array.isArray(value) }),
+});
+
+/** Reports repeated references. Items may be of any type here: their own errors are reported separately. */
+function rejectRepeats(items: unknown[], { addIssue }: Pick<z.RefinementCtx, 'addIssue'>): void {
+  const positions = new Map<string, number>();
+  for (const [position, item] of items.entries()) {
+    const reference = (item as { reference?: unknown } | null)?.reference;
+    if (typeof reference !== 'string') continue;
+    const first = positions.get(reference);
+    if (first === undefined) positions.set(reference, position);
+    else
+      addIssue({
+        code: 'custom',
+        path: [position, 'reference'],
+        message: `must be unique: items.${first} has the same reference`,
+        params: { code: 'duplicate', constraint: { sameAs: `items.${first}.reference` } },
+      });
+  }
+}
+
+export type PayoutBody = z.infer<typeof payoutBody>;
+type ItemBody = PayoutBody['items'][number];
+
+/** The wallets of a request. `find` accepts only ids that the request contains. */
+export interface RequestWallets {
+  source: PayoutWallet;
+  find: (walletId: string) => PayoutWallet;
+  destinations: PayoutWallet[];
+}
+
+/** Reads the wallets with one query. Throws WALLET_NOT_FOUND for the first that does not exist. */
+export async function loadWallets(
+  dependencies: ApiDependencies,
+  book: Book,
+  body: PayoutBody,
+): Promise<RequestWallets> {
+  const requested = [body.sourceWalletId, ...body.items.map((item) => item.destinationWalletId)];
+  const walletIds = [...new Set(requested.filter((walletId) => walletId !== undefined))];
+  const uuids = new Map(walletIds.map((walletId) => [walletId, parseId('wallet', walletId)]));
+  const wallets = await findPayoutWallets(
+    dependencies.sql,
+    book,
+    [...uuids.values()].filter((uuid) => uuid !== null),
+  );
+  const byId = new Map(wallets.map((wallet) => [wallet.id, wallet]));
+  const find = (walletId: string): PayoutWallet => {
+    const wallet = byId.get(uuids.get(walletId) ?? '');
+    if (wallet === undefined) throw notFound('wallet', walletId);
+    return wallet;
+  };
+  const found = new Map(walletIds.map((walletId) => [walletId, find(walletId)]));
+  const source =
+    body.sourceWalletId === undefined
+      ? wallets.find((wallet) => wallet.kind === 'settlement')
+      : found.get(body.sourceWalletId);
+  if (source === undefined) throw new Error('the organisation has no settlement wallet');
+  const destinationIds = new Set(body.items.map((item) => item.destinationWalletId));
+  return { source, find, destinations: walletIds.filter((walletId) => destinationIds.has(walletId)).map(find) };
+}
+
+/** The result of a rail call. Throws 502 or 504 when the call fails. */
+export async function fromRail<Result>(call: Promise<Result>): Promise<Result> {
+  try {
+    return await call;
+  } catch (error) {
+    throw toRailError(error);
+  }
+}
+
+const isVerified = (wallet: PayoutWallet): boolean => wallet.kind === 'settlement' || wallet.kycStatus === 'tier1';
+
+/** Throws the refusals that the reserve would meet. The ledger checks them again when it posts. */
+export function assertCanPay(source: PayoutWallet): void {
+  const walletId = publicId('wallet', source.id);
+  if (source.status === 'frozen') throw new ApiError('WALLET_FROZEN', { walletId });
+  if (source.status === 'closed') throw new ApiError('WALLET_CLOSED', { walletId });
+  if (!isVerified(source)) throw new ApiError('WALLET_KYC_REQUIRED', { walletId });
+}
+
+/** All errors of the items that the wallets and the bank list reveal, each with its path. */
+export function itemErrors(items: readonly ItemBody[], wallets: RequestWallets, banks: readonly Bank[]): FieldError[] {
+  const bankCodes = new Set(banks.map(({ code }) => code));
+  return items.flatMap((item, position): FieldError[] => {
+    const errors: FieldError[] = [];
+    const add = (field: string, code: string, message: string, constraint?: Record<string, unknown>): void => {
+      errors.push({ field: `items.${position}.${field}`, code, message, ...(constraint && { constraint }) });
+    };
+    if (item.bankAccount !== undefined && !bankCodes.has(item.bankAccount.bankCode)) {
+      add('bankAccount.bankCode', 'bank_code_unknown', 'must be a bank code from GET /banks');
+    }
+    if (item.destinationWalletId !== undefined) {
+      const wallet = wallets.find(item.destinationWalletId);
+      const refusal = destinationRefusal(wallet, wallets.source);
+      if (refusal !== null) add('destinationWalletId', ...refusal);
+      if (wallet.postingMax !== null && item.amount > wallet.postingMax) {
+        add(
+          'amount',
+          'wallet_tier1_limit_exceeded',
+          'must not exceed what the destination wallet may receive in one transaction',
+          {
+            maximum: wallet.postingMax,
+          },
+        );
+      }
+    }
+    return errors;
+  });
+}
+
+/** Why a wallet cannot be a destination, as code and message; null when it can. */
+function destinationRefusal(wallet: PayoutWallet, source: PayoutWallet): [string, string] | null {
+  if (wallet.id === source.id) return ['same_wallet', 'must not be the source wallet'];
+  if (wallet.status === 'closed') return ['wallet_closed', 'must not be a closed wallet'];
+  if (wallet.status === 'frozen')
+    return ['wallet_frozen', 'must not be a frozen wallet; use another wallet, or ask support to unfreeze it'];
+  return isVerified(wallet) ? null : ['wallet_kyc_required', 'must be a tier1 wallet; submit its KYC details first'];
+}
+
+type DepositAccount = Pick<PayoutItem, 'accountNumber' | 'accountName' | 'bankCode'>;
+
+/** The deposit account of each destination wallet. Opens the missing ones; throws 502 or 504 when the rail fails. */
+export async function depositAccounts(
+  dependencies: ApiDependencies,
+  rail: BankRail,
+  book: Book,
+  { destinations }: RequestWallets,
+): Promise<(wallet: PayoutWallet) => DepositAccount> {
+  const withoutAccount = destinations.filter((wallet) => wallet.depositAccount === null);
+  for (let from = 0; from < withoutAccount.length; from += ACCOUNTS_OPENED_AT_ONCE) {
+    const chunk = withoutAccount.slice(from, from + ACCOUNTS_OPENED_AT_ONCE);
+    await fromRail(Promise.all(chunk.map((wallet) => openAccount(dependencies, rail, book, wallet))));
+  }
+  const openedIds = withoutAccount.map((wallet) => wallet.id);
+  const opened = openedIds.length === 0 ? [] : await findPayoutWallets(dependencies.sql, book, openedIds);
+  const byWallet = new Map([...destinations, ...opened].map((wallet) => [wallet.id, wallet.depositAccount]));
+  return (wallet) => {
+    const account = byWallet.get(wallet.id) ?? null;
+    if (account === null) throw new Error('a deposit account was opened but has no row');
+    const { accountNumber, accountName, bankCode } = account;
+    if (bankCode === null) throw new ApiError('BANK_RAIL_ERROR', { service: 'bank_rail' });
+    return { accountNumber, accountName, bankCode };
+  };
+}
+
+async function openAccount(
+  dependencies: ApiDependencies,
+  rail: BankRail,
+  book: Book,
+  wallet: PayoutWallet,
+): Promise<void> {
+  try {
+    await openDepositAccount(dependencies, rail, book, wallet);
+  } catch (error) {
+    throw isUnavailable(error)
+      ? new ApiError('DEPOSIT_ACCOUNT_UNAVAILABLE', { walletId: publicId('wallet', wallet.id) }, { cause: error })
+      : error;
+  }
+}

@@ -1,0 +1,64 @@
+// What describes the API to people and programs, beside its routes: the OpenAPI document, the reference page that shows
+// it, and the page of errors. Generated files, served as they are; none is an answer of the API, so none has its
+// envelope.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { Router } from '@koa/router';
+import type { Context } from 'koa';
+import type { Environment } from '../../money.ts';
+
+interface File {
+  type: string;
+  load: () => Promise<string | Buffer>;
+}
+
+interface Operation {
+  'x-environments'?: readonly Environment[];
+}
+
+const own = (name: string) => () => readFile(new URL(name, import.meta.url));
+const ofSwaggerUi = (name: string) => () => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
+
+/** Scripts and styles of this host only; requests to this host only. Swagger UI sets `style` attributes. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HTML = 'text/html; charset=utf-8';
+
+/** Adds the pages of one environment's host. `docs` has no prefix; `api` has that of the API. */
+export function addPages(docs: Router, api: Router, environment: Environment): void {
+  serve(api, '/openapi.json', { type: 'application/json', load: () => openApiOf(environment) });
+  serve(docs, '/docs/errors', { type: HTML, load: own('errors.html') });
+  serve(docs, '/llms.txt', { type: 'text/plain; charset=utf-8', load: own('llms.txt') });
+  // With its "Try it out" the page sends requests to its own host, so it is on the one without real money.
+  if (environment === 'live') return;
+  serve(docs, '/docs', { type: HTML, load: own('reference.html') });
+  serve(docs, '/docs/reference.js', { type: 'text/javascript', load: own('reference.js') });
+  serve(docs, '/docs/swagger-ui.js', { type: 'text/javascript', load: ofSwaggerUi('swagger-ui-bundle.js') });
+  serve(docs, '/docs/swagger-ui.css', { type: 'text/css', load: ofSwaggerUi('swagger-ui.css') });
+}
+
+/** The document without the operations that this environment does not have. */
+async function openApiOf(environment: Environment): Promise<string> {
+  const document = JSON.parse(String(await own('openapi.json')())) as {
+    paths: Record<string, Record<string, Operation>>;
+  };
+  const paths = Object.entries(document.paths).filter(([, operations]) =>
+    Object.values(operations).every((operation) => operation['x-environments']?.includes(environment) ?? true),
+  );
+  return JSON.stringify({ ...document, paths: Object.fromEntries(paths) });
+}
+
+function serve(router: Router, path: string, file: File): void {
+  let loading: Promise<string | Buffer> | undefined;
+  router.get(path, async (ctx: Context) => {
+    ctx.state.route = `GET ${path}`;
+    loading ??= file.load();
+    ctx.body = await loading;
+    ctx.type = file.type;
+    ctx.set('Content-Security-Policy', CONTENT_SECURITY_POLICY);
+    ctx.set('X-Content-Type-Options', 'nosniff');
+    ctx.set('Referrer-Policy', 'no-referrer');
+  });
+}

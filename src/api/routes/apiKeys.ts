@@ -1,0 +1,172 @@
+// API keys of the caller's environment (contract, section 5). A key makes keys that may do what it may, or less; each
+// change is in the audit log, under the key that made it.
+import { z } from 'zod';
+import { publicId } from '../../ids.ts';
+import {
+  type ApiKeyRow,
+  findKeyOfBook,
+  insertApiKey,
+  keyStatus,
+  listKeysOfBook,
+  replaceApiKey,
+  revokeApiKey,
+} from '../../resources/apiKeys.ts';
+import type { Operator } from '../../resources/operators.ts';
+import { makeApiKey } from '../admission/apiKeys.ts';
+import { parseRange } from '../admission/clientAddress.ts';
+import { apiKey, newApiKey } from '../contract/answers.ts';
+import { ApiError } from '../errors.ts';
+import { type Grant, missingScopes, passedLimit } from '../keyGrant.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { requireRow } from '../requireRow.ts';
+import { type Call, type Caller, KEY_SCOPES, type Route, route } from '../route.ts';
+import { createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
+import { apiKeyView } from '../views.ts';
+
+const ALLOWED_IPS_MAX = 100;
+const RATE_LIMIT_MAX = 1_000_000;
+const OVERLAP_HOURS_DEFAULT = 24;
+const OVERLAP_HOURS_MAX = 24 * 30;
+const HOUR_MS = 3_600_000;
+
+const address = text(50).refine((range) => parseRange(range) !== null, {
+  message: 'must be an IP address, or a range in CIDR notation such as 203.0.113.0/24',
+  params: { code: 'invalid_string', constraint: { format: 'cidr' } },
+});
+
+const create = route({
+  operationId: 'createApiKey',
+  summary: 'Create an API key',
+  success: { status: 201, data: newApiKey },
+  errors: ['API_KEY_EXCEEDS_OWN'],
+  method: 'post',
+  path: '/api-keys',
+  access: 'keys',
+  body: z.strictObject({
+    name: optional(text(100)),
+    scopes: z
+      .array(z.enum(KEY_SCOPES))
+      .min(1)
+      .transform((scopes) => [...new Set(scopes)]),
+    allowedIps: optional(z.array(address).min(1).max(ALLOWED_IPS_MAX)),
+    rateLimit: optional(z.number().int().min(1).max(RATE_LIMIT_MAX)),
+    expiresAt: optional(timestamp),
+  }),
+  handle: async (call) => {
+    const { dependencies, caller, body, now } = call;
+    const own = await requireOwn(call);
+    const wanted = {
+      environment: caller.book.environment,
+      name: body.name ?? null,
+      scopes: body.scopes,
+      allowedIps: body.allowedIps ?? own.allowedIps,
+      rateLimit: body.rateLimit ?? own.rateLimit,
+      expiresAt: body.expiresAt ?? own.expiresAt,
+    };
+    assertMayGive(call, own, wanted);
+    const made = makeApiKey(caller.book.organisationId, wanted);
+    await insertApiKey(dependencies.sql, { ...made.row, createdAt: now }, actorOf(caller));
+    return { status: 201, data: viewOfNew(made, now) };
+  },
+});
+
+const list = listRoute({
+  operationId: 'listApiKeys',
+  summary: 'List API keys',
+  item: apiKey,
+  path: '/api-keys',
+  access: 'keys',
+  filters: createdFilters,
+  find: ({ dependencies, caller }, filters, page) => listKeysOfBook(dependencies.sql, caller.book, filters, page),
+  view: apiKeyView,
+  positionOf: byCreation,
+});
+
+const read = route({
+  operationId: 'getApiKey',
+  summary: 'Get an API key',
+  success: { status: 200, data: apiKey },
+  errors: ['API_KEY_NOT_FOUND'],
+  method: 'get',
+  path: '/api-keys/:id',
+  access: 'keys',
+  handle: async (call) => ({ status: 200, data: apiKeyView(await requireKey(call)) }),
+});
+
+const rotate = route({
+  operationId: 'rotateApiKey',
+  summary: 'Replace an API key by a new one',
+  success: { status: 201, data: newApiKey },
+  errors: ['API_KEY_NOT_FOUND', 'API_KEY_NOT_ACTIVE', 'API_KEY_EXCEEDS_OWN'],
+  method: 'post',
+  path: '/api-keys/:id/rotate',
+  access: 'keys',
+  body: z
+    .strictObject({ overlapHours: optionalOr(z.number().min(0).max(OVERLAP_HOURS_MAX), OVERLAP_HOURS_DEFAULT) })
+    .prefault({}),
+  handle: async (call) => {
+    const { dependencies, caller, body, now } = call;
+    const old = await requireKey(call);
+    assertMayGive(call, await requireOwn(call), old);
+    const keyId = publicId('apiKey', old.id);
+    if (keyStatus(old) !== 'active') throw new ApiError('API_KEY_NOT_ACTIVE', { keyId, status: keyStatus(old) });
+    const overlapEnd = now.getTime() + body.overlapHours * HOUR_MS;
+    const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
+    const made = makeApiKey(caller.book.organisationId, old);
+    const successor = { ...made.row, createdAt: now };
+    if (!(await replaceApiKey(dependencies.sql, old, oldExpiresAt, successor, actorOf(caller)))) {
+      const { revokedAt } = await requireKey(call);
+      throw new ApiError('API_KEY_NOT_ACTIVE', { keyId, status: revokedAt === null ? 'expired' : 'revoked' });
+    }
+    return { status: 201, data: viewOfNew(made, now) };
+  },
+});
+
+const revoke = route({
+  operationId: 'revokeApiKey',
+  summary: 'Revoke an API key',
+  success: { status: 200, data: apiKey },
+  errors: ['API_KEY_NOT_FOUND'],
+  method: 'delete',
+  path: '/api-keys/:id',
+  access: 'keys',
+  handle: async (call) => {
+    const { dependencies, caller } = call;
+    const { id } = await requireKey(call);
+    await revokeApiKey(dependencies.sql, caller.book.organisationId, id, { operator: actorOf(caller), reason: null });
+    return { status: 200, data: apiKeyView(await requireKey(call)) };
+  },
+});
+
+/** The key of the caller. */
+async function requireOwn({ dependencies, caller }: Call<unknown, unknown>): Promise<ApiKeyRow> {
+  const own = await findKeyOfBook(dependencies.sql, caller.book, caller.keyId);
+  if (own === null) throw new Error('the key of the caller is not in the database');
+  return own;
+}
+
+/** Throws API_KEY_SCOPE_FORBIDDEN or API_KEY_EXCEEDS_OWN: no key gives what it has not. */
+function assertMayGive({ dependencies }: Call<unknown, unknown>, own: Grant, wanted: Grant): void {
+  const missing = missingScopes(own.scopes, wanted.scopes);
+  if (missing.length > 0) {
+    throw new ApiError('API_KEY_SCOPE_FORBIDDEN', { requiredScopes: missing, providedScopes: own.scopes });
+  }
+  const field = passedLimit(own, wanted, dependencies.config.rateLimitPerMinute);
+  if (field !== null) throw new ApiError('API_KEY_EXCEEDS_OWN', { field });
+}
+
+/** Who the audit log names. */
+const actorOf = ({ keyId }: Caller): Operator => ({ id: null, name: publicId('apiKey', keyId) });
+
+type Made = ReturnType<typeof makeApiKey>;
+
+const viewOfNew = ({ key, row }: Made, createdAt: Date) => ({
+  ...apiKeyView({ ...row, revokedAt: null, lastUsedAt: null, createdAt }),
+  key,
+});
+
+/** Reads the key of the path. Throws API_KEY_NOT_FOUND. */
+const requireKey = (call: Call<unknown, unknown>): Promise<ApiKeyRow> =>
+  requireRow(call, 'api_key', call.params.id ?? '', findKeyOfBook);
+
+export const apiKeyRoutes: Route[] = [create, list, read, rotate, revoke];

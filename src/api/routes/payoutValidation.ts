@@ -1,0 +1,156 @@
+// Checks a payout without making it (contract, section 4.9): names at the banks, fees and funds. Nothing is reserved.
+import type { z } from 'zod';
+import { REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
+import { publicId } from '../../ids.ts';
+import { bankTransferFee, feesOf } from '../../ledger/fees.ts';
+import { CURRENCY } from '../../money.ts';
+import { isSameName } from '../../rail/accountNames.ts';
+import { RailCallError } from '../../rail/errors.ts';
+import type { BankRail } from '../../rail/port.ts';
+import { requireRail } from '../bankLookup.ts';
+import { payoutValidation } from '../contract/resources.ts';
+import { payoutFile } from '../payoutFile.ts';
+import {
+  assertCanPay,
+  fromRail,
+  itemErrors,
+  loadWallets,
+  PAYOUT_BYTES_MAX,
+  type PayoutBody,
+  payoutBody,
+} from '../payoutRequest.ts';
+import { type Route, route } from '../route.ts';
+
+/** How many names are asked for at the same time. */
+const ENQUIRIES_AT_ONCE = 10;
+
+/** A caller waits for the answer: items whose bank has not answered by then are told as not checked. */
+const ENQUIRIES_WITHIN_MS = REQUEST_RAIL_MAX_MS - 1_000;
+
+type Item = PayoutBody['items'][number];
+type Problem = z.infer<typeof payoutValidation>['items'][number]['problems'][number];
+
+const validate = route({
+  operationId: 'validatePayout',
+  summary: 'Check a payout without making it',
+  success: { status: 200, data: payoutValidation },
+  errors: [
+    'WALLET_NOT_FOUND',
+    'WALLET_KYC_REQUIRED',
+    'WALLET_FROZEN',
+    'WALLET_CLOSED',
+    'BANK_RAIL_ERROR',
+    'BANK_RAIL_TIMEOUT',
+  ],
+  method: 'post',
+  path: '/payouts/validate',
+  access: 'payout',
+  body: payoutBody,
+  fromCsv: payoutFile,
+  bodyBytesMax: PAYOUT_BYTES_MAX,
+  handle: async ({ dependencies, caller: { book }, body }) => {
+    const rail = await requireRail(dependencies, book);
+    const fees = feesOf(dependencies.fees, rail.name);
+    const wallets = await loadWallets(dependencies, book, body);
+    const errors = itemErrors(body.items, wallets, await fromRail(rail.banks()));
+    assertCanPay(wallets.source);
+    const { postingMax } = wallets.source;
+    const names = await enquire(rail, book.organisationId, body.items);
+    const items = body.items.map((item, position) => {
+      const prefix = `items.${position}.`;
+      const fee = bankTransferFee(fees, item.amount);
+      const known = errors.filter(({ field }) => field.startsWith(prefix));
+      const problems: Problem[] = known.map(({ field, code, message }) => ({
+        field: field.slice(prefix.length),
+        code,
+        message,
+      }));
+      if (postingMax !== null && item.amount > postingMax) problems.push(OVER_LIMIT);
+      const name = nameOf(names, item);
+      const problem = known.length > 0 ? null : problemOfName(item, name);
+      return {
+        reference: item.reference ?? null,
+        amount: item.amount,
+        fee,
+        totalAmount: item.amount + fee,
+        accountName: typeof name === 'string' ? name : null,
+        problems: problem === null ? problems : [...problems, problem],
+      };
+    });
+    const totalAmount = items.reduce((sum, { amount }) => sum + amount, 0);
+    const totalFee = items.reduce((sum, { fee }) => sum + fee, 0);
+    const missingAmount = Math.max(0, totalAmount + totalFee - wallets.source.balance);
+    return {
+      status: 200,
+      data: {
+        sourceWalletId: publicId('wallet', wallets.source.id),
+        isValid: missingAmount === 0 && items.every(({ problems }) => problems.length === 0),
+        totalAmount,
+        totalFee,
+        missingAmount,
+        itemCount: items.length,
+        items,
+        currency: CURRENCY,
+      },
+    };
+  },
+});
+
+const OVER_LIMIT: Problem = {
+  field: 'amount',
+  code: 'wallet_tier1_limit_exceeded',
+  message: 'must not exceed what the source wallet may send in one transaction',
+};
+
+/** The name that a bank has for an account; null: it has no such account; undefined: it did not tell. */
+type Name = string | null | undefined;
+type Account = { accountNumber: string; bankCode: string };
+
+const keyOf = ({ accountNumber, bankCode }: Account): string => `${bankCode}/${accountNumber}`;
+
+/** Name enquiry for the accounts of all items, each once. Ends early when the bank does not respond. */
+async function enquire(rail: BankRail, organisationId: string, items: readonly Item[]): Promise<Map<string, Name>> {
+  const accounts = new Map<string, Account>();
+  for (const { bankAccount } of items) if (bankAccount !== undefined) accounts.set(keyOf(bankAccount), bankAccount);
+  const names = new Map<string, Name>();
+  const deadline = AbortSignal.timeout(ENQUIRIES_WITHIN_MS);
+  let isUnavailable = false;
+  const waiting = [...accounts];
+  const askInTurn = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined && !isUnavailable; next = waiting.shift()) {
+      const [key, { accountNumber, bankCode }] = next;
+      if (deadline.aborted) return;
+      try {
+        const found = await rail.resolveAccount({ organisationId, accountNumber, bankCode }, deadline);
+        names.set(key, found?.accountName ?? null);
+      } catch (error) {
+        if (!(error instanceof RailCallError) && !deadline.aborted) throw error;
+        isUnavailable = true;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: ENQUIRIES_AT_ONCE }, askInTurn));
+  return names;
+}
+
+/** The deposit account of a wallet is ours: it needs no enquiry. */
+const nameOf = (names: ReadonlyMap<string, Name>, { bankAccount }: Item): Name =>
+  bankAccount === undefined ? undefined : names.get(keyOf(bankAccount));
+
+/** Why the item would fail when it is sent; null: it would not, as far as a name tells. */
+function problemOfName({ bankAccount }: Item, name: Name): Problem | null {
+  if (bankAccount === undefined) return null;
+  if (name === undefined) {
+    const message = 'could not be checked: the bank does not respond. Send the request again later';
+    return { field: 'bankAccount', code: 'not_checked', message };
+  }
+  if (name === null) {
+    const message = 'must be an account number that the bank has';
+    return { field: 'bankAccount.accountNumber', code: 'account_not_resolved', message };
+  }
+  if (bankAccount.accountName === undefined || isSameName(bankAccount.accountName, name)) return null;
+  const message = `must be the name that the bank has: ${name}`;
+  return { field: 'bankAccount.accountName', code: 'name_mismatch', message };
+}
+
+export const payoutValidationRoutes: Route[] = [validate];

@@ -1,0 +1,146 @@
+// Review cases (contract, section 4.11): money that waits for a decision. A caller whose key has the scope may decide
+// what one operator could; the flow of the case sees that it is decided, and drives a return.
+import { z } from 'zod';
+import { parseId, publicId, type Uuid } from '../../ids.ts';
+import type { Movement } from '../../ledger/movement.ts';
+import { decisionMovement, KEY_ACTIONS, keyActions, needsOperators } from '../../resources/reviewCases/decisions.ts';
+import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
+import {
+  findSenders,
+  findVisibleCase,
+  listVisibleCases,
+  REVIEW_REASONS,
+  REVIEW_STATUSES,
+  type ReviewCase,
+} from '../../resources/reviewCases/queries.ts';
+import { reviewCase } from '../contract/resources.ts';
+import { ApiError, notFound } from '../errors.ts';
+import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { throwIfRefused } from '../postOutcome.ts';
+import { requireRow } from '../requireRow.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { createdFilters, id, idFilter, optional, text, walletIdFilter } from '../schemas.ts';
+import { reviewCaseView } from '../views.ts';
+
+/** Operators, a recall and other callers change a case too; so often only by a bug. */
+const ATTEMPTS_MAX = 5;
+
+const list = listRoute({
+  operationId: 'listReviewCases',
+  summary: 'List review cases',
+  item: reviewCase,
+  path: '/review-cases',
+  access: 'review',
+  filters: {
+    ...createdFilters,
+    status: z.enum(REVIEW_STATUSES).optional(),
+    reason: z.enum(REVIEW_REASONS).optional(),
+    paymentId: idFilter('payment').optional(),
+    walletId: walletIdFilter.optional(),
+  },
+  find: ({ dependencies, caller }, filters, page) => listVisibleCases(dependencies.sql, caller.book, filters, page),
+  view: reviewCaseView,
+  positionOf: byCreation,
+});
+
+const read = route({
+  operationId: 'getReviewCase',
+  summary: 'Get a review case',
+  success: { status: 200, data: reviewCase },
+  errors: ['REVIEW_CASE_NOT_FOUND'],
+  method: 'get',
+  path: '/review-cases/:id',
+  access: 'review',
+  handle: async (call) => ({ status: 200, data: reviewCaseView(await requireCase(call)) }),
+});
+
+const resolveBody = z
+  .strictObject({ action: z.enum(KEY_ACTIONS), walletId: optional(id), reason: text(500) })
+  .refine(({ action, walletId }) => walletId === undefined || action === 'credit', {
+    path: ['walletId'],
+    message: 'is only allowed with the action credit',
+  });
+
+const resolve = route({
+  operationId: 'resolveReviewCase',
+  summary: 'Decide where the money of a review case belongs',
+  success: { status: 200, data: reviewCase },
+  errors: [
+    'REVIEW_CASE_NOT_FOUND',
+    'WALLET_NOT_FOUND',
+    'REVIEW_ACTION_UNAVAILABLE',
+    'REVIEW_NEEDS_OPERATORS',
+    'WALLET_TIER1_LIMIT_EXCEEDED',
+    'WALLET_KYC_REQUIRED',
+    'WALLET_FROZEN',
+    'WALLET_CLOSED',
+  ],
+  method: 'post',
+  path: '/review-cases/:id/resolve',
+  access: 'review',
+  idempotent: true,
+  body: resolveBody,
+  handle: async (call) => {
+    const { dependencies, outcome } = call;
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const row = await requireCase(call);
+      const movement = await decide(call, row);
+      const [next] = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
+      if (next === undefined) throw new Error('a decision changes its case');
+      const result = { status: 200 as const, data: reviewCaseView(next) };
+      const posted = await dependencies.journal.post({ ...movement, outcome: outcome(result) });
+      if (posted.outcome === 'posted') return result;
+      // Any other outcome: somebody else has decided the same version of the case. Read again what it is now.
+      if (posted.outcome === 'refused') throwIfRefused(movement, posted);
+    }
+    throw new Error(`a review case changed during each of ${ATTEMPTS_MAX} attempts to decide it`);
+  },
+});
+
+type Decision = z.output<typeof resolveBody>;
+
+/** The movement of the decision, with its audit entry and the news for the flow. Throws the refusals. */
+async function decide({ dependencies, caller, body }: Call<Decision, unknown>, row: ReviewCase): Promise<Movement> {
+  const { sql, config } = dependencies;
+  const reviewCaseId = publicId('reviewCase', row.id);
+  const { action } = body;
+  const actions = keyActions(row);
+  if (!actions.includes(action)) {
+    throw new ApiError('REVIEW_ACTION_UNAVAILABLE', { reviewCaseId, status: row.status, action, actions });
+  }
+  const walletId = walletOf(body.walletId);
+  if (needsOperators(row, { action, walletId }, config.review.creditByTwoFrom)) {
+    throw new ApiError('REVIEW_NEEDS_OPERATORS', { reviewCaseId, action });
+  }
+  const senders = action === 'return_to_sender' ? await findSenders(sql, caller.book, row) : [];
+  const movement = decisionMovement(caller.book, row, {
+    action,
+    walletId: walletId ?? row.walletId,
+    senders,
+    attempts: 1,
+  });
+  if (typeof movement === 'string') {
+    throw new ApiError('REVIEW_ACTION_UNAVAILABLE', { reviewCaseId, status: row.status, action, reason: movement });
+  }
+  const operator = publicId('apiKey', caller.keyId);
+  const entry = { operatorId: null, operator, action: `review:${action}`, subject: reviewCaseId, reason: body.reason };
+  return {
+    ...movement,
+    rows: { ...movement.rows, audit_log: [entry] },
+    outbox: [...(movement.outbox ?? []), wakeReviewCase(caller.book, row)],
+  };
+}
+
+/** The wallet of the request. Throws WALLET_NOT_FOUND for a malformed id; the ledger refuses an unknown one. */
+function walletOf(walletId: string | undefined): Uuid | undefined {
+  if (walletId === undefined) return undefined;
+  const uuid = parseId('wallet', walletId);
+  if (uuid === null) throw notFound('wallet', walletId);
+  return uuid;
+}
+
+/** Reads the case of the path. Throws REVIEW_CASE_NOT_FOUND. */
+const requireCase = (call: Call<unknown, unknown>): Promise<ReviewCase> =>
+  requireRow(call, 'review_case', call.params.id ?? '', findVisibleCase);
+
+export const reviewCaseRoutes: Route[] = [list, read, resolve];

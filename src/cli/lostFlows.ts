@@ -1,0 +1,132 @@
+// `flows lost`, `flows take-in`: after a restore of the database to an earlier time, the flows whose resource it does
+// not have, and the adjustments for those that the bank has paid (docs/operating.md).
+import type { Command } from 'commander';
+import { text } from '../api/schemas.ts';
+import type { Sql } from '../database/pool.ts';
+import { publicId } from '../ids.ts';
+import type { LostFlow } from '../outbox/lostFlows.ts';
+import { addCommand, withDatabase } from './command.ts';
+import { CommandError } from './failure.ts';
+import { readTime } from './period.ts';
+import { printJson, printLine, printTable, timeText } from './print.ts';
+import { signIn } from './signIn.ts';
+import { withTemporal } from './temporal.ts';
+
+const TEXT_MAX = 400;
+const SINCE = ['--since <time>', 'the time that the database was restored to, ISO 8601'] as const;
+const NONE = 'The database has the resource of every flow that started since.';
+
+export function addLostFlowCommands(group: Command): void {
+  addLost(group);
+  addTakeIn(group);
+}
+
+async function listLost(sql: Sql, since: string): Promise<LostFlow[]> {
+  const time = readTime(since) as Date;
+  const { findLostFlows } = await import('../outbox/lostFlows.ts');
+  const taskQueue = process.env.TEMPORAL_TASK_QUEUE || 'manilla';
+  return await withTemporal(async (client) => {
+    const lost: LostFlow[] = [];
+    for await (const flow of findLostFlows({ sql, client }, { taskQueue, since: time })) lost.push(flow);
+    return lost;
+  });
+}
+
+function addLost(group: Command): void {
+  addCommand(
+    group,
+    'lost',
+    'after a restore of the database: list the flows whose resource it does not have, and what the bank has paid of them by the last reconciliation',
+    'flows lost --since 2026-01-31T12:00:00Z',
+  )
+    .requiredOption(...SINCE)
+    .option('--end', 'end those that run: they cannot continue')
+    .action(async (options: { since: string; end?: true; json?: true }) => {
+      const { findPaidLines } = await import('../reconciliation/takeIn.ts');
+      const [lost, paid] = await withDatabase('application', async (sql) => {
+        const flows = await listLost(sql, options.since);
+        return [flows, await findPaidLines(sql, flows)] as const;
+      });
+      if (options.end) await end(lost.filter(({ isRunning }) => isRunning));
+      const stateOf = ({ isRunning }: LostFlow): string => {
+        if (!isRunning) return 'ended before';
+        return options.end ? 'ended' : 'running';
+      };
+      const rows = lost.map((flow) => ({
+        flow: flow.kind,
+        id: flow.id,
+        organisation: publicId('organisation', flow.organisationId),
+        environment: flow.environment,
+        walletId: flow.walletId,
+        amount: flow.amount,
+        startedAt: flow.startedAt,
+        state: stateOf(flow),
+        paidAt: paid.get(flow.id)?.at ?? null,
+      }));
+      if (options.json) return printJson(rows);
+      printTable(
+        ['Flow', 'Id', 'Organisation', 'Book', 'Wallet', 'Kobo', 'Started (UTC)', 'State', 'Paid by the bank (UTC)'],
+        rows.map((row) => [
+          row.flow,
+          row.id,
+          row.organisation,
+          row.environment,
+          row.walletId ?? '-',
+          String(row.amount ?? '-'),
+          timeText(row.startedAt),
+          row.state,
+          timeText(row.paidAt),
+        ]),
+        NONE,
+      );
+      if (paid.size > 0) printLine('Take in what the bank has paid: npm run cli -- flows take-in');
+    });
+}
+
+async function end(flows: readonly LostFlow[]): Promise<void> {
+  await withTemporal(async (client) => {
+    for (const { id } of flows)
+      await client.workflow.getHandle(id).terminate('the database does not have its resource');
+  });
+}
+
+function addTakeIn(group: Command): void {
+  addCommand(
+    group,
+    'take-in',
+    'after a restore of the database: request an adjustment for each lost transfer that the bank has paid; another operator approves them; a repetition requests none twice',
+    'flows take-in --since 2026-01-31T12:00:00Z --reason "restored to 12:00" --evidence "ticket 1234"',
+  )
+    .requiredOption(...SINCE)
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
+    .requiredOption('--evidence <text>', 'the evidence for it, for example the ticket of the restore')
+    .action(async (options: { since: string; reason: string; evidence: string; json?: true }) => {
+      const [reason, evidence] = [checked('--reason', options.reason), checked('--evidence', options.evidence)];
+      const { adjustmentOf, takeIn } = await import('../reconciliation/takeIn.ts');
+      const { Journal } = await import('../ledger/journal.ts');
+      const taken = await withDatabase('application', async (sql, settings) => {
+        const { id: requestedBy } = await signIn(sql, settings, 'flows take-in');
+        const lost = await listLost(sql, options.since);
+        return await takeIn({ sql, journal: new Journal(sql) }, lost, { reason, evidence, requestedBy });
+      });
+      const rows = taken.map((one) => ({
+        adjustment: adjustmentOf(one),
+        reference: one.reference,
+        debit: one.debit,
+        amount: one.amount,
+        refused: one.refused,
+      }));
+      if (options.json) return printJson(rows);
+      printTable(
+        ['Adjustment', 'Reference', 'Debited account', 'Kobo', 'Outcome'],
+        rows.map((row) => [row.adjustment, row.reference, row.debit, String(row.amount), row.refused ?? 'requested']),
+        'The last reconciliation found no payment of a lost transfer: npm run cli -- reconciliation run --from ...',
+      );
+    });
+}
+
+function checked(option: string, value: string): string {
+  const read = text(TEXT_MAX).safeParse(value);
+  if (!read.success) throw new CommandError(`${option} must be a text of 1 to ${TEXT_MAX} characters.`);
+  return read.data;
+}

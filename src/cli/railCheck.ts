@@ -1,0 +1,155 @@
+// `rail check`: tries a contract with the real provider, prints what each check found, and stores the report.
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Sql } from '../database/pool.ts';
+import { newUuid } from '../ids.ts';
+import { type CheckOptions, createBench, MONEY_MAX } from '../rail/check/bench.ts';
+import type { CheckResult } from '../rail/check/check.ts';
+import { CHECKS } from '../rail/check/checks.ts';
+import type { CheckReport } from '../rail/check/report.ts';
+import { runChecks } from '../rail/check/run.ts';
+import type { Credentials, RailContract, RailProvider } from '../rail/provider.ts';
+import { PROVIDERS } from '../rail/providers.ts';
+import { insertRailCheck } from '../resources/railChecks.ts';
+import { findSealedCredentials, type StoredContract } from '../resources/railContracts.ts';
+import { type CallbackListener, listenForCallbacks } from './callbackListener.ts';
+import { addCommand, organisationOption } from './command.ts';
+import { CommandError, EXIT } from './failure.ts';
+import { inOrganisation } from './organisations.ts';
+import { printJson, printLine } from './print.ts';
+import { ask } from './prompt.ts';
+import { requireContract } from './railContracts.ts';
+import { CREDENTIALS, readCredentials, requireKeyring, requireProvider } from './railCredentials.ts';
+
+/** The environment variable with the BVN for an account number of a wallet. */
+const BVN = 'RAIL_CHECK_BVN';
+const SECONDS_MAX = 86_400;
+const PORT_MAX = 65_535;
+
+interface Options {
+  organisation?: string;
+  credentials?: string;
+  live?: true;
+  yesMoveMoney?: true;
+  to?: string;
+  bank?: string;
+  bvn?: true;
+  credit?: number;
+  listen?: number;
+  json?: true;
+}
+
+export function addCheck(group: Command): void {
+  addCommand(
+    group,
+    'check',
+    'try what the service relies on with the real provider, print what to do about it, and store the report; exits 1 when a check failed',
+    'rail check PROVIDER --to 0123456789 --bank 058 --live --yes-move-money',
+  )
+    .argument('<provider>', `one of: ${PROVIDERS.map(({ name }) => name).join(', ')}`)
+    .addOption(organisationOption('the contract'))
+    .option('--credentials <file>', `check these, of a sandbox for example, and store nothing; also in ${CREDENTIALS}`)
+    .option('--to <account>', 'an account number of your own, for name enquiries and transfers', digits(10, 10))
+    .option('--bank <code>', 'its bank', digits(3, 6))
+    .option('--live', 'the contract is live: transfers are real')
+    .option('--yes-move-money', `send transfers to the account, of ${MONEY_MAX / 100} naira together at most`)
+    .option('--bvn', `open an account number of a wallet with a BVN, from ${BVN} or a prompt`)
+    .option('--credit <seconds>', 'wait so long for you to pay into account numbers', whole(SECONDS_MAX))
+    .option('--listen <port>', 'listen for callbacks on this port of this machine', whole(PORT_MAX))
+    .action(async (name: string, options: Options) => {
+      const provider = requireProvider(name);
+      const isStored = options.credentials === undefined && !process.env[CREDENTIALS];
+      const report = await inOrganisation('rail check', options, async (sql, organisationId, operator) => {
+        const book = { organisationId, environment: 'live' as const };
+        const stored = isStored ? await requireContract(sql, book) : null;
+        const credentials = await credentialsOf(sql, provider, stored, options);
+        checkMoney(provider, credentials, options);
+        const contract: RailContract = { ...book, id: stored?.id ?? newUuid(), credentials };
+        const done = await check(provider, contract, options);
+        if (stored === null) return done;
+        const { PASS: passes } = done.summary;
+        const reason = `${passes} of ${done.checks.length} checks passed`;
+        await insertRailCheck(sql, stored, done, { operator, reason });
+        return done;
+      });
+      if (!report.passed) process.exitCode = EXIT.failed;
+      if (options.json) return printJson(report);
+      const { PASS, WARN, FAIL, SKIP } = report.summary;
+      printLine(`${PASS} passed, ${WARN} with a warning, ${FAIL} failed, ${SKIP} skipped.`);
+      printLine(isStored ? 'The report is stored; see: npm run cli -- rail show' : 'The report is not stored.');
+    });
+}
+
+async function credentialsOf(
+  sql: Sql,
+  provider: RailProvider,
+  stored: StoredContract | null,
+  options: Options,
+): Promise<Credentials> {
+  if (stored === null) return await readCredentials(provider, options.credentials);
+  if (stored.rail !== provider.name)
+    throw new CommandError(`The connected contract is with ${stored.rail}.`, EXIT.usage);
+  const sealed = await findSealedCredentials(sql, stored);
+  if (sealed === null) throw new CommandError('It was disconnected meanwhile.');
+  const opened: unknown = JSON.parse(requireKeyring().open('rail-credentials', stored.id, sealed));
+  return provider.credentials.parse(opened);
+}
+
+/** Throws unless the operator knows whether the money is real. */
+function checkMoney(provider: RailProvider, credentials: Credentials, options: Options): void {
+  const { live, yesMoveMoney, to, bank } = options;
+  const usage = (message: string): CommandError => new CommandError(message, EXIT.usage);
+  if ((to === undefined) !== (bank === undefined)) throw usage('Give --to and --bank together.');
+  if (yesMoveMoney && to === undefined) throw usage('--yes-move-money needs --to and --bank: an account of your own.');
+  const isSandbox = provider.isSandbox(credentials);
+  if (live && isSandbox) throw usage("--live, but these are credentials of the provider's sandbox.");
+  if (yesMoveMoney && !isSandbox && !live) throw usage('These credentials are live: add --live to move real money.');
+}
+
+async function check(provider: RailProvider, contract: RailContract, options: Options): Promise<CheckReport> {
+  const { to, bank, yesMoveMoney, credit, listen, json } = options;
+  const bvn = options.bvn === true ? await readBvn() : null;
+  const listener: CallbackListener | null = listen === undefined ? null : await listenForCallbacks(listen);
+  const checkOptions: CheckOptions = {
+    movesMoney: yesMoveMoney === true,
+    to: to === undefined || bank === undefined ? null : { accountNumber: to, bankCode: bank },
+    bvn,
+    creditWaitMs: credit === undefined ? null : credit * 1_000,
+    callbacks: listener?.callbacks ?? null,
+    tell: (line) => process.stderr.write(`${line}\n`),
+  };
+  const bench = createBench(provider, contract, checkOptions);
+  try {
+    return await runChecks(CHECKS, bench, (result) => {
+      if (json !== true) printResult(result);
+    });
+  } finally {
+    await Promise.all([bench.close(), listener?.close()]);
+  }
+}
+
+const NAME_WIDTH = 22;
+
+function printResult({ id, verdict, found, todo }: CheckResult): void {
+  printLine(`${verdict}  ${id.padEnd(NAME_WIDTH)}${found}`);
+  if (todo !== null) printLine(`      ${''.padEnd(NAME_WIDTH)}${todo}`);
+}
+
+async function readBvn(): Promise<string> {
+  const given = process.env[BVN] || (process.stdin.isTTY ? await ask('BVN: ', true) : '');
+  if (/^[0-9]{11}$/.test(given)) return given;
+  throw new CommandError(`--bvn needs a BVN of 11 digits, in ${BVN} or at the prompt.`, EXIT.usage);
+}
+
+const digits =
+  (min: number, max: number) =>
+  (value: string): string => {
+    if (new RegExp(`^[0-9]{${min},${max}}$`).test(value)) return value;
+    throw new InvalidArgumentError(`It must have ${min === max ? min : `${min} to ${max}`} digits.`);
+  };
+
+const whole =
+  (max: number) =>
+  (value: string): number => {
+    if (/^[1-9]\d{0,4}$/.test(value) && Number(value) <= max) return Number(value);
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
+  };

@@ -1,0 +1,132 @@
+// `rail connect`, `rail rotate` and `rail disconnect`: contracts with providers. Credentials come from a file, from the
+// environment or from a prompt, never from the command line, which other users of the machine can read.
+import type { Command } from 'commander';
+import type { Sql } from '../database/pool.ts';
+import { newUuid, publicId, type Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import type { RailProvider } from '../rail/provider.ts';
+import { PROVIDERS } from '../rail/providers.ts';
+import {
+  connectContract,
+  disconnectContract,
+  findContract,
+  rotateContract,
+  type StoredContract,
+} from '../resources/railContracts.ts';
+import { addCommand, environmentOption, organisationOption } from './command.ts';
+import { CommandError, EXIT } from './failure.ts';
+import { inOrganisation } from './organisations.ts';
+import { printJson, printLine } from './print.ts';
+import { CREDENTIALS, readCredentials, requireKeyring, requireProvider } from './railCredentials.ts';
+import type { SignedCommand } from './signIn.ts';
+
+interface Options {
+  organisation?: string;
+  environment?: string;
+  credentials?: string;
+  reason: string;
+  json?: true;
+}
+
+export function addContractCommands(group: Command): void {
+  const words = (name: string) =>
+    addCommand(
+      group,
+      name,
+      DESCRIPTIONS[name] ?? '',
+      `rail ${name} ${EXAMPLES[name] ?? ''}--environment live --reason "go live"`,
+    )
+      .addOption(organisationOption('the contract'))
+      .addOption(environmentOption('live: the test environment always uses the sandbox bank').makeOptionMandatory())
+      .requiredOption('--reason <text>', 'the reason, recorded in the audit log');
+  const credentialsOption = `a JSON file with the credentials; default: ${CREDENTIALS}, else a prompt`;
+
+  words('connect')
+    .argument('<provider>', `one of: ${PROVIDERS.map(({ name }) => name).join(', ')}`)
+    .option('--credentials <file>', credentialsOption)
+    .action(async (name: string, options: Options) => {
+      await change('rail connect', options, async (sql, book, note) => {
+        const provider = requireProvider(name);
+        const credentials = await readCredentials(provider, options.credentials);
+        const contract = sealedContract(provider, newUuid(), credentials);
+        if (!(await connectContract(sql, book, contract, note))) {
+          throw new CommandError('The organisation has connected a provider already. See: npm run cli -- rail show');
+        }
+        return { text: `Connected ${name}.`, contract };
+      });
+    });
+
+  words('rotate')
+    .option('--credentials <file>', credentialsOption)
+    .action(async (options: Options) => {
+      await change('rail rotate', options, async (sql, book, note) => {
+        const { id, rail } = await requireContract(sql, book);
+        const provider = requireProvider(rail);
+        const contract = sealedContract(provider, id, await readCredentials(provider, options.credentials));
+        if (!(await rotateContract(sql, book, contract, note)))
+          throw new CommandError('It was disconnected meanwhile.');
+        return { text: `Replaced the credentials of ${rail}; processes follow within seconds.`, contract };
+      });
+    });
+
+  words('disconnect').action(async (options: Options) => {
+    await change('rail disconnect', options, async (sql, book, note) => {
+      const contract = await requireContract(sql, book);
+      const done = await disconnectContract(sql, book, contract, note);
+      const text =
+        done.outcome === 'disconnected'
+          ? `Disconnected ${contract.rail}, and removed its credentials.`
+          : `${contract.rail} accepts nothing new; ${done.onItsWay} are on their way. Run it again later, in ten seconds at the earliest.`;
+      return { text, contract, ...done };
+    });
+  });
+}
+
+const DESCRIPTIONS: Record<string, string> = {
+  connect: 'connect a contract with a provider, through which an organisation moves real money',
+  rotate: 'replace the credentials of the connected contract',
+  disconnect: 'accept nothing new for the connected contract, and remove it once nothing is on its way',
+};
+const EXAMPLES: Record<string, string> = { connect: 'PROVIDER ' };
+
+/** Runs a change of a contract, and prints what it did. */
+async function change(
+  command: SignedCommand,
+  options: Options,
+  work: (
+    sql: Sql,
+    book: Book,
+    note: { operator: { id: Uuid; name: string }; reason: string },
+  ) => Promise<{ text: string; contract: Pick<StoredContract, 'id' | 'rail'> } & Record<string, unknown>>,
+): Promise<void> {
+  if (options.environment !== 'live') {
+    throw new CommandError(
+      'The test environment always uses the sandbox bank: connect with --environment live.',
+      EXIT.usage,
+    );
+  }
+  const { text, contract, ...more } = await inOrganisation(command, options, async (sql, organisationId, operator) =>
+    work(sql, { organisationId, environment: 'live' }, { operator, reason: options.reason }),
+  );
+  const { id, rail } = contract;
+  if (options.json)
+    return printJson({ contract: publicId('railContract', id), rail, callbackPath: callbackPath(contract), ...more });
+  printLine(text);
+  printLine(`Callback address: https://<live host>${callbackPath(contract)}`);
+}
+
+/** The path of the address that the provider calls back. */
+export const callbackPath = ({ id, rail }: Pick<StoredContract, 'id' | 'rail'>): string =>
+  `/v1/rails/${rail}/callbacks/${publicId('railContract', id)}`;
+
+export async function requireContract(sql: Sql, book: Book): Promise<StoredContract> {
+  const contract = await findContract(sql, book);
+  if (contract === null)
+    throw new CommandError('The organisation has no connected contract. See: npm run cli -- rail connect --help');
+  return contract;
+}
+
+function sealedContract(provider: RailProvider, id: Uuid, credentials: unknown) {
+  const sealed = requireKeyring().seal('rail-credentials', id, JSON.stringify(credentials));
+  return { id, rail: provider.name, sealed, capabilities: provider.capabilities };
+}

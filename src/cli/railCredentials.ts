@@ -1,0 +1,65 @@
+// The credentials of a contract with a provider, from a file, the environment or a prompt: never from the command line,
+// which other users of the machine can read.
+import { readFileSync } from 'node:fs';
+import { type Keyring, parseKeyring } from '../keyring.ts';
+import type { Credentials, RailProvider } from '../rail/provider.ts';
+import { providerNamed } from '../rail/providers.ts';
+import { CommandError, EXIT } from './failure.ts';
+import { ask } from './prompt.ts';
+import { readSettings } from './settings.ts';
+
+/** The environment variable with the credentials, as JSON. */
+export const CREDENTIALS = 'RAIL_CREDENTIALS';
+
+export function requireProvider(name: string): RailProvider {
+  const provider = providerNamed(name);
+  if (provider === null) throw new CommandError(`This version has no adapter for ${name}.`);
+  return provider;
+}
+
+/** The keys of the service, with which credentials are sealed. */
+export function requireKeyring(): Keyring {
+  const { keys } = readSettings();
+  if (keys === undefined)
+    throw new CommandError('Set MANILLA_KEYS to the keys of the service: credentials are sealed with them.');
+  return parseKeyring(keys);
+}
+
+/** Reads and validates the credentials. No message of an error contains a value. */
+export async function readCredentials(provider: RailProvider, file: string | undefined): Promise<Credentials> {
+  const text = file === undefined ? process.env[CREDENTIALS] : readText(file);
+  const given = text === undefined ? await promptFor(provider) : parseJson(text, file ?? CREDENTIALS);
+  const parsed = provider.credentials.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map(({ path }) => path.join('.') || 'the object');
+  throw new CommandError(`These credentials are missing or invalid: ${[...new Set(fields)].join(', ')}.`, EXIT.usage);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read (${(error as { code?: string }).code}).`, EXIT.usage);
+  }
+}
+
+function parseJson(text: string, source: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CommandError(`${source} is not valid JSON.`, EXIT.usage);
+  }
+}
+
+async function promptFor({ credentials }: RailProvider): Promise<Record<string, string>> {
+  if (!process.stdin.isTTY) {
+    throw new CommandError(`Give the credentials with --credentials FILE, or in ${CREDENTIALS}, as JSON.`, EXIT.usage);
+  }
+  const given: Record<string, string> = {};
+  for (const [name, field] of Object.entries(credentials.shape)) {
+    const isSecret = field.meta()?.secret !== false;
+    const value = await ask(`${name} (${field.description ?? 'required'}): `, isSecret);
+    if (value !== '') given[name] = value;
+  }
+  return given;
+}

@@ -1,0 +1,35 @@
+// `rail requery`: ask the rails again for the credits of a period, for credits whose callback was lost long ago.
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import type { CreditsPolled } from '../workflows/creditPolling/messages.ts';
+import { taskQueueOf } from '../workflows/flows.ts';
+import { addCommand } from './command.ts';
+import { EXIT } from './failure.ts';
+import { periodOf } from './period.ts';
+import { printJson, printLine } from './print.ts';
+import { withTemporal } from './temporal.ts';
+
+export function addRequery(group: Command): void {
+  addCommand(
+    group,
+    'requery',
+    'ask the rails for the credits of a period now, on a worker, and take in those that no callback told; exits 1 when a bank fails',
+    'rail requery --from 2026-01-01 --to 2026-01-02',
+  )
+    .option('--from <time>', 'start of the period, ISO 8601 (default: 24 hours before its end)')
+    .option('--to <time>', 'end of the period, ISO 8601 (default: now)')
+    .action(async (options: { from?: string; to?: string; json?: true }) => {
+      const input = periodOf(options);
+      const polled = await withTemporal(
+        async (client): Promise<CreditsPolled> =>
+          await client.workflow.execute('creditPolling', {
+            taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'upkeep'),
+            workflowId: `credit-polling-${randomUUID()}`,
+            args: [input],
+          }),
+      );
+      if (polled.failed > 0) process.exitCode = EXIT.failed;
+      if (options.json) return printJson({ ...input, ...polled });
+      printLine(`${polled.recovered} credits taken in; ${polled.failed} of ${polled.books} banks failed.`);
+    });
+}

@@ -1,0 +1,13 @@
+// A stream in batches.
+
+/** Yields the items in arrays of `size`, the last one with what is left. An empty stream has no batch. */
+export async function* inBatches<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
+  let batch: Item[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

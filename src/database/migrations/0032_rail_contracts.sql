@@ -1,0 +1,54 @@
+-- Contracts of organisations with providers, at most one connected per organisation and environment. The callback address
+-- of a contract has its id, because no provider names our organisation.
+CREATE TABLE rail_contracts (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  id              uuid NOT NULL,
+  rail            text NOT NULL,
+  version         integer NOT NULL DEFAULT 1,
+  sealed          text,
+  capabilities    jsonb NOT NULL,
+  connected_at    timestamptz(3) NOT NULL DEFAULT now(),
+  closing_at      timestamptz(3),
+  disconnected_at timestamptz(3),
+  PRIMARY KEY (organisation_id, id),
+  CONSTRAINT connected_has_credentials CHECK ((sealed IS NULL) = (disconnected_at IS NOT NULL))
+);
+CREATE UNIQUE INDEX rail_contract_connected_unique ON rail_contracts (organisation_id, environment)
+  WHERE disconnected_at IS NULL;
+CREATE INDEX rail_contracts_connected ON rail_contracts (id) WHERE disconnected_at IS NULL;
+COMMENT ON COLUMN rail_contracts.rail IS 'The provider: the name of its rails.';
+COMMENT ON COLUMN rail_contracts.version IS 'Of the credentials: raised when they are rotated.';
+COMMENT ON COLUMN rail_contracts.sealed IS
+  'Key id and AES-256-GCM ciphertext of the credentials, bound to the id of the contract; NULL once disconnected.';
+COMMENT ON COLUMN rail_contracts.capabilities IS 'What the adapter declared when it was connected or rotated.';
+COMMENT ON COLUMN rail_contracts.closing_at IS
+  'Since when nothing new is accepted; it is disconnected once nothing is on its way.';
+GRANT SELECT, INSERT ON rail_contracts TO manilla_app;
+GRANT UPDATE (version, sealed, capabilities, closing_at, disconnected_at) ON rail_contracts TO manilla_app;
+
+CREATE TABLE rail_checks (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  id              uuid NOT NULL,
+  contract_id     uuid NOT NULL,
+  adapter_version text NOT NULL,
+  passed          boolean NOT NULL,
+  report          jsonb NOT NULL,
+  checked_at      timestamptz(3) NOT NULL DEFAULT now(),
+  PRIMARY KEY (organisation_id, id)
+);
+CREATE INDEX rail_checks_by_contract ON rail_checks (organisation_id, contract_id, checked_at);
+COMMENT ON TABLE rail_checks IS 'Reports of `rail check`, without credentials: what was tried with a contract, and whether it passed.';
+GRANT SELECT, INSERT ON rail_checks TO manilla_app;
+
+CREATE TABLE rail_balances (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  rail            text NOT NULL,
+  available       bigint NOT NULL,
+  read_at         timestamptz(3) NOT NULL,
+  PRIMARY KEY (organisation_id, environment, rail)
+);
+COMMENT ON TABLE rail_balances IS 'What each rail could pay out when it was last asked.';
+GRANT SELECT, INSERT, UPDATE ON rail_balances TO manilla_app;

@@ -1,0 +1,82 @@
+-- version 1
+-- Leases due messages of the outbox for a relay: live ones, and sandbox ones in the room that those leave. In each
+-- environment the organisations take turns: those with due messages share the room equally, from the one behind `after`
+-- on, so that a burst of one does not stand in front of a message of another. The messages are returned in the order of
+-- the turns: organisation and environment of the last one are `after` and `after_environment` of the next call, and NULL
+-- begins with the first organisation.
+--
+-- Every look-up is in the order of the index outbox_turns. A plan that was made while the table was almost empty, and
+-- stays cached, could otherwise use the primary key and read all messages of an organisation.
+CREATE OR REPLACE FUNCTION ledger.claim_messages(
+  claimed_topic text, claimed_priority smallint, after uuid, after_environment text, room integer, lease_seconds integer
+)
+RETURNS SETOF outbox LANGUAGE plpgsql SET search_path = public, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+#variable_conflict use_variable
+DECLARE
+  turning text; -- the environment
+  start   uuid;
+  waiting uuid[];
+  seen    uuid;
+  wrapped boolean;
+  next    record;
+  claimed integer;
+BEGIN
+  FOREACH turning IN ARRAY ARRAY['live', 'test'] LOOP
+    -- 1. The organisations with due messages, in the order of their turns: those behind `start`, then those up to it.
+    start := CASE WHEN turning = after_environment THEN after END;
+    seen := start;
+    wrapped := start IS NULL;
+    waiting := '{}';
+    WHILE cardinality(waiting) < room LOOP
+      IF seen IS NULL THEN
+        SELECT o.topic, o.priority, o.environment, o.organisation_id INTO next FROM outbox o
+        WHERE (o.topic, o.priority, o.environment) >= (claimed_topic, claimed_priority, turning)
+        ORDER BY o.topic, o.priority, o.environment, o.organisation_id LIMIT 1;
+      ELSE
+        SELECT o.topic, o.priority, o.environment, o.organisation_id INTO next FROM outbox o
+        WHERE (o.topic, o.priority, o.environment, o.organisation_id) > (claimed_topic, claimed_priority, turning, seen)
+        ORDER BY o.topic, o.priority, o.environment, o.organisation_id LIMIT 1;
+      END IF;
+      IF (next.topic = claimed_topic AND next.priority = claimed_priority AND next.environment = turning) IS NOT TRUE
+        OR (wrapped AND next.organisation_id > start) THEN
+        EXIT WHEN wrapped;
+        wrapped := true;
+        seen := NULL;
+        CONTINUE;
+      END IF;
+      seen := next.organisation_id;
+      PERFORM FROM outbox o
+      WHERE o.topic = claimed_topic AND o.priority = claimed_priority AND o.environment = turning
+        AND o.organisation_id = seen AND o.available_at <= now()
+      ORDER BY o.available_at LIMIT 1;
+      IF FOUND THEN waiting := waiting || seen; END IF;
+    END LOOP;
+
+    -- 2. An equal share of what is left for each, so that one with fewer messages leaves its room to the next.
+    FOR turn IN 1 .. cardinality(waiting) LOOP
+      RETURN QUERY
+        WITH due AS MATERIALIZED (
+          SELECT o.id FROM outbox o
+          WHERE o.topic = claimed_topic AND o.priority = claimed_priority AND o.environment = turning
+            AND o.organisation_id = waiting[turn] AND o.available_at <= now()
+          ORDER BY o.available_at, o.id
+          LIMIT (room + cardinality(waiting) - turn) / (cardinality(waiting) - turn + 1) FOR UPDATE SKIP LOCKED
+        )
+        UPDATE outbox o SET available_at = now() + make_interval(secs => lease_seconds), attempts = o.attempts + 1
+        FROM due WHERE o.organisation_id = waiting[turn] AND o.id = due.id
+        RETURNING o.*;
+      GET DIAGNOSTICS claimed = ROW_COUNT;
+      room := room - claimed;
+    END LOOP;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION ledger.claim_messages IS
+  'Leases due messages of the outbox for a relay: live ones first, with an equal share for each organisation.';
+REVOKE ALL ON FUNCTION ledger.claim_messages FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.claim_messages TO manilla_app;

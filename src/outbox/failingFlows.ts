@@ -1,0 +1,132 @@
+// Finds open flows with a task that fails again and again, for whatever reason, and keeps them in a table, where
+// `attention list` and a gauge read them (docs/decisions/0011-sweeper.md).
+import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
+import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
+import { inBatches } from '../concurrency/batches.ts';
+import { readDatabaseTime } from '../database/clock.ts';
+import type { Sql } from '../database/pool.ts';
+import { parseId, type Uuid } from '../ids.ts';
+import { onTaskQueues } from '../workflows/flows.ts';
+import { ATTENTION, ORGANISATION_ID } from '../workflows/searchAttributes.ts';
+import { type FailingLimits, type FailingTask, type Failure, failingTask, isSuspect, textOf } from './failingTask.ts';
+
+export interface FailingFlow extends Omit<FailingTask, 'failure'> {
+  error: string;
+  workflowId: string;
+  workflow: string;
+}
+
+/** DescribeWorkflowExecution calls a second: little of what a server can do, and 30,000 flows in 25 minutes. */
+const DESCRIBED_A_SECOND = 20;
+/** Events read of a suspect's history, from its end. */
+const EVENTS_MAX = 100;
+
+interface Candidate {
+  workflowId: string;
+  runId: string;
+  workflow: string;
+  organisationId: Uuid | null;
+}
+
+/** Replaces the table by what it finds. `onProgress` is called at least every few seconds, for heartbeats. */
+export async function scanFailingFlows(
+  { sql, client }: { sql: Sql; client: Client },
+  {
+    taskQueue,
+    limits,
+    onProgress,
+  }: { taskQueue: string; limits: FailingLimits; onProgress: (described: number) => void },
+): Promise<{ described: number; failing: number }> {
+  const startedAt = await readDatabaseTime(sql);
+  const age = Math.min(limits.activityFailingMs, limits.workflowTaskFailingMs);
+  const query =
+    `ExecutionStatus = 'Running' AND ${ATTENTION.name} IS NULL AND ` +
+    `StartTime < '${new Date(Date.now() - age).toISOString()}' AND ${onTaskQueues(taskQueue)}`;
+  let described = 0;
+  let failing = 0;
+  for await (const batch of inBatches(client.workflow.list({ query }), DESCRIBED_A_SECOND)) {
+    const nextAt = Date.now() + 1_000;
+    const candidates = await withoutWaiting(sql, batch.map(candidateOf));
+    const examined = await Promise.all(candidates.map((candidate) => examine(client, candidate, limits)));
+    const found = examined.filter((flow) => flow !== null);
+    if (found.length > 0) await store(sql, found);
+    described += candidates.length;
+    failing += found.length;
+    onProgress(described);
+    if (candidates.length > 0) await new Promise((resolve) => setTimeout(resolve, Math.max(0, nextAt - Date.now())));
+  }
+  await sql`DELETE FROM failing_flows WHERE seen_at < ${startedAt}`; // mended, ended or parked
+  return { described, failing };
+}
+
+function candidateOf({ workflowId, runId, type, typedSearchAttributes }: WorkflowExecutionInfo): Candidate {
+  const id = typedSearchAttributes.get(ORGANISATION_ID);
+  return { workflowId, runId, workflow: type, organisationId: id === undefined ? null : parseId('organisation', id) };
+}
+
+/** The failing flows, those that fail longest first. */
+export async function listFailingFlows(sql: Sql): Promise<FailingFlow[]> {
+  return await sql<FailingFlow[]>`
+    SELECT workflow_id, workflow, task, activity, attempt, since, error FROM failing_flows ORDER BY since, workflow_id`;
+}
+
+/** Leaves out payments that wait for money by design: not expired, and with no credit to be posted. */
+async function withoutWaiting(sql: Sql, candidates: Candidate[]): Promise<Candidate[]> {
+  const payments = candidates.flatMap(({ workflow, workflowId, organisationId }) => {
+    const id = workflow === 'payment' ? parseId('payment', workflowId) : null;
+    return id === null || organisationId === null ? [] : [{ id, organisationId, workflowId }];
+  });
+  if (payments.length === 0) return candidates;
+  const waiting = await sql<{ workflowId: string }[]>`
+    SELECT c.workflow_id
+    FROM unnest(${payments.map((one) => one.organisationId)}::uuid[], ${payments.map((one) => one.id)}::uuid[],
+                ${payments.map((one) => one.workflowId)}::text[]) AS c (organisation_id, id, workflow_id)
+    JOIN payments p ON p.organisation_id = c.organisation_id AND p.id = c.id
+    WHERE p.status IN ('pending', 'partial') AND p.expires_at > now()
+      AND NOT EXISTS (SELECT FROM inbound_credits i
+                      WHERE i.organisation_id = p.organisation_id AND i.status = 'received' AND i.owner_id = p.id)`;
+  const ids = new Set(waiting.map(({ workflowId }) => workflowId));
+  return candidates.filter(({ workflowId }) => !ids.has(workflowId));
+}
+
+async function examine(
+  client: Client,
+  { workflowId, runId, workflow }: Candidate,
+  limits: FailingLimits,
+): Promise<FailingFlow | null> {
+  try {
+    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+    if (!isSuspect(raw)) return null;
+    const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
+      namespace: client.options.namespace,
+      execution: { workflowId, runId },
+      maximumPageSize: EVENTS_MAX,
+    });
+    const task = failingTask(raw, history?.events ?? [], limits, new Date());
+    if (task === null) return null;
+    const { failure, ...rest } = task;
+    return { workflowId, workflow, ...rest, error: textOf(await decoded(client, failure)) };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null; // it has ended
+    throw error;
+  }
+}
+
+/** The failure with its message, which is encrypted where payloads are. */
+async function decoded(client: Client, failure: Failure): Promise<Failure> {
+  const error = await decodeOptionalFailureToOptionalError(client.options.loadedDataConverter, failure);
+  return error === undefined ? failure : { ...failure, message: error.message };
+}
+
+async function store(sql: Sql, flows: FailingFlow[]): Promise<void> {
+  const column = <Name extends keyof FailingFlow>(name: Name): FailingFlow[Name][] => flows.map((flow) => flow[name]);
+  await sql`
+    INSERT INTO failing_flows (workflow_id, workflow, task, activity, attempt, since, error, seen_at)
+    SELECT *, now() FROM unnest(
+      ${column('workflowId')}::text[], ${column('workflow')}::text[], ${column('task')}::text[],
+      ${column('activity')}::text[], ${column('attempt')}::int[],
+      ${flows.map(({ since }) => since.toISOString())}::timestamptz[], ${column('error')}::text[])
+    ON CONFLICT (organisation_id, workflow_id) DO UPDATE SET
+      task = excluded.task, activity = excluded.activity, attempt = excluded.attempt, since = excluded.since,
+      error = excluded.error, seen_at = excluded.seen_at`;
+}

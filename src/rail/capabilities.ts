@@ -1,0 +1,92 @@
+// What a rail can do, as data: declared by its adapter, stored with the contract, read by the API and the flows.
+import type { Kobo } from '../money.ts';
+
+export interface RailCapabilities {
+  /** Account numbers for one payment; null: it opens none. */
+  oneOff: OneOffAccounts | null;
+  /** Account numbers of wallets; null: it opens none. */
+  permanent: {
+    /** What it must know about the holder. */
+    needs: readonly HolderDetail[];
+  } | null;
+  credits: {
+    /** Whether `listInboundCredits` lists them. If not, a lost callback is found on the statement only. */
+    listable: boolean;
+    /** What it tells of the account that paid. */
+    senderAccount: 'full' | 'masked' | 'none';
+    /**
+     * `at_once`: received money can be paid out at once: collections and payouts have one balance. `later`: it is first
+     * settled to a second balance, from which transfers are paid.
+     */
+    settles: 'at_once' | 'later';
+  };
+  transfers: {
+    /** Its response to a reference that it knows: an error, or the transfer. */
+    repeats: 'refused' | 'replayed';
+    /**
+     * A reference that the rail does not know this long after it was sent was never received, and may be sent again.
+     * Null: its silence is never final.
+     */
+    unknownIsFinalAfterMs: number | null;
+    /** Two equal transfers to one account must be this far apart; 0: no limit. */
+    sameRecipientGapMs: number;
+    /** Where the interbank session id of a transfer is told. */
+    sessionId: 'answer' | 'callback' | 'none';
+    minAmount: Kobo;
+    /** Null: no limit. */
+    maxAmount: Kobo | null;
+    /** Whether `balance` tells what is left to pay out. */
+    balance: boolean;
+  };
+  callbacks: {
+    /** What the signature covers. */
+    signed: 'body' | 'fields' | 'none';
+    /** Whether the signature covers a time, so that an old callback is refused. */
+    timestamped: boolean;
+  };
+  /** What its statement lists. */
+  statement: { credits: boolean; transfers: boolean; charges: boolean; settlements: boolean };
+  calls: {
+    /** A call that takes longer is aborted and fails with RailUnavailableError. At most `RAIL_CALL_MAX_MS`. */
+    limitMs: number;
+    /** The most calls a second that it accepts, unless operators set another limit. Null: not limited. */
+    perSecond: number | null;
+  };
+  /** Its list prices; null: unknown, or it charges nothing. */
+  charges: RailCharges | null;
+}
+
+export interface OneOffAccounts {
+  /** `exact`: it accepts only the amount that the account was opened for, and rejects any other. */
+  amount: 'exact' | 'any';
+  /** The longest time that it keeps a number open, in seconds. */
+  maxSeconds: number;
+  minAmount: Kobo;
+  /** Whether a number can be closed before it expires. */
+  closes: boolean;
+  /** Money sent to a number that is closed or expired: refused by the rail, or accepted. */
+  lateMoney: 'bounced' | 'taken';
+}
+
+/** `bvn_or_nin`: a Bank Verification Number or National Identification Number. */
+export type HolderDetail = 'bvn_or_nin' | 'name' | 'email';
+
+/** List prices. Contracts may have others: they are used for warnings only, never for postings. */
+export interface RailCharges {
+  /** Of each credit: a share in hundredths of a per cent, at most `max`. Null: free. */
+  collection: { basisPoints: number; max: Kobo } | null;
+  /** Of each transfer, by its amount: the first entry whose `below` is greater counts. */
+  transfer: readonly { below: Kobo | null; charge: Kobo }[];
+}
+
+/** What a rail charges for a credit of this amount, by its list price. */
+export function collectionCharge({ charges }: Pick<RailCapabilities, 'charges'>, amount: Kobo): Kobo {
+  if (charges === null || charges.collection === null) return 0;
+  const { basisPoints, max } = charges.collection;
+  return Math.min(max, Math.ceil((amount * basisPoints) / 10_000));
+}
+
+/** What a rail charges for a transfer of this amount, by its list price. */
+export function transferCharge({ charges }: Pick<RailCapabilities, 'charges'>, amount: Kobo): Kobo {
+  return charges?.transfer.find(({ below }) => below === null || amount < below)?.charge ?? 0;
+}

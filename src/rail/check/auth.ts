@@ -1,0 +1,67 @@
+// Checks of credentials and tokens.
+import { RailNotReadyError } from '../errors.ts';
+import type { Credentials, RailProvider } from '../provider.ts';
+import type { CheckBench } from './bench.ts';
+import { type Finding, fail, pass, type RailCheck, skip } from './check.ts';
+
+/** The credentials with another secret; null: the adapter does not declare which field proves who we are. */
+function withWrongSecret({ credentials: { shape } }: RailProvider, credentials: Credentials): Credentials | null {
+  const [name] = Object.entries(shape).find(([, field]) => field.meta()?.proves === true) ?? [];
+  const secret = credentials[name ?? ''];
+  if (name === undefined || secret === undefined) return null;
+  return { ...credentials, [name]: secret.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x')) };
+}
+
+async function login({ rail }: CheckBench): Promise<Finding> {
+  await rail.banks();
+  return pass('the credentials are accepted');
+}
+
+async function wrongSecret({ provider, credentials, openRail }: CheckBench): Promise<Finding> {
+  const wrong = withWrongSecret(provider, credentials);
+  if (wrong === null) return skip('the adapter does not tell which field is the secret', 'Nothing.');
+  const outcome = await openRail(wrong)
+    .banks()
+    .then(
+      () => null,
+      (error: unknown) => error,
+    );
+  if (outcome instanceof RailNotReadyError && outcome.why === 'unauthorised')
+    return pass('a wrong secret is told from an outage');
+  if (outcome === null)
+    return fail(
+      'a wrong secret is accepted',
+      'Ask the provider: anybody who knows the rest of the credentials can use them.',
+    );
+  return fail(
+    'a wrong secret looks like an outage',
+    'Report this with the stored exchanges: flows would wait for the provider instead of asking for new credentials.',
+  );
+}
+
+/** Each process of the service has a token of its own. */
+async function refresh({
+  rail,
+  openRail,
+  organisationId,
+  newReference,
+  exchanges,
+  limit,
+}: CheckBench): Promise<Finding> {
+  await openRail().banks();
+  const before = exchanges.length;
+  await rail.transferStatus({ organisationId, reference: newReference() }, limit());
+  const isRefused = exchanges.slice(before).some(({ status }) => status === 401);
+  return isRefused
+    ? fail(
+        'a second login ended the token of the first',
+        'Report this with the stored exchanges: processes would end the tokens of each other.',
+      )
+    : pass('two tokens are valid at the same time, as two processes need');
+}
+
+export const authChecks: readonly RailCheck[] = [
+  { id: 'auth.login', after: [], run: login },
+  { id: 'auth.wrong_secret', after: ['auth.login'], run: wrongSecret },
+  { id: 'auth.refresh', after: ['auth.login'], run: refresh },
+];

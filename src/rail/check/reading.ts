@@ -1,0 +1,122 @@
+// Checks that only read: clock, banks, name enquiry, balance, and the limit of calls.
+import { nairaText } from '../../money.ts';
+import { RailNotReadyError } from '../errors.ts';
+import { type CheckBench, MONEY_MAX } from './bench.ts';
+import { type Finding, fail, pass, type RailCheck, skip, warn } from './check.ts';
+
+const CLOCKS_MAX_MS = 30_000;
+const BANKS_MIN = 20;
+/** The banks with the most accounts: Access, First, GTBank, UBA and Zenith, by the codes of the Central Bank. */
+const LARGE_BANKS = ['044', '011', '058', '033', '057'];
+/** No bank issues the number, and no bank has the code. */
+const NO_ACCOUNT = '0000000000';
+const NO_BANK = '998';
+const BURST = 20;
+
+export const NO_DESTINATION = skip('no account was named', 'Name one of your own: --to NUMBER --bank CODE.');
+
+async function clock({ exchanges }: CheckBench): Promise<Finding> {
+  const told = exchanges.filter(({ date }) => date !== null).at(-1);
+  if (told?.date === undefined || told.date === null)
+    return warn('no response told the time', 'Keep the clocks of your machines synchronised (NTP).');
+  const apart = Math.abs(told.date.getTime() - told.at.getTime());
+  const text = `the clocks are ${Math.round(apart / 1_000)} s apart`;
+  return await Promise.resolve(
+    apart <= CLOCKS_MAX_MS
+      ? pass(text)
+      : fail(text, 'Synchronise the clock of this machine, and of the service (NTP).'),
+  );
+}
+
+async function banks({ rail }: CheckBench): Promise<Finding> {
+  const list = await rail.banks();
+  const codes = list.map(({ code }) => code);
+  const nipCodes = list.flatMap(({ nipCode }) => nipCode ?? []);
+  const report = 'Report this with the stored exchanges: a transfer would go to another bank, or to none.';
+  if (list.length < BANKS_MIN) return fail(`the list has ${list.length} banks`, report);
+  const malformed = codes.filter((code) => !/^[0-9]{3,6}$/.test(code));
+  if (malformed.length > 0) return fail(`${malformed.length} codes are not of the Central Bank`, report);
+  const hasTwice = (given: readonly string[]): boolean => new Set(given).size < given.length;
+  if (hasTwice(codes) || hasTwice(nipCodes)) return fail('two banks have one code', report);
+  const missing = LARGE_BANKS.filter((code) => !codes.includes(code));
+  if (missing.length > 0)
+    return warn(`the list lacks the codes ${missing.join(', ')}`, 'Ask the provider whether transfers go there.');
+  return pass(`${list.length} banks, ${nipCodes.length} of them with a NIP code`);
+}
+
+async function resolveOk({ rail, organisationId, to, limit }: CheckBench): Promise<Finding> {
+  if (to === null) return NO_DESTINATION;
+  const found = await rail.resolveAccount({ organisationId, ...to }, limit());
+  return found === null
+    ? fail('name enquiry finds no such account', 'Correct --to and --bank.')
+    : pass('the account has a holder');
+}
+
+/** Where the enquiry must find nothing. */
+async function resolveNothing(
+  bench: CheckBench,
+  what: string,
+  accountNumber: string,
+  bankCode: string,
+): Promise<Finding> {
+  const { rail, organisationId, isLive, limit } = bench;
+  const found = await rail.resolveAccount({ organisationId, accountNumber, bankCode }, limit());
+  if (found === null) return pass(`${what} is told as one that does not exist`);
+  const text = `${what} has a holder`;
+  return isLive
+    ? fail(text, 'Ask the provider whether name enquiry is real for your contract.')
+    : warn(text, 'Expect this of a sandbox only.');
+}
+
+const resolveUnknown = async (bench: CheckBench): Promise<Finding> =>
+  resolveNothing(
+    bench,
+    'an account number that no bank issues',
+    NO_ACCOUNT,
+    bench.to?.bankCode ?? LARGE_BANKS[0] ?? '',
+  );
+
+const resolveUnknownBank = async (bench: CheckBench): Promise<Finding> =>
+  resolveNothing(bench, 'an account at an unknown bank', bench.to?.accountNumber ?? NO_ACCOUNT, NO_BANK);
+
+async function balance({ rail, organisationId, movesMoney, limit }: CheckBench): Promise<Finding> {
+  if (!rail.capabilities.transfers.balance)
+    return warn('the rail does not tell its balance', 'Watch it at the provider: transfers wait when it is too low.');
+  const told = await rail.balance({ organisationId }, limit());
+  if (told === null) return fail('the balance is not told', 'Report this with the stored exchanges.');
+  const text = `${nairaText(told.available)} can be paid out`;
+  if (!movesMoney || told.available >= 2 * MONEY_MAX) return pass(text);
+  return fail(text, `Fund the account that transfers are paid from with ${nairaText(2 * MONEY_MAX)} at least.`);
+}
+
+/** What the rail does with a burst. A call that is rate limited waits, so this fails on unclear responses only. */
+async function limits({ rail, organisationId, to, limit }: CheckBench): Promise<Finding> {
+  if (to === null) return NO_DESTINATION;
+  const calls = Array.from({ length: BURST }, () => rail.resolveAccount({ organisationId, ...to }, limit()));
+  const ends = await Promise.allSettled(calls);
+  const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
+  const limited = errors.filter((error) => error instanceof RailNotReadyError && error.why === 'rate_limited');
+  if (errors.length > limited.length)
+    return fail(
+      `${errors.length} of ${BURST} calls at once failed, and not with a rate limit`,
+      'Ask the provider how many calls a second it accepts, and set that: npm run cli -- rail limit.',
+    );
+  return limited.length === 0
+    ? pass(`${BURST} calls at once were answered`)
+    : warn(
+        `${limited.length} of ${BURST} calls at once were refused for their rate`,
+        'Set what the provider accepts: npm run cli -- rail limit.',
+      );
+}
+
+export const readingChecks: readonly RailCheck[] = [
+  { id: 'clock', after: ['auth.login'], run: clock },
+  { id: 'banks', after: ['auth.login'], run: banks },
+  { id: 'resolve.ok', after: ['auth.login'], run: resolveOk },
+  { id: 'resolve.unknown', after: ['auth.login'], run: resolveUnknown },
+  { id: 'resolve.unknown_bank', after: ['auth.login'], run: resolveUnknownBank },
+  { id: 'balance', after: ['auth.login'], run: balance },
+];
+
+/** Last, because it may use up the calls of the minute. */
+export const limitChecks: readonly RailCheck[] = [{ id: 'limits', after: ['resolve.ok'], run: limits }];

@@ -1,0 +1,61 @@
+// The report of a run, as it is stored: what each check found, and each exchange with the provider without the values.
+import type { Exchange } from '../exchanges.ts';
+import { safeWords } from '../texts.ts';
+import type { CheckBench } from './bench.ts';
+import { type CheckResult, VERDICTS, type Verdict } from './check.ts';
+import { shapeOf } from './shape.ts';
+
+/** More exchanges than these are left out: a run makes some two hundred. */
+const EXCHANGES_MAX = 500;
+
+export interface CheckReport {
+  provider: string;
+  adapterVersion: string;
+  isLive: boolean;
+  startedAt: string;
+  endedAt: string;
+  /** Whether no check failed. */
+  passed: boolean;
+  summary: Record<Verdict, number>;
+  checks: CheckResult[];
+  exchanges: (Pick<Exchange, 'method' | 'route' | 'status' | 'ms'> & { check: string; shape: unknown })[];
+}
+
+export function reportOf(
+  bench: Pick<CheckBench, 'provider' | 'isLive' | 'startedAt' | 'now' | 'exchanges'>,
+  results: readonly CheckResult[],
+  exchanged: readonly { check: string; from: number }[],
+): CheckReport {
+  const { provider, isLive, startedAt, now, exchanges } = bench;
+  const countOf = (verdict: Verdict): number => results.filter((one) => one.verdict === verdict).length;
+  const counts = VERDICTS.map((verdict) => [verdict, countOf(verdict)] as const);
+  return {
+    provider: provider.name,
+    adapterVersion: provider.version,
+    isLive,
+    startedAt: startedAt.toISOString(),
+    endedAt: now().toISOString(),
+    passed: countOf('FAIL') === 0,
+    summary: Object.fromEntries(counts) as Record<Verdict, number>,
+    checks: [...results],
+    exchanges: exchanges.slice(0, EXCHANGES_MAX).map(({ method, route, status, ms, json }, index) => ({
+      check: exchanged.findLast(({ from }) => from <= index)?.check ?? '',
+      method,
+      route,
+      status,
+      ms,
+      shape: shapeOf(json),
+    })),
+  };
+}
+
+/** Adapters leave secrets out of what they throw; this is the second lock. */
+export function withoutSecrets(
+  { provider, credentials }: Pick<CheckBench, 'provider' | 'credentials'>,
+  text: string,
+): string {
+  const secrets = Object.entries(provider.credentials.shape).flatMap(
+    ([name, field]) => (field.meta()?.secret === false ? [] : credentials[name] || []), // one that is optional may be empty
+  );
+  return secrets.reduce((words, secret) => words.replaceAll(secret, '***'), safeWords(text) ?? '');
+}

@@ -1,0 +1,237 @@
+// Checks of transfers. They move money, of which together no more than 200 naira, to an account of the operator's own.
+
+import type { Kobo } from '../../money.ts';
+import { nairaText } from '../../money.ts';
+import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
+import type { TransferInstruction, TransferReport } from '../port.ts';
+import type { CheckBench, FirstSend } from './bench.ts';
+import { type Finding, fail, pass, type RailCheck, skip, warn } from './check.ts';
+import { NO_DESTINATION } from './reading.ts';
+
+/** Different, so that the guard of a provider against duplicates does not take one for another. */
+const AMOUNTS = { ok: 4_000, kobo: 4_037, narration: 4_100, twin: 3_900 };
+/** 100 characters, as customers write them. */
+const NARRATION = `Café “rent” for #12 – müller & söhne's <b>; 50% ${'x'.repeat(52)}`;
+
+const POLL_EVERY_MS = 1_000;
+/** By then a transfer between banks has ended. */
+const ENDS_WITHIN_MS = 600_000;
+const BALANCE_DUE_AFTER_MS = 2_000;
+
+function instruct(bench: CheckBench, amount: Kobo, narration = 'Rail check'): TransferInstruction {
+  const { rail, organisationId, newReference, to } = bench;
+  if (to === null) throw new Error('a transfer needs an account');
+  const { minAmount } = rail.capabilities.transfers;
+  return {
+    organisationId,
+    reference: newReference(),
+    amount: Math.max(amount, minAmount),
+    ...to,
+    accountName: null,
+    narration,
+  };
+}
+
+/** Why no transfer is tried; null: one is. */
+function reasonToSkip({ to, movesMoney, isLive }: CheckBench): Finding | null {
+  if (to === null) return NO_DESTINATION;
+  if (movesMoney) return null;
+  return skip(
+    'no money was to be moved',
+    isLive ? 'Allow it: --live --yes-move-money.' : 'Allow it: --yes-move-money.',
+  );
+}
+
+/** Reads the status until the transfer has ended, or waits for an approval, or time is up. */
+async function follow(
+  { rail, organisationId, now, pause, limit, facts }: CheckBench,
+  instruction: TransferInstruction,
+  onStatus: (report: TransferReport) => void = () => {},
+): Promise<TransferReport | null> {
+  const { reference } = instruction;
+  const endsAt = now().getTime() + ENDS_WITHIN_MS;
+  for (let last: TransferReport | null = null; ; ) {
+    const report = await rail.transferStatus({ organisationId, reference }, limit());
+    if (report !== null) onStatus(report);
+    last = report ?? last;
+    if (last?.status === 'completed') facts.paid.push(instruction);
+    const isOver = last !== null && (last.status !== 'processing' || last.awaitsApproval === true);
+    if (isOver || now().getTime() >= endsAt) return last;
+    await pause(POLL_EVERY_MS);
+  }
+}
+
+/** What the end of a transfer means; null: it was paid. */
+function endOf(last: TransferReport | null): Finding | null {
+  if (last === null)
+    return fail('the transfer was never found by its reference', 'Ask the provider; do not send it again.');
+  const { status, reason, awaitsApproval } = last;
+  if (status === 'completed') return null;
+  if (awaitsApproval === true) return fail('the transfer waits for an approval', 'See transfer.otp.');
+  if (status === 'processing')
+    return fail('the transfer is still in progress after ten minutes', 'Ask the provider about the reference.');
+  return fail(
+    `the transfer is ${status}: ${reason ?? 'without a reason'}`,
+    'Use another account, or ask the provider.',
+  );
+}
+
+async function ok(bench: CheckBench): Promise<Finding> {
+  const skipped = reasonToSkip(bench);
+  if (skipped !== null) return skipped;
+  const { rail, organisationId, now, limit, facts } = bench;
+  const instruction = instruct(bench, AMOUNTS.ok);
+  const balanceBefore = rail.capabilities.transfers.balance ? await rail.balance({ organisationId }, limit()) : null;
+  const sentAt = now().getTime();
+  const sent = await bench.send(instruction).catch((error: unknown) => error as Error);
+  const first: FirstSend = { instruction, balanceBefore, sent, last: null, visibleAfterMs: null };
+  facts.firstSend = first;
+  // Without a legible response it may have been sent: its status tells.
+  if (sent instanceof Error && !(sent instanceof RailUnavailableError)) throw sent;
+  const words: string[] = sent instanceof Error ? [] : [sent.status];
+  first.last = await follow(bench, instruction, ({ status }) => {
+    first.visibleAfterMs ??= now().getTime() - sentAt;
+    if (words.at(-1) !== status) words.push(status);
+  });
+  if (first.last?.status === 'completed' && sent instanceof Error)
+    return fail('the response to the send was not legible', sent.message);
+  const end = endOf(first.last);
+  if (end !== null) return end;
+  const { charge = null, sessionId = null } = first.last ?? {};
+  const cost = charge === null ? 'the charge is not told' : `${nairaText(charge)} charge`;
+  const session = sessionId === null ? 'no session id' : 'a session id';
+  return pass(
+    `${words.join(', then ')} after ${Math.round((now().getTime() - sentAt) / 1_000)} s; ${cost}, ${session}`,
+  );
+}
+
+const NOT_SENT = skip('no transfer was sent', 'See transfer.ok.');
+
+async function otp({ facts: { firstSend } }: CheckBench): Promise<Finding> {
+  const { sent, last } = firstSend ?? {};
+  const report = last ?? (sent instanceof Error ? null : sent);
+  if (report === null || report === undefined) return await Promise.resolve(NOT_SENT);
+  return report.awaitsApproval === true
+    ? fail(
+        'transfers wait for a one-time password or an approval',
+        'Ask the provider to switch that off for transfers by API: nobody enters it, and they expire.',
+      )
+    : pass('transfers need no approval');
+}
+
+async function ip({ facts: { firstSend } }: CheckBench): Promise<Finding> {
+  if (firstSend === null) return await Promise.resolve(NOT_SENT);
+  const { sent } = firstSend;
+  if (!(sent instanceof RailNotReadyError)) return pass('transfers are accepted from this machine');
+  if (sent.why !== 'unauthorised' && sent.why !== 'feature_off') return NOT_SENT;
+  return fail(
+    `transfers are not accepted (${sent.why}), although the credentials are`,
+    'Have the provider enable transfers, and list the public addresses of this machine, of the API and of the workers.',
+  );
+}
+
+async function repeat(bench: CheckBench): Promise<Finding> {
+  const { rail, organisationId, limit, pause, facts } = bench;
+  if (facts.firstSend === null) return NOT_SENT;
+  const { instruction, balanceBefore, last } = facts.firstSend;
+  await bench.send(instruction);
+  await pause(BALANCE_DUE_AFTER_MS);
+  const after = await rail.balance({ organisationId }, limit());
+  if (balanceBefore === null || after === null)
+    return pass('a second send is answered with the first; the statement tells whether it was paid once');
+  const moved = balanceBefore.available - after.available;
+  const { amount } = instruction;
+  const charge = last?.charge ?? null;
+  if (moved === amount + (charge ?? 0)) return pass(`after two sends ${nairaText(moved)} left the balance`);
+  if (charge !== null && moved >= 2 * amount + charge)
+    return fail(
+      `after two sends ${nairaText(moved)} left the balance: the reference was paid twice`,
+      'Do not use this contract: a response that is lost would cost the amount again.',
+    );
+  return warn(
+    `after two sends ${nairaText(moved)} left the balance, where ${nairaText(amount)} and a charge were expected`,
+    'If nothing else was paid meanwhile, see the statement at the provider.',
+  );
+}
+
+async function unknown({ rail, organisationId, newReference, limit, facts }: CheckBench): Promise<Finding> {
+  const report = await rail.transferStatus({ organisationId, reference: newReference() }, limit());
+  if (report !== null)
+    return fail('a reference that was never sent has a status', 'Report this with the stored exchanges.');
+  const text = 'a reference that was never sent is told as unknown';
+  const { sent, visibleAfterMs = null } = facts.firstSend ?? {};
+  if (visibleAfterMs === null)
+    return sent === undefined || sent instanceof Error
+      ? pass(text)
+      : fail('an accepted transfer was not found within ten minutes', 'Report this: it would be sent again.');
+  const finalAfterMs = rail.capabilities.transfers.unknownIsFinalAfterMs ?? Number.POSITIVE_INFINITY;
+  const lag = `a new one was found after ${Math.ceil(visibleAfterMs / 1_000)} s`;
+  return visibleAfterMs < finalAfterMs
+    ? pass(`${text}; ${lag}`)
+    : fail(lag, 'Report this: by then the adapter takes it for one that was never received, and would send it again.');
+}
+
+/** Sends a transfer that only differs in what is checked. */
+async function sendLike(
+  bench: CheckBench,
+  amount: Kobo,
+  narration: string | undefined,
+  what: string,
+): Promise<Finding> {
+  const instruction = instruct(bench, amount, narration);
+  await bench.send(instruction);
+  const last = await follow(bench, instruction);
+  const end = endOf(last);
+  if (end !== null) return end;
+  return last?.amount === instruction.amount
+    ? pass(`${what} was paid`)
+    : warn(`${what} was paid, and its amount is not told`, 'The statement tells it.');
+}
+
+async function twin(bench: CheckBench): Promise<Finding> {
+  const { rail, pause } = bench;
+  const [first, second] = [instruct(bench, AMOUNTS.twin), instruct(bench, AMOUNTS.twin)];
+  const gapMs = rail.capabilities.transfers.sameRecipientGapMs;
+  await bench.send(first);
+  await pause(1_000);
+  const sent = await bench.send(second).catch((error: unknown) => error as Error);
+  await follow(bench, first);
+  if (!(sent instanceof Error)) {
+    await follow(bench, second);
+    return gapMs === 0
+      ? pass('two equal transfers to one account were accepted')
+      : warn('two equal transfers to one account were accepted, where a guard is expected', 'Nothing: it may be off.');
+  }
+  if (sent instanceof RailNotReadyError && (sent.why === 'duplicate_guard' || sent.why === 'rate_limited')) {
+    const text = `the second of two equal transfers to one account was not accepted (${sent.why})`;
+    return gapMs > 0
+      ? pass(`${text}; it would be sent again later`)
+      : warn(text, 'Equal payments to one account wait. Ask the provider how long.');
+  }
+  if (sent instanceof RailRefusedError)
+    return fail(
+      `the second of two equal transfers to one account is refused for good: ${sent.message}`,
+      'Report this with the stored exchanges: a good transfer would fail.',
+    );
+  throw sent;
+}
+
+export const transferChecks: readonly RailCheck[] = [
+  { id: 'transfer.ok', after: ['resolve.ok', 'balance'], run: ok },
+  { id: 'transfer.otp', after: ['resolve.ok'], run: otp },
+  { id: 'transfer.ip', after: ['resolve.ok'], run: ip },
+  { id: 'transfer.repeat', after: ['transfer.ok'], run: repeat },
+  { id: 'transfer.unknown', after: ['auth.login'], run: unknown },
+  {
+    id: 'transfer.kobo',
+    after: ['transfer.ok'],
+    run: (bench) => sendLike(bench, AMOUNTS.kobo, undefined, 'an amount with kobo'),
+  },
+  {
+    id: 'transfer.narration',
+    after: ['transfer.ok'],
+    run: (bench) =>
+      sendLike(bench, AMOUNTS.narration, NARRATION, 'a narration of 100 characters with quotes and accents'),
+  },
+  { id: 'transfer.twin', after: ['transfer.ok'], run: twin },
+];

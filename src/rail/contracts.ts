@@ -1,0 +1,119 @@
+// The rails of contracts: reads a contract, decrypts its credentials and makes its rail, once in a process for each
+// version of the credentials.
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Keyring } from '../keyring.ts';
+import type { Book, Environment } from '../money.ts';
+import type { BankRail } from './port.ts';
+import type { RailProvider } from './provider.ts';
+import type { ContractRails } from './rails.ts';
+
+/** A process reads a contract again after this, so a change by operators is followed by every process. */
+export const CONTRACT_READ_AGAIN_AFTER_MS = 5_000;
+/** Contracts, and organisations without one, that a process remembers. */
+const REMEMBERED_MAX = 10_000;
+
+/** A connected contract. */
+interface ContractRow {
+  id: Uuid;
+  organisationId: Uuid;
+  environment: Environment;
+  rail: string;
+  version: number;
+  sealed: string;
+  isClosing: boolean;
+  /** The version of the adapter whose check of this contract was the last to pass; null: none has. */
+  checkedVersion: string | null;
+}
+
+export interface ContractOptions {
+  sql: Sql;
+  keyring: Keyring;
+  providers: readonly RailProvider[];
+  /** Adds to the rail of a contract what every rail has: limits, metrics and a breaker. */
+  instrument: (rail: BankRail, environment: Environment) => BankRail;
+  /** Whether a contract accepts nothing until a check with this version of its adapter has passed. */
+  checkRequired: boolean;
+}
+
+export class RailContracts implements ContractRails {
+  readonly #options: ContractOptions;
+  readonly #read = new Map<string, { until: number; row: Promise<ContractRow | null> }>();
+  readonly #opened = new Map<Uuid, { version: number; rail: BankRail }>();
+
+  constructor(options: ContractOptions) {
+    this.#options = options;
+  }
+
+  async ofBook(book: Book): Promise<BankRail | null> {
+    const row = await this.#ofBook(book);
+    return row && this.#open(row);
+  }
+
+  async accepts(book: Book): Promise<boolean> {
+    const row = await this.#ofBook(book);
+    if (row === null || row.isClosing) return false;
+    return !this.#options.checkRequired || row.checkedVersion === this.#providerOf(row).version;
+  }
+
+  async ofContract(environment: Environment, contractId: Uuid) {
+    const { sql } = this.#options;
+    const row = await this.#remembered(contractId, sql`environment = ${environment} AND id = ${contractId}`);
+    return row && { rail: this.#open(row), organisationId: row.organisationId };
+  }
+
+  async names(environment: Environment): Promise<string[]> {
+    const rows = await this.#options.sql<{ rail: string }[]>`
+      SELECT DISTINCT rail FROM rail_contracts WHERE environment = ${environment} AND disconnected_at IS NULL ORDER BY rail`;
+    return rows.map(({ rail }) => rail);
+  }
+
+  #ofBook({ organisationId, environment }: Book): Promise<ContractRow | null> {
+    const { sql } = this.#options;
+    return this.#remembered(
+      `${environment} ${organisationId}`,
+      sql`organisation_id = ${organisationId} AND environment = ${environment}`,
+    );
+  }
+
+  #remembered(key: string, condition: ReturnType<Sql>): Promise<ContractRow | null> {
+    const now = performance.now();
+    const known = this.#read.get(key);
+    if (known !== undefined && known.until > now) return known.row;
+    if (this.#read.size >= REMEMBERED_MAX) this.#read.clear();
+    const row = this.#find(condition);
+    this.#read.set(key, { until: now + CONTRACT_READ_AGAIN_AFTER_MS, row });
+    row.catch(() => this.#read.delete(key));
+    return row;
+  }
+
+  async #find(condition: ReturnType<Sql>): Promise<ContractRow | null> {
+    const { sql } = this.#options;
+    const [row] = await sql<ContractRow[]>`
+      SELECT id, organisation_id, environment, rail, version, sealed, closing_at IS NOT NULL AS is_closing, (
+        SELECT adapter_version FROM rail_checks c
+        WHERE c.organisation_id = r.organisation_id AND c.contract_id = r.id AND c.passed
+        ORDER BY checked_at DESC LIMIT 1) AS checked_version
+      FROM rail_contracts r WHERE disconnected_at IS NULL AND ${condition}`;
+    return row ?? null;
+  }
+
+  #open(row: ContractRow): BankRail {
+    const known = this.#opened.get(row.id);
+    if (known !== undefined && known.version >= row.version) return known.rail;
+    const { keyring, instrument } = this.#options;
+    const provider = this.#providerOf(row);
+    const { id, organisationId, environment } = row;
+    const sealed: unknown = JSON.parse(keyring.open('rail-credentials', id, row.sealed));
+    const credentials = provider.credentials.parse(sealed);
+    const rail = instrument(provider.open({ id, organisationId, environment, credentials }), environment);
+    this.#opened.set(id, { version: row.version, rail });
+    return rail;
+  }
+
+  #providerOf({ rail }: ContractRow): RailProvider {
+    const provider = this.#options.providers.find(({ name }) => name === rail);
+    if (provider === undefined) throw new Error(`this version has no adapter for the rail ${rail}`);
+    return provider;
+  }
+}

@@ -1,0 +1,83 @@
+// What a call of a rail may throw. Every adapter maps each failure of its provider to exactly one of these.
+
+interface CallErrorOptions extends ErrorOptions {
+  said?: string | null;
+}
+
+/** A call of the rail that has failed, or was not made. */
+export class RailCallError extends Error {
+  /** What the rail said, or why it said nothing, without secrets and personal data, for operators; null: not known. */
+  readonly said: string | null;
+
+  constructor(message: string, options: CallErrorOptions = {}) {
+    super(message, options);
+    this.said = options.said ?? null;
+  }
+}
+
+/** The rail did not respond, or not in time, or not legibly. Whether it acted is unknown. */
+export class RailUnavailableError extends RailCallError {
+  override readonly name = 'RailUnavailableError';
+  readonly timedOut: boolean;
+  /** The rail works: only the bank of this account did not respond to it. The breaker does not count it. */
+  readonly ofOneAccount: boolean;
+
+  constructor(message: string, options: CallErrorOptions & { timedOut?: boolean; ofOneAccount?: boolean } = {}) {
+    super(message, options);
+    this.timedOut = options.timedOut ?? false;
+    this.ofOneAccount = options.ofOneAccount ?? false;
+  }
+}
+
+/** The limit of calls a second is used up for longer than a call may wait. The rail was not called. */
+export class RailBusyError extends RailCallError {
+  override readonly name = 'RailBusyError';
+  /** When a slot is expected to be free. */
+  readonly retryAfterMs: number;
+
+  constructor(retryAfterMs: number) {
+    super('the limit of calls a second to the rail is used up');
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/**
+ * Why a rail does not accept a request for now. `underfunded`: the balance that it pays from is too low.
+ * `duplicate_guard`: it takes the request for a repetition of another one. `rate_limited`: too many requests.
+ * `unauthorised`: it does not accept our credentials, or our address. `feature_off`: the contract lacks a feature.
+ */
+export const NOT_READY_CAUSES = [
+  'underfunded',
+  'duplicate_guard',
+  'rate_limited',
+  'unauthorised',
+  'feature_off',
+] as const;
+export type NotReadyCause = (typeof NOT_READY_CAUSES)[number];
+
+/**
+ * The rail did certainly not accept the request, for a reason that is not the request's. It is made again, with the
+ * same reference, once the cause is gone.
+ */
+export class RailNotReadyError extends RailCallError {
+  override readonly name = 'RailNotReadyError';
+  readonly why: NotReadyCause;
+  /** When to try again at the earliest; null: the rail does not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(why: NotReadyCause, message: string, options: CallErrorOptions & { retryAfterMs?: number | null } = {}) {
+    super(message, options);
+    this.why = why;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+}
+
+/** The rail rejected the request. It did not act and will not. */
+export class RailRefusedError extends RailCallError {
+  override readonly name = 'RailRefusedError';
+}
+
+/** A callback that is not signed by the rail, was signed too long ago, or is for another contract. */
+export class RailCallbackInvalidError extends Error {
+  override readonly name = 'RailCallbackInvalidError';
+}

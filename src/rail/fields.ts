@@ -1,0 +1,23 @@
+// Fields of providers' responses, for schemas: lenient in what may be missing, strict in what is needed. Numbers arrive
+// as their text (http.ts).
+import { z } from 'zod';
+import { koboOf } from './naira.ts';
+
+export const text = z.string().min(1).max(1_000);
+export const reference = z.string().min(1).max(255);
+
+/** Naira, exactly. */
+export const amount = z
+  .string()
+  .transform((value, context) => koboOf(value) ?? invalid(context, 'not an exact amount'));
+
+export const fieldOfTime = (read: (text: string) => Date | null) =>
+  z.string().transform((value, context) => read(value) ?? invalid(context, 'not a time'));
+
+/** What may be missing or of another type: then it is null. */
+export const maybe = <Output>(schema: z.ZodType<Output>) => schema.nullable().catch(null).default(null);
+
+function invalid(context: { addIssue: (message: string) => void }, message: string): never {
+  context.addIssue(message);
+  return z.NEVER;
+}

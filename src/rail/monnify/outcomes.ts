@@ -1,0 +1,308 @@
+// What each code, message and status word of Monnify means, as tables, and the functions that apply them. Nothing is
+// taken for a failure by default: what is not in a table is unknown, or still in progress.
+import type { NotReadyCause } from '../errors.ts';
+import type { HttpResponse } from '../http.ts';
+import type { TransferInstruction, TransferReport } from '../port.ts';
+import { safeWords } from '../texts.ts';
+import { type Reply, replyOf, type Transfer, transferBody } from './wire.ts';
+
+/**
+ * The codes of disbursements. `refused`: it will not be made, unless the status says otherwise. `exists`: the reference
+ * is known already, so the status decides. The provider's advice to try D05 with another reference would pay twice, and
+ * is never followed. `duplicate_guard`: the same amount went to the same account less than two minutes ago, perhaps
+ * under this reference: the status decides, and if there is none the same reference is sent again later.
+ */
+export const CODES = {
+  '0': 'accepted',
+  D01: 'refused',
+  D02: 'absent',
+  D03: 'refused',
+  D04: 'underfunded',
+  D05: 'exists',
+  D06: 'unauthorised',
+  D07: 'duplicate_guard',
+  '99': 'unknown',
+} as const;
+type CodeMeaning = (typeof CODES)[keyof typeof CODES];
+
+const meaningOf = (code: string): CodeMeaning =>
+  Object.hasOwn(CODES, code) ? CODES[code as keyof typeof CODES] : 'unknown';
+
+/** HTTP statuses that mean that a request was not accepted, whatever the body says. */
+const HTTP_NOT_READY: Record<number, NotReadyCause> = { 401: 'unauthorised', 403: 'feature_off', 429: 'rate_limited' };
+
+/**
+ * The status words of a transfer. `otp`: it waits for a one-time password that nobody will enter, because the contract
+ * has them switched on. `expired`: nobody entered it. `failed` is believed by the message and the age of the transfer.
+ */
+export const STATUSES = {
+  PENDING: 'processing',
+  AWAITING_PROCESSING: 'processing',
+  IN_PROGRESS: 'processing',
+  PENDING_AUTHORIZATION: 'otp',
+  PENDING_BATCH_AUTHORIZATION: 'otp',
+  OTP_EMAIL_DISPATCH_FAILED: 'otp',
+  SUCCESS: 'completed',
+  COMPLETED: 'completed',
+  FAILED: 'failed',
+  EXPIRED: 'expired',
+  REVERSED: 'returned',
+} as const;
+type StatusMeaning = (typeof STATUSES)[keyof typeof STATUSES];
+
+/**
+ * The documented messages of a failed transfer. `final`: the receiving account or bank refused it. `query_again`: the
+ * documentation says to query again, or names a fault on the way, so the money may still arrive.
+ */
+export const MESSAGES = {
+  'invalid destination account number': 'final',
+  'dormant beneficiary account': 'final',
+  'beneficiary account name mismatch': 'final',
+  'unknown destination bank code': 'final',
+  'invalid amount': 'final',
+  'post no credit restriction on beneficiary account': 'final',
+  'rejected by destination institution': 'final',
+  'suspected fraud': 'final',
+  'beneficiary account limit exceeded': 'final',
+  'sender not permitted to credit beneficiary': 'final',
+  'you do not have sufficient balance to process this request. please fund your account and try again': 'final',
+  'transaction timed out while waiting for destination bank': 'query_again',
+  'delayed processing from nip': 'query_again',
+  'beneficiary bank not available': 'query_again',
+  'invalid session id': 'query_again',
+  'invalid response code from beneficiary institution': 'query_again',
+  'system malfunction by destination institution': 'query_again',
+  'unable to complete the transaction at this time': 'query_again',
+  'transaction could not be processed at this time. please try again': 'query_again',
+  'transaction processing in progress': 'query_again',
+  'account number could not be validated': 'query_again',
+  'transaction failed': 'query_again',
+  'system malfunction - internal service failure': 'query_again',
+  'system malfunction - transaction transmission unsuccessful': 'query_again',
+  'processor malfunction - transaction transmission failed': 'query_again',
+} as const;
+
+/** A failure is believed when the transfer is at least this old: a status has been seen to change after a failure. */
+export const FAILURE_FINAL_AFTER_MS = { final: 60_000, query_again: 30 * 60_000 };
+
+/** What Monnify says where there is no such transfer, transaction, invoice or account. */
+const ABSENT_MESSAGES = [
+  /^could not find disbursement transaction\b/i,
+  /^transaction does not exist\b/i,
+  /^there'?s no transaction matching supplied reference\b/i,
+  /^could not find transaction with\b/i,
+];
+
+/** What it says where an account number was opened with the same reference before. */
+const EXISTS_MESSAGES = [
+  /^invoice with this reference already exists\b/i,
+  /^you can not reserve two accounts with the same reference\b/i,
+];
+
+/** What it says where it will never open an account number with these values. */
+const REFUSED_MESSAGES = [
+  /^amount must be greater than\b/i,
+  /^invalid invoice expiry date\b/i,
+  /^invalid bvn provided\b/i,
+  /^bvn is invalid\b/i,
+  /^unknown currency code\b/i,
+  /^we do not support virtual accounts from banks with code\b/i,
+];
+
+/** Wrong settings of the contract: not the request's fault. */
+const SETTINGS_MESSAGES = [
+  /^unknown contract code\b/i,
+  /^invalid contract code\b/i,
+  /^could not find specified contract\b/i,
+  /^supplied account number does not belong to merchant\b/i,
+];
+
+/** What it says in a name enquiry for an account that does not exist. */
+const NO_ACCOUNT_MESSAGES = [/^invalid account details supplied\b/i, /^could not find specified bank\b/i];
+
+const isAmong = (patterns: readonly RegExp[], { message }: Reply): boolean =>
+  patterns.some((pattern) => pattern.test(message.trim()));
+
+/** The provider did not accept the request, for a reason that is not the request's. */
+export interface NotReady {
+  kind: 'not_ready';
+  why: NotReadyCause;
+  retryAfterMs: number | null;
+}
+/** Nothing can be concluded. `isRailsFault` false: it responded, and only about this request. */
+export interface Unknown {
+  kind: 'unknown';
+  isRailsFault: boolean;
+}
+
+/** How a call that is no transfer ended. */
+export type CallOutcome =
+  | { kind: 'ok'; body: unknown }
+  | { kind: 'absent' | 'exists' | 'refused' | 'no_account' }
+  | NotReady
+  | Unknown;
+
+export function callOutcome(response: HttpResponse): CallOutcome {
+  const notReady = notReadyOf(response);
+  if (notReady !== null) return notReady;
+  const reply = replyOf(response);
+  if (reply === null) return { kind: 'unknown', isRailsFault: true };
+  if (reply.isOk) return { kind: 'ok', body: reply.body };
+  if (meaningOf(reply.code) === 'absent' || isAmong(ABSENT_MESSAGES, reply)) return { kind: 'absent' };
+  if (isAmong(EXISTS_MESSAGES, reply)) return { kind: 'exists' };
+  if (isAmong(REFUSED_MESSAGES, reply)) return { kind: 'refused' };
+  if (isAmong(NO_ACCOUNT_MESSAGES, reply)) return { kind: 'no_account' };
+  return { kind: 'unknown', isRailsFault: response.status >= 500 };
+}
+
+function notReadyOf(response: HttpResponse): NotReady | null {
+  const reply = replyOf(response);
+  const why = HTTP_NOT_READY[response.status];
+  if (why !== undefined) return { kind: 'not_ready', why, retryAfterMs: response.retryAfterMs };
+  if (reply === null || reply.isOk) return null;
+  const meaning = meaningOf(reply.code);
+  if (meaning === 'underfunded' || meaning === 'unauthorised')
+    return { kind: 'not_ready', why: meaning, retryAfterMs: null };
+  return isAmong(SETTINGS_MESSAGES, reply) ? { kind: 'not_ready', why: 'unauthorised', retryAfterMs: null } : null;
+}
+
+/**
+ * How a send ended. `ask`: the status decides; `ifAbsent` is the end if the status has no such transfer.
+ */
+export type SendOutcome =
+  | { kind: 'report'; transfer: Transfer }
+  | { kind: 'ask'; ifAbsent: 'refused' | 'duplicate_guard' | 'unknown' }
+  | NotReady
+  | Unknown;
+
+/** D07 ends after two minutes. */
+export const DUPLICATE_GUARD_MS = 120_000;
+
+export function sendOutcome(response: HttpResponse): SendOutcome {
+  const notReady = notReadyOf(response);
+  if (notReady !== null) return notReady;
+  const reply = replyOf(response);
+  if (reply === null) return { kind: 'unknown', isRailsFault: true };
+  if (reply.isOk) {
+    const transfer = transferBody.safeParse(reply.body);
+    return transfer.success ? { kind: 'report', transfer: transfer.data } : { kind: 'unknown', isRailsFault: true };
+  }
+  switch (meaningOf(reply.code)) {
+    case 'refused':
+      return { kind: 'ask', ifAbsent: 'refused' };
+    case 'exists':
+      return { kind: 'ask', ifAbsent: 'unknown' };
+    case 'duplicate_guard':
+      return { kind: 'ask', ifAbsent: 'duplicate_guard' };
+    default:
+      return { kind: 'unknown', isRailsFault: response.status >= 500 };
+  }
+}
+
+export type StatusOutcome = { kind: 'report'; transfer: Transfer } | { kind: 'absent' } | NotReady | Unknown;
+
+export function statusOutcome(response: HttpResponse): StatusOutcome {
+  const outcome = callOutcome(response);
+  if (outcome.kind === 'ok') {
+    const transfer = transferBody.safeParse(outcome.body);
+    return transfer.success ? { kind: 'report', transfer: transfer.data } : { kind: 'unknown', isRailsFault: true };
+  }
+  if (outcome.kind === 'absent') return { kind: 'absent' };
+  return outcome.kind === 'not_ready' || outcome.kind === 'unknown'
+    ? outcome
+    : { kind: 'unknown', isRailsFault: false };
+}
+
+export interface StatusReading {
+  status: TransferReport['status'];
+  waitsForOtp: boolean;
+  /** The tables do not have the word: for a metric. */
+  isUnknownWord: boolean;
+  /** It is in progress for us, and not for Monnify: a failure that is not final, for example. */
+  isDoubted: boolean;
+}
+
+export function readStatus(transfer: Transfer, now: Date): StatusReading {
+  const word = transfer.status.toUpperCase();
+  const meaning: StatusMeaning | undefined = Object.hasOwn(STATUSES, word)
+    ? STATUSES[word as keyof typeof STATUSES]
+    : undefined;
+  const as = (status: TransferReport['status'], waitsForOtp = false): StatusReading => ({
+    status,
+    waitsForOtp,
+    isUnknownWord: meaning === undefined,
+    isDoubted: status === 'processing' && meaning !== 'processing',
+  });
+  switch (meaning) {
+    case 'completed':
+    case 'returned':
+    case 'processing':
+      return as(meaning);
+    case 'otp':
+      return as('processing', true);
+    // A transfer expires only while it waits for a one-time password, so nothing was sent.
+    case 'expired':
+      return as(transfer.twoFaEnabled === true ? 'failed' : 'processing');
+    case 'failed':
+      return as(isFailureFinal(transfer, now) ? 'failed' : 'processing');
+    case undefined:
+      return as('processing');
+  }
+}
+
+function isFailureFinal({ message, createdAt }: Transfer, now: Date): boolean {
+  if (createdAt === null) return false;
+  return now.getTime() - createdAt.getTime() >= FAILURE_FINAL_AFTER_MS[failureOf(message)];
+}
+
+/** A message that is not documented counts as one to query again. */
+export function failureOf(message: string | null): 'final' | 'query_again' {
+  const key = (message ?? '')
+    .trim()
+    .toLowerCase()
+    .replace(/[.!]+$/, '');
+  return Object.hasOwn(MESSAGES, key) ? MESSAGES[key as keyof typeof MESSAGES] : 'query_again';
+}
+
+export function reportOf(transfer: Transfer, now: Date): TransferReport {
+  const { status, isDoubted, isUnknownWord } = readStatus(transfer, now);
+  const message = safeWords(transfer.message);
+  const word = isUnknownWord ? safeWords(transfer.status) : transfer.status;
+  const isOver = status === 'failed' || status === 'returned';
+  const reason = isOver ? (message ?? word) : [word, message].filter((text) => text !== null).join(': ');
+  return {
+    reference: transfer.reference,
+    status,
+    sessionId: transfer.sessionId,
+    reason: isOver || isDoubted ? reason : null,
+    amount: transfer.amount,
+    accountNumber: transfer.destinationAccountNumber,
+    bankCode: transfer.destinationBankCode,
+    charge: transfer.fee,
+    railReference: transfer.transactionReference,
+  };
+}
+
+/** Whether a report is about this instruction, as far as it tells. */
+export const isAbout = (
+  { reference, amount, accountNumber, bankCode }: TransferReport,
+  instruction: TransferInstruction,
+): boolean =>
+  reference === instruction.reference &&
+  amount === instruction.amount &&
+  (accountNumber === null || accountNumber === instruction.accountNumber) &&
+  (bankCode === null || bankCode === instruction.bankCode);
+
+/** What a collection's status means. `failed`: the money never arrived. Any other word: not yet. */
+export const PAYMENT_STATUSES = {
+  PAID: 'received',
+  PENDING: 'pending',
+  PARTIALLY_PAID: 'pending',
+  OVERPAID: 'pending',
+  EXPIRED: 'failed',
+  FAILED: 'failed',
+  CANCELLED: 'failed',
+} as const;
+
+export const paymentStatusOf = (word: string): 'received' | 'pending' | 'failed' =>
+  Object.hasOwn(PAYMENT_STATUSES, word) ? PAYMENT_STATUSES[word as keyof typeof PAYMENT_STATUSES] : 'pending';

@@ -1,0 +1,65 @@
+// Monnify's lists, page by page. Rows move to a later page when rows are added before them, so a cursor has the names
+// of the rows of its page, which the next one leaves out.
+import { z } from 'zod';
+import { RailUnavailableError } from '../errors.ts';
+import type { HttpRequest } from '../http.ts';
+import { type MonnifyClient, unknownUnless } from './client.ts';
+import { callOutcome } from './outcomes.ts';
+import { replyOf } from './wire.ts';
+
+/** A position in one of several lists that are read one after the other. */
+const cursor = z.object({ list: z.string(), page: z.coerce.number().int().nonnegative(), seen: z.array(z.string()) });
+export type Cursor = z.infer<typeof cursor>;
+
+export const startOf = (list: string): Cursor => ({ list, page: 0, seen: [] });
+
+export const cursorText = (position: Cursor): string => JSON.stringify(position);
+
+export function cursorOf(text: string | null, first: string): Cursor {
+  return text === null ? startOf(first) : cursor.parse(JSON.parse(text));
+}
+
+export interface Page<Row> {
+  rows: Row[];
+  /** Where the list goes on; null: this was its last page. */
+  next: Cursor | null;
+}
+
+/** Reads a page. Some lists come without the envelope. */
+export async function readPage<Row>(
+  client: MonnifyClient,
+  request: HttpRequest,
+  schema: z.ZodType<{ content: Row[]; last: boolean }>,
+  at: Cursor,
+  nameOf: (row: Row) => string,
+  signal?: AbortSignal,
+): Promise<Page<Row>> {
+  const response = await client.call(request, signal);
+  const isBare = replyOf(response) === null && response.status === 200;
+  const outcome = callOutcome(response);
+  if (!isBare && outcome.kind !== 'ok') throw client.failure(request, response, unknownUnless(outcome));
+  const parsed = schema.safeParse(isBare ? response.json : replyOf(response)?.body);
+  if (!parsed.success) {
+    const said = 'the page is not as documented';
+    throw new RailUnavailableError(`monnify: ${request.method} ${request.route}: ${said}`, { said });
+  }
+  const { content, last } = parsed.data;
+  const seen = new Set(at.seen);
+  const next = { list: at.list, page: at.page + 1, seen: content.map(nameOf) };
+  return { rows: content.filter((row) => !seen.has(nameOf(row))), next: last || content.length === 0 ? null : next };
+}
+
+/** `Promise.all` of the results, with at most so many calls at once. */
+export async function mapAtMost<Item, Result>(
+  limit: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index] as Item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
+}

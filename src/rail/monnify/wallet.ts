@@ -1,0 +1,66 @@
+// The statement of the wallet that transfers are paid from, row by row.
+import type { HttpRequest } from '../http.ts';
+import type { MonnifyClient } from './client.ts';
+import { isWithin, type Period } from './credits.ts';
+import { type Cursor, type Page, readPage, startOf } from './pages.ts';
+import { type WalletRow, walletPage } from './wire.ts';
+
+/** Small, because each row of a transfer is followed by a query of its status. */
+const PAGE_SIZE = 50;
+/** A search reads at most this many pages; the documentation takes an unknown reference for one never received. */
+const SEARCH_PAGES_MAX = 10;
+const HOUR_MS = 3_600_000;
+
+export async function readWalletRows(
+  client: MonnifyClient,
+  walletAccountNumber: string,
+  period: Period,
+  at: Cursor,
+  signal?: AbortSignal,
+): Promise<Page<WalletRow>> {
+  // The time filter counts whole hours, so the query is for whole hours, and the rows are sorted out here.
+  const request: HttpRequest = {
+    method: 'GET',
+    route: '/api/v1/disbursements/wallet/{accountNumber}/statement',
+    params: { accountNumber: walletAccountNumber },
+    query: {
+      startDate: String(Math.floor(period.from.getTime() / HOUR_MS) * HOUR_MS),
+      endDate: String(Math.ceil(period.to.getTime() / HOUR_MS) * HOUR_MS),
+      enableTimeFilter: 'true',
+      pageNo: String(at.page),
+      pageSize: String(PAGE_SIZE),
+    },
+  };
+  const { rows, next } = await readPage(
+    client,
+    request,
+    walletPage,
+    at,
+    ({ walletTransactionReference }) => walletTransactionReference,
+    signal,
+  );
+  return { rows: rows.filter(({ transactionDate }) => isWithin(transactionDate, period)), next };
+}
+
+/** The reference of a transfer, which is the second part of its narration; null for a row of another kind. */
+export function referenceOf({ narration }: Pick<WalletRow, 'narration'>): string | null {
+  const [own = '', reference = ''] = (narration ?? '').split('/#/').map((part) => part.trim());
+  return own.startsWith('MFDS') && reference !== '' ? reference : null;
+}
+
+/** Whether the wallet paid the transfer in the period, as far as the search goes. */
+export async function isInWallet(
+  client: MonnifyClient,
+  walletAccountNumber: string,
+  reference: string,
+  period: Period,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  let at: Cursor | null = startOf('wallet');
+  for (let pages = 0; at !== null && pages < SEARCH_PAGES_MAX; pages += 1) {
+    const page: Page<WalletRow> = await readWalletRows(client, walletAccountNumber, period, at, signal);
+    if (page.rows.some((row) => referenceOf(row) === reference)) return true;
+    at = page.next;
+  }
+  return false;
+}

@@ -1,0 +1,182 @@
+// The shapes of Monnify's responses. Lenient in what they accept: numbers arrive as their text (src/rail/http.ts), an
+// unknown field is ignored, and what is not needed may be missing. A value that is needed and cannot be read exactly
+// makes the whole response unreadable.
+import { z } from 'zod';
+import { amount, fieldOfTime, maybe, reference, text } from '../fields.ts';
+import type { HttpResponse } from '../http.ts';
+import { safeWords } from '../texts.ts';
+import { timeOf } from './times.ts';
+
+const time = fieldOfTime(timeOf);
+
+/** A response that has Monnify's envelope. */
+export interface Reply {
+  status: number;
+  /** Whether it says that the request succeeded, in each of the three places. */
+  isOk: boolean;
+  code: string;
+  message: string;
+  body: unknown;
+}
+
+const envelope = z.object({
+  requestSuccessful: z.boolean().optional(),
+  responseMessage: z.string().catch(''),
+  responseCode: text,
+  responseBody: z.unknown().optional(),
+});
+
+/** Null: it is not Monnify's, such as an error page of a proxy. */
+export function replyOf({ status, json }: HttpResponse): Reply | null {
+  const parsed = envelope.safeParse(json);
+  if (!parsed.success) return null;
+  const { requestSuccessful, responseMessage, responseCode, responseBody } = parsed.data;
+  const isOk = status >= 200 && status < 300 && requestSuccessful !== false && responseCode === '0';
+  return { status, isOk, code: responseCode, message: responseMessage, body: responseBody };
+}
+
+/** The words of a response for operators. */
+export function saidOf(response: HttpResponse): string {
+  const reply = replyOf(response);
+  const words = safeWords(reply?.message ?? null);
+  if (reply === null) return `HTTP ${response.status}`;
+  return `HTTP ${response.status}, code ${safeWords(reply.code)?.slice(0, 20)}${words === null ? '' : `: ${words}`}`;
+}
+
+export const loginBody = z.object({
+  accessToken: z.string().min(1).max(16_384),
+  expiresIn: maybe(
+    z.coerce
+      .number()
+      .positive()
+      .max(86_400 * 30),
+  ),
+});
+
+export const invoiceBody = z.object({
+  invoiceReference: reference,
+  amount,
+  invoiceStatus: text,
+  accountNumber: z.string().regex(/^[0-9]{10}$/),
+  accountName: text,
+  bankName: text,
+  bankCode: maybe(text),
+  expiryDate: time,
+});
+
+export const reservedAccountBody = z.object({
+  accountReference: reference,
+  status: maybe(text),
+  accounts: z
+    .array(
+      z.object({
+        accountNumber: z.string().regex(/^[0-9]{10}$/),
+        accountName: text,
+        bankName: text,
+        bankCode: maybe(text),
+      }),
+    )
+    .min(1),
+});
+
+export const banksBody = z.array(z.object({ name: text, code: text, nipBankCode: maybe(text) }));
+
+export const accountNameBody = z.object({ accountNumber: text, accountName: text });
+
+export const balanceBody = z.object({ availableBalance: amount, ledgerBalance: maybe(amount) });
+
+/** A transfer, as in the response to a send and in the response to a status query. */
+export const transferBody = z
+  .object({
+    reference,
+    status: text,
+    amount,
+    destinationAccountNumber: maybe(text),
+    destinationBankCode: maybe(text),
+    fee: maybe(amount),
+    totalFee: maybe(amount),
+    sessionId: maybe(text),
+    transactionReference: maybe(text),
+    transactionDescription: maybe(text),
+    comment: maybe(text),
+    twoFaEnabled: maybe(z.boolean()),
+    createdOn: maybe(time),
+    dateCreated: maybe(time),
+  })
+  .transform(({ fee, totalFee, transactionDescription, comment, createdOn, dateCreated, ...rest }) => ({
+    ...rest,
+    fee: fee ?? totalFee,
+    message: transactionDescription ?? comment,
+    createdAt: createdOn ?? dateCreated,
+  }));
+export type Transfer = z.infer<typeof transferBody>;
+
+const payer = z.object({ bankCode: maybe(text), accountName: maybe(text), accountNumber: maybe(text) });
+
+/** A collection, by its transaction reference. */
+export const transactionBody = z.object({
+  transactionReference: reference,
+  paymentStatus: text,
+  currency: text,
+  amountPaid: amount,
+  settlementAmount: maybe(amount),
+  paidOn: maybe(time),
+  product: maybe(z.object({ reference })),
+  accountDetails: maybe(payer),
+});
+
+/** A page of Spring: with or without the envelope. */
+const pageOf = <Row>(row: z.ZodType<Row>) => z.object({ content: z.array(row), last: z.boolean() });
+
+export const transactionsPage = pageOf(
+  z.object({
+    transactionReference: reference,
+    paymentStatus: text,
+    paymentMethod: maybe(text),
+    currencyCode: maybe(text),
+    amount: maybe(amount),
+    amountPaid: maybe(amount),
+    fee: maybe(amount),
+    completedOn: maybe(time),
+  }),
+);
+export type TransactionRow = z.infer<typeof transactionsPage>['content'][number];
+
+export const walletPage = pageOf(
+  z.object({
+    walletTransactionReference: reference,
+    amount,
+    transactionDate: time,
+    transactionType: text,
+    narration: maybe(z.string()),
+    status: text,
+  }),
+);
+export type WalletRow = z.infer<typeof walletPage>['content'][number];
+
+/** How an event of a collection was paid: other than by a bank transfer, it is not read any further. */
+export const collectionMethod = z.object({ paymentMethod: maybe(text) });
+
+/** What an event of a collection tells. */
+export const collectionEvent = z.object({
+  transactionReference: reference,
+  paymentMethod: text,
+  paymentStatus: text,
+  currency: text,
+  amountPaid: amount,
+  settlementAmount: maybe(amount),
+  paidOn: time,
+  product: z.object({ type: text, reference }),
+  destinationAccountInformation: maybe(z.object({ accountNumber: maybe(text) })),
+  // An array, an object, or an empty object.
+  paymentSourceInformation: z.preprocess((value) => (Array.isArray(value) ? value[0] : value), maybe(payer)),
+});
+
+export const disbursementEvent = z.object({ reference });
+export const rejectionEvent = z.object({
+  product: z.object({ reference }),
+  paymentRejectionInformation: maybe(z.object({ rejectionReason: maybe(text) })),
+});
+export const settlementEvent = z.object({ settlementReference: reference });
+export const lowBalanceEvent = z.object({ walletAccountNumber: maybe(text) });
+export const eventBody = z.object({ eventType: text, eventData: z.unknown().optional() });

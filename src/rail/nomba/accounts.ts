@@ -1,0 +1,106 @@
+// Account numbers. Our reference is Nomba's, so what was opened by a request whose response was lost is found again. No
+// amount is set, so that an account number takes any.
+import type { BankList } from '../bankList.ts';
+import { RailUnavailableError } from '../errors.ts';
+import type { HttpRequest } from '../http.ts';
+import type { AccountRequest, OpenedAccount, VirtualAccount } from '../port.ts';
+import { narrationOf } from '../texts.ts';
+import type { NombaClient } from './client.ts';
+import { outcomeOf } from './outcomes.ts';
+import { accountData } from './wire.ts';
+
+const LAGOS_OFFSET_MS = 3_600_000;
+const NAME_MIN = 8;
+const NAME_MAX = 64;
+/** Without an expiry an account number lives five minutes. */
+const NEVER = '2099-12-31 23:59:59';
+
+/**
+ * The zone of an expiry is not documented. It is written for Lagos: if Nomba reads it as UTC, the number closes an hour
+ * later, which costs nothing.
+ */
+const expiryOf = (request: AccountRequest): string =>
+  request.kind === 'permanent'
+    ? NEVER
+    : new Date(Math.ceil(request.expiresAt.getTime() / 1_000) * 1_000 + LAGOS_OFFSET_MS)
+        .toISOString()
+        .slice(0, 19)
+        .replace('T', ' ');
+
+/** Nomba demands 8 to 64 characters. */
+function nameOf(name: string): string {
+  const plain = narrationOf(name, 'Customer');
+  return (plain.length < NAME_MIN ? `${plain} Account` : plain).slice(0, NAME_MAX).trimEnd();
+}
+
+export function createAccounts(client: NombaClient, banks: BankList) {
+  const query = (reference: string): HttpRequest => ({
+    method: 'GET',
+    route: '/v1/accounts/virtual/{accountRef}',
+    params: { accountRef: reference },
+  });
+
+  async function accountOf(
+    request: AccountRequest,
+    made: HttpRequest,
+    response: Awaited<ReturnType<NombaClient['call']>>,
+  ): Promise<VirtualAccount> {
+    const account = client.parse(made, response, accountData);
+    if (account.accountRef !== request.reference) {
+      throw new RailUnavailableError('nomba: the response is about another account');
+    }
+    const { bankAccountNumber: accountNumber, bankAccountName: accountName, bankName } = account;
+    const list = await banks.load().catch(() => []);
+    const bankCode = list.find(({ name }) => name.toLowerCase() === bankName.toLowerCase())?.code ?? null;
+    const expiresAt = request.kind === 'one_off' ? request.expiresAt : null;
+    return { accountNumber, accountName, bankName, bankCode, railReference: null, expiresAt };
+  }
+
+  return {
+    async open(request: AccountRequest, signal?: AbortSignal): Promise<VirtualAccount> {
+      const made: HttpRequest = {
+        method: 'POST',
+        route: '/v1/accounts/virtual',
+        body: JSON.stringify({
+          accountRef: request.reference,
+          accountName: nameOf(request.accountName),
+          currency: 'NGN',
+          expiryDate: expiryOf(request),
+        }),
+      };
+      let lost: Error;
+      try {
+        const response = await client.call(made, signal);
+        const outcome = outcomeOf(response);
+        if (outcome.kind === 'ok') return await accountOf(request, made, response);
+        lost = outcome.kind === 'refused' ? client.refusal(response) : client.failure(made, response, outcome);
+        if (outcome.kind === 'not_ready') throw lost;
+      } catch (error) {
+        if (!(error instanceof RailUnavailableError)) throw error;
+        lost = error;
+      }
+      // It may be open all the same, by this request or by an earlier one.
+      const at = query(request.reference);
+      const response = await client.call(at, signal);
+      const outcome = outcomeOf(response);
+      if (outcome.kind === 'ok') return await accountOf(request, at, response);
+      if (outcome.kind === 'absent') throw lost;
+      throw client.failure(at, response, outcome);
+    },
+
+    async close({ reference }: OpenedAccount, signal?: AbortSignal): Promise<void> {
+      const removal: HttpRequest = {
+        method: 'DELETE',
+        route: '/v1/accounts/virtual/{accountRef}',
+        params: { accountRef: reference },
+      };
+      const response = await client.call(removal, signal);
+      const outcome = outcomeOf(response);
+      if (outcome.kind === 'ok' || outcome.kind === 'absent') return;
+      if (outcome.kind === 'not_ready') throw client.failure(removal, response, outcome);
+      const at = query(reference);
+      const { expired } = await client.read(at, accountData, signal);
+      if (expired !== true) throw client.failure(removal, response, outcome);
+    },
+  };
+}

@@ -1,0 +1,142 @@
+// Nomba's one list of transactions: the credits, the transfers and the statement are read from it.
+import type { BankList } from '../bankList.ts';
+import { RailUnavailableError } from '../errors.ts';
+import type { HttpRequest } from '../http.ts';
+import type { CreditPage, InboundCreditRecord, InboundCreditReport, StatementLine, StatementPage } from '../port.ts';
+import { fullAccountNumber } from '../texts.ts';
+import type { NombaClient } from './client.ts';
+import { outcomeOf, paymentStatusOf, transferStatusOf } from './outcomes.ts';
+import { type Transaction, transaction, transactionsData } from './wire.ts';
+
+const PAGE_SIZE = '100';
+
+export interface Period {
+  from: Date;
+  to: Date;
+}
+
+const isCollection = ({ type }: Transaction): boolean => type === 'vact_transfer';
+
+/** The interbank session id identifies a credit, in callbacks too. */
+const sessionOf = ({ sessionId, paymentVendorReference }: Transaction): string | null =>
+  sessionId ?? paymentVendorReference;
+
+/** `yyyy-MM-ddTHH:mm:ss` in UTC. */
+const boundOf = (time: Date): string => time.toISOString().slice(0, 19);
+
+export function createTransactions(client: NombaClient, banks: BankList) {
+  async function page(period: Period, cursor: string | null, signal?: AbortSignal) {
+    const request: HttpRequest = {
+      method: 'POST',
+      route: '/v1/transactions/accounts',
+      query: {
+        limit: PAGE_SIZE,
+        dateFrom: boundOf(period.from),
+        // Whole seconds, and perhaps inclusive: rows are sorted out by their time.
+        dateTo: boundOf(new Date(period.to.getTime() + 999)),
+        ...(cursor === null ? {} : { cursor }),
+      },
+      body: '{}',
+    };
+    const { results, cursor: next } = await client.read(request, transactionsData, signal);
+    const rows = results.filter(({ timeCreated }) => timeCreated >= period.from && timeCreated < period.to);
+    rows.sort((one, other) => one.timeCreated.getTime() - other.timeCreated.getTime());
+    return { rows, nextCursor: next === null || next === '' || results.length === 0 ? null : next };
+  }
+
+  function reportOf(row: Transaction): InboundCreditReport {
+    const sessionId = sessionOf(row);
+    const accountNumber = fullAccountNumber(row.recipientAccountNumber);
+    if (sessionId === null || accountNumber === null || row.amount <= 0) {
+      const said = 'a credit lacks its session, its account or its amount';
+      throw new RailUnavailableError(`nomba: ${said}`, { said });
+    }
+    return {
+      sessionId,
+      accountReference: null,
+      accountNumber,
+      amount: row.amount,
+      charge: row.fixedCharge,
+      senderName: row.senderName,
+      senderAccountNumber: fullAccountNumber(row.accountNumber),
+      senderBankCode: banks.codeOf(row.bankCode),
+      receivedAt: row.timeCreated,
+    };
+  }
+
+  return {
+    /** The transfers with our reference: none or one. */
+    async findTransfer(reference: string, signal?: AbortSignal): Promise<Transaction | null> {
+      const request: HttpRequest = {
+        method: 'POST',
+        route: '/v1/transactions/accounts',
+        query: { limit: '10' },
+        body: JSON.stringify({ merchantTxRef: reference }),
+      };
+      const { results } = await client.read(request, transactionsData, signal);
+      // A filter that was ignored would list other transfers.
+      const [first, ...more] = results.filter(({ merchantTxRef }) => merchantTxRef === reference);
+      if (more.length > 0 || (first === undefined && results.length > 0)) {
+        const said = 'the list of a reference has other transactions';
+        throw new RailUnavailableError(`nomba: ${said}`, { said, ofOneAccount: true });
+      }
+      return first ?? null;
+    },
+
+    async findCredit(
+      sessionId: string,
+      signal?: AbortSignal,
+    ): Promise<InboundCreditRecord | 'pending' | 'failed' | null> {
+      const request: HttpRequest = {
+        method: 'GET',
+        route: '/v1/transactions/requery/{sessionId}',
+        params: { sessionId },
+      };
+      const response = await client.call(request, signal);
+      const outcome = outcomeOf(response);
+      if (outcome.kind === 'absent') return null;
+      if (outcome.kind !== 'ok') throw client.failure(request, response, outcome);
+      const row = client.parse(request, response, transaction);
+      if (!isCollection(row) || sessionOf(row) !== sessionId) {
+        throw new RailUnavailableError('nomba: the requery is about another transaction', { ofOneAccount: true });
+      }
+      const status = paymentStatusOf(row.status);
+      return status === 'received' ? { ...reportOf(row), recalledAt: null } : status;
+    },
+
+    async listCredits(period: Period, cursor: string | null, signal?: AbortSignal): Promise<CreditPage> {
+      const { rows, nextCursor } = await page(period, cursor, signal);
+      const received = rows.filter((row) => isCollection(row) && paymentStatusOf(row.status) === 'received');
+      return { credits: received.map(reportOf), nextCursor };
+    },
+
+    async statement(period: Period, cursor: string | null, signal?: AbortSignal): Promise<StatementPage> {
+      const { rows, nextCursor } = await page(period, cursor, signal);
+      return { lines: rows.flatMap(linesOf), nextCursor, closingBalance: null };
+    },
+  };
+}
+
+/** A transfer that was refunded left and came back: the list has it once. */
+function linesOf(row: Transaction): StatementLine[] {
+  const { amount, fixedCharge, timeCreated: at, id, merchantTxRef } = row;
+  if (isCollection(row)) {
+    if (paymentStatusOf(row.status) !== 'received') return [];
+    return [{ kind: 'credit', reference: sessionOf(row) ?? id, amount, charge: chargeOf(fixedCharge), at }];
+  }
+  if (row.type === 'transfer') {
+    const status = transferStatusOf(row.status);
+    const reference = merchantTxRef ?? id;
+    const sent: StatementLine = { kind: 'sent', reference, amount, charge: 0, at };
+    if (status === 'completed') return [{ ...sent, charge: chargeOf(fixedCharge) }];
+    return status === 'returned' ? [sent, { ...sent, kind: 'returned' }] : [];
+  }
+  const said = 'a transaction is of a type whose direction is not documented';
+  throw new RailUnavailableError(`nomba: ${said}`, { said });
+}
+
+function chargeOf(fixedCharge: number | null): number {
+  if (fixedCharge !== null) return fixedCharge;
+  const said = 'a transaction has no exact charge';
+  throw new RailUnavailableError(`nomba: ${said}`, { said });
+}

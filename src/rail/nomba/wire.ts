@@ -1,0 +1,104 @@
+// The shapes of Nomba's responses. Only the code `00` is a success, whatever the HTTP status is.
+import { z } from 'zod';
+import { amount, fieldOfTime, maybe, reference, text } from '../fields.ts';
+import type { HttpResponse } from '../http.ts';
+import { safeWords } from '../texts.ts';
+
+/** Times have a zone; those of lists may lack it and are in UTC. */
+export function timeOf(value: string): Date | null {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?$/.test(value)) return null;
+  const time = new Date(/(Z|[+-]\d\d:\d\d)$/.test(value) ? value : `${value}Z`);
+  return Number.isNaN(time.getTime()) ? null : time;
+}
+const time = fieldOfTime(timeOf);
+
+export interface Reply {
+  isOk: boolean;
+  code: string;
+  description: string;
+  data: unknown;
+}
+
+const envelope = z.object({ code: text, description: z.string().catch(''), data: z.unknown().optional() });
+
+/** Null: it is not Nomba's, such as an error page of a proxy. */
+export function replyOf({ status, json }: HttpResponse): Reply | null {
+  const parsed = envelope.safeParse(json);
+  if (!parsed.success) return null;
+  const { code, description, data } = parsed.data;
+  return { isOk: status >= 200 && status < 300 && code === '00', code, description, data };
+}
+
+export function saidOf(response: HttpResponse): string {
+  const reply = replyOf(response);
+  if (reply === null) return `HTTP ${response.status}`;
+  const words = safeWords(reply.description);
+  return `HTTP ${response.status}, code ${safeWords(reply.code)?.slice(0, 20)}${words === null ? '' : `: ${words}`}`;
+}
+
+export const tokenData = z.object({ access_token: z.string().min(1).max(16_384), expiresAt: maybe(time) });
+
+export const accountData = z.object({
+  accountRef: reference,
+  bankAccountNumber: z.string().regex(/^[0-9]{10}$/),
+  bankAccountName: text,
+  bankName: text,
+  expired: maybe(z.boolean()),
+});
+
+export const banksData = z.array(z.object({ code: text, name: text }));
+export const lookupData = z.object({ accountNumber: text, accountName: text });
+export const balanceData = z.object({ amount });
+
+/** The response to a send. */
+export const sendData = z.object({
+  id: reference,
+  status: text,
+  amount,
+  fee: maybe(amount),
+  meta: maybe(z.object({ merchantTxRef: maybe(reference) })),
+});
+
+/** A transaction, as in lists and in a requery. */
+export const transaction = z.object({
+  id: reference,
+  status: text,
+  type: text,
+  amount,
+  fixedCharge: maybe(amount),
+  timeCreated: time,
+  merchantTxRef: maybe(reference),
+  sessionId: maybe(reference),
+  paymentVendorReference: maybe(reference),
+  gatewayMessage: maybe(text),
+  recipientAccountNumber: maybe(text),
+  senderName: maybe(text),
+  accountNumber: maybe(text),
+  bankCode: maybe(text),
+});
+export type Transaction = z.infer<typeof transaction>;
+
+export const transactionsData = z.object({ results: z.array(transaction), cursor: maybe(z.string()) });
+
+/** What the signature of a callback covers, and what else is read of it. */
+export const event = z.object({
+  event_type: text,
+  requestId: text,
+  data: z.object({
+    merchant: z.object({ userId: text, walletId: text }),
+    transaction: z.object({
+      transactionId: text,
+      type: text,
+      time: text,
+      responseCode: maybe(z.string()),
+      sessionId: maybe(reference),
+      merchantTxRef: maybe(reference),
+      transactionAmount: maybe(amount),
+      fee: maybe(amount),
+      aliasAccountNumber: maybe(text),
+      aliasAccountReference: maybe(reference),
+    }),
+    customer: maybe(z.object({ bankCode: maybe(text), senderName: maybe(text), accountNumber: maybe(text) })),
+  }),
+});
+export type Event = z.infer<typeof event>;

@@ -1,0 +1,41 @@
+// Texts to and from providers: narrations in the characters that banks accept, and the words of a provider without
+// what must not be in a log.
+
+/** NIP carries a narration of at most this many characters. */
+const NARRATION_MAX = 100;
+const WORDS_MAX = 200;
+
+/**
+ * A narration of letters without accents, digits, spaces and `.,/-`; anything else becomes a space. `otherwise` when
+ * nothing is left.
+ */
+export function narrationOf(text: string | null, otherwise: string): string {
+  const plain = (text ?? '').normalize('NFD').replaceAll(/\p{M}/gu, '');
+  const narration = plain
+    .replaceAll(/[^A-Za-z0-9 .,/-]+/g, ' ')
+    .replaceAll(/ {2,}/g, ' ')
+    .trim()
+    .slice(0, NARRATION_MAX)
+    .trimEnd();
+  return narration === '' ? otherwise : narration;
+}
+
+/**
+ * What a provider said, for operators: on one line, cut, and without runs of digits, which may be account numbers and
+ * identity numbers, and without long words, which may be keys. Null: it said nothing.
+ */
+export function safeWords(text: string | null): string | null {
+  const words = (text ?? '')
+    .replaceAll(/[^\P{C}\t\n]/gu, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\d(?:[ -]?\d){5,}/g, '***')
+    .replaceAll(/[A-Za-z0-9_=+/.-]{24,}/g, '***') // such as a key or a token
+    .trim()
+    .slice(0, WORDS_MAX)
+    .toWellFormed();
+  return words === '' ? null : words;
+}
+
+/** An account number in full; null when the provider masks it or sends none. */
+export const fullAccountNumber = (text: string | null | undefined): string | null =>
+  /^[0-9]{10}$/.test(text ?? '') ? (text as string) : null;

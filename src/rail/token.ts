@@ -1,0 +1,51 @@
+// The access token of a contract: one in a process, shared by all calls.
+import { RailUnavailableError } from './errors.ts';
+
+/** A token is renewed this long before it expires, so that none expires on its way. */
+const RENEWED_BEFORE_MS = 60_000;
+
+export interface Token {
+  text: string;
+  lifeMs: number;
+}
+
+export interface TokenSource {
+  /** Returns a token, and logs in first if there is none. Concurrent callers share one login. */
+  get(): Promise<string>;
+  /** Called when the provider refused this token, so that the next call logs in. */
+  forget(token: string): void;
+}
+
+export function createTokenSource(login: () => Promise<Token>, now = () => performance.now()): TokenSource {
+  let current: { text: string; expiresAt: number } | null = null;
+  let pending: Promise<string> | null = null;
+
+  async function renew(): Promise<string> {
+    try {
+      const startedAt = now();
+      const { text, lifeMs } = await login();
+      current = { text, expiresAt: startedAt + lifeMs };
+      return text;
+    } finally {
+      pending = null;
+    }
+  }
+
+  return {
+    async get() {
+      if (current !== null && now() < current.expiresAt - RENEWED_BEFORE_MS) return current.text;
+      pending ??= renew();
+      try {
+        return await pending;
+      } catch (error) {
+        // The old one is still good: the provider's login may be down for a while.
+        if (error instanceof RailUnavailableError && current !== null && now() < current.expiresAt) return current.text;
+        throw error;
+      }
+    },
+    // Of many calls that were refused with one token, only the first has an effect.
+    forget(token) {
+      if (current?.text === token) current = null;
+    },
+  };
+}

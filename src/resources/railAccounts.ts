@@ -1,0 +1,22 @@
+// The ledger accounts of the money at a rail. A rail that settles later has two balances: what it has collected, and
+// what it pays out from.
+import { type AccountCode, clearingAccount, floatAccount } from '../ledger/chart.ts';
+import { providerNamed } from '../rail/providers.ts';
+
+/** Whether transfers are paid from another balance than the one that collects. */
+const hasFloat = (rail: string): boolean => providerNamed(rail)?.capabilities.credits.settles === 'later';
+
+/** The money that transfers are paid from, and come back to. */
+export const payoutAccount = (rail: string): AccountCode =>
+  hasFloat(rail) ? floatAccount(rail) : clearingAccount(rail);
+
+/** Every account of the money at a rail. */
+export const railAccounts = (rail: string): AccountCode[] => [...new Set([clearingAccount(rail), payoutAccount(rail)])];
+
+/** The reference of the charge for a line. */
+export const chargeReference = ({ kind, reference }: { kind: string; reference: string }): string =>
+  `${kind}:${reference}`;
+
+/** The balance that a charge is taken from: that of a credit from what is collected, any other from what pays out. */
+export const chargedAccount = ({ rail, reference }: { rail: string; reference: string }): AccountCode =>
+  reference.startsWith('credit:') ? clearingAccount(rail) : payoutAccount(rail);

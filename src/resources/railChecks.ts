@@ -1,0 +1,22 @@
+// Reports of `rail check`, each with its audit log entry in the same statement.
+import type { Sql } from '../database/pool.ts';
+import { newUuid } from '../ids.ts';
+import type { CheckReport } from '../rail/check/report.ts';
+import { type AuditNote, audited } from './railAudit.ts';
+import type { StoredContract } from './railContracts.ts';
+
+/** Stores the report of a contract. */
+export async function insertRailCheck(
+  sql: Sql,
+  { organisationId, environment, id }: Pick<StoredContract, 'organisationId' | 'environment' | 'id'>,
+  report: CheckReport,
+  note: AuditNote,
+): Promise<void> {
+  const { adapterVersion, passed } = report;
+  const inserting = sql`
+      INSERT INTO rail_checks (organisation_id, environment, id, contract_id, adapter_version, passed, report)
+      VALUES (${organisationId}, ${environment}, ${newUuid()}, ${id}, ${adapterVersion}, ${passed},
+              ${JSON.stringify(report)}::text::jsonb)
+      RETURNING organisation_id, environment`;
+  await audited(sql, 'rail.check', note, inserting);
+}

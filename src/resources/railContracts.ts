@@ -1,0 +1,139 @@
+// Contracts with providers: connected, rotated and disconnected by operators, each with its audit log entry in the same
+// statement.
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Book, Environment } from '../money.ts';
+import type { RailCapabilities } from '../rail/capabilities.ts';
+import { CONTRACT_READ_AGAIN_AFTER_MS } from '../rail/contracts.ts';
+import { type AuditNote, audited } from './railAudit.ts';
+
+export interface StoredContract {
+  organisationId: Uuid;
+  environment: Environment;
+  id: Uuid;
+  rail: string;
+  version: number;
+  capabilities: RailCapabilities;
+  connectedAt: Date;
+  closingAt: Date | null;
+  /** What it could pay out when it was last asked, in kobo; null: it was not asked, or does not tell. */
+  available: number | null;
+  readAt: Date | null;
+  /** The last report of `rail check`; null: there is none. */
+  adapterVersion: string | null;
+  passed: boolean | null;
+  checkedAt: Date | null;
+  /** Its number of checks by verdict. */
+  summary: Record<string, number> | null;
+}
+
+/** The connected contracts. */
+export async function listContracts(sql: Sql): Promise<StoredContract[]> {
+  return await sql<StoredContract[]>`
+    SELECT r.organisation_id, r.environment, r.id, r.rail, r.version, r.capabilities, r.connected_at, r.closing_at,
+           b.available, b.read_at, c.adapter_version, c.passed, c.checked_at, c.summary
+    FROM rail_contracts r
+    LEFT JOIN rail_balances b USING (organisation_id, environment, rail)
+    LEFT JOIN LATERAL (
+      SELECT adapter_version, passed, checked_at, report->'summary' AS summary FROM rail_checks c
+      WHERE c.organisation_id = r.organisation_id AND c.contract_id = r.id ORDER BY checked_at DESC LIMIT 1
+    ) c ON true
+    WHERE r.disconnected_at IS NULL ORDER BY r.organisation_id, r.environment`;
+}
+
+/** The connected contract of a book; null: none. */
+export async function findContract(sql: Sql, { organisationId, environment }: Book): Promise<StoredContract | null> {
+  const contracts = await listContracts(sql);
+  return contracts.find((one) => one.organisationId === organisationId && one.environment === environment) ?? null;
+}
+
+/** The sealed credentials of a contract; null: it is not connected any more. */
+export async function findSealedCredentials(
+  sql: Sql,
+  { organisationId, id }: Pick<StoredContract, 'organisationId' | 'id'>,
+): Promise<string | null> {
+  const [row] = await sql<{ sealed: string | null }[]>`
+    SELECT sealed FROM rail_contracts WHERE organisation_id = ${organisationId} AND id = ${id}`;
+  return row?.sealed ?? null;
+}
+
+/** What is written of a contract: its credentials are sealed already. */
+export interface SealedContract {
+  id: Uuid;
+  rail: string;
+  sealed: string;
+  capabilities: RailCapabilities;
+}
+
+/** False: another contract is connected, and nothing was written. */
+export async function connectContract(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  { id, rail, sealed, capabilities }: SealedContract,
+  note: AuditNote,
+): Promise<boolean> {
+  const connecting = sql`
+      INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed, capabilities)
+      VALUES (${organisationId}, ${environment}, ${id}, ${rail}, ${sealed}, ${JSON.stringify(capabilities)}::text::jsonb)
+      ON CONFLICT DO NOTHING RETURNING organisation_id, environment`;
+  return await audited(sql, 'rail.connect', note, connecting);
+}
+
+/** Replaces the credentials. False: the contract is not connected any more. */
+export async function rotateContract(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  { id, sealed, capabilities }: SealedContract,
+  note: AuditNote,
+): Promise<boolean> {
+  const rotating = sql`
+      UPDATE rail_contracts SET version = version + 1, sealed = ${sealed}, closing_at = NULL,
+                                capabilities = ${JSON.stringify(capabilities)}::text::jsonb
+      WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ${id} AND disconnected_at IS NULL
+      RETURNING organisation_id, environment`;
+  return await audited(sql, 'rail.rotate', note, rotating);
+}
+
+/** From then on no process accepts anything new for a contract that is closing. */
+const CLOSED_AFTER_MS = 2 * CONTRACT_READ_AGAIN_AFTER_MS;
+
+/** `closing`: nothing new is accepted, and this much is still on its way. */
+export type Disconnection = { outcome: 'disconnected' } | { outcome: 'closing'; onItsWay: number };
+
+/**
+ * Closes a contract: it accepts nothing new. Disconnects it, and removes its credentials, if nothing is on its way and
+ * every process knows that it is closed; else it must be called again.
+ */
+export async function disconnectContract(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  { id, rail }: Pick<StoredContract, 'id' | 'rail'>,
+  note: AuditNote,
+): Promise<Disconnection> {
+  await audited(
+    sql,
+    'rail.close',
+    note,
+    sql`
+      UPDATE rail_contracts SET closing_at = now()
+      WHERE organisation_id = ${organisationId} AND id = ${id} AND closing_at IS NULL AND disconnected_at IS NULL
+      RETURNING organisation_id, environment`,
+  );
+  const book = sql`organisation_id = ${organisationId} AND environment = ${environment}`;
+  const onItsWay = sql`(
+      SELECT (SELECT count(*) FROM withdrawals WHERE ${book} AND rail = ${rail} AND status = 'processing')
+           + (SELECT count(*) FROM refunds WHERE ${book} AND rail = ${rail} AND status = 'processing')
+           + (SELECT count(*) FROM payout_items WHERE ${book} AND rail = ${rail} AND status IN ('pending', 'processing'))
+           + (SELECT count(*) FROM review_cases WHERE ${book} AND rail = ${rail} AND status = 'returning')
+           + (SELECT count(*) FROM inbound_credits WHERE ${book} AND rail = ${rail} AND status = 'received')
+           + (SELECT count(*) FROM payments p
+              WHERE ${book} AND status IN ('pending', 'partial') AND method = 'bank_transfer'))`;
+  const disconnecting = sql`
+      UPDATE rail_contracts SET disconnected_at = now(), sealed = NULL
+      WHERE organisation_id = ${organisationId} AND id = ${id} AND disconnected_at IS NULL
+        AND closing_at < now() - make_interval(secs => ${CLOSED_AFTER_MS / 1000}) AND ${onItsWay} = 0
+      RETURNING organisation_id, environment`;
+  if (await audited(sql, 'rail.disconnect', note, disconnecting)) return { outcome: 'disconnected' };
+  const [left] = await sql<{ count: number }[]>`SELECT ${onItsWay}::int AS count`;
+  return { outcome: 'closing', onItsWay: left?.count ?? 0 };
+}

@@ -1,0 +1,56 @@
+// Pauses of an environment's rail by operators. Every process reads the pause before it sends. Each pause and resume
+// writes its audit log entry in the same statement, and a resume the message that starts its flow, which signals the
+// flows that wait.
+import type { Sql } from '../database/pool.ts';
+import { ALL_ORGANISATIONS, newUuid } from '../ids.ts';
+import type { Environment } from '../money.ts';
+import { type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
+import type { RailResumeInput } from '../workflows/railResume/messages.ts';
+import { type AuditNote, audited } from './railAudit.ts';
+
+export interface RailPause {
+  environment: Environment;
+  operator: string;
+  reason: string;
+  pausedAt: Date;
+}
+
+export async function isRailPaused(sql: Sql, environment: Environment): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM rail_pauses WHERE organisation_id = ${ALL_ORGANISATIONS} AND environment = ${environment}`;
+  return rows.length > 0;
+}
+
+/** Returns the current pauses, at most one per environment. */
+export async function listRailPauses(sql: Sql): Promise<RailPause[]> {
+  return await sql<RailPause[]>`
+    SELECT environment, operator, reason, paused_at FROM rail_pauses ORDER BY environment DESC`;
+}
+
+/** Once this resolves, no new send starts. False: it was paused already, and nothing was written. */
+export async function pauseRail(sql: Sql, environment: Environment, note: AuditNote): Promise<boolean> {
+  const pausing = sql`
+      INSERT INTO rail_pauses (organisation_id, environment, operator, reason)
+      VALUES (${ALL_ORGANISATIONS}, ${environment}, ${note.operator.name}, ${note.reason})
+      ON CONFLICT DO NOTHING RETURNING organisation_id, environment`;
+  return await audited(sql, 'rail.pause', note, pausing);
+}
+
+/** False: it was not paused, and nothing was written. */
+export async function resumeRail(sql: Sql, environment: Environment, note: AuditNote): Promise<boolean> {
+  const resuming = sql`
+      DELETE FROM rail_pauses WHERE organisation_id = ${ALL_ORGANISATIONS} AND environment = ${environment}
+      RETURNING organisation_id, environment`;
+  return await audited(sql, 'rail.resume', note, resuming, startRailResume(environment));
+}
+
+function startRailResume(environment: Environment): FlowOutboxMessage {
+  const input: RailResumeInput = { environment };
+  return toOutbox({
+    workflow: 'railResume',
+    id: `rail-resume/${newUuid()}`,
+    summary: `Signals the flows that wait for the ${environment} rail`,
+    state: 'processing',
+    input,
+  });
+}

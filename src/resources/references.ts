@@ -1,0 +1,42 @@
+// What callers may attach to a resource that moves money: a reference of their own, unique among the resources of its
+// kind, and metadata, which is stored and never interpreted.
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+
+export type Metadata = Readonly<Record<string, string>>;
+
+export interface Attached {
+  reference: string | null;
+  /** Null: none. */
+  metadata: Metadata | null;
+}
+
+/** The tables of the resources with a reference, and the unique index of each. */
+const TABLES = {
+  payment: 'payments',
+  transfer: 'transfers',
+  withdrawal: 'withdrawals',
+  refund: 'refunds',
+  payout: 'payouts',
+} as const;
+
+export type ReferencedResource = keyof typeof TABLES;
+
+/** Whether a unique constraint is that of the references of a resource. */
+export const isReferenceTaken = (resource: ReferencedResource, constraint: string | null): boolean =>
+  constraint === `${resource}_reference_unique`;
+
+/** The id of the resource that holds a reference; null when there is none. A payment that failed holds none. */
+export async function findByReference(
+  sql: Sql,
+  book: Book,
+  resource: ReferencedResource,
+  reference: string,
+): Promise<Uuid | null> {
+  const [row] = await sql<{ id: Uuid }[]>`
+    SELECT id FROM ${sql(TABLES[resource])}
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND reference = ${reference}
+      ${resource === 'payment' ? sql`AND status <> 'failed'` : sql``}`;
+  return row?.id ?? null;
+}

@@ -1,0 +1,122 @@
+// The statement of a wallet: its side of each posting, newest first, with what the posting is, who was on the other
+// side, and the caller's own words for it.
+import type postgres from 'postgres';
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { AccountCode } from '../../ledger/chart.ts';
+import { componentOf, type PostingComponent } from '../../ledger/components.ts';
+import type { Book, Kobo } from '../../money.ts';
+import type { ListFilters, PageRequest } from '../pages.ts';
+import type { Wallet } from './queries.ts';
+import { type LineFacts, readLineFacts } from './statementFacts.ts';
+
+/**
+ * A number inlined into the query text. With LIMIT as a parameter, Postgres would choose a custom plan for each
+ * execution, and planning takes longer than reading a page.
+ */
+export const literal = (sql: Sql, number: number) => sql.unsafe(String(Math.trunc(number)));
+
+/**
+ * SQL: the postings on one side of an account, newest first. BETWEEN instead of an equality is intended: it leaves the
+ * planner only the index by account. With an equality it may scan the primary key backwards, which is slow for an
+ * account with few postings among many.
+ */
+const newestPostings = (
+  sql: Sql,
+  book: Book,
+  accountId: number,
+  side: 'debit' | 'credit',
+  condition: postgres.Fragment,
+  max: number,
+) => sql`
+  SELECT id, transaction_id, amount, created_at, ${side}::text AS direction,
+         ${sql(`${side}_balance_after`)} AS balance_after,
+         ${sql(`${side === 'debit' ? 'credit' : 'debit'}_account_id`)} AS other_account_id
+  FROM ledger.postings
+  WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} BETWEEN ${accountId} AND ${accountId}
+    ${condition}
+  ORDER BY ${sql(`${side}_account_id`)} DESC, id DESC LIMIT ${literal(sql, max)}`;
+
+/** The balance of a wallet at a time: the balance after its last posting up to then. */
+export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
+  const [row] = await sql<{ balance: Kobo }[]>`
+    SELECT balance FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
+  return row?.balance ?? 0;
+}
+
+/** The last posting of a wallet before a period and the last one in it, by id; null where the period has no bound. */
+interface PostingRange {
+  before: number | null;
+  last: number | null;
+}
+
+export async function postingsOf(
+  sql: Sql,
+  book: Book,
+  wallet: Pick<Wallet, 'accountId'>,
+  { createdAtFrom, createdAtTo }: ListFilters,
+): Promise<PostingRange> {
+  const unbounded = { before: null, last: null };
+  if (createdAtFrom === undefined && createdAtTo === undefined) return unbounded;
+  const lastUntil = (at: postgres.Fragment | undefined) =>
+    at === undefined
+      ? sql`NULL::bigint`
+      : sql`(SELECT id FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at}))`;
+  const [row] = await sql<PostingRange[]>`
+    SELECT ${lastUntil(createdAtFrom && sql`${createdAtFrom}::timestamptz - interval '1 ms'`)} AS before,
+           ${lastUntil(createdAtTo && sql`${createdAtTo}::timestamptz`)} AS last`;
+  return row ?? unbounded;
+}
+
+/** One line of a wallet's statement. */
+export interface StatementLine extends LineFacts {
+  /** The id of the posting, which orders the statement. */
+  id: number;
+  /** The place of the posting in its transaction, from 1. */
+  place: number;
+  component: PostingComponent;
+  transactionId: Uuid;
+  kind: string;
+  resource: string;
+  direction: 'credit' | 'debit';
+  amount: Kobo;
+  balanceAfter: Kobo;
+  effectiveAt: Date;
+  createdAt: Date;
+}
+
+/** A page of a wallet's statement, newest first, plus one line when another page exists. */
+export async function listStatement(
+  sql: Sql,
+  book: Book,
+  wallet: Wallet,
+  filters: ListFilters,
+  page: PageRequest,
+): Promise<StatementLine[]> {
+  // A statement of its own: it may wait for a posting that is not in the snapshot of this statement.
+  const { before, last } = await postingsOf(sql, book, wallet, filters);
+  const condition = sql`
+    ${page.after ? sql`AND id < ${Number(page.after.id)}` : sql``}
+    ${before === null ? sql`` : sql`AND id > ${before}`} ${last === null ? sql`` : sql`AND id <= ${last}`}`;
+  const side = (direction: 'credit' | 'debit') =>
+    newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
+  // LIMIT before the joins: otherwise the transactions of both sides are looked up and half of them discarded.
+  const lines = await sql<LineRow[]>`
+    SELECT p.*, t.kind, t.resource, t.effective_at, o.code AS other_account, n.place, n.count
+    FROM (SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides ORDER BY id DESC LIMIT ${literal(sql, page.limit + 1)}) p
+    JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
+    JOIN ledger.accounts o ON o.organisation_id = ${book.organisationId} AND o.id = p.other_account_id
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int AS count, (count(*) FILTER (WHERE q.id <= p.id))::int AS place FROM ledger.postings q
+      WHERE q.organisation_id = ${book.organisationId} AND q.transaction_id = p.transaction_id
+    ) n
+    ORDER BY p.id DESC`;
+  const placed = lines.map((line) => {
+    const [debit, credit] =
+      line.direction === 'debit' ? [wallet.id, line.otherAccount] : [line.otherAccount, wallet.id];
+    return { ...line, component: componentOf({ ...line, debit, credit }) };
+  });
+  return await readLineFacts(sql, book, wallet.id, placed);
+}
+
+type LineRow = Omit<StatementLine, keyof LineFacts | 'component'> & { otherAccount: AccountCode; count: number };

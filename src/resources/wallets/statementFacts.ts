@@ -1,0 +1,154 @@
+// Who was on the other side of a statement's lines, and how the caller described them: read for all resources of a page
+// with one query.
+import type postgres from 'postgres';
+import type { Sql } from '../../database/pool.ts';
+import { type IdKind, parseId, publicId, type Uuid } from '../../ids.ts';
+import type { PostingComponent } from '../../ledger/components.ts';
+import type { Book } from '../../money.ts';
+
+/** The other side: a wallet of the same book, or an account at a bank, as far as it is known. */
+export interface Counterparty {
+  walletId: Uuid | null;
+  name: string | null;
+  accountNumber: string | null;
+  bankCode: string | null;
+}
+
+export interface LineFacts {
+  counterparty: Counterparty | null;
+  description: string | null;
+  reference: string | null;
+  /** Of a payout: the item whose amount the line is. */
+  payoutItemId: Uuid | null;
+}
+
+interface Line {
+  resource: string;
+  kind: string;
+  place: number;
+  component: PostingComponent;
+}
+
+/** What is known about a resource, or about one item of a payout. */
+interface FactRow extends Omit<Counterparty, 'walletId'> {
+  /** Public id, and the place of the item in its payout; 0: all of the resource. */
+  resource: string;
+  place: number;
+  /** The wallets that it moves money between. */
+  oneWalletId: Uuid | null;
+  otherWalletId: Uuid | null;
+  description: string | null;
+  reference: string | null;
+  payoutItemId: Uuid | null;
+}
+
+/** The kinds of resources that have more to tell than their id. */
+const TOLD = ['transfer', 'withdrawal', 'refund', 'payment', 'payout', 'payoutItem', 'inboundCredit'] as const;
+type Told = (typeof TOLD)[number] & IdKind;
+
+const NONE: LineFacts = { counterparty: null, description: null, reference: null, payoutItemId: null };
+
+/** The place in `FactRow` of a line: one item of a payout, or all of a resource. */
+const placeOf = ({ kind, component, place }: Line): number =>
+  kind === 'payout_reserve' && component === 'principal' ? place : 0;
+
+/** Adds to each line of a wallet what is known about its resource. */
+export async function readLineFacts<L extends Line>(
+  sql: Sql,
+  book: Book,
+  walletId: Uuid,
+  lines: readonly L[],
+): Promise<(L & LineFacts)[]> {
+  const rows = await readFacts(sql, book, lines);
+  const byLine = new Map(rows.map((row) => [`${row.resource}/${row.place}`, row]));
+  return lines.map((line) => {
+    const row = byLine.get(`${line.resource}/${placeOf(line)}`);
+    return row === undefined ? { ...line, ...NONE } : { ...line, ...factsOf(row, walletId) };
+  });
+}
+
+function factsOf(row: FactRow, walletId: Uuid): LineFacts {
+  const { name, accountNumber, bankCode, description, reference, payoutItemId } = row;
+  const other = [row.oneWalletId, row.otherWalletId].find((id) => id !== null && id !== walletId) ?? null;
+  const known = other !== null || name !== null || accountNumber !== null;
+  const counterparty = known ? { walletId: other, name, accountNumber, bankCode } : null;
+  return { counterparty, description, reference, payoutItemId };
+}
+
+async function readFacts(sql: Sql, book: Book, lines: readonly Line[]): Promise<FactRow[]> {
+  const parts = TOLD.flatMap((kind) => {
+    const ids = lines.map(({ resource }) => parseId(kind, resource)).filter((id) => id !== null);
+    return ids.length === 0 ? [] : [{ kind, select: SELECTS[kind](sql, book, [...new Set(ids)], lines) }];
+  });
+  const [first, ...others] = parts;
+  if (first === undefined) return [];
+  const union = others.reduce((all, { select }) => sql`${all} UNION ALL ${select}`, first.select);
+  const rows = await sql<(Omit<FactRow, 'resource'> & { kind: Told; id: Uuid })[]>`${union}`;
+  return rows.map(({ kind, id, ...row }) => ({ ...row, resource: publicId(kind, id) }));
+}
+
+type Select = (sql: Sql, book: Book, ids: readonly Uuid[], lines: readonly Line[]) => postgres.Fragment;
+
+const of = (sql: Sql, book: Book, ids: readonly Uuid[], alias: postgres.Fragment) => sql`
+  ${alias}.organisation_id = ${book.organisationId} AND ${alias}.environment = ${book.environment}
+  AND ${alias}.id = ANY (${[...ids]}::uuid[])`;
+
+const SELECTS: Record<Told, Select> = {
+  transfer: (sql, book, ids) => sql`
+    SELECT 'transfer' AS kind, t.id, 0 AS place, t.source_wallet_id AS one_wallet_id,
+           t.destination_wallet_id AS other_wallet_id, NULL::text AS name, NULL::text AS account_number,
+           NULL::text AS bank_code, t.description, t.reference, NULL::uuid AS payout_item_id
+    FROM transfers t WHERE ${of(sql, book, ids, sql`t`)}`,
+  withdrawal: (sql, book, ids) => sql`
+    SELECT 'withdrawal' AS kind, w.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
+           w.account_name AS name, w.account_number, w.bank_code, w.narration AS description, w.reference,
+           NULL::uuid AS payout_item_id
+    FROM withdrawals w WHERE ${of(sql, book, ids, sql`w`)}`,
+  refund: (sql, book, ids) => sql`
+    SELECT 'refund' AS kind, r.id, 0 AS place, p.target_wallet_id AS one_wallet_id,
+           CASE r.destination WHEN 'wallet' THEN p.payer_wallet_id END AS other_wallet_id, r.account_name AS name,
+           r.account_number, r.bank_code, r.reason AS description, r.reference, NULL::uuid AS payout_item_id
+    FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
+    WHERE ${of(sql, book, ids, sql`r`)}`,
+  // Of several credits that settled a payment, the last.
+  payment: (sql, book, ids) => sql`
+    SELECT 'payment' AS kind, p.id, 0 AS place, p.target_wallet_id AS one_wallet_id,
+           p.payer_wallet_id AS other_wallet_id, c.sender_name AS name, c.sender_account_number AS account_number,
+           c.sender_bank_code AS bank_code, p.description, p.reference, NULL::uuid AS payout_item_id
+    FROM payments p
+    LEFT JOIN LATERAL (
+      SELECT sender_name, sender_account_number, sender_bank_code FROM inbound_credits
+      WHERE organisation_id = p.organisation_id AND environment = p.environment AND owner_id = p.id
+        AND owner_kind = 'payment' AND status = 'posted'
+      ORDER BY created_at DESC, id DESC LIMIT 1
+    ) c ON true
+    WHERE ${of(sql, book, ids, sql`p`)}`,
+  payout: (sql, book, ids, lines) => {
+    const items = lines.flatMap((line) => {
+      const payoutId = parseId('payout', line.resource);
+      return payoutId === null || placeOf(line) === 0 ? [] : [{ payoutId, position: placeOf(line) - 1 }];
+    });
+    return sql`
+      SELECT 'payout' AS kind, p.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
+             NULL::text AS name, NULL::text AS account_number, NULL::text AS bank_code, NULL::text AS description,
+             p.reference, NULL::uuid AS payout_item_id
+      FROM payouts p WHERE ${of(sql, book, ids, sql`p`)}
+      UNION ALL
+      SELECT 'payout', i.payout_id, i.position + 1, i.destination_wallet_id, NULL, i.account_name, i.account_number,
+             i.bank_code, NULL, i.reference, i.id
+      FROM unnest(${items.map(({ payoutId }) => payoutId)}::uuid[], ${items.map(({ position }) => position)}::integer[])
+        AS k (payout_id, position)
+      JOIN payout_items i ON i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment}
+        AND i.payout_id = k.payout_id AND i.position = k.position`;
+  },
+  payoutItem: (sql, book, ids) => sql`
+    SELECT 'payoutItem' AS kind, i.id, 0 AS place, i.destination_wallet_id AS one_wallet_id,
+           NULL::uuid AS other_wallet_id, i.account_name AS name, i.account_number, i.bank_code,
+           NULL::text AS description, i.reference, i.id AS payout_item_id
+    FROM payout_items i WHERE ${of(sql, book, ids, sql`i`)}`,
+  inboundCredit: (sql, book, ids) => sql`
+    SELECT 'inboundCredit' AS kind, c.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
+           c.sender_name AS name, c.sender_account_number AS account_number, c.sender_bank_code AS bank_code,
+           NULL::text AS description, NULL::text AS reference, NULL::uuid AS payout_item_id
+    FROM inbound_credits c WHERE ${of(sql, book, ids, sql`c`)}`,
+};

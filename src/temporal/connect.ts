@@ -1,0 +1,33 @@
+// The one way to connect to Temporal, for every process and both kinds of connection of the SDK: `Connection` of a
+// client and `NativeConnection` of a worker. A failure says what to set.
+import { explained } from './explain.ts';
+import type { TemporalTarget } from './profile.ts';
+
+/** A server without TLS, such as the development server. */
+export const unsecured = (address: string, namespace: string): TemporalTarget => ({
+  address,
+  namespace,
+  credentials: () => ({ tls: false }),
+});
+
+/** A class of the SDK that connects. */
+interface ConnectionClass<Options, Connected> {
+  connect: (options?: Options) => Promise<Connected>;
+}
+
+/** The options of a connection of either kind. */
+export const connectionOptions = ({ address, credentials }: TemporalTarget) => ({ address, ...credentials() });
+
+/** Connects. Throws a TemporalFault. */
+export async function connect<Options, Connected>(
+  kind: ConnectionClass<Options, Connected>,
+  target: TemporalTarget,
+  more: Partial<Options> = {},
+): Promise<Connected> {
+  const options = { ...connectionOptions(target), ...more } as Options;
+  try {
+    return await kind.connect(options);
+  } catch (error) {
+    throw await explained(error, target);
+  }
+}

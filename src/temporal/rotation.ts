@@ -1,0 +1,63 @@
+// Rotated credentials: files that were replaced since the process read them take effect without a restart.
+import { isDeepStrictEqual } from 'node:util';
+import type { Log } from '../telemetry/log.ts';
+import type { Credentials, TemporalTarget } from './profile.ts';
+
+/**
+ * How often the files are read. Not watched: Kubernetes replaces the files of a secret through symbolic links, which
+ * file watchers miss. Certificates are renewed hours before they expire.
+ */
+const READ_EVERY_MS = 10_000;
+
+interface RotationOptions {
+  target: TemporalTarget;
+  /** The credentials in use. */
+  current: Credentials;
+  /** Takes the new credentials into use. When it throws, the current ones stay, and it is called again later. */
+  use: (credentials: Credentials, previous: Credentials) => Promise<void>;
+  log: Log;
+  everyMs?: number | undefined;
+}
+
+/** Calls `use` when the credentials have changed. */
+export function followCredentials({ target, use, log, everyMs = READ_EVERY_MS, ...options }: RotationOptions): {
+  stop: () => Promise<void>;
+} {
+  let { current } = options;
+  let failure = '';
+  let rotating: Promise<void> | null = null;
+
+  const look = async (): Promise<void> => {
+    try {
+      const credentials = target.credentials();
+      if (isDeepStrictEqual(credentials, current)) return;
+      await use(credentials, current);
+      current = credentials;
+      failure = '';
+      log.info('the new credentials for Temporal are in use');
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== failure) log.error(`The new credentials for Temporal are not used yet: ${message}`);
+      failure = message;
+    }
+  };
+
+  const timer = setInterval(() => {
+    rotating ??= look().finally(() => {
+      rotating = null;
+    });
+  }, everyMs).unref();
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await rotating;
+    },
+  };
+}
+
+/** Whether a connection can take the new credentials as its API key, without connecting again. */
+export function isNewKeyOnly(credentials: Credentials, previous: Credentials): credentials is Required<Credentials> {
+  const { apiKey, ...rest } = credentials;
+  const { apiKey: previousKey, ...previousRest } = previous;
+  return apiKey !== undefined && previousKey !== undefined && isDeepStrictEqual(rest, previousRest);
+}

@@ -1,0 +1,52 @@
+// The metrics of the Temporal SDK: pollers, failed tasks, latencies, rejected requests. The SDK exports them on a port
+// of its own, which is on the loopback interface only; the worker's metrics port serves them with our own.
+import { type AddressInfo, createServer } from 'node:net';
+import { Runtime, type RuntimeOptions } from '@temporalio/worker';
+
+const LOOPBACK = '127.0.0.1';
+/** Another process may take the free port before the SDK does. */
+const TRIES_MAX = 5;
+
+/** Where this process's SDK exports its metrics. The SDK has one runtime per process. */
+let exporter: string | null = null;
+
+/**
+ * Installs the SDK's runtime with its metrics, which `readSdkMetrics` reads. Call it before anything else of the SDK.
+ */
+export async function installWithMetrics({ telemetryOptions, ...options }: RuntimeOptions): Promise<void> {
+  for (let tries = 1; exporter === null; tries += 1) {
+    const bindAddress = `${LOOPBACK}:${await freePort()}`;
+    try {
+      Runtime.install({
+        ...options,
+        telemetryOptions: {
+          ...telemetryOptions,
+          // The names are Temporal's; durations are in seconds, as everywhere in Prometheus.
+          metrics: { prometheus: { bindAddress, useSecondsForDurations: true }, attachServiceName: false },
+        },
+      });
+      exporter = `http://${bindAddress}/metrics`;
+    } catch (error) {
+      if (tries === TRIES_MAX || !/in use/.test(String(error))) throw error;
+    }
+  }
+}
+
+/** The SDK's metrics in the text format of Prometheus; nothing when they are off. */
+export async function readSdkMetrics(): Promise<string> {
+  if (exporter === null) return '';
+  const response = await fetch(exporter);
+  if (!response.ok) throw new Error(`the exporter of the Temporal SDK answered ${response.status}`);
+  return await response.text();
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, LOOPBACK, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,134 @@
+// Redelivers what an endpoint did not receive, after its owner has mended it: for operators, and for the owner.
+import type { Sql } from '../database/pool.ts';
+import { publicId, type Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import { TEST_EVENT_TYPE } from '../resources/events.ts';
+import type { Operator } from '../resources/operators.ts';
+import type { WebhookEndpoint } from './endpoints.ts';
+
+/** Deliveries that one statement reopens. */
+const PAGE_SIZE = 500;
+
+export interface FailedDeliveries {
+  endpointId: Uuid;
+  /** Of deliveries created in this range; null: no limit. */
+  from: Date | null;
+  to: Date | null;
+}
+
+/** The book and status of an endpoint; null when there is none. */
+export async function findEndpoint(
+  sql: Sql,
+  endpointId: Uuid,
+): Promise<(Book & { status: 'enabled' | 'disabled' | 'deleted' }) | null> {
+  const [row] = await sql<(Book & { status: 'enabled' | 'disabled' | 'deleted' })[]>`
+    SELECT organisation_id, environment, CASE WHEN deleted_at IS NULL THEN status ELSE 'deleted' END AS status
+    FROM webhook_endpoints WHERE id = ${endpointId}`;
+  return row ?? null;
+}
+
+/**
+ * Reopens the deliveries whose attempts are exhausted, each with the whole schedule of attempts. Each page is one
+ * statement with its messages to the relay and its audit entry, so a command that is interrupted can be run again.
+ * Returns their number.
+ */
+export async function redeliverFailed(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  { endpointId, from, to }: FailedDeliveries,
+  { operator, reason }: { operator: Operator; reason: string },
+): Promise<number> {
+  let redelivered = 0;
+  let after: Uuid | null = null;
+  for (;;) {
+    const page: { eventId: Uuid }[] = await sql<{ eventId: Uuid }[]>`
+      WITH failed AS (
+        SELECT event_id FROM webhook_deliveries
+        WHERE organisation_id = ${organisationId} AND environment = ${environment} AND endpoint_id = ${endpointId}
+          AND failure_reason = 'retries_exhausted'
+          ${after === null ? sql`` : sql`AND event_id > ${after}`}
+          ${from === null ? sql`` : sql`AND created_at >= ${from}`}
+          ${to === null ? sql`` : sql`AND created_at < ${to}`}
+        ORDER BY event_id LIMIT ${PAGE_SIZE} FOR UPDATE
+      ), reopened AS (
+        UPDATE webhook_deliveries d SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = now()
+        FROM failed f
+        WHERE d.organisation_id = ${organisationId} AND d.event_id = f.event_id AND d.endpoint_id = ${endpointId}
+        RETURNING d.event_id
+      ), queued AS (
+        INSERT INTO outbox (organisation_id, environment, topic, message)
+        SELECT ${organisationId}::uuid, ${environment}::text, 'event',
+               jsonb_build_object('eventId', event_id, 'endpointId', ${endpointId}::text, 'redelivery', true)
+        FROM reopened
+      ), audited AS (
+        INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
+        SELECT ${organisationId}::uuid, ${environment}::text, ${operator.id}::uuid, ${operator.name}, 'webhooks.redeliver',
+               ${publicId('webhookEndpoint', endpointId)}, ${reason}::text || ' (' || count(*) || ' deliveries)'
+        FROM reopened HAVING count(*) > 0
+      )
+      SELECT event_id FROM reopened ORDER BY event_id`;
+    redelivered += page.length;
+    after = page.at(-1)?.eventId ?? after;
+    if (page.length < PAGE_SIZE) return redelivered;
+  }
+}
+
+/** Events that one request of the owner looks at. */
+const EVENTS_PER_REQUEST_MAX = 10 * PAGE_SIZE;
+
+/** Younger events may still be on their way for the first time. */
+const SETTLED_AFTER_SECONDS = 60;
+
+/**
+ * Sends an endpoint every event since a time that it subscribes to and has not received: its failed deliveries, and the
+ * events of a time when it was disabled. Looks at a bounded number of events, oldest first, a page with one statement.
+ * Returns how many are sent again, and from when a further call continues; null: there are no more.
+ */
+export async function redeliverSince(
+  sql: Sql,
+  book: Book,
+  { id, eventTypes }: Pick<WebhookEndpoint, 'id' | 'eventTypes'>,
+  since: Date,
+): Promise<{ redelivered: number; continueFrom: Date | null }> {
+  let redelivered = 0;
+  let after: { createdAt: Date; id: Uuid } | null = null;
+  for (let looked = 0; looked < EVENTS_PER_REQUEST_MAX; looked += PAGE_SIZE) {
+    const rows: RedeliveredPage[] = await sql<RedeliveredPage[]>`
+      WITH page AS (
+        SELECT id, created_at FROM events
+        WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+          AND created_at >= ${since} AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})
+          ${after === null ? sql`` : sql`AND (created_at, id) > (${after.createdAt}, ${after.id})`}
+          ${eventTypes === null ? sql`` : sql`AND type = ANY (${[...eventTypes]}::text[])`}
+          AND type <> ${TEST_EVENT_TYPE}
+        ORDER BY created_at, id LIMIT ${PAGE_SIZE}
+      ), opened AS (
+        INSERT INTO webhook_deliveries AS d (organisation_id, environment, event_id, endpoint_id, status)
+        SELECT ${book.organisationId}::uuid, ${book.environment}::text, id, ${id}::uuid, 'pending' FROM page
+        ON CONFLICT (organisation_id, event_id, endpoint_id) DO UPDATE
+          SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = now()
+          WHERE d.status = 'failed'
+        RETURNING event_id
+      ), queued AS (
+        INSERT INTO outbox (organisation_id, environment, topic, message)
+        SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event',
+               jsonb_build_object('eventId', event_id, 'endpointId', ${id}::text, 'redelivery', true)
+        FROM opened
+      )
+      SELECT id, created_at, (SELECT count(*)::int FROM opened) AS opened, (SELECT count(*)::int FROM page) AS looked
+      FROM page ORDER BY created_at DESC, id DESC LIMIT 1`;
+    const [last] = rows;
+    redelivered += last?.opened ?? 0;
+    if (last === undefined || last.looked < PAGE_SIZE) return { redelivered, continueFrom: null };
+    after = last;
+  }
+  return { redelivered, continueFrom: after?.createdAt ?? null };
+}
+
+/** The last event of a page, with the numbers of those that are sent again, and of all. */
+interface RedeliveredPage {
+  id: Uuid;
+  createdAt: Date;
+  opened: number;
+  looked: number;
+}

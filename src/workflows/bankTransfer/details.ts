@@ -1,0 +1,119 @@
+// The current details of a bank transfer in the Temporal UI, and what an operator reads when its flow is parked.
+import { nairaText } from '../../money.ts';
+import type { decideAttention } from '../attention/decide.ts';
+import type { ParkedView } from '../attention/park.ts';
+import type { TransferState } from './decide.ts';
+import type { BankTransferInput, NotReady, TransferJourney, TransferProgress } from './messages.ts';
+
+export const referenceOf = ({ reference, transferId }: BankTransferInput): string => reference ?? transferId;
+
+export const describeStep = (input: BankTransferInput, journey: TransferJourney): string =>
+  details(input, journey, journey.step === 'send' ? 'is being sent to the rail' : 'is being queried at the rail');
+
+const NOT_READY: Record<NotReady['why'], { words: string; remedy: string }> = {
+  underfunded: {
+    words: 'the balance that the rail pays from is too low',
+    remedy: 'Fund that balance at the provider, or wait for its settlement; `rail show` tells the balance.',
+  },
+  duplicate_guard: {
+    words: 'the rail takes it for a repetition of an equal transfer to the same account',
+    remedy: 'It is sent again after the interval of the provider. If this lasts, ask the provider.',
+  },
+  rate_limited: {
+    words: 'the rail accepts no more requests for now',
+    remedy: 'Lower the calls a second with `rail limit`, or agree on more with the provider.',
+  },
+  unauthorised: {
+    words: 'the rail does not accept our credentials or our address',
+    remedy: 'Check the credentials (`rail rotate`), and the addresses that the provider allows.',
+  },
+  feature_off: {
+    words: 'the contract lacks a feature that the transfer needs',
+    remedy: 'Ask the provider to switch it on; `rail check` tells which one.',
+  },
+};
+
+const WAITS: Record<TransferProgress['rail'], string> = {
+  known: 'is with the rail; waiting for its final status',
+  unknown: 'is not known to the rail yet; waiting',
+  unreachable: 'is waiting: the rail does not respond',
+  not_ready: 'is waiting: the rail does not accept it for now',
+  paused: 'is waiting: the rail is paused by operations. It continues within a minute after `rail resume`',
+  contradiction: 'has contradictory statuses at the rail: an operator must decide',
+};
+
+export const describeWait = (
+  input: BankTransferInput,
+  journey: TransferJourney,
+  { rail, notReady }: Pick<TransferProgress, 'rail' | 'notReady'>,
+): string =>
+  details(
+    input,
+    journey,
+    notReady === undefined ? WAITS[rail] : `is waiting: ${NOT_READY[notReady.why].words}. It is sent again by itself`,
+  );
+
+function details(input: BankTransferInput, { sends }: TransferJourney, activity: string): string {
+  return [
+    `**processing**: the transfer ${activity}.`,
+    '',
+    '| | |',
+    '|---|---|',
+    `| reference at the rail | ${referenceOf(input)} |`,
+    `| amount | ${nairaText(input.amount)}, held in transit |`,
+    `| sends to the rail | ${sends} |`,
+  ].join('\n');
+}
+
+type ParkedCause = Exclude<NonNullable<ReturnType<typeof decideAttention>>, 'rail_paused'>;
+
+const PARKED: Record<Exclude<ParkedCause, 'rail_not_ready'>, { summary: string; lastResponse: string }> = {
+  rail_unreachable: {
+    summary: 'The rail has not responded for longer than the limit, so it is unknown whether the money was paid out.',
+    lastResponse: 'none, or no certain one: `attention show` has its words',
+  },
+  outcome_unknown: {
+    summary: 'The rail has not reported a final status within the limit.',
+    lastResponse: 'no final status',
+  },
+  rail_contradiction: {
+    summary: 'The rail now reports a status that contradicts what was posted on its earlier report.',
+    lastResponse: 'a status that contradicts its earlier report; ask the bank in writing',
+  },
+};
+
+const LOCATION: Record<TransferState, string> = {
+  processing: 'held in transit',
+  completed: 'posted as paid out through the rail',
+  failed: 'posted as failed, back in the wallet or in suspense',
+  returned: 'posted as returned, back in the wallet or in suspense',
+};
+
+export function parkedView(
+  input: BankTransferInput,
+  cause: ParkedCause,
+  status: TransferState,
+  notReady: NotReady | undefined,
+): ParkedView {
+  if (cause === 'rail_not_ready') return notReadyView(input, notReady);
+  const { summary, lastResponse } = PARKED[cause];
+  return {
+    summary:
+      `${summary} The flow queries the rail every 15 minutes, and at once when the rail calls back: as soon as the ` +
+      'rail answers, it continues without a decision. Until then nothing is posted.',
+    lastResponse: { of: 'rail', words: lastResponse },
+    fundsAtRisk: `${nairaText(input.amount)}, ${LOCATION[status]} (reference ${referenceOf(input)})`,
+  };
+}
+
+/** The rail did not accept the transfer, so it was certainly not paid out. */
+function notReadyView(input: BankTransferInput, notReady: NotReady | undefined): ParkedView {
+  const { words, remedy } = NOT_READY[notReady?.why ?? 'unauthorised'];
+  return {
+    summary:
+      `The transfer was not accepted for longer than the limit: ${words}. ${remedy} Nothing was paid out. The flow sends ` +
+      'the same reference again, at least every 15 minutes, and continues by itself.',
+    lastResponse: { of: 'rail', words: `not accepted (${notReady?.why ?? 'unknown'})` },
+    fundsAtRisk: `none: ${nairaText(input.amount)}, held in transit (reference ${referenceOf(input)})`,
+  };
+}

@@ -1,0 +1,70 @@
+// The order in which Temporal hands waiting tasks to workers: by priority, and among equal ones in turns between the
+// organisations. Activities and child workflows inherit it from their workflow.
+import type { Priority } from '@temporalio/common';
+import type { Book, Environment } from '../money.ts';
+
+/** Temporal's priority keys: 1 first, 5 last. Sandbox flows come after all live ones: they move no real money. */
+const PRIORITY_KEYS = {
+  live: {
+    /** A payer, a customer or an operator waits for the result. */
+    urgent: 1,
+    /** Money of a batch, which may have a thousand transfers. */
+    batch: 2,
+    /** Moves no money of anybody who waits, can come by the ten thousand, and may be late by minutes. */
+    background: 3,
+  },
+  test: { urgent: 4, batch: 5, background: 5 },
+} as const;
+
+const CLASSES = {
+  payment: 'urgent',
+  paymentCredit: 'urgent',
+  inboundCredit: 'urgent',
+  withdrawal: 'urgent',
+  refund: 'urgent',
+  recall: 'urgent',
+  reviewCase: 'urgent',
+  adjustment: 'urgent',
+  railResume: 'urgent',
+  payout: 'batch',
+  payoutItem: 'batch',
+  webhookDelivery: 'background',
+  sweep: 'background',
+  failingFlows: 'background',
+  housekeeping: 'background',
+  ledgerSealing: 'background',
+  ledgerVerification: 'background',
+  reconciliation: 'background',
+  creditPolling: 'background',
+} satisfies Record<string, keyof (typeof PRIORITY_KEYS)['live']>;
+
+/** The workflow types. */
+export type FlowType = keyof typeof CLASSES;
+
+/** What a flow is about. The flows of Schedules cover all books, and those of a rail all organisations. */
+interface Scope {
+  environment: Environment;
+  /** The public id, which may be read in Temporal. */
+  organisationId: string | null;
+}
+
+const ALL_BOOKS: Scope = { environment: 'live', organisationId: null };
+
+/** The priority of a flow, by its type. */
+export function priorityOf(flow: FlowType, { environment, organisationId } = ALL_BOOKS): Priority {
+  const priorityKey = PRIORITY_KEYS[environment][CLASSES[flow]];
+  return organisationId === null ? { priorityKey } : { priorityKey, fairnessKey: organisationId };
+}
+
+/** For a background activity of a flow with a higher priority, such as the expiry of a payment. */
+export const inBackground = ({ environment }: Pick<Book, 'environment'>): Priority => ({
+  priorityKey: PRIORITY_KEYS[environment].background,
+});
+
+/**
+ * Whether a person or a bank waits for the effect of an outbox message. The start of a payment is not urgent: its flow
+ * only waits for money, and a burst of requests brings thousands of them.
+ */
+export function isUrgent({ workflow, signal }: { workflow: FlowType; signal?: unknown }): boolean {
+  return CLASSES[workflow] === 'urgent' && (workflow !== 'payment' || signal !== undefined);
+}

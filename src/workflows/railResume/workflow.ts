@@ -1,0 +1,18 @@
+// The flow of one resume of a rail, started with the statement that ends the pause.
+//
+//   1. Signal the flows that wait for the rail.   Compensation: none; a flow that finds the rail paused again waits on.
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { RailResumeActivities, RailResumeInput, RailResumeResult } from './messages.ts';
+
+const { signalPausedFlows } = proxyActivities<RailResumeActivities>({
+  // There may be a hundred thousand; the heartbeat detects a worker that died. A retry finds those that still wait.
+  startToCloseTimeout: '1 hour',
+  heartbeatTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+});
+
+export async function railResume(input: RailResumeInput): Promise<RailResumeResult> {
+  const result = await signalPausedFlows(input);
+  setCurrentDetails(`The ${input.environment} rail is resumed: ${result.flows} waiting flows were signalled.`);
+  return result;
+}

@@ -1,0 +1,175 @@
+// Keys over the API: reads alone, addresses, a rate of their own, and keys that manage keys.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Route, Scope } from '../../src/api/route.ts';
+import { newUuid, publicId } from '../../src/ids.ts';
+import { type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { tablesThatHold } from '../support/databaseText.ts';
+import { pathOf, type RouteCase, routeCases } from '../support/routes.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
+});
+
+afterAll(() => api.close());
+
+const create = async (attributes: Parameters<TestApi['createKey']>[1]): Promise<Client> =>
+  api.client((await api.createKey(api.organisation.organisationId, attributes)).key);
+
+interface NewKey extends Resource {
+  key: string;
+}
+
+const make = async (client: Client, body: object): Promise<NewKey> =>
+  (await client.post('/api-keys', body)).data as NewKey;
+
+describe('a key with reads alone', () => {
+  const scoped = ({ access }: Route) => access !== 'any' && access !== 'none';
+  const call = async ({ method, route }: RouteCase) => {
+    const reader = await create({ scopes: [`${route.access as Scope}:read`] });
+    return await reader.call(method, pathOf(route));
+  };
+
+  test.each(routeCases((route) => scoped(route) && route.method === 'get'))('may $name', async (one) => {
+    expect([401, 403]).not.toContain((await call(one)).status);
+  });
+
+  test.each(routeCases((route) => scoped(route) && route.method !== 'get'))('may not $name', async (one) => {
+    const { status, error } = await call(one);
+    expect([status, error.code]).toEqual([403, 'API_KEY_SCOPE_FORBIDDEN']);
+  });
+});
+
+describe('a key with addresses', () => {
+  const from = (client: Client, address: string) =>
+    client.call('GET', '/wallets', { headers: { 'x-forwarded-for': address } });
+
+  test('it works from them only', async () => {
+    const client = await create({ allowedIps: ['203.0.113.0/24', '2001:db8::1'] });
+    expect((await from(client, '203.0.113.9')).status).toBe(200);
+    expect((await from(client, '2001:db8::1')).status).toBe(200);
+    const { status, error } = await from(client, '198.51.100.1');
+    expect([status, error.type, error.code, error.details]).toEqual([
+      403,
+      'authorization_error',
+      'IP_NOT_ALLOWED',
+      { address: '198.51.100.1' },
+    ]);
+    expect((await from(client, '203.0.113.9, 198.51.100.1')).error.code).toBe('IP_NOT_ALLOWED');
+  });
+});
+
+test('a key with a rate of its own has that', async () => {
+  const client = await create({ rateLimit: 2 });
+  const statuses = [];
+  // A minute may end between them.
+  for (let count = 0; count < 5; count += 1) {
+    const { status, headers } = await client.get('/wallets');
+    expect(headers.get('x-ratelimit-limit')).toBe('2');
+    statuses.push(status);
+  }
+  expect(statuses.slice(0, 2)).toEqual([200, 200]);
+  expect(statuses).toContain(429);
+  expect((await api.test.get('/wallets')).headers.get('x-ratelimit-limit')).toBe('1000000');
+});
+
+describe('keys that manage keys', () => {
+  test('a new key has what was asked for, works, and is shown once', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const body = { name: 'reports', scopes: ['wallet:read', 'wallet:read'], rateLimit: 50, expiresAt };
+    const { status, data } = await api.test.post('/api-keys', body);
+    const { key, ...view } = data as NewKey;
+    expect(status).toBe(201);
+    expect(view).toMatchObject({
+      name: 'reports',
+      scopes: ['wallet:read'],
+      allowedIps: null,
+      rateLimit: 50,
+      expiresAt,
+      status: 'active',
+      hint: key.slice(-4),
+      lastUsedAt: null,
+    });
+    expect((await api.client(key).get('/wallets')).status).toBe(200);
+    expect((await api.client(key).get('/payments')).error.code).toBe('API_KEY_SCOPE_FORBIDDEN');
+    expect((await api.test.get(`/api-keys/${data.id}`)).data).toEqual(view);
+    expect((await api.test.get('/api-keys')).items[0]).toEqual(view);
+    expect(await tablesThatHold(api.sql, key)).toEqual([]);
+    const [audited] = await api.sql<{ operator: string; action: string }[]>`
+      SELECT operator, action FROM audit_log WHERE organisation_id = ${api.organisation.organisationId} ORDER BY id DESC LIMIT 1`;
+    expect(audited).toEqual({ operator: expect.stringMatching(/^svc_\w{26}_key$/), action: 'api_key.create' });
+  });
+
+  test('a revoked key stops working, twice is once', async () => {
+    const made = await make(api.test, { scopes: ['wallet'] });
+    for (let count = 0; count < 2; count += 1) {
+      const { status, data } = await api.test.call('DELETE', `/api-keys/${made.id}`);
+      expect([status, data.status]).toEqual([200, 'revoked']);
+    }
+    expect((await api.client(made.key).get('/wallets')).error.code).toBe('API_KEY_INVALID');
+    expect((await api.test.post(`/api-keys/${made.id}/rotate`)).error).toMatchObject({
+      code: 'API_KEY_NOT_ACTIVE',
+      details: { keyId: made.id, status: 'revoked' },
+    });
+  });
+
+  test('a successor has the same rights; the old key ends with the overlap', async () => {
+    const made = await make(api.test, { scopes: ['transfer'], rateLimit: 20, name: 'till' });
+    const { status, data } = await api.test.post(`/api-keys/${made.id}/rotate`, { overlapHours: 0 });
+    expect([status, data]).toMatchObject([
+      201,
+      { scopes: ['transfer'], rateLimit: 20, name: 'till', status: 'active' },
+    ]);
+    expect((await api.client((data as NewKey).key).get('/transfers')).status).toBe(200);
+    expect((await api.test.get(`/api-keys/${made.id}`)).data.status).toBe('expired');
+    expect((await api.client(made.key).get('/transfers')).error.code).toBe('API_KEY_INVALID');
+  });
+
+  test.each([
+    ['a scope that it lacks', { scopes: ['payout'] }, 403, 'API_KEY_SCOPE_FORBIDDEN'],
+    ['any address', { scopes: ['wallet'], allowedIps: ['0.0.0.0/0'] }, 422, 'API_KEY_EXCEEDS_OWN'],
+    ['a higher rate', { scopes: ['wallet'], rateLimit: 31 }, 422, 'API_KEY_EXCEEDS_OWN'],
+    ['a later end', { scopes: ['wallet'], expiresAt: '2999-01-01T00:00:00Z' }, 422, 'API_KEY_EXCEEDS_OWN'],
+  ])('a key cannot give %s', async (_what, body, status, code) => {
+    const limits = { allowedIps: ['203.0.113.0/24'], rateLimit: 30, expiresAt: new Date(Date.now() + 3_600_000) };
+    const limited = await create({ scopes: ['wallet', 'keys'], ...limits });
+    const headers = { 'x-forwarded-for': '203.0.113.9' };
+    const answer = await limited.call('POST', '/api-keys', { body, headers });
+    expect([answer.status, answer.error.code]).toEqual([status, code]);
+    const given = await limited.call('POST', '/api-keys', { body: { scopes: ['wallet:read'] }, headers });
+    expect(given.data).toMatchObject({ allowedIps: ['203.0.113.0/24'], rateLimit: 30, status: 'active' });
+    expect(given.data.expiresAt).toBe(limits.expiresAt.toISOString());
+  });
+
+  test('nor by rotating a key that has it', async () => {
+    const strong = await make(api.test, { scopes: ['payout'] });
+    const weak = await create({ scopes: ['wallet', 'keys'] });
+    expect((await weak.post(`/api-keys/${strong.id}/rotate`)).error.code).toBe('API_KEY_SCOPE_FORBIDDEN');
+    expect((await api.test.get(`/api-keys/${strong.id}`)).data.status).toBe('active');
+  });
+
+  test('keys of another organisation and of the other environment are unknown', async () => {
+    const other = await api.createOrganisation();
+    const theirs = await make(other.test, { scopes: ['wallet'] });
+    const live = await make(api.live, { scopes: ['wallet'] });
+    for (const id of [theirs.id, live.id, publicId('apiKey', newUuid()), 'nonsense']) {
+      expect((await api.test.get(`/api-keys/${id}`)).error.code).toBe('API_KEY_NOT_FOUND');
+      expect((await api.test.call('DELETE', `/api-keys/${id}`)).error.code).toBe('API_KEY_NOT_FOUND');
+      expect((await api.test.post(`/api-keys/${id}/rotate`)).error.code).toBe('API_KEY_NOT_FOUND');
+    }
+    expect((await api.test.get('/api-keys?limit=100')).items.map(({ id }) => id)).not.toContain(theirs.id);
+    expect((await other.test.get(`/api-keys/${theirs.id}`)).data.status).toBe('active');
+  });
+
+  test.each([
+    {},
+    { scopes: [] },
+    { scopes: ['admin'] },
+    { scopes: ['wallet'], allowedIps: [] },
+    { scopes: ['wallet'], allowedIps: ['10.0.0'] },
+    { scopes: ['wallet'], rateLimit: 0 },
+  ])('%j is 400', async (body) => {
+    expect((await api.test.post('/api-keys', body)).error.code).toBe('VALIDATION_FAILED');
+  });
+});

@@ -1,0 +1,284 @@
+// CSV: lists as files, guarded against formulas, at the memory of a page; payouts from files, with errors by place.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import { columnsOf, exportCsv } from '../../src/api/lists/csv.ts';
+import { requireUuid } from '../../src/ids.ts';
+import { type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.close());
+
+const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
+
+const fetchCsv = (path: string, client: Client = api.test, accept = 'text/csv') =>
+  fetch(`${api.urls.test}${path}`, { headers: { authorization: `Bearer ${client.key}`, accept } });
+
+async function rowsOf(path: string): Promise<Record<string, string>[]> {
+  const response = await fetchCsv(path);
+  const text = await response.text();
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+  expect(response.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{24}$/);
+  expect(text.endsWith('\r\n')).toBe(true);
+  return parse(text, { columns: true });
+}
+
+describe('exports', () => {
+  test('columns are the fields, objects flattened', () => {
+    const schema = z.object({
+      id: z.string(),
+      from: z.object({ name: z.string().nullable() }).nullable().describe('who'),
+      metadata: z.record(z.string(), z.string()),
+      list: z.array(z.string()).optional(),
+    });
+    expect(columnsOf(schema)).toEqual(['id', 'from.name', 'metadata', 'list']);
+  });
+
+  test('a payment has the values of its view', async () => {
+    const { test: client } = await api.createOrganisation();
+    const body = {
+      method: 'bank_transfer',
+      baseAmount: 1_000,
+      targetWalletId: await api.createWallet(client),
+      description: 'A "quoted", long\nname',
+      reference: 'order 1',
+      metadata: { shop: 'Yaba' },
+    };
+    const { data } = await client.money('/payments', body);
+    const bill = { ...body, method: 'virtual_wallet', reference: null, metadata: null };
+    await client.money('/payments', bill);
+    const response = await fetchCsv('/payments?method=bank_transfer', client);
+    const [row, ...more] = parse(await response.text(), { columns: true }) as Record<string, string>[];
+    expect(more).toEqual([]);
+    const { virtualAccount } = data as Resource & { virtualAccount: { accountNumber: string } };
+    expect(row).toMatchObject({
+      id: data.id,
+      description: body.description,
+      reference: 'order 1',
+      metadata: '{"shop":"Yaba"}',
+      payableAmount: String(data.payableAmount),
+      settledAt: '',
+      'virtualAccount.accountNumber': virtualAccount.accountNumber,
+    });
+    expect(Object.keys(row ?? {})).toEqual(columnsOf((await import('../../src/api/contract/resources.ts')).payment));
+  });
+
+  test('every list that has it, with its rows', async () => {
+    const [source, destinationWalletId] = [
+      await api.createWallet(api.test, { balance: 100_000 }),
+      await api.createWallet(),
+    ];
+    const transfer = await api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId });
+    const withdrawal = await api.test.money(`/wallets/${source}/withdraw`, { amount: 100, ...BANK_ACCOUNT });
+    const items = [
+      { amount: 100, bankAccount: BANK_ACCOUNT, reference: 'a' },
+      { amount: 200, destinationWalletId },
+    ];
+    const payout = await api.test.money('/payouts', { sourceWalletId: source, items });
+    expect((await rowsOf(`/transfers?sourceWalletId=${source}`)).map(({ id }) => id)).toEqual([transfer.data.id]);
+    const withdrawn = await rowsOf(`/withdrawals?sourceWalletId=${source}`);
+    expect(withdrawn).toMatchObject([
+      { id: withdrawal.data.id, 'counterparty.bankCode': '058', 'counterparty.accountNumber': '0123456789' },
+    ]);
+    const [listed] = await rowsOf(`/payouts?sourceWalletId=${source}`);
+    expect(listed).toMatchObject({ id: payout.data.id, itemCount: '2', successCount: '0' });
+    expect(Object.keys(listed ?? {})).not.toContain('items');
+    expect(
+      (await rowsOf(`/payouts/${payout.data.id}/items`)).map(({ reference, amount }) => [reference, amount]),
+    ).toEqual([
+      ['a', '100'],
+      ['', '200'],
+    ]);
+    const statement = await rowsOf(`/wallets/${source}/transactions`);
+    const json = (await api.test.get(`/wallets/${source}/transactions?limit=100`)).items;
+    expect(statement.map(({ id, component, balanceAfter }) => [id, component, balanceAfter])).toEqual(
+      json.map(({ id, component, balanceAfter }) => [id, component, String(balanceAfter)]),
+    );
+    expect(await rowsOf('/refunds?reference=none')).toEqual([]);
+  });
+
+  test.each(['=1+1', '+2348012345678', '-1', '@SUM(A1)', '\tx', '=HYPERLINK("http://x")'])(
+    'the formula %j is guarded',
+    async (description) => {
+      const [source, destinationWalletId] = [
+        await api.createWallet(api.test, { balance: 10 }),
+        await api.createWallet(),
+      ];
+      await api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId, description });
+      const [row] = await rowsOf(`/transfers?sourceWalletId=${source}`);
+      expect(row?.description).toBe(`'${description}`);
+    },
+  );
+
+  test('JSON unless CSV is preferred, and where there is no CSV', async () => {
+    for (const accept of ['*/*', 'application/json', 'application/json, text/csv;q=0.5', 'text/html']) {
+      expect((await fetchCsv('/payments', api.test, accept)).headers.get('content-type')).toContain('application/json');
+    }
+    expect(
+      (await fetchCsv('/payments', api.test, 'text/csv, application/json;q=0.5')).headers.get('content-type'),
+    ).toContain('text/csv');
+    expect((await fetchCsv('/events')).headers.get('content-type')).toContain('application/json');
+  });
+
+  test.each([
+    ['/payments?nonsense=1', 400],
+    ['/payments?cursor=x', 400],
+    ['/wallets/nonsense/transactions', 404],
+  ])('an error of %s is an ordinary response', async (path, status) => {
+    const response = await fetchCsv(path);
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      status,
+      'application/json; charset=utf-8',
+    ]);
+  });
+
+  test('all rows of several pages, each once, and only those of the organisation', async () => {
+    const { organisationId, test: client } = await api.createOrganisation();
+    const wallet = requireUuid('wallet', await api.createWallet(client));
+    await api.sql`
+      INSERT INTO withdrawals (organisation_id, environment, id, version, source_wallet_id, amount, fee, status,
+                               account_number, account_name, bank_code, bank_name, rail, created_at)
+      SELECT ${organisationId}, 'test', gen_random_uuid(), 1, ${wallet}, n, 0, 'processing', '0123456789', 'X', '058', 'GTB',
+             'sandbox', now() - (n / 3) * interval '1 ms'
+      FROM generate_series(1, 2500) AS n`;
+    const response = await fetchCsv('/withdrawals?limit=5', client);
+    const rows = parse(await response.text(), { columns: true }) as { id: string; createdAt: string }[];
+    expect(rows).toHaveLength(2_500);
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(2_500);
+    expect(rows.map(({ createdAt }) => createdAt)).toEqual(
+      rows
+        .map(({ createdAt }) => createdAt)
+        .toSorted()
+        .toReversed(),
+    );
+  });
+
+  test('pages are read as they are taken', async () => {
+    let reads = 0;
+    const texts = await exportCsv<number>({
+      columns: ['value'],
+      view: (value) => ({ value }),
+      positionOf: (value) => ({ createdAt: new Date(0), id: value }),
+      read: async (after, limit) => {
+        reads += 1;
+        const from = Number(after?.id ?? 0);
+        return Array.from({ length: limit + 1 }, (_, place) => from + place + 1);
+      },
+      pageSize: 3,
+    });
+    const taken: string[] = [];
+    for await (const text of texts) {
+      taken.push(text);
+      if (taken.length === 3) break;
+    }
+    expect([reads, taken]).toEqual([2, ['value\r\n', '1\r\n2\r\n3\r\n', '4\r\n5\r\n6\r\n']]);
+  });
+});
+
+describe('payouts from a file', () => {
+  const send = async (file: string, query = '', key: string = randomUUID()) =>
+    api.test.call('POST', `/payouts${query}`, {
+      body: file,
+      idempotencyKey: key,
+      headers: { 'content-type': 'text/csv' },
+    });
+
+  test('it is the payout of the same items as JSON', async () => {
+    const [source, destination] = [await api.createWallet(api.test, { balance: 100_000 }), await api.createWallet()];
+    const file = [
+      '\uFEFFamount,reference,destinationWalletId,accountNumber,bankCode,accountName',
+      `1000,one,,0123456789,058,"DANJUMA, CHIDI"`,
+      '',
+      `2000,,${destination},,,`,
+      '',
+    ].join('\r\n');
+    const query = `?sourceWalletId=${source}&reference=salaries`;
+    const key = randomUUID();
+    const { status, data } = await send(file, query, key);
+    expect([status, data.reference, data.totalAmount, data.sourceWalletId]).toEqual([202, 'salaries', 3_000, source]);
+    expect(data.items).toMatchObject([
+      { amount: 1_000, reference: 'one', counterparty: { accountNumber: '0123456789', accountName: 'DANJUMA, CHIDI' } },
+      { amount: 2_000, reference: null, destinationWalletId: destination },
+    ]);
+    const again = await send(file, query, key);
+    expect([again.data.id, again.headers.get('idempotent-replayed')]).toEqual([data.id, 'true']);
+    expect((await send(file, `${query}2`, key)).error.code).toBe('IDEMPOTENCY_KEY_REUSED');
+  });
+
+  const places = ({ error }: { error: { details: Record<string, unknown> } }) =>
+    (error.details.fields as { line?: number; column?: string; code: string }[]).map(
+      ({ line, column, code }) => `${line} ${column} ${code}`,
+    );
+
+  test('errors are told by line and column, and nothing is taken', async () => {
+    const source = await api.createWallet(api.test, { balance: 100_000 });
+    const file = [
+      'amount,accountNumber,bankCode,reference',
+      '1000,0123456789,058,a',
+      '10.5,0123456789,058,b',
+      '1000,123,058,a',
+      '"1000","0123456789","058","two',
+      'lines"',
+      '1000,,,d',
+    ].join('\n');
+    const answer = await send(file, `?sourceWalletId=${source}`);
+    expect([answer.status, answer.error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(places(answer)).toEqual([
+      '3 amount invalid_type',
+      '4 accountNumber invalid_string',
+      '7 undefined custom',
+      '4 reference duplicate',
+    ]);
+    expect(await api.balanceOf(source)).toBe(100_000);
+  });
+
+  test('errors that the bank list and the wallets reveal too', async () => {
+    const source = await api.createWallet(api.test, { balance: 100_000 });
+    const file = `amount,accountNumber,bankCode,destinationWalletId\n10,0123456789,000999,\n10,,,${source}\n`;
+    const answer = await send(file, `?sourceWalletId=${source}`);
+    expect(places(answer)).toEqual(['2 bankCode bank_code_unknown', '3 destinationWalletId same_wallet']);
+    const checked = await api.test.call('POST', `/payouts/validate?sourceWalletId=${source}`, {
+      body: 'amount,accountNumber,bankCode\n10,0123456789,058\n',
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect([checked.status, checked.data.isValid]).toEqual([200, true]);
+  });
+
+  test.each([
+    ['amount,accountnumber,bankCode\n1,2,3', '1 accountnumber invalid_csv'],
+    ['accountNumber,bankCode\n1,2', '1 amount invalid_csv'],
+    ['amount,amount\n1,2', '1 amount invalid_csv'],
+    ['amount,bankCode\n1', '2 undefined invalid_csv'],
+    ['amount,bankCode\n"1,2', '2 undefined invalid_csv'],
+    ['', '1 amount invalid_csv'],
+    ['amount\n', 'undefined undefined too_small'],
+  ])('the file %j is refused', async (file, place) => {
+    const answer = await send(file);
+    expect([answer.status, places(answer)]).toEqual([400, [place]]);
+  });
+
+  test('bytes that are no UTF-8, and an unknown parameter, are refused', async () => {
+    const body = Buffer.concat([Buffer.from('amount,reference\n1,'), Buffer.from([0xff, 0xfe])]);
+    const answer = await api.test.call('POST', '/payouts', {
+      body,
+      idempotencyKey: randomUUID(),
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect(places(answer)).toEqual(['1 undefined invalid_csv']);
+    expect((await send('amount\n1', '?source=x')).error.code).toBe('VALIDATION_FAILED');
+  });
+
+  test('other routes take no CSV', async () => {
+    const { error } = await api.test.call('POST', '/wallets', {
+      body: 'email\na',
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect(error.code).toBe('UNSUPPORTED_CONTENT_TYPE');
+  });
+});

@@ -1,0 +1,214 @@
+// The judge of chaos runs names each kind of damage, and nothing where all is well.
+import { expect, test } from '@jest/globals';
+import type { Answer, BankReference, Facts, Operation } from '../../dev/chaos/facts.ts';
+import { judge } from '../../dev/chaos/judge.ts';
+
+const answer = (status: number, body: Record<string, unknown>, replayed = false): Answer => ({
+  status,
+  body,
+  replayed,
+});
+
+const operation = (number: number, more: Partial<Operation>): Operation => ({
+  number,
+  kind: 'transfer',
+  path: '/wallets/w/transfer',
+  body: {},
+  key: `key-${number}`,
+  attempts: 1,
+  sentAt: Date.parse('2026-01-01T12:00:00Z'),
+  answeredAt: Date.parse('2026-01-01T12:00:01Z'),
+  answer: null,
+  replay: null,
+  now: null,
+  ...more,
+});
+
+const told = (number: number, body: Record<string, unknown>, more: Partial<Operation> = {}): Operation =>
+  operation(number, { answer: answer(201, body), replay: answer(201, body, true), now: body, ...more });
+
+const TRANSFER = { id: 'trf-1', amount: 10, status: 'completed', createdAt: '2026-01-01T12:00:00.500Z' };
+const WITHDRAWAL = { id: 'wth-1', amount: 50, status: 'processing', completedAt: null };
+const REFUSAL = { code: 'WALLET_INSUFFICIENT_FUNDS', details: {} };
+const PAID: BankReference = {
+  reference: 'wth-1',
+  own: { status: 'completed', amount: 50 },
+  bank: { status: 'completed', amount: 50 },
+  sent: [50],
+  returned: [],
+};
+const NEVER_SENT: BankReference = {
+  ...PAID,
+  reference: 'poi-1',
+  own: { status: 'failed', amount: 5 },
+  bank: null,
+  sent: [],
+};
+const SENT_BACK: BankReference = {
+  ...PAID,
+  reference: 'wth-2',
+  own: { status: 'returned', amount: 50 },
+  bank: { status: 'returned', amount: 50 },
+  returned: [50],
+};
+
+/** A run in which all is well. */
+const WELL: Facts = {
+  operations: [
+    told(1, TRANSFER),
+    told(2, WITHDRAWAL, { kind: 'withdrawal', now: { ...WITHDRAWAL, status: 'completed', completedAt: 'now' } }),
+    operation(3, { answer: answer(422, REFUSAL), replay: answer(422, REFUSAL, true) }),
+    told(4, { sessionId: 's-1', amount: 7 }, { kind: 'credit', key: null, replay: null }),
+  ],
+  resources: [
+    { kind: 'transfer', id: 'trf-1', status: 'completed' },
+    { kind: 'withdrawal', id: 'wth-1', status: 'completed' },
+    { kind: 'payment', id: 'pay-1', status: 'failed' },
+  ],
+  events: [{ id: 'evt-1', type: 'transfer.completed' }],
+  // At least once: the same event again, with the same body.
+  received: [1, 2].map(() => ({ id: 'evt-1', body: '{}', isSigned: true })),
+  references: [PAID, NEVER_SENT, SENT_BACK],
+  credits: [{ sessionId: 's-1', amount: 7, own: [7], posted: 1 }],
+  unfinished: [],
+  findings: [],
+  violations: [],
+};
+
+test('nothing is wrong when all is well', () => {
+  expect(judge(WELL)).toEqual([]);
+});
+
+const instead = <Item>(items: readonly Item[], index: number, change: Partial<Item>): Item[] =>
+  items.map((item, other) => (other === index ? { ...item, ...change } : item));
+const replayed = (status: number, body: Record<string, unknown>) => ({ replay: answer(status, body, true) });
+
+const DAMAGES: [string, Partial<Facts>, RegExp][] = [
+  [
+    'a request without an answer',
+    { operations: [...WELL.operations, operation(5, { attempts: 9 })] },
+    /5 .*no definite answer after 9/,
+  ],
+  [
+    'an accepted transfer that is gone',
+    { operations: instead(WELL.operations, 0, { now: null }) },
+    /1 .*accepted as trf-1, which does not exist/,
+  ],
+  [
+    'another amount than was told',
+    { operations: instead(WELL.operations, 0, { now: { ...TRANSFER, amount: 11 } }) },
+    /told amount 10; trf-1 has 11/,
+  ],
+  [
+    'a withdrawal that is still processing',
+    { operations: instead(WELL.operations, 1, { now: WITHDRAWAL }) },
+    /told processing; wth-1 is processing/,
+  ],
+  [
+    'a completed transfer that failed',
+    { operations: instead(WELL.operations, 0, { now: { ...TRANSFER, status: 'failed' } }) },
+    /told completed; trf-1 is failed/,
+  ],
+  [
+    'a resource of an API whose clock is wrong',
+    { operations: [told(5, { ...TRANSFER, createdAt: '2026-01-01T12:05:00Z' })] },
+    /5 .*sent at 2026-01-01T12:00:00.000Z, was told createdAt 2026-01-01T12:05:00Z/,
+  ],
+  [
+    'a payment that is open for another time',
+    { operations: [told(5, { ...TRANSFER, expiresAt: '2026-01-01T12:00:59.500Z' }, { body: { expiresIn: 60 } })] },
+    /5 .*open for 59000 ms, not for 60 s/,
+  ],
+  [
+    'a replay with another resource',
+    { operations: instead(WELL.operations, 0, replayed(201, { ...TRANSFER, id: 'trf-2' })) },
+    /1 .*its replay 201 .*trf-2/,
+  ],
+  [
+    'a refusal that is accepted when repeated',
+    { operations: instead(WELL.operations, 2, replayed(201, TRANSFER)) },
+    /3 .*answered 422 .*its replay 201/,
+  ],
+  [
+    'a replay that was carried out',
+    { operations: instead(WELL.operations, 0, { replay: answer(201, TRANSFER) }) },
+    /replay of operation 1 .*carried out as a new request/,
+  ],
+  [
+    'a replay without an answer',
+    { operations: instead(WELL.operations, 0, { replay: null }) },
+    /1 .*no answer to its replay/,
+  ],
+  [
+    'two keys for one resource',
+    { operations: [...WELL.operations, told(5, TRANSFER)] },
+    /operation 1 .* and operation 5 .*both transfer trf-1/,
+  ],
+  [
+    'a resource without a response to a caller',
+    { resources: [...WELL.resources, { kind: 'transfer', id: 'trf-2', status: 'completed' }] },
+    /trf-2 \(completed\) exists, and no caller/,
+  ],
+  ['an event that never arrived', { received: [] }, /evt-1 \(transfer.completed\) never arrived/],
+  ['a delivered event that does not exist', { events: [] }, /evt-1 arrived, and does not exist/],
+  [
+    'an event with two bodies',
+    { received: instead(WELL.received, 1, { body: '{"a":1}' }) },
+    /evt-1 arrived with different bodies/,
+  ],
+  [
+    'an event without a signature',
+    { received: instead(WELL.received, 1, { isSigned: false }) },
+    /evt-1 arrived without a valid signature/,
+  ],
+  ['a bank line doubled', { references: [{ ...PAID, sent: [50, 50] }] }, /paid wth-1 2 times/],
+  ['a return doubled', { references: [{ ...SENT_BACK, returned: [50, 50] }] }, /returned wth-2 2 times/],
+  ['another amount at the bank', { references: [{ ...PAID, sent: [49] }] }, /line of wth-1 is 49; the resource is 50/],
+  ['a transfer without a request', { references: [{ ...PAID, own: null }] }, /wth-1 that no resource asked for/],
+  [
+    'a completed transfer that the bank does not know',
+    { references: [{ ...PAID, bank: null, sent: [] }] },
+    /wth-1 is completed, and unknown at the bank/,
+  ],
+  [
+    'a failed transfer that the bank paid',
+    { references: [{ ...PAID, own: { status: 'failed', amount: 50 } }] },
+    /wth-1 is failed, and completed at the bank/,
+  ],
+  ['a bank line deleted', { references: [{ ...PAID, sent: [] }] }, /wth-1 is completed, and the bank's book has 0 out/],
+  [
+    'a credit that is missing',
+    { credits: [{ sessionId: 's-1', amount: 7, own: [], posted: 0 }] },
+    /s-1 is 0 times in our book/,
+  ],
+  [
+    'a credit posted twice',
+    { credits: [{ sessionId: 's-1', amount: 7, own: [7], posted: 2 }] },
+    /s-1 is posted 2 times/,
+  ],
+  [
+    'a credit of another amount',
+    { credits: [{ sessionId: 's-1', amount: 7, own: [8], posted: 1 }] },
+    /s-1 is 7; in our book it is 8/,
+  ],
+  [
+    'a withdrawal that has not ended',
+    { unfinished: [{ what: 'the withdrawal', id: 'wth-9' }] },
+    /the withdrawal wth-9 has not ended/,
+  ],
+  ['a finding of ledger verify', { findings: [{ code: 'UNBALANCED' }] }, /ledger verify finds .*UNBALANCED/],
+  ['a violated invariant', { violations: ['the balances add up'] }, /invariant is violated: the balances add up/],
+];
+
+test.each(DAMAGES)('%s is named', (_, damage, named) => {
+  expect(judge({ ...WELL, ...damage })[0]).toMatch(named);
+});
+
+test('what a caller was told is reported before what only the books show', () => {
+  const wrong = judge({
+    ...WELL,
+    operations: instead(WELL.operations, 0, { now: null }),
+    unfinished: [{ what: 'the withdrawal', id: 'wth-9' }],
+  });
+  expect(wrong).toEqual([expect.stringMatching(/does not exist/), expect.stringMatching(/has not ended/)]);
+});

@@ -1,0 +1,140 @@
+// The TypeScript client: its example against the API and a worker, and its retries against a server that fails.
+import { execFile } from 'node:child_process';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createManilla, dataOf, ManillaError, pagesOf, verifyWebhook } from '../../clients/typescript/src/index.ts';
+import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+
+const EXAMPLE = fileURLToPath(new URL('../../clients/typescript/example.ts', import.meta.url));
+
+describe('against the service', () => {
+  let flows: TestFlows;
+
+  beforeAll(async () => {
+    flows = await startTestFlows();
+  });
+
+  afterAll(() => flows.close());
+
+  test('the example ends with a verified webhook, the balance, the statement and a refusal', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [EXAMPLE], {
+      env: { ...process.env, MANILLA_URL: flows.urls.test, MANILLA_KEY: flows.test.key ?? '' },
+    });
+    expect(stdout).toContain("status: 'settled'");
+    expect(stdout).toContain('balance: 200000');
+    expect(stdout).toContain('statement: credit 200000 payment_settlement');
+    expect(stdout).toMatch(/refused: SAME_WALLET http:\/\/127\.0\.0\.1:\d+\/docs\/errors#same_wallet/);
+  });
+
+  test('pagesOf reads every item of every page once', async () => {
+    const client = createManilla({ baseUrl: flows.urls.test, apiKey: flows.test.key ?? '' });
+    const email = 'pages@test.example';
+    const created: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      created.push((await dataOf(client.POST('/wallets', { body: { email } }))).id);
+    }
+    const read: string[] = [];
+    const wallets = pagesOf((cursor) =>
+      client.GET('/wallets', { params: { query: cursor === undefined ? { limit: 2, email } : { cursor } } }),
+    );
+    for await (const wallet of wallets) read.push(wallet.id);
+    expect(read).toEqual(created.toReversed());
+  });
+});
+
+describe('retries', () => {
+  interface Sent {
+    method: string | undefined;
+    key: string | undefined;
+  }
+
+  const envelope = (code: string, details: object) => ({
+    success: false,
+    error: { code, message: '', details },
+    meta: {},
+  });
+  const SUCCESS = { success: true, data: { id: 'svc_1' }, meta: {} };
+
+  /** Sends one request to a server with these answers; `null` closes the connection. Returns what it received. */
+  async function answered(
+    answers: ([status: number, body: object] | null)[],
+    request: (client: ReturnType<typeof createManilla>) => Promise<unknown>,
+  ): Promise<{ sent: Sent[]; result: unknown }> {
+    const sent: Sent[] = [];
+    const server = createServer((incoming: IncomingMessage, response) => {
+      sent.push({ method: incoming.method, key: incoming.headers['idempotency-key'] as string | undefined });
+      const answer = answers[sent.length - 1];
+      if (answer === undefined || answer === null) incoming.socket.destroy();
+      else response.writeHead(answer[0], { 'content-type': 'application/json' }).end(JSON.stringify(answer[1]));
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const client = createManilla({ baseUrl, apiKey: 'svc_test_x', pauseMs: 1, retriesMax: 2 });
+    try {
+      return { sent, result: await request(client).catch((error: unknown) => error) };
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+
+  const transfer = (client: ReturnType<typeof createManilla>) =>
+    dataOf(
+      client.POST('/wallets/{id}/transfer', {
+        params: { path: { id: 'svc_1' } },
+        body: { destinationWalletId: 'svc_2', amount: 1 },
+      }),
+    );
+
+  test.each([
+    ['no response', null],
+    ['a retryable outage', [503, envelope('SERVICE_UNAVAILABLE', { retryable: true })]],
+    ['the rate limit', [429, envelope('RATE_LIMIT_EXCEEDED', {})]],
+    ['a request in progress', [409, envelope('IDEMPOTENCY_IN_PROGRESS', {})]],
+  ] as [string, [number, object] | null][])('a transfer is retried after %s, with the same key', async (_, answer) => {
+    const { sent, result } = await answered([answer, [201, SUCCESS]], transfer);
+    expect(result).toEqual(SUCCESS.data);
+    expect(sent).toHaveLength(2);
+    expect(sent[0]?.key).toMatch(/^[0-9a-f-]{36}$/);
+    expect(sent[1]?.key).toBe(sent[0]?.key);
+  });
+
+  test('a refusal and an outage that is not retryable are errors at once', async () => {
+    for (const [status, code, details] of [
+      [422, 'WALLET_INSUFFICIENT_FUNDS', {}],
+      [409, 'IDEMPOTENCY_KEY_REUSED', {}],
+      [503, 'SERVICE_UNAVAILABLE', { retryable: false }],
+    ] as const) {
+      const { sent, result } = await answered([[status, envelope(code, details)]], transfer);
+      expect(result).toBeInstanceOf(ManillaError);
+      expect([sent.length, (result as ManillaError).code]).toEqual([1, code]);
+    }
+  });
+
+  test('a POST without a key is never repeated: it may have taken effect', async () => {
+    const create = (client: ReturnType<typeof createManilla>) =>
+      dataOf(client.POST('/wallets', { body: { email: 'ada@test.example' } }));
+    const { sent } = await answered([null, [201, SUCCESS]], create);
+    expect(sent).toEqual([{ method: 'POST', key: undefined }]);
+  });
+
+  test('retries end', async () => {
+    const outage: [number, object] = [503, envelope('SERVICE_UNAVAILABLE', { retryable: true })];
+    const { sent, result } = await answered([outage, outage, outage, [201, SUCCESS]], transfer);
+    expect([sent.length, (result as ManillaError).code]).toEqual([3, 'SERVICE_UNAVAILABLE']);
+  });
+});
+
+test('verifyWebhook accepts the signature of the service and no other body', () => {
+  const secret = newWebhookSecret();
+  const body = JSON.stringify({ id: 'evt', type: 'payment.settled', createdAt: '', data: {} });
+  const headers = signatureHeaders([secret], 'evt', new Date(), body);
+  expect(verifyWebhook(secret, body, headers).type).toBe('payment.settled');
+  expect(() => verifyWebhook(secret, body.replace('evt', 'tve'), headers)).toThrow('No matching signature found');
+});

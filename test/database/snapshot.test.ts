@@ -1,0 +1,71 @@
+// Reading several statements on one snapshot, also when the connection is lost in between.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startTcpProxy, type TcpProxy } from '../../dev/chaos/tcpProxy.ts';
+import { connect, type Sql } from '../../src/database/pool.ts';
+import { onOneSnapshot } from '../../src/database/snapshot.ts';
+import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+let database: TestDatabase;
+let proxy: TcpProxy;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  proxy = await startTcpProxy(database.url);
+  sql = connect(proxy.url, { connectionsMax: 2 });
+});
+
+afterAll(async () => {
+  await sql.end();
+  await proxy.close();
+  await database.drop();
+});
+
+test('every statement sees the same snapshot, which cannot write', async () => {
+  const times = await onOneSnapshot(sql, async (snapshot) => [
+    await snapshot`SELECT now(), txid_current_if_assigned()`,
+    await snapshot`SELECT now(), txid_current_if_assigned()`,
+  ]);
+  expect(times[0]).toEqual(times[1]);
+  await expect(onOneSnapshot(sql, (snapshot) => snapshot`CREATE TEMPORARY TABLE t ()`)).rejects.toThrow(/read-only/);
+});
+
+test('a statement that fails leaves a pool that works', async () => {
+  await expect(onOneSnapshot(sql, (snapshot) => snapshot`SELECT 1 / 0`)).rejects.toThrow(/division by zero/);
+  expect(await onOneSnapshot(sql, (snapshot) => snapshot`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
+});
+
+test('only the first connection of a pool asks for the array types, on which a lost connection ends the process', async () => {
+  const pool = connect(proxy.url, { connectionsMax: 1, closeWhenStalled: true });
+  expect(await pool`SELECT ARRAY[1, 2] AS numbers`).toEqual([{ numbers: [1, 2] }]);
+  const connections = proxy.connections();
+  let asked = false;
+  void proxy.loseReplyTo('typarray').then(() => {
+    asked = true;
+  });
+  proxy.refuse();
+  proxy.heal();
+  const again = await waitFor('another connection', () => pool`SELECT ARRAY[3] AS numbers`.catch(() => null));
+  expect(again).toEqual([{ numbers: [3] }]);
+  expect(await onOneSnapshot(pool, (snapshot) => snapshot`SELECT ARRAY[4] AS numbers`)).toEqual([{ numbers: [4] }]);
+  expect(proxy.connections()).toBeGreaterThan(connections + 1);
+  expect(asked).toBe(false);
+  await pool.end();
+});
+
+test.each(['before', 'after'])(
+  'a connection that is lost %s a statement fails the read, and the process goes on',
+  async (when) => {
+    const read = onOneSnapshot(sql, async (snapshot) => {
+      await snapshot`SELECT 1`;
+      const lost = when === 'before' ? proxy.loseRequest('lost here') : proxy.loseReplyTo('lost here');
+      const first = snapshot`SELECT 'lost here'`.catch((error: unknown) => error);
+      await Promise.all([lost, first]);
+      // As a check does that reads on after a failure.
+      return await snapshot`SELECT 2`;
+    });
+    await expect(read).rejects.toThrow(/connection to the database was lost/);
+    expect(await onOneSnapshot(sql, (snapshot) => snapshot`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
+  },
+);

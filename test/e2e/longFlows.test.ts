@@ -1,0 +1,170 @@
+// Flows whose length others decide: a payment that is paid by many credits, and transfers of which the bank reports
+// many updates. Each continues as new, loses none of them and stays below the length at which Temporal warns. The
+// server suggests it early here; `LONG_FLOW_MESSAGES=10000 npm test -- longFlows` runs the real size with its default.
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
+import { Supervisor } from '../../dev/supervisor.ts';
+import { startTemporal } from '../../dev/temporal.ts';
+import { findTemporal } from '../../dev/temporalInstall.ts';
+import { railResumed, transferUpdated } from '../../src/workflows/bankTransfer/messages.ts';
+import { ATTENTION, ATTENTION_SINCE } from '../../src/workflows/searchAttributes.ts';
+import { temporaryFolder } from '../dev/temporaryFolder.ts';
+import type { Resource } from '../support/api.ts';
+import { callBack } from '../support/callbacks.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { codeOf } from '../support/operators.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+/** Temporal's own limits: it warns at these. */
+const EVENTS_MAX = 10_240;
+const BYTES_MAX = 10_000_000;
+
+const SIZE = process.env.LONG_FLOW_MESSAGES;
+const MESSAGES = Number(SIZE ?? 200);
+const SUGGESTED_AT = SIZE === undefined ? 100 : 4_096;
+const LIMIT_MS = SIZE === undefined ? 300_000 : 3_600_000;
+/** Requests in flight. */
+const CONCURRENCY = 40;
+const HOLDS = '9999999003';
+
+let parts: Supervisor;
+let connection: Connection;
+let flows: TestFlows;
+
+beforeAll(async () => {
+  parts = new Supervisor({ logFolder: path.join(temporaryFolder(), 'logs'), say: () => {} });
+  const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': SUGGESTED_AT };
+  const { address } = await startTemporal(parts, { program: await findTemporal({ say: () => {} }), dynamicConfig });
+  connection = await Connection.connect({ address });
+  flows = await startTestFlows({
+    settings: {
+      TEMPORAL_ADDRESS: address,
+      ATTENTION_OUTCOME_UNKNOWN_SECONDS: '1',
+      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+    },
+  });
+});
+
+afterAll(async () => {
+  await flows.close();
+  await connection.close();
+  await parts.stop();
+});
+
+const client = (): Client => new Client({ connection });
+
+async function times(count: number, work: (number: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const run = async (): Promise<void> => {
+    while (next < count) {
+      next += 1;
+      await work(next);
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, run));
+}
+
+/** The number of events and bytes of every run of a flow, oldest first. */
+async function runsOf(workflowId: string): Promise<{ events: number; bytes: number }[]> {
+  await client().workflow.getHandle(workflowId).result();
+  const runs: { events: number; bytes: number; startedAt: number }[] = [];
+  for await (const { runId } of client().workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
+    const { raw, startTime } = await client().workflow.getHandle(workflowId, runId).describe();
+    const { historyLength, historySizeBytes } = raw.workflowExecutionInfo ?? {};
+    runs.push({ events: Number(historyLength), bytes: Number(historySizeBytes), startedAt: startTime.getTime() });
+  }
+  const sorted = runs.toSorted((a, b) => a.startedAt - b.startedAt).map(({ events, bytes }) => ({ events, bytes }));
+  if (SIZE !== undefined) console.log(workflowId, sorted);
+  return sorted;
+}
+
+function expectShort(runs: { events: number; bytes: number }[], shortest: number): void {
+  expect(runs.length).toBeGreaterThan(shortest);
+  for (const { events, bytes } of runs) {
+    expect(events).toBeLessThan(EVENTS_MAX);
+    expect(bytes).toBeLessThan(BYTES_MAX);
+  }
+}
+
+async function withdraw(accountNumber: string): Promise<Resource> {
+  const walletId = await flows.createWallet(undefined, { balance: 103_000 });
+  const body = { amount: 100_000, accountNumber, bankCode: '058' };
+  const { status, data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
+  expect(status).toBe(201);
+  return data;
+}
+
+test(
+  'a payment that is paid by many small credits is settled, and each credit is placed once',
+  async () => {
+    const credit = Math.ceil(1_000 / MESSAGES);
+    const walletId = await flows.createWallet();
+    // The fee is 500 kobo at least.
+    const payment = await flows.createPayment(walletId, credit * MESSAGES - 500);
+    expect(payment.payableAmount).toBe(credit * MESSAGES);
+    await times(MESSAGES, () => flows.credit(payment.virtualAccount.accountNumber, credit));
+    const settled = await waitFor(
+      'the payment to be settled',
+      async () => {
+        const { data } = await flows.test.get(`/payments/${payment.id}`);
+        return data.status === 'settled' && data;
+      },
+      LIMIT_MS,
+    );
+    expect(settled.amountReceived).toBe(credit * MESSAGES);
+    expect(await flows.balanceOf(walletId)).toBe(credit * MESSAGES - 500);
+    const [placed] = await flows.sql<{ credits: number; posted: number }[]>`
+      SELECT count(*)::int AS credits, count(*) FILTER (WHERE status = 'posted')::int AS posted FROM inbound_credits`;
+    expect(placed).toEqual({ credits: MESSAGES, posted: MESSAGES });
+    expectShort(await runsOf(payment.id), 1);
+  },
+  LIMIT_MS,
+);
+
+test.each([
+  ['callbacks', MESSAGES, 0],
+  ['signals', 200, SIZE === undefined ? 1 : 0], // of which the API would send a few only
+] as const)(
+  'a transfer with many %s ends once, and its flow stays short',
+  async (kind, count, shortest) => {
+    const { id } = await withdraw(HOLDS);
+    const flow = client().workflow.getHandle(id);
+    await waitFor('the flow to start', () => flow.describe().catch(() => null));
+    await times(count, () => (kind === 'callbacks' ? callBack(flows, id) : flow.signal(transferUpdated)));
+    await waitFor('the bank to have the transfer', async () => {
+      const { status } = await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+      return status === 200;
+    });
+    await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+    expectShort(await runsOf(id), shortest);
+    expect(await flows.sql`SELECT times FROM sandbox_bank.requests WHERE reference = ${id}`).toEqual([{ times: 1 }]);
+  },
+  LIMIT_MS,
+);
+
+test('a parked flow that continues as new stays parked since the same time, and keeps the proposal of an operator', async () => {
+  const { id } = await withdraw(HOLDS);
+  const flow = client().workflow.getHandle(id);
+  const attention = async () => {
+    const described = await flow.describe().catch(() => null); // not started yet
+    const attributes = described?.typedSearchAttributes;
+    return attributes?.get(ATTENTION) === 'outcome_unknown' ? described : undefined;
+  };
+  const parked = await waitFor('the flow to be parked', attention);
+  const decide = async (operator: 'ada' | 'ngozi') =>
+    await flow.executeUpdate<{ outcome: string }, [object]>('resolve', {
+      args: [{ action: 'complete', reason: 'by letter', code: await codeOf(flows.sql, operator, id) }],
+    });
+  expect(await decide('ada')).toMatchObject({ outcome: 'proposed' });
+  const continued = await waitFor('the flow to continue as new', async () => {
+    await flow.signal(railResumed); // any news: the flow queries the rail
+    const described = await attention();
+    return described?.runId !== parked.runId && described;
+  });
+  expect(continued.typedSearchAttributes.get(ATTENTION_SINCE)).toEqual(
+    parked.typedSearchAttributes.get(ATTENTION_SINCE),
+  );
+  await waitFor('the second operator to be accepted', async () => (await decide('ngozi')).outcome === 'accepted');
+  await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+});

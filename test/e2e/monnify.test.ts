@@ -1,0 +1,141 @@
+// The whole service with Monnify as its rail: API, flows and ledger over the adapter and its stand-in. Whatever becomes
+// of a request, a response or a callback, each reference is paid at most once, and the books hold.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MonnifyFake } from '../../dev/monnify/fake.ts';
+import { publicId } from '../../src/ids.ts';
+import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
+import type { ContractRail } from '../../src/rail/provider.ts';
+import { Rails } from '../../src/rail/rails.ts';
+import { endFlows } from '../support/endFlows.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const SEND = 'POST /api/v2/disbursements/single';
+const FUNDS = 1_000_000;
+const AMOUNT = 100_000;
+const HELD = 103_000;
+
+let fake: MonnifyFake;
+let rail: ContractRail;
+let flows: TestFlows;
+
+beforeAll(async () => {
+  fake = await new MonnifyFake({ stepMs: 50 }).start();
+  rail = createMonnifyRail(fake.credentials);
+  flows = await startTestFlows({
+    settings: { ATTENTION_PROBE_SECONDS: '1' },
+    rails: () => new Rails({ test: instrumentedRail(rail) }),
+  });
+  const contract = publicId('organisation', flows.organisation.organisationId);
+  fake.callbackUrl = `${flows.urls.test}/rails/monnify/callbacks/${contract}`;
+});
+
+afterAll(async () => {
+  const findings = await endFlows(flows);
+  await rail.close();
+  await fake.close();
+  expect(findings).toEqual([]);
+  expect(fake.complaints).toEqual([]);
+  const twice = [...fake.book.transfers.values()].filter(({ timesPaid }) => timesPaid > 1);
+  expect(twice).toEqual([]);
+});
+
+let lastAccount = 1_400_000_000;
+const newAccount = (): string => {
+  lastAccount += 1;
+  return String(lastAccount);
+};
+
+async function withdraw(accountNumber = newAccount()) {
+  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
+  const body = { amount: AMOUNT, accountNumber, bankCode: '058' };
+  const { status, data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
+  expect(status).toBe(201);
+  return { walletId, id: data.id, path: `/withdrawals/${data.id}` };
+}
+
+test('a payment is opened as an invoice, paid exactly, and settled after its callback', async () => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, 200_037);
+  const invoice = fake.book.invoices.get(payment.id);
+  expect(invoice?.amount).toBe(BigInt(payment.payableAmount));
+  await fake.pay(payment.virtualAccount.accountNumber, BigInt(payment.payableAmount));
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  expect(await flows.balanceOf(walletId)).toBe(200_037);
+});
+
+test('a credit whose callback is lost is found in the list of credits, and one told 26 times is one', async () => {
+  const walletId = await flows.createWallet();
+  const lost = await flows.createPayment(walletId, 100_000);
+  const repeated = await flows.createPayment(walletId, 50_000);
+  const { callbackUrl } = fake;
+  fake.callbackUrl = null;
+  await fake.pay(lost.virtualAccount.accountNumber, BigInt(lost.payableAmount));
+  fake.callbackUrl = callbackUrl;
+  await fake.pay(repeated.virtualAccount.accountNumber, BigInt(repeated.payableAmount));
+  const event = fake.events.at(-1);
+  if (event !== undefined) await Promise.all(Array.from({ length: 25 }, () => fake.send(event)));
+  await flows.untilStatus(`/payments/${repeated.id}`, 'settled');
+  const at = { organisationId: flows.organisation.organisationId, cursor: null };
+  const hour = 3_600_000;
+  const period = { from: new Date(Date.now() - hour), to: new Date(Date.now() + hour) };
+  const { credits } = await rail.listInboundCredits({ ...at, ...period });
+  expect(credits.map(({ accountReference }) => accountReference)).toContain(lost.id);
+  expect(await flows.balanceOf(walletId)).toBe(50_000);
+});
+
+test('another amount is rejected by the rail, and the payment stays pending', async () => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, 100_000);
+  expect(await fake.pay(payment.virtualAccount.accountNumber, BigInt(payment.payableAmount - 1))).toBe('rejected');
+  expect((await flows.test.get(`/payments/${payment.id}`)).data.status).toBe('pending');
+  expect(await flows.balanceOf(walletId)).toBe(0);
+});
+
+describe('a withdrawal', () => {
+  test('is paid once', async () => {
+    const { walletId, id, path } = await withdraw();
+    await flows.untilStatus(path, 'completed');
+    expect(fake.transfer(id).timesPaid).toBe(1);
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
+  });
+
+  const LOST = ['reset', 'reset_in_body', 'html_502', 'code_99', 'null_body', 'too_large', 'not_utf8'] as const;
+  // The callback of the end comes while the send still waits for its response.
+  const SLOW = ['hang', 'trickle'] as const;
+
+  test.each([...LOST, ...SLOW])('whose response is lost to %s is paid once', async (fault) => {
+    fake.break(SEND, fault, { acts: true });
+    const { walletId, id, path } = await withdraw();
+    await flows.untilStatus(path, 'completed');
+    expect(fake.transfer(id).timesPaid).toBe(1);
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
+  });
+
+  test('that comes back is returned, and the money is in the wallet', async () => {
+    const { walletId, path } = await withdraw('8000000003');
+    await flows.untilStatus(path, 'returned');
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+  });
+
+  test('equal to another one meets the duplicate guard, keeps its reference, and does not fail', async () => {
+    const accountNumber = newAccount();
+    const first = await withdraw(accountNumber);
+    await flows.untilStatus(first.path, 'completed');
+    const sends = (): number => fake.requests.filter((route) => route === SEND).length;
+    const before = sends();
+    const second = await withdraw(accountNumber);
+    await waitFor('the second send', () => sends() > before);
+    const status = await waitFor('the flow to wait', async () => {
+      const details = await flows.temporal.workflow
+        .getHandle(second.id)
+        .query<{ currentDetails?: string }>('__temporal_workflow_metadata')
+        .catch(() => null); // not started yet
+      return details && (await flows.test.get(second.path)).data.status;
+    });
+    expect(status).toBe('processing');
+    const references = [...fake.book.transfers.values()].filter((one) => one.accountNumber === accountNumber);
+    expect(references.map(({ reference }) => reference)).toEqual([first.id]);
+  });
+});

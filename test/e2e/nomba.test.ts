@@ -1,0 +1,76 @@
+// The whole service with Nomba as its rail, whose account numbers take any amount: payments in parts and with surplus
+// work as in the sandbox, and a transfer is paid once although its response is lost.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { NombaFake } from '../../dev/nomba/fake.ts';
+import { publicId } from '../../src/ids.ts';
+import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { createNombaRail } from '../../src/rail/nomba/rail.ts';
+import type { ContractRail } from '../../src/rail/provider.ts';
+import { Rails } from '../../src/rail/rails.ts';
+import { endFlows } from '../support/endFlows.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const FUNDS = 1_000_000;
+const AMOUNT = 100_000;
+const HELD = 103_000;
+
+let fake: NombaFake;
+let rail: ContractRail;
+let flows: TestFlows;
+
+beforeAll(async () => {
+  fake = await new NombaFake().start();
+  rail = createNombaRail(fake.credentials);
+  flows = await startTestFlows({
+    settings: { ATTENTION_PROBE_SECONDS: '1' },
+    rails: () => new Rails({ test: instrumentedRail(rail) }),
+  });
+  const contract = publicId('organisation', flows.organisation.organisationId);
+  fake.callbackUrl = `${flows.urls.test}/rails/nomba/callbacks/${contract}`;
+});
+
+afterAll(async () => {
+  const findings = await endFlows(flows);
+  await rail.close();
+  await fake.close();
+  expect(findings).toEqual([]);
+  expect(fake.complaints).toEqual([]);
+  expect(fake.rows.filter(({ timesPaid }) => timesPaid > 1)).toEqual([]);
+});
+
+async function withdraw(accountNumber: string) {
+  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
+  const body = { amount: AMOUNT, accountNumber, bankCode: '058' };
+  const { status, data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
+  expect(status).toBe(201);
+  await waitFor('the transfer to be accepted', () => fake.transferOf(data.id));
+  return { walletId, id: data.id, path: `/withdrawals/${data.id}` };
+}
+
+test('a payment is paid in two parts, and its surplus is in the wallet', async () => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, 200_037);
+  const { accountNumber } = payment.virtualAccount;
+  fake.pay(accountNumber, 50_000n);
+  await flows.untilStatus(`/payments/${payment.id}`, 'partial');
+  fake.pay(accountNumber, BigInt(payment.payableAmount - 50_000 + 700));
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  expect(await flows.balanceOf(walletId)).toBe(200_737);
+});
+
+test('a withdrawal whose response is lost is paid once', async () => {
+  fake.break('POST /v2/transfers/bank', 'reset', true);
+  const { walletId, id, path } = await withdraw('1500000001');
+  fake.end(id, 'SUCCESS');
+  await flows.untilStatus(path, 'completed');
+  expect(fake.transferOf(id)?.timesPaid).toBe(1);
+  expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
+});
+
+test('a withdrawal that the receiving bank refuses is returned, and the money is in the wallet', async () => {
+  const { walletId, id, path } = await withdraw('1500000002');
+  fake.end(id, 'REFUND');
+  await flows.untilStatus(path, 'returned');
+  expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+});

@@ -1,0 +1,90 @@
+// A rail that does not accept a transfer for now, for a reason that is not the transfer's: the flow waits and sends the
+// same reference again as often as needed, which counts as no send, and shows it to operators after a limit.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SENDS_MAX } from '../../src/workflows/bankTransfer/decide.ts';
+import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
+import { runAs } from '../cli/run.ts';
+import { endFlows } from '../support/endFlows.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { type OperatorName, withCode } from '../support/operators.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const FUNDS = 1_000_000;
+const HELD = 103_000;
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows({
+    settings: {
+      ATTENTION_RAIL_NOT_READY_SECONDS: '1',
+      ATTENTION_PROBE_SECONDS: '1',
+      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+    },
+  });
+});
+
+afterAll(async () => {
+  expect(await endFlows(flows)).toEqual([]);
+});
+
+async function withdraw(accountNumber: string) {
+  const setBehaviour = (behaviour: string) =>
+    flows.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour } });
+  await setBehaviour('underfunded');
+  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
+  const body = { amount: 100_000, accountNumber, bankCode: '058' };
+  const { data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
+  const flow = flows.temporal.workflow.getHandle(data.id);
+  const details = await waitFor(`${data.id} to show rail_not_ready`, async () => {
+    const described = await flow.describe().catch(() => null); // not started yet
+    if (described?.typedSearchAttributes.get(ATTENTION) !== 'rail_not_ready') return undefined;
+    return (await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
+  });
+  return { walletId, id: data.id, path: `/withdrawals/${data.id}`, flow, details, setBehaviour };
+}
+
+/** How often the bank was sent this transfer, accepted or not. */
+async function sendsOf(reference: string): Promise<number> {
+  const [row] = await flows.sql<{ times: number }[]>`
+    SELECT times FROM sandbox_bank.requests WHERE reference = ${reference}`;
+  return row?.times ?? 0;
+}
+
+test.concurrent('a transfer waits for the balance of the rail however often it is sent, and is paid once', async () => {
+  const { walletId, id, path, details, setBehaviour } = await withdraw('3333333301');
+  expect(details).toMatch(/balance that the rail pays from is too low/);
+  expect(details).toMatch(/Nothing was paid out/);
+  await waitFor('more sends than a transfer has', async () => (await sendsOf(id)) > SENDS_MAX);
+  expect((await flows.test.get(path)).data.status).toBe('processing');
+  await setBehaviour('complete');
+  await flows.untilStatus(path, 'completed');
+  const { data } = await flows.test.get(`/simulations/bank-transfers/${id}`);
+  expect(data).toMatchObject({ timesPaid: 1 });
+  expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
+});
+
+test.concurrent('two operators can give up a transfer that the rail did not accept, and the money is back', async () => {
+  const { walletId, id, path, flow } = await withdraw('3333333302');
+  const resolve = async (operator: OperatorName) => {
+    const message = { action: 'fail', reason: 'the customer is paid otherwise', operator };
+    await flow.executeUpdate('resolve', { args: [await withCode(flows.sql, id, message)] });
+  };
+  await resolve('ngozi');
+  await resolve('tunde');
+  await flows.untilStatus(path, 'failed');
+  expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+  const { status } = await flows.test.get(`/simulations/bank-transfers/${id}`);
+  expect(status).toBe(404);
+});
+
+test('operators read what the rail said about it', async () => {
+  const { id, path, setBehaviour } = await withdraw('3333333303');
+  const { output, errors } = await runAs(flows, 'ada', 'attention', 'show', id);
+  expect(errors).toBe('');
+  expect(output).toMatch(
+    /Nothing was paid out.*\nLast response of the rail, at [-0-9: ]+ UTC: Insufficient balance\.\n$/s,
+  );
+  await setBehaviour('complete');
+  await flows.untilStatus(path, 'completed');
+});

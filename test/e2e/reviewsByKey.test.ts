@@ -1,0 +1,204 @@
+// Money that a payment does not take, with the flows running: decided by a caller, or returned because the payment says
+// so; and payments that expire now.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { endFlows } from '../support/endFlows.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+let flows: TestFlows;
+
+beforeAll(async () => {
+  flows = await startTestFlows();
+});
+
+afterAll(async () => {
+  expect(await endFlows(flows)).toEqual([]);
+});
+
+const SENDER = { senderName: 'Chidi Eze', senderAccountNumber: '0123456789', senderBankCode: '058' };
+
+/** The case of a payment, once its flow runs. */
+async function caseOf(paymentId: string): Promise<string> {
+  const id = await waitFor(
+    'the case',
+    async () => (await flows.test.get(`/review-cases?paymentId=${paymentId}`)).items[0]?.id,
+  );
+  await untilStarted(id);
+  return id;
+}
+
+const untilStarted = (id: string) =>
+  waitFor('its flow', () =>
+    flows.temporal.workflow
+      .getHandle(id)
+      .describe()
+      .catch(() => null),
+  );
+
+/** A settled payment that gets this much too late. Returns the case. */
+async function paidTwice(amount: number, more: object = {}): Promise<{ walletId: string; paymentId: string }> {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, 100_000, more);
+  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, SENDER);
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  await flows.credit(payment.virtualAccount.accountNumber, amount, SENDER);
+  return { walletId, paymentId: payment.id };
+}
+
+const decide = (id: string, action: string) =>
+  flows.test.money(`/review-cases/${id}/resolve`, { action, reason: 'the customer called' });
+
+const resultOf = (id: string) => flows.temporal.workflow.getHandle(id).result();
+
+const sentFor = async (id: string) => [
+  ...(await flows.sql`SELECT status, amount, account_number FROM sandbox_bank.transfers WHERE reference = ${id}`),
+];
+
+describe('decided by a caller', () => {
+  test('credit: the flow ends', async () => {
+    const { walletId, paymentId } = await paidTwice(5_000);
+    const id = await caseOf(paymentId);
+    expect((await decide(id, 'credit')).data.status).toBe('credited');
+    expect(await resultOf(id)).toEqual({ status: 'credited' });
+    expect(await flows.balanceOf(walletId)).toBe(105_000);
+  });
+
+  test('return_to_sender: the flow sends the money back', async () => {
+    const { paymentId } = await paidTwice(5_000);
+    const id = await caseOf(paymentId);
+    expect((await decide(id, 'return_to_sender')).data.status).toBe('returning');
+    expect(await resultOf(id)).toEqual({ status: 'returned_to_sender' });
+    expect(await sentFor(id)).toEqual([{ status: 'completed', amount: 5_000, accountNumber: '0123456789' }]);
+    expect((await flows.test.get(`/review-cases/${id}`)).data).toMatchObject({
+      status: 'returned_to_sender',
+      actions: [],
+    });
+  });
+
+  test('unclaimed money, whose flow has ended, is returned after all', async () => {
+    const { paymentId } = await paidTwice(5_000);
+    const id = await caseOf(paymentId);
+    await decide(id, 'move_to_unclaimed');
+    expect(await resultOf(id)).toEqual({ status: 'unclaimed' });
+    expect((await decide(id, 'return_to_sender')).data.status).toBe('returning');
+    await flows.untilStatus(`/review-cases/${id}`, 'returned_to_sender');
+    expect(await sentFor(id)).toHaveLength(1);
+  });
+});
+
+describe('onMismatch: refund', () => {
+  test('money after the settlement goes back to its sender, and nobody is asked', async () => {
+    const { walletId, paymentId } = await paidTwice(5_000, { onMismatch: 'refund' });
+    const id = await caseOf(paymentId);
+    await flows.untilStatus(`/review-cases/${id}`, 'returned_to_sender');
+    expect(await sentFor(id)).toEqual([{ status: 'completed', amount: 5_000, accountNumber: '0123456789' }]);
+    expect(await flows.balanceOf(walletId)).toBe(100_000);
+    expect((await flows.test.get(`/payments/${paymentId}`)).data.onMismatch).toBe('refund');
+  });
+
+  test('so does what a payment received that expires, and what comes later', async () => {
+    const payment = await flows.createPayment(await flows.createWallet(), 100_000, { onMismatch: 'refund' });
+    const { accountNumber } = payment.virtualAccount;
+    await flows.credit(accountNumber, 40_000, SENDER);
+    await flows.untilStatus(`/payments/${payment.id}`, 'partial');
+    expect((await flows.test.post(`/simulations/payments/${payment.id}/expire`)).data.status).toBe('expired');
+    await flows.credit(accountNumber, 7_000, SENDER);
+    await waitFor('both to be returned', async () => {
+      const { items } = await flows.test.get(`/review-cases?paymentId=${payment.id}&status=returned_to_sender`);
+      return items.length === 2;
+    });
+    expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(0);
+  });
+
+  test('money of an unnamed sender waits for a decision', async () => {
+    const walletId = await flows.createWallet();
+    const payment = await flows.createPayment(walletId, 100_000, { onMismatch: 'refund' });
+    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, SENDER);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    await flows.sql`
+      WITH credit AS (
+        INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, received_at)
+        VALUES (${flows.organisation.organisationId}, 'unnamed', ${payment.virtualAccount.accountNumber}, 3000, now())
+      )
+      INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
+      VALUES (${flows.organisation.organisationId}, ${JSON.stringify({
+        type: 'inbound_credit',
+        contract: flows.organisation.organisationId,
+        sessionId: 'unnamed',
+        accountNumber: payment.virtualAccount.accountNumber,
+        accountReference: null,
+        amount: 3_000,
+        senderName: null,
+        senderAccountNumber: null,
+        senderBankCode: null,
+        receivedAt: new Date().toISOString(),
+      })}, now())`;
+    const id = await caseOf(payment.id);
+    const flow = flows.temporal.workflow.getHandle(id);
+    await waitFor('the flow to ask', async () => {
+      const { currentDetails } = await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+      return currentDetails?.includes('resolveCase');
+    });
+    expect((await decide(id, 'credit')).data.status).toBe('credited');
+    expect(await flow.result()).toEqual({ status: 'credited' });
+    expect(await flows.balanceOf(walletId)).toBe(103_000);
+  });
+});
+
+describe('sandbox time', () => {
+  test('a payment expires now: nothing received', async () => {
+    const payment = await flows.createPayment(await flows.createWallet(), 100_000);
+    const { status, data } = await flows.test.post(`/simulations/payments/${payment.id}/expire`);
+    expect([status, data.status]).toEqual([200, 'expired']);
+    const events = await flows.eventsOf(payment.id);
+    expect(events.map(({ type }) => type)).toEqual(['payment.expired']);
+    const again = await flows.test.post(`/simulations/payments/${payment.id}/expire`);
+    expect([again.status, again.error.code, again.error.details.status]).toEqual([
+      422,
+      'PAYMENT_NOT_PAYABLE',
+      'expired',
+    ]);
+  });
+
+  test('the flow of a payment that expired early ends as expired, without a second event', async () => {
+    const payment = await flows.createPayment(await flows.createWallet(), 100_000, { expiresIn: 3 });
+    await flows.test.post(`/simulations/payments/${payment.id}/expire`);
+    await untilStarted(payment.id);
+    expect(await resultOf(payment.id)).toEqual({ status: 'expired' });
+    expect(await flows.eventsOf(payment.id)).toHaveLength(1);
+  });
+
+  test('a payment of one second expires by itself; on the live host a minute is the least', async () => {
+    const payment = await flows.createPayment(await flows.createWallet(), 100_000, { expiresIn: 1 });
+    await flows.untilStatus(`/payments/${payment.id}`, 'expired');
+    const { liveSettlementWalletId } = flows.organisation;
+    const bill = { method: 'virtual_wallet', baseAmount: 100, targetWalletId: liveSettlementWalletId };
+    const { status, error } = await flows.live.money('/payments', { ...bill, expiresIn: 59 });
+    expect([status, error.details.fields]).toEqual([
+      400,
+      [expect.objectContaining({ field: 'expiresIn', constraint: { minimum: 60 } })],
+    ]);
+    expect((await flows.live.money('/payments', { ...bill, expiresIn: 60 })).status).toBe(201);
+  });
+
+  test('a payment of another organisation cannot be made to expire', async () => {
+    const other = await flows.createOrganisation();
+    const payment = await flows.createPayment(await flows.createWallet(), 100_000);
+    expect((await other.test.post(`/simulations/payments/${payment.id}/expire`)).error.code).toBe('PAYMENT_NOT_FOUND');
+  });
+
+  test('a completed transfer comes back now', async () => {
+    const walletId = await flows.createWallet(undefined, { balance: 200_000 });
+    const { id } = (
+      await flows.test.money(`/wallets/${walletId}/withdraw`, {
+        amount: 100_000,
+        accountNumber: '0123456789',
+        bankCode: '058',
+      })
+    ).data;
+    await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'return' });
+    await flows.untilStatus(`/withdrawals/${id}`, 'returned');
+    expect(await flows.balanceOf(walletId)).toBe(200_000);
+  });
+});

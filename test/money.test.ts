@@ -1,0 +1,14 @@
+// Money for people: exact, with thousands separated.
+import { expect, test } from '@jest/globals';
+import { nairaText } from '../src/money.ts';
+
+test.each([
+  [0, 'NGN 0.00'],
+  [5, 'NGN 0.05'],
+  [-50, 'NGN -0.50'],
+  [2_500_000, 'NGN 25,000.00'],
+  [123_456, 'NGN 1,234.56'],
+  [Number.MAX_SAFE_INTEGER, 'NGN 90,071,992,547,409.91'],
+])('%d kobo are %s', (amount, text) => {
+  expect(nairaText(amount)).toBe(text);
+});

@@ -1,0 +1,263 @@
+// The run whose answers are the examples of the OpenAPI document: a platform with two customers uses every operation,
+// and the scenarios of the money flows cause every event.
+import { KYC } from '../../dev/chaos/requests.ts';
+import { publicId, requireUuid } from '../../src/ids.ts';
+import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
+import type { Examples } from '../../tools/openapi/examples.ts';
+import type { Answer, Client, Resource } from '../support/api.ts';
+import { operationOf } from '../support/documented.ts';
+import type { TestFlows } from '../support/flows.ts';
+import { openScenarios } from '../support/scenarioContext.ts';
+import { SCENARIOS, type Scenario } from '../support/scenarios.ts';
+import { waitFor } from '../support/waitFor.ts';
+import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
+
+const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
+
+type Call = (method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<Answer>;
+
+/** A client that keeps the first answer of every operation, and of every error code. */
+function recordingClient(client: Client, examples: Examples): Call {
+  let requests = 0;
+  return async (method, path, body, headers = {}) => {
+    requests += 1;
+    const answer = await client.call(method, path, {
+      ...(body !== undefined && { body }),
+      headers: { 'idempotency-key': `example-${requests}`, ...headers },
+    });
+    const response: unknown = JSON.parse(answer.text);
+    const operation = operationOf({ method, path, environment: client.environment });
+    if (answer.status >= 400) examples.errors[answer.error.code] ??= response;
+    else if (operation !== undefined) {
+      examples.operations[operation.operationId] ??= { ...(body !== undefined && { request: body }), response };
+    }
+    return answer;
+  };
+}
+
+/** Runs everything. Returns the recorded answers. */
+export async function recordExamples(flows: TestFlows): Promise<Examples> {
+  const examples: Examples = { operations: {}, errors: {}, events: {} };
+  const receiver = await startReceiver();
+  try {
+    await useEveryOperation(
+      flows,
+      recordingClient(flows.test, examples),
+      recordingClient(flows.client(null), examples),
+      receiver.url,
+    );
+    receiver.answerWith(answerStatus(500));
+    await failForDays(flows, receiver.url);
+    await causeEveryEvent(flows, examples);
+  } finally {
+    await receiver.close();
+  }
+  const text = JSON.stringify(examples).replaceAll(receiver.url, 'https://example.com/webhooks');
+  return JSON.parse(text) as Examples;
+}
+
+async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call, receiverUrl: string): Promise<void> {
+  const get = (path: string) => call('GET', path);
+  const post = (path: string, body?: object) => call('POST', path, body);
+  await withoutKey('GET', '/health');
+  await withoutKey('GET', '/wallets');
+
+  const customer = async (email: string, fullName: string, externalReference: string): Promise<string> => {
+    const { data } = await post('/wallets', { email, fullName, phone: '+2348012345678', externalReference });
+    await post(`/wallets/${data.id}/kyc`, KYC);
+    return data.id;
+  };
+  const endpoint = (
+    await post('/webhook-endpoints', { url: receiverUrl, description: 'Orders', eventTypes: ['transfer.completed'] })
+  ).data.id;
+  await get(`/webhook-endpoints/${endpoint}`);
+  await get('/webhook-endpoints');
+
+  const ada = await customer('ada@example.com', 'Ada Obi', 'customer-1');
+  const bola = await customer('bola@example.com', 'Bola Ade', 'customer-2');
+  await post('/wallets', { email: 'ada@example.com', externalReference: 'customer-1' });
+  await post('/wallets', { email: 'not an address' });
+  await get(`/wallets/${ada}`);
+  await call('PATCH', `/wallets/${ada}`, { phone: '+2348098765432' });
+  await get('/wallets?limit=2');
+  await get(`/wallets/${ada.replace('_wlt', '_pay')}`);
+
+  // Collections.
+  const payment = (
+    await post('/payments', {
+      method: 'bank_transfer',
+      baseAmount: 500_000,
+      targetWalletId: ada,
+      description: 'Order 1',
+      reference: 'order-1',
+      metadata: { channel: 'web' },
+      expiresIn: 1_800,
+    })
+  ).data as Resource & { payableAmount: number; virtualAccount: { accountNumber: string } };
+  await post('/simulations/inbound-credits', {
+    accountNumber: payment.virtualAccount.accountNumber,
+    amount: payment.payableAmount,
+    senderName: 'Chidi Eze',
+    senderAccountNumber: BANK_ACCOUNT.accountNumber,
+    senderBankCode: BANK_ACCOUNT.bankCode,
+  });
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  await get(`/payments/${payment.id}`);
+  await get('/payments?limit=1');
+  await post('/payments', { method: 'bank_transfer', baseAmount: 500_000, targetWalletId: ada, reference: 'order-1' });
+  await get(`/payments/${payment.id}/credits`);
+  const { accountNumber } = (await get(`/wallets/${ada}/deposit-account`)).data;
+  const deposit = await post('/simulations/inbound-credits', { accountNumber, amount: 1_000_000 });
+  await waitFor(
+    'the deposit',
+    async () => (await flows.test.get(`/wallets/${ada}/deposits`)).items[0]?.status === 'posted',
+  );
+  await get(`/wallets/${ada}/deposits`);
+  await get(`/wallets/${ada}/balance`);
+
+  // Money between wallets.
+  const transfer = (
+    await post(`/wallets/${ada}/transfer`, {
+      destinationWalletId: bola,
+      amount: 200_000,
+      description: 'Lunch',
+      reference: 'lunch-1',
+    })
+  ).data.id;
+  await get(`/transfers/${transfer}`);
+  await get('/transfers');
+  await post(`/wallets/${bola}/transfer`, { destinationWalletId: ada, amount: 4_000_000 });
+  await call('POST', `/wallets/${bola}/transfer`, { destinationWalletId: ada, amount: 1 }, { 'idempotency-key': '' });
+  const bill = (await post('/payments', { method: 'virtual_wallet', baseAmount: 50_000, targetWalletId: ada })).data.id;
+  await post(`/wallets/${bola}/pay`, { paymentId: bill });
+
+  // Money to banks.
+  await get('/banks');
+  await get('/bank-accounts/resolve?accountNumber=0123456789&bankCode=058');
+  await get('/fees/quote?type=withdrawal&amount=100000');
+  const withdrawal = (
+    await post(`/wallets/${ada}/withdraw`, {
+      amount: 100_000,
+      ...BANK_ACCOUNT,
+      narration: 'Savings',
+      reference: 'savings-1',
+    })
+  ).data.id;
+  await flows.untilStatus(`/withdrawals/${withdrawal}`, 'completed');
+  await get(`/withdrawals/${withdrawal}`);
+  await get('/withdrawals');
+  const refund = (await post(`/payments/${payment.id}/refund`, { amount: 50_000, reason: 'One item was missing' })).data
+    .id;
+  await flows.untilStatus(`/refunds/${refund}`, 'completed');
+  await get(`/refunds/${refund}`);
+  await get(`/payments/${payment.id}/refunds`);
+  await get('/refunds?limit=1');
+  const salaries = {
+    sourceWalletId: ada,
+    reference: 'salaries-1',
+    items: [
+      { amount: 20_000, reference: 'salary-1', bankAccount: BANK_ACCOUNT },
+      { amount: 20_000, reference: 'salary-2', destinationWalletId: bola },
+    ],
+  };
+  await post('/payouts/validate', salaries);
+  const payout = (await post('/payouts', salaries)).data.id;
+  await flows.untilStatus(`/payouts/${payout}`, 'completed');
+  await get(`/payouts/${payout}`);
+  await get(`/payouts/${payout}/items`);
+  await get('/payouts');
+  const [line] = (await get(`/wallets/${ada}/transactions?limit=3`)).items;
+  await get(`/transactions/${String(line?.transactionId)}`);
+
+  // Money that a payment does not take.
+  await post('/simulations/inbound-credits', { accountNumber: payment.virtualAccount.accountNumber, amount: 30_000 });
+  const reviewed = await waitFor('the case', async () => (await flows.test.get('/review-cases')).items[0]?.id);
+  await get('/review-cases');
+  await get(`/review-cases/${reviewed}`);
+  await post(`/review-cases/${reviewed}/resolve`, { action: 'credit', reason: 'Paid twice, kept as a deposit' });
+  const late = (await post('/payments', { method: 'bank_transfer', baseAmount: 10_000, targetWalletId: ada })).data.id;
+  await post(`/simulations/payments/${late}/expire`);
+
+  // Events and their deliveries.
+  await waitFor('the delivery', async () => {
+    const { items } = await flows.test.get('/events?type=transfer.completed');
+    const deliveries = await flows.test.get(`/events/${items[0]?.id}/deliveries`);
+    return deliveries.items[0]?.status === 'delivered';
+  });
+  const event = (await get('/events?type=transfer.completed')).items[0]?.id;
+  await get(`/events/${event}`);
+  await get(`/events/${event}/deliveries`);
+  await post(`/events/${event}/redeliver`, { endpointId: endpoint });
+  await post(`/webhook-endpoints/${endpoint}/test`);
+  await get(`/webhook-endpoints/${endpoint}/failed-deliveries`);
+  await post(`/webhook-endpoints/${endpoint}/redeliver`, { since: new Date(Date.now() - 3_600_000).toISOString() });
+  await post(`/webhook-endpoints/${endpoint}/rotate-secret`);
+  await call('PATCH', `/webhook-endpoints/${endpoint}`, { description: 'Orders and payouts', eventTypes: null });
+  await call('DELETE', `/webhook-endpoints/${endpoint}`);
+
+  // Keys, and what was answered.
+  const made = (await post('/api-keys', { name: 'Reports', scopes: ['wallet:read', 'payment:read'], rateLimit: 100 }))
+    .data.id;
+  await get(`/api-keys/${made}`);
+  await get('/api-keys?limit=1');
+  await post(`/api-keys/${made}/rotate`, { overlapHours: 1 });
+  await call('DELETE', `/api-keys/${made}`);
+  await waitFor('the request log', async () => (await flows.test.get('/request-logs?status=4xx')).items.length > 0);
+  await get('/request-logs?status=4xx&limit=1');
+
+  // The sandbox bank.
+  await post(`/simulations/inbound-credits/${String(deposit.data.sessionId)}/recall`);
+  await post('/simulations/statement-lines', { kind: 'charge', amount: 5_000 });
+  await call('PUT', '/simulations/bank-accounts/0123456780', { behaviour: 'hold', name: 'CHIDI EZE' });
+  const held = (
+    await post(`/wallets/${bola}/withdraw`, { amount: 10_000, ...BANK_ACCOUNT, accountNumber: '0123456780' })
+  ).data.id;
+  await post(`/simulations/bank-transfers/${held}/resolve`, { outcome: 'complete' });
+  await get(`/simulations/bank-transfers/${held}`);
+  const callback = JSON.stringify({
+    type: 'recall',
+    contract: flows.organisation.organisationId,
+    sessionId: 'unknown',
+  });
+  const address = `/rails/sandbox/callbacks/${publicId('organisation', flows.organisation.organisationId)}`;
+  await withoutKey('POST', address, JSON.parse(callback), {
+    [SIGNATURE_HEADER]: signCallback(flows.dependencies.config.keyring, callback, new Date()),
+  });
+}
+
+/** An endpoint at which every attempt has failed for days. */
+async function failForDays(flows: TestFlows, url: string): Promise<void> {
+  const { id } = (await flows.test.post('/webhook-endpoints', { url, description: 'Down' })).data;
+  await flows.sql`
+    UPDATE webhook_endpoints SET failing_since = now() - interval '6 days' WHERE id = ${requireUuid('webhookEndpoint', id)}`;
+  await flows.test.post(`/webhook-endpoints/${id}/test`);
+  await flows.untilStatus(`/webhook-endpoints/${id}`, 'disabled');
+}
+
+/** Runs the first scenario of each event type, each in an organisation of its own. */
+async function causeEveryEvent(flows: TestFlows, examples: Examples): Promise<void> {
+  const open = await openScenarios(flows);
+  const wanted = new Map<Scenario, string[]>();
+  const covered = new Set<string>();
+  for (const scenario of SCENARIOS) {
+    const types = [...new Set(scenario.outcome.events)].filter((type) => !covered.has(type));
+    for (const type of types) covered.add(type);
+    if (types.length > 0) wanted.set(scenario, types);
+  }
+  await Promise.all(
+    [...wanted].map(async ([scenario, types]) => {
+      const context = await open();
+      await scenario.run(context);
+      const { test } = context.organisation;
+      for (const type of types) {
+        examples.events[type] = await waitFor(`the event ${type}`, async () => {
+          return (await test.get(`/events?type=${type}`)).items.at(-1);
+        });
+      }
+    }),
+  );
+  for (const type of ['webhook.test', 'webhook_endpoint.disabled']) {
+    examples.events[type] = (await flows.test.get(`/events?type=${type}`)).items[0];
+  }
+  examples.events = Object.fromEntries(Object.entries(examples.events).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

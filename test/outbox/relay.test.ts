@@ -1,0 +1,131 @@
+// The relay under a burst of one organisation, and its second look at credits. Only Temporal's client is replaced, by
+// one that records the calls.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Client } from '@temporalio/client';
+import { connect, type Sql } from '../../src/database/pool.ts';
+import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import { createRelay } from '../../src/outbox/relay.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import type { Dispatcher } from '../../src/webhooks/dispatcher.ts';
+import { type FlowMessage, toOutbox } from '../../src/workflows/flows.ts';
+import { type Books, openBooks } from '../ledger/books.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+/** More than the relay handles at a time, by far. */
+const BURST = 3_000;
+
+let books: Books;
+let asyncCommitSql: Sql;
+
+beforeAll(async () => {
+  books = await openBooks();
+  asyncCommitSql = connect(books.url, { connectionsMax: 4, synchronousCommit: 'off' });
+});
+
+afterAll(async () => {
+  await asyncCommitSql.end();
+  await books.close();
+});
+
+const payment = (organisationId: Uuid, id: string, more: Partial<FlowMessage> = {}): FlowMessage => ({
+  workflow: 'payment',
+  id,
+  summary: 'a payment',
+  state: 'pending',
+  input: { organisationId, environment: 'test' },
+  ...more,
+});
+
+const credited = (organisationId: Uuid, id: string, creditId: Uuid): FlowMessage =>
+  payment(organisationId, id, {
+    signal: { name: 'creditReceived', payload: { inboundCreditId: publicId('inboundCredit', creditId) } },
+  });
+
+const post = (organisationId: Uuid, messages: FlowMessage[]) =>
+  books.journal.post({ book: { organisationId, environment: 'test' }, outbox: messages.map(toOutbox) });
+
+/** A credit in the database. */
+async function insertCredit(organisationId: Uuid, status: 'received' | 'posted'): Promise<Uuid> {
+  const id = newUuid();
+  await books.owner`
+    INSERT INTO inbound_credits (organisation_id, environment, id, version, rail, session_id, account_number, amount,
+                                 status, received_at)
+    VALUES (${organisationId}, 'test', ${id}, 1, 'sandbox', ${id}, '0000000000', 5, ${status}, now())`;
+  return id;
+}
+
+/** A relay, and the ids of the flows that it has started or signalled. */
+function openRelay() {
+  const handled: string[] = [];
+  const record = async (_type: string, { workflowId }: { workflowId: string }): Promise<void> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    handled.push(workflowId);
+  };
+  const relay = createRelay({
+    asyncCommitSql,
+    client: { workflow: { start: record, signalWithStart: record } } as unknown as Client,
+    taskQueue: 'tests',
+    dispatcher: {} as Dispatcher,
+    log: createLog('worker', 'silent'),
+  });
+  relay.start();
+  return { relay, handled };
+}
+
+const untilOutboxEmpty = () =>
+  waitFor('the outbox to be empty', async () => (await asyncCommitSql`SELECT FROM outbox`).length === 0);
+
+test("one organisation's burst of starts delays neither a credit nor a start of another", async () => {
+  const [large, small] = [newUuid(), newUuid()];
+  await post(
+    large,
+    Array.from({ length: BURST }, (_, number) => payment(large, `burst ${number}`)),
+  );
+  await post(small, [payment(small, 'start'), credited(small, 'credit', await insertCredit(small, 'posted'))]);
+
+  const { relay, handled } = openRelay();
+  await waitFor('the relay to handle all messages', () => handled.length === BURST + 2);
+  await untilOutboxEmpty();
+  await relay.stop();
+  // Without classes and turns they would come last, as they were committed last.
+  expect(handled.indexOf('credit')).toBeLessThan(100);
+  expect(handled.indexOf('start')).toBeLessThan(100);
+  expect(new Set(handled).size).toBe(BURST + 2);
+});
+
+test('a credit that is not placed after a moment gets a flow of its own, and one that is placed does not', async () => {
+  const organisationId = newUuid();
+  const open = await insertCredit(organisationId, 'received');
+  const placed = await insertCredit(organisationId, 'posted');
+  await post(organisationId, [credited(organisationId, 'slow', open), credited(organisationId, 'quick', placed)]);
+  const { relay, handled } = openRelay();
+  await untilOutboxEmpty();
+  await relay.stop();
+  expect(handled.toSorted()).toEqual([publicId('inboundCredit', open), 'quick', 'slow'].toSorted());
+});
+
+test('of very many late credits only some get a flow of their own, so that these do not add to an overload', async () => {
+  const organisationId = newUuid();
+  const credits = await Promise.all(Array.from({ length: 300 }, () => insertCredit(organisationId, 'received')));
+  await post(
+    organisationId,
+    credits.map((credit, number) => credited(organisationId, `payment ${number}`, credit)),
+  );
+  const { relay, handled } = openRelay();
+  await untilOutboxEmpty();
+  await relay.stop();
+  const started = credits.filter((credit) => handled.includes(publicId('inboundCredit', credit)));
+  expect(handled).toHaveLength(credits.length + started.length);
+  expect(started.length).toBeGreaterThan(0);
+  expect(started.length).toBeLessThan(credits.length);
+});
+
+test('a relay that stops before the second look leaves no message and starts no flow: the payment has its signal', async () => {
+  const organisationId = newUuid();
+  await post(organisationId, [credited(organisationId, 'payment', await insertCredit(organisationId, 'received'))]);
+  const { relay, handled } = openRelay();
+  await waitFor('the signal', () => handled.length === 1);
+  await relay.stop();
+  expect(handled).toEqual(['payment']);
+  expect(await asyncCommitSql`SELECT FROM outbox`).toHaveLength(0);
+});

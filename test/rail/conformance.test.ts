@@ -1,0 +1,63 @@
+// The sandbox bank keeps every promise of the rail port.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type RailBench, railPromises } from '../../src/rail/conformance.ts';
+import { RailUnavailableError } from '../../src/rail/errors.ts';
+import { newSessionId } from '../../src/rail/sandbox/transfers.ts';
+import { CAPABILITIES, newReference, startSandbox, type TestSandbox } from './sandbox.ts';
+
+let sandbox: TestSandbox;
+let bench: RailBench;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  bench = benchOf(sandbox);
+});
+
+afterAll(async () => {
+  await sandbox.close();
+});
+
+const OUTCOMES = { complete: 'complete', fail: 'reject', return: 'return' } as const;
+const LOSSES = { request: 'timeout_lost', response: 'timeout_delivered' } as const;
+
+function benchOf({ bank, rail, organisationId, sent }: TestSandbox): RailBench {
+  let lastAccount = 2_000_000_000;
+  const set = (accountNumber: string, behaviour: 'hold' | 'timeout_lost' | 'timeout_delivered') =>
+    bank.transfers.setDestination({ organisationId, accountNumber, bankCode: null }, { name: null, behaviour });
+  return {
+    rail,
+    organisationId,
+    now: () => new Date(),
+    newReference,
+    newDestination: async () => {
+      lastAccount += 1;
+      await set(String(lastAccount), 'hold');
+      return { accountNumber: String(lastAccount), bankCode: '058' };
+    },
+    noDestination: { accountNumber: '9999999006', bankCode: '058' },
+    payIn: async (accountNumber, amount) => {
+      const sender = { senderName: 'Chidi Eze', senderAccountNumber: '0065432190', senderBankCode: '058' };
+      const sessionId = newSessionId(new Date());
+      await bank.receiveCredit({ organisationId, sessionId, accountNumber, amount, ...sender });
+      return sessionId;
+    },
+    callbacks: () => sent,
+    sendLosing: async (what, instruction) => {
+      await set(instruction.accountNumber, LOSSES[what]);
+      return await rail.sendTransfer(instruction);
+    },
+    openLosing: async (request) => {
+      await rail.openVirtualAccount(request);
+      throw new RailUnavailableError('the response was lost');
+    },
+    end: async (reference, outcome) => {
+      expect(await bank.transfers.resolve(organisationId, reference, OUTCOMES[outcome], false)).toBe(true);
+    },
+    timesPaid: async (reference) => (await bank.transfers.find(organisationId, reference))?.timesPaid ?? 0,
+    secrets: [],
+  };
+}
+
+test.each(railPromises(CAPABILITIES).map(({ title, check }) => [title, check] as const))('%s', async (_, check) => {
+  await expect(check(bench)).resolves.toBeUndefined();
+});

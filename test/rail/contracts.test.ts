@@ -1,0 +1,215 @@
+// Contracts with providers: connected, rotated and disconnected by the command line, used by the API, and called back
+// at an address of their own. The provider here is the sandbox bank under another name.
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import { RailContracts } from '../../src/rail/contracts.ts';
+import type { Credentials, RailProvider } from '../../src/rail/provider.ts';
+import { PROVIDERS } from '../../src/rail/providers.ts';
+import { type ContractRails, Rails } from '../../src/rail/rails.ts';
+import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
+import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
+import { type Ended, runCli } from '../cli/run.ts';
+import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+
+const KEYS = `test:${Buffer.alloc(32, 7).toString('base64url')}`;
+const API_KEY = 'pocket-key-of-the-test';
+const OTHER_KEY = 'another-key-of-the-test';
+
+let api: TestApi;
+let contracts: RailContracts;
+/** The credentials with which each rail was made, in order. */
+const opened: Credentials[] = [];
+
+/** A new process's view of the contracts: nothing is remembered. */
+function readAgain(checkRequired = false): RailContracts {
+  const { keyring } = api.dependencies;
+  return new RailContracts({ sql: api.sql, keyring, providers: PROVIDERS, instrument: (rail) => rail, checkRequired });
+}
+
+beforeAll(async () => {
+  const current: ContractRails = {
+    ofBook: (book) => contracts.ofBook(book),
+    accepts: (book) => contracts.accepts(book),
+    ofContract: (environment, id) => contracts.ofContract(environment, id),
+    names: (environment) => contracts.names(environment),
+  };
+  api = await startTestApi({ rails: (rails) => new Rails({ test: rails.shared('test') ?? undefined }, current) });
+  const { sandboxBank, keyring } = api.dependencies;
+  const pocket: RailProvider = {
+    name: 'pocket',
+    version: '2',
+    capabilities: sandboxBank.capabilities,
+    credentials: z.object({
+      apiKey: z.string().min(8).describe('the API key'),
+      baseUrl: z.string().default('https://pocket.example'),
+    }),
+    isSandbox: () => false,
+    open: ({ credentials }) => {
+      opened.push(credentials);
+      return { ...createSandboxRail(sandboxBank, keyring), name: 'pocket', close: () => Promise.resolve() };
+    },
+  };
+  (PROVIDERS as RailProvider[]).push(pocket);
+  contracts = readAgain();
+});
+
+afterAll(() => api.close());
+
+const cli = (
+  organisation: TestOrganisation,
+  command: string,
+  more: Record<string, string> = {},
+  words: string[] = [],
+): Promise<Ended> =>
+  runCli(
+    `rail ${command} --environment live --reason why --json --organisation ${publicId('organisation', organisation.organisationId)}`
+      .split(' ')
+      .concat(words),
+    { databaseUrl: api.databaseUrl, home: tmpdir(), more: { MANILLA_KEYS: KEYS, ...more } },
+  );
+
+const credentials = (apiKey: string) => ({ RAIL_CREDENTIALS: JSON.stringify({ apiKey }) });
+
+async function connected(): Promise<TestOrganisation & { contract: string; callbackPath: string }> {
+  const organisation = await api.createOrganisation();
+  const { exitCode, output, errors } = await cli(organisation, 'connect pocket', credentials(API_KEY));
+  expect([exitCode, errors]).toEqual([0, '']);
+  contracts = readAgain();
+  return { ...organisation, ...(JSON.parse(output) as { contract: string; callbackPath: string }) };
+}
+
+const bookOf = ({ organisationId }: { organisationId: Uuid }) => ({ organisationId, environment: 'live' as const });
+
+const pay = ({ live, liveSettlementWalletId }: TestOrganisation) =>
+  live.money('/payments', { method: 'bank_transfer', baseAmount: 10_000, targetWalletId: liveSettlementWalletId });
+
+describe('a connected contract', () => {
+  test('serves its organisation on live, and no other', async () => {
+    const organisation = await connected();
+    const { status, data } = await pay(organisation);
+    expect([status, data.acceptsAmount]).toEqual([201, 'any']);
+    const [account] =
+      await api.sql`SELECT rail FROM virtual_accounts WHERE organisation_id = ${organisation.organisationId}`;
+    expect(account).toEqual({ rail: 'pocket' });
+    const other = await api.createOrganisation();
+    expect((await pay(other)).error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { service: 'bank_rail' } });
+    expect((await api.live.get('/health')).data).toMatchObject({ checks: { rail: 'pocket' } });
+  });
+
+  test('is called back at its own address: another contract or organisation at it is rejected', async () => {
+    const organisation = await connected();
+    const { organisationId } = organisation;
+    const body = JSON.stringify({ type: 'transfer_update', contract: organisationId, reference: 'unknown' });
+    const headers = { [SIGNATURE_HEADER]: signCallback(api.dependencies.keyring, body, new Date()) };
+    const call = async (contract: string) =>
+      (await api.client(null, 'live').call('POST', `/rails/pocket/callbacks/${contract}`, { body, headers })).status;
+    expect(organisation.callbackPath).toBe(`/v1/rails/pocket/callbacks/${organisation.contract}`);
+    expect(await call(organisation.contract)).toBe(200);
+    const stranger = await connected();
+    expect(await call(stranger.contract)).toBe(401);
+    expect(await call(publicId('railContract', newUuid()))).toBe(404);
+    expect(await call(publicId('organisation', organisationId))).toBe(404);
+  });
+
+  test('its credentials are sealed, bound to it, and in no output, log line or audit entry', async () => {
+    const organisation = await connected();
+    const [row] = await api.sql<{ id: Uuid; sealed: string }[]>`
+      SELECT id, sealed FROM rail_contracts WHERE organisation_id = ${organisation.organisationId}`;
+    const { id = '', sealed = '' } = row ?? {};
+    const open = (context: string) => api.dependencies.keyring.open('rail-credentials', context, sealed);
+    expect(JSON.parse(open(id))).toEqual({ apiKey: API_KEY, baseUrl: 'https://pocket.example' });
+    expect(() => open(newUuid())).toThrow(/authenticate/);
+    const shown = await runCli(['rail', 'show'], { databaseUrl: api.databaseUrl, home: tmpdir() });
+    expect(shown.output).toContain(organisation.contract);
+    expect(shown.output).toContain('"amount":"any"');
+    const audit =
+      await api.sql`SELECT * FROM audit_log WHERE organisation_id = ${organisation.organisationId} AND action LIKE 'rail.%'`;
+    expect(audit).toMatchObject([{ operator: 'ada', action: 'rail.connect', reason: 'why' }]);
+    expect(`${sealed}${shown.output}${JSON.stringify(audit)}${api.logged.join('')}`).not.toContain(API_KEY);
+  });
+
+  test('is the only one of an organisation', async () => {
+    const again = await cli(await connected(), 'connect pocket', credentials(API_KEY));
+    expect([again.exitCode, again.errors]).toEqual([1, expect.stringMatching(/connected a provider already/)]);
+  });
+
+  test('rotated credentials are used from then on', async () => {
+    const organisation = await connected();
+    await contracts.ofBook(bookOf(organisation));
+    const file = path.join(tmpdir(), `credentials-${newUuid()}.json`);
+    writeFileSync(file, JSON.stringify({ apiKey: OTHER_KEY }), { mode: 0o600 });
+    expect((await cli(organisation, 'rotate', {}, ['--credentials', file])).exitCode).toBe(0);
+    const before = opened.length;
+    contracts = readAgain();
+    await contracts.ofBook(bookOf(organisation));
+    await contracts.ofBook(bookOf(organisation));
+    expect(opened.slice(before)).toEqual([{ apiKey: OTHER_KEY, baseUrl: 'https://pocket.example' }]);
+  });
+});
+
+describe('commands that change nothing', () => {
+  test.each([
+    ['invalid credentials, whose values are not shown', 'connect pocket', credentials('short'), /invalid: apiKey\./],
+    ['text that is no JSON', 'connect pocket', { RAIL_CREDENTIALS: 'short' }, /not valid JSON/],
+    ['no credentials', 'connect pocket', {}, /RAIL_CREDENTIALS/],
+    ['an unknown provider', 'connect nobody', credentials(API_KEY), /no adapter for nobody/],
+    ['no keys of the service', 'connect pocket', { ...credentials(API_KEY), MANILLA_KEYS: '' }, /MANILLA_KEYS/],
+    ['no contract', 'rotate', credentials(API_KEY), /no connected contract/],
+    ['no contract', 'disconnect', {}, /no connected contract/],
+  ])('%s: %s is refused', async (_case, command, more, message) => {
+    const organisation = await api.createOrganisation();
+    const { exitCode, errors } = await cli(organisation, command, more);
+    expect(exitCode).not.toBe(0);
+    expect(errors).toMatch(message);
+    expect(errors).not.toContain('short');
+    const rows = await api.sql`SELECT FROM rail_contracts WHERE organisation_id = ${organisation.organisationId}`;
+    expect(rows.length).toBe(0);
+  });
+});
+
+describe('rail disconnect', () => {
+  test('accepts nothing new at once, and ends once nothing is on its way', async () => {
+    const organisation = await connected();
+    const { data: payment } = await pay(organisation);
+    expect(JSON.parse((await cli(organisation, 'disconnect')).output)).toMatchObject({
+      outcome: 'closing',
+      onItsWay: 1,
+    });
+    contracts = readAgain();
+    expect((await pay(organisation)).status).toBe(503);
+    // What is on its way still has its rail.
+    expect((await contracts.ofBook(bookOf(organisation)))?.name).toBe('pocket');
+    const contractOf = api.sql`WHERE organisation_id = ${organisation.organisationId}`;
+    await api.sql`UPDATE rail_contracts SET closing_at = now() - interval '1 minute' ${contractOf}`;
+    expect(JSON.parse((await cli(organisation, 'disconnect')).output)).toMatchObject({
+      outcome: 'closing',
+      onItsWay: 1,
+    });
+    await api.sql`UPDATE payments SET status = 'expired' ${contractOf}`;
+    expect(JSON.parse((await cli(organisation, 'disconnect')).output)).toMatchObject({ outcome: 'disconnected' });
+    expect(await api.sql`SELECT sealed FROM rail_contracts ${contractOf}`).toEqual([{ sealed: null }]);
+    expect(await readAgain().ofBook(bookOf(organisation))).toBeNull();
+    expect((await api.live.get(`/payments/${payment.id}`)).status).toBe(404);
+  });
+});
+
+test('with RAIL_CHECK=required nothing new is accepted until a check with this version of the adapter has passed', async () => {
+  const { organisationId } = await connected();
+  const book = bookOf({ organisationId });
+  const check = async (adapterVersion: string, passed: boolean) => {
+    await api.sql`
+      INSERT INTO rail_checks (organisation_id, environment, id, contract_id, adapter_version, passed, report)
+      SELECT organisation_id, environment, gen_random_uuid(), id, ${adapterVersion}, ${passed}, '{}' FROM rail_contracts
+      WHERE organisation_id = ${organisationId}`;
+    return await readAgain(true).accepts(book);
+  };
+  expect([await readAgain(false).accepts(book), await readAgain(true).accepts(book)]).toEqual([true, false]);
+  expect(await check('1', true)).toBe(false);
+  expect(await check('2', false)).toBe(false);
+  expect(await check('2', true)).toBe(true);
+  expect((await readAgain(true).ofBook(book))?.name).toBe('pocket');
+});

@@ -1,0 +1,223 @@
+// Each documented response has one outcome; and whatever field is missing, null or of another type, an outcome becomes
+// unknown or stays what it was: never another one.
+import { describe, expect, test } from '@jest/globals';
+import { type HttpResponse, parseJson } from '../../../src/rail/http.ts';
+import {
+  CODES,
+  FAILURE_FINAL_AFTER_MS,
+  failureOf,
+  isAbout,
+  MESSAGES,
+  PAYMENT_STATUSES,
+  paymentStatusOf,
+  readStatus,
+  reportOf,
+  STATUSES,
+  sendOutcome,
+  statusOutcome,
+} from '../../../src/rail/monnify/outcomes.ts';
+import { replyOf, type Transfer, transactionBody } from '../../../src/rail/monnify/wire.ts';
+import { mutations } from '../mutations.ts';
+import { type Documented, INSTRUCTION, SENDS, SUMMARIES, TRANSACTIONS } from './documented.ts';
+
+const CREATED = new Date('2026-06-27T08:32:49Z');
+const aged = (ms: number): Date => new Date(CREATED.getTime() + ms);
+const LATER = aged(3_600_000);
+
+const responseOf = ({ status, text }: Pick<Documented, 'status' | 'text'>): HttpResponse => ({
+  status,
+  json: parseJson(Buffer.from(text)),
+  retryAfterMs: null,
+});
+
+/** What becomes of a transfer, in one word. */
+function transferWord(transfer: Transfer, now: Date): string {
+  const report = reportOf(transfer, now);
+  return isAbout(report, INSTRUCTION) ? report.status : 'unknown';
+}
+
+function sendWord(response: HttpResponse, now = LATER): string {
+  const outcome = sendOutcome(response);
+  if (outcome.kind === 'report') return transferWord(outcome.transfer, now);
+  if (outcome.kind === 'ask') return `ask, else ${outcome.ifAbsent}`;
+  return outcome.kind === 'not_ready' ? outcome.why : outcome.kind;
+}
+
+function summaryWord(response: HttpResponse, now = LATER): string {
+  const outcome = statusOutcome(response);
+  if (outcome.kind === 'report') return transferWord(outcome.transfer, now);
+  return outcome.kind === 'not_ready' ? outcome.why : outcome.kind;
+}
+
+function transactionWord(response: HttpResponse): string {
+  const reply = replyOf(response);
+  if (reply === null) return 'unknown';
+  if (!reply.isOk) return summaryWord(response);
+  const found = transactionBody.safeParse(reply.body);
+  if (!found.success) return 'unknown';
+  const { transactionReference, currency, paidOn, product, amountPaid, paymentStatus } = found.data;
+  if (transactionReference !== 'MNFY|17|20260627090811|000340' || currency !== 'NGN') return 'unknown';
+  const status = paymentStatusOf(paymentStatus);
+  if (status !== 'received') return status;
+  return paidOn === null || product === null ? 'unknown' : `received ${amountPaid}`;
+}
+
+const named = (list: readonly Documented[], name: string): Documented => {
+  const found = list.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no documented response ${name}`);
+  return found;
+};
+
+test('every documented response has a source and a date', () => {
+  for (const one of [...SENDS, ...SUMMARIES, ...TRANSACTIONS]) {
+    expect(one).toEqual(expect.objectContaining({ source: expect.stringMatching(/\w\.\w/), seen: '2026-11-22' }));
+    expect(parseJson(Buffer.from(one.text))).toBeDefined();
+  }
+});
+
+describe('the end of a send', () => {
+  test.each([
+    ['paid at once', 'completed'],
+    ['accepted, asynchronously', 'processing'],
+    ['waits for a one-time password', 'processing'],
+    ['failed for good', 'failed'],
+    ['failed for the balance', 'failed'],
+    ['D01', 'ask, else refused'],
+    ['D03', 'ask, else refused'],
+    ['D04', 'underfunded'],
+    ['D05', 'ask, else unknown'],
+    ['D06', 'feature_off'],
+    ['D07', 'ask, else duplicate_guard'],
+    ['99 as a number', 'unknown'],
+    ['a feature that is off', 'feature_off'],
+  ])('%s: %s', (name, word) => expect(sendWord(responseOf(named(SENDS, name)))).toBe(word));
+
+  test('D06 under another HTTP status is a matter of the credentials', () => {
+    expect(sendWord(responseOf({ ...named(SENDS, 'D06'), status: 200 }))).toBe('unauthorised');
+  });
+});
+
+describe('the status of a transfer', () => {
+  test.each([
+    ['paid', 'completed'],
+    ['completed', 'completed'],
+    ['pending', 'processing'],
+    ['in progress', 'processing'],
+    ['failed for good', 'failed'],
+    ['failed, to be queried again', 'failed'],
+    ['reversed', 'returned'],
+    ['expired', 'failed'],
+    ['unknown', 'absent'],
+  ])('%s: %s', (name, word) => expect(summaryWord(responseOf(named(SUMMARIES, name)))).toBe(word));
+
+  test.each([
+    ['failed for good', FAILURE_FINAL_AFTER_MS.final],
+    ['failed, to be queried again', FAILURE_FINAL_AFTER_MS.query_again],
+  ])('%s is believed when the transfer is old enough, and not before', (name, ms) => {
+    const response = responseOf(named(SUMMARIES, name));
+    expect(summaryWord(response, aged(ms - 1))).toBe('processing');
+    expect(summaryWord(response, aged(ms))).toBe('failed');
+  });
+
+  test('a failure with other words is one to query again, and a failure without a time is never believed', () => {
+    const text = named(SUMMARIES, 'failed for good').text;
+    const other = { status: 200, text: text.replace('Rejected by destination institution', 'Something new') };
+    expect(summaryWord(responseOf(other), aged(FAILURE_FINAL_AFTER_MS.query_again - 1))).toBe('processing');
+    expect(summaryWord(responseOf(other), aged(FAILURE_FINAL_AFTER_MS.query_again))).toBe('failed');
+    const timeless = { status: 200, text: text.replace('createdOn', 'createdAt') };
+    expect(summaryWord(responseOf(timeless), aged(86_400_000))).toBe('processing');
+  });
+
+  test('an expired transfer has failed only if it waited for a one-time password', () => {
+    const text = named(SUMMARIES, 'expired').text.replace('"twoFaEnabled":true', '"twoFaEnabled":false');
+    expect(summaryWord(responseOf({ status: 200, text }))).toBe('processing');
+  });
+
+  test('a 404 of a proxy, or with other words, does not make a transfer absent', () => {
+    const page = { status: 404, json: undefined, retryAfterMs: null };
+    expect(summaryWord(page)).toBe('unknown');
+    const other = named(SUMMARIES, 'unknown').text.replace('"D02"', '"99"').replace('Could not find', 'No');
+    expect(summaryWord(responseOf({ status: 404, text: other }))).toBe('unknown');
+  });
+
+  test('a word that is not documented is in progress, and is counted', () => {
+    const text = named(SUMMARIES, 'paid').text.replace('"SUCCESS"', '"QUEUED_FOR_CLEARING"');
+    const outcome = statusOutcome(responseOf({ status: 200, text }));
+    if (outcome.kind !== 'report') throw new Error('no report');
+    expect(readStatus(outcome.transfer, LATER)).toEqual({
+      status: 'processing',
+      waitsForOtp: false,
+      isUnknownWord: true,
+      isDoubted: true,
+    });
+  });
+
+  test.each([
+    ['failed, to be queried again', 'FAILED', /^FAILED: [A-Z]/],
+    ['pending', 'PENDING_AUTHORIZATION', /^PENDING_AUTHORIZATION/],
+    ['pending', 'OTP_EMAIL_DISPATCH_FAILED', /^OTP_EMAIL_DISPATCH_FAILED/],
+    ['pending', 'QUEUED_FOR_CLEARING', /^QUEUED_FOR_CLEARING/],
+    ['pending', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0', /^\*\*\*: /],
+    ['pending', 'PENDING', /^nothing$/],
+    ['in progress', 'IN_PROGRESS', /^nothing$/],
+    ['paid', 'SUCCESS', /^nothing$/],
+  ])('%s, as %s: operators read the words of what is not simply on its way', (name, word, reason) => {
+    const text = named(SUMMARIES, name).text.replace(/"status":"[^"]+"/, `"status":"${word}"`);
+    const outcome = statusOutcome(responseOf({ status: 200, text }));
+    if (outcome.kind !== 'report') throw new Error('no report');
+    expect(reportOf(outcome.transfer, aged(0)).reason ?? 'nothing').toMatch(reason);
+  });
+});
+
+describe('collections', () => {
+  test.each([
+    ['paid', 'received 202037'],
+    ['not paid yet', 'pending'],
+    ['unknown', 'absent'],
+  ])('%s: %s', (name, word) => expect(transactionWord(responseOf(named(TRANSACTIONS, name)))).toBe(word));
+});
+
+describe('a field that is missing, null or of another type makes an outcome unknown, or leaves it as it is', () => {
+  /** Outcomes that move no money and end nothing. */
+  const HARMLESS = new Set(['unknown', 'processing', 'pending', 'ask, else unknown']);
+
+  const cases = [
+    ...SENDS.map((one) => ['send', one, sendWord] as const),
+    ...SUMMARIES.map((one) => ['status', one, summaryWord] as const),
+    ...TRANSACTIONS.map((one) => ['collection', one, transactionWord] as const),
+  ];
+
+  test.each(cases.map(([call, one, word]) => [`${call}: ${one.name}`, one, word] as const))('%s', (_, one, word) => {
+    const original = word(responseOf(one));
+    const tree = parseJson(Buffer.from(one.text));
+    const wrong = [...mutations(tree)]
+      .map(({ what, value }) => [what, word({ status: one.status, json: value, retryAfterMs: null })] as const)
+      .filter(([, outcome]) => outcome !== original && !HARMLESS.has(outcome))
+      .map(([what, outcome]) => `${what}: ${original} became ${outcome}`);
+    expect(wrong).toEqual([]);
+  });
+
+  test('the check finds a wrong outcome', () => {
+    const tree = parseJson(Buffer.from(named(SENDS, 'paid at once').text));
+    expect([...mutations(tree)].length).toBeGreaterThan(80);
+  });
+});
+
+test('each code, message and status word has one outcome, and none of them is a failure by default', () => {
+  expect(Object.keys(CODES).toSorted()).toEqual(['0', '99', 'D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07']);
+  expect(Object.keys(STATUSES)).toHaveLength(11);
+  for (const [message, meaning] of Object.entries(MESSAGES)) {
+    expect(failureOf(` ${message.toUpperCase()}. `)).toBe(meaning);
+  }
+  for (const strange of ['constructor', '__proto__', 'toString', '']) {
+    expect(failureOf(strange)).toBe('query_again');
+    expect(paymentStatusOf(strange)).toBe('pending');
+    const text = named(SENDS, 'D01').text.replace('D01', strange);
+    expect(sendWord(responseOf({ status: 422, text }))).toBe('unknown');
+    const status = named(SUMMARIES, 'paid').text.replace('"SUCCESS"', `"${strange}"`);
+    expect(HARMLESS_STATUS).toContain(summaryWord(responseOf({ status: 200, text: status })));
+  }
+  expect(Object.values(PAYMENT_STATUSES).filter((meaning) => meaning === 'received')).toHaveLength(1);
+});
+
+const HARMLESS_STATUS = ['processing', 'unknown'];

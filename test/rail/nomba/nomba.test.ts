@@ -1,0 +1,260 @@
+// What Nomba's documentation leaves open is unknown to the adapter, a reference is paid at most once, and a callback
+// moves nothing by itself.
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { FAULTS, type Fault, REFUSALS } from '../../../dev/monnify/faults.ts';
+import { NombaFake } from '../../../dev/nomba/fake.ts';
+import { FAKE_CREDENTIALS } from '../../../dev/nomba/fakeCredentials.ts';
+import { newUuid } from '../../../src/ids.ts';
+import { createBankList } from '../../../src/rail/bankList.ts';
+import { parseJson } from '../../../src/rail/http.ts';
+import { parseCallback } from '../../../src/rail/nomba/callbacks.ts';
+import { outcomeOf, STATUSES, transferStatusOf } from '../../../src/rail/nomba/outcomes.ts';
+import { createNombaRail } from '../../../src/rail/nomba/rail.ts';
+import { sendData, transactionsData } from '../../../src/rail/nomba/wire.ts';
+import type { AccountRequest, TransferInstruction } from '../../../src/rail/port.ts';
+import type { ContractRail } from '../../../src/rail/provider.ts';
+import { mutations } from '../mutations.ts';
+import { type Documented, INSTRUCTION, LISTS, SENDS, SIGNED_EXAMPLE } from './documented.ts';
+
+const SEND = 'POST /v2/transfers/bank';
+const LIST = 'POST /v1/transactions/accounts';
+const ORGANISATION = newUuid();
+
+let now: Date;
+let fake: NombaFake;
+let rail: ContractRail;
+
+beforeEach(async () => {
+  now = new Date('2026-11-22T09:30:00Z');
+  fake = await new NombaFake(() => now).start();
+  rail = createNombaRail(fake.credentials, () => now);
+});
+
+afterEach(async () => {
+  await rail.close();
+  await fake.close();
+  if (fake.complaints.length > 0) throw new Error(fake.complaints.join('\n'));
+});
+
+const instruct = (more: Partial<TransferInstruction> = {}): TransferInstruction => ({ ...INSTRUCTION, ...more });
+const statusOf = (reference: string) => rail.transferStatus({ organisationId: ORGANISATION, reference });
+
+async function failureOf(work: Promise<unknown>): Promise<Error & Record<string, unknown>> {
+  const error = await work.then(
+    (result) => {
+      throw new Error(`no failure, but ${inspect(result)}`);
+    },
+    (thrown: unknown) => thrown,
+  );
+  const { clientSecret, signatureKey } = FAKE_CREDENTIALS;
+  expect(inspect(error, { depth: 20 })).not.toMatch(new RegExp(`${clientSecret}|${signatureKey}|eyJhbGci|22222222226`));
+  return error as Error & Record<string, unknown>;
+}
+
+describe('documented answers', () => {
+  const responseOf = ({ status, text }: Documented, json: unknown = parseJson(Buffer.from(text))) => ({
+    status,
+    json,
+    retryAfterMs: null,
+  });
+
+  function sendWord(one: Documented, json?: unknown): string {
+    const outcome = outcomeOf(responseOf(one, json));
+    if (outcome.kind !== 'ok') return outcome.kind === 'not_ready' ? outcome.why : outcome.kind;
+    const sent = sendData.safeParse(outcome.data);
+    if (!sent.success || sent.data.amount !== INSTRUCTION.amount) return 'unknown';
+    const told = sent.data.meta?.merchantTxRef ?? INSTRUCTION.reference;
+    return told === INSTRUCTION.reference ? transferStatusOf(sent.data.status) : 'unknown';
+  }
+
+  function listWord(one: Documented, json?: unknown): string {
+    const outcome = outcomeOf(responseOf(one, json));
+    if (outcome.kind !== 'ok') return outcome.kind;
+    const list = transactionsData.safeParse(outcome.data);
+    if (!list.success) return 'unknown';
+    const [row] = list.data.results;
+    if (row === undefined) return 'none';
+    const isIt = row.merchantTxRef === INSTRUCTION.reference && row.amount === INSTRUCTION.amount;
+    return isIt ? transferStatusOf(row.status) : 'unknown';
+  }
+
+  test.each([
+    ['paid at once', 'completed'],
+    ['on its way', 'processing'],
+    ['new', 'processing'],
+    ['a generic error', 'unknown'],
+    ['a validation error', 'refused'],
+    ['not permitted', 'refused'],
+    ['no balance', 'underfunded'],
+    ['too many', 'rate_limited'],
+    ['forbidden', 'feature_off'],
+    ['an internal error', 'unknown'],
+  ])('a send: %s is %s', (name, word) => {
+    expect(SENDS.filter((one) => one.name === name).map((one) => sendWord(one))).toEqual([word]);
+  });
+
+  test.each([
+    ['SUCCESS', 'completed'],
+    ['PENDING_BILLING', 'processing'],
+    ['REFUND', 'returned'],
+    ['none', 'none'],
+  ])('a status: %s is %s', (name, word) => {
+    expect(LISTS.filter((one) => one.name === name).map((one) => listWord(one))).toEqual([word]);
+  });
+
+  const cases = [
+    ...SENDS.map((one) => [`send: ${one.name}`, one, sendWord] as const),
+    ...LISTS.map((one) => [`status: ${one.name}`, one, listWord] as const),
+  ];
+
+  test.each(cases)('a changed field makes nothing but unknown of %s', (_, one, word) => {
+    const original = word(one);
+    // A description decides between two refusals; an emptied list is a list without the transfer, which is never final.
+    const harmless = new Set([original, 'unknown', 'processing', ...(original === 'underfunded' ? ['refused'] : [])]);
+    const wrong = [...mutations(parseJson(Buffer.from(one.text)))]
+      .filter(({ what }) => what !== 'data.results is an array')
+      .map(({ what, value }) => [what, word(one, value)] as const)
+      .filter(([, outcome]) => !harmless.has(outcome))
+      .map(([what, outcome]) => `${what}: ${original} became ${outcome}`);
+    expect(wrong).toEqual([]);
+  });
+
+  test('no status word is a failure, and an unknown one is in progress', () => {
+    expect(Object.values(STATUSES)).not.toContain('failed');
+    for (const word of ['BRAND_NEW', 'constructor', '']) expect(transferStatusOf(word)).toBe('processing');
+  });
+});
+
+describe('a send whose response goes wrong', () => {
+  const slow = new Set<Fault>(['hang', 'trickle']);
+  const cases = FAULTS.filter((fault) => fault !== 'expired_token').flatMap((fault) => [
+    [fault, false] as const,
+    ...(REFUSALS.has(fault) ? [] : [[fault, true] as const]),
+  ]);
+
+  test.each(cases)('%s, acted upon: %s', async (fault, acts) => {
+    fake.break(SEND, fault, acts);
+    const signal = slow.has(fault) ? AbortSignal.timeout(300) : undefined;
+    const error = await failureOf(rail.sendTransfer(instruct(), signal));
+    expect(error.name).toMatch(/^(RailUnavailableError|RailNotReadyError|TimeoutError)$/);
+    expect((await statusOf(INSTRUCTION.reference))?.status ?? null).toBe(acts ? 'processing' : null);
+    expect(await rail.sendTransfer(instruct())).toMatchObject({ status: 'processing' });
+    fake.end(INSTRUCTION.reference, 'SUCCESS');
+    expect(await rail.sendTransfer(instruct())).toMatchObject({ status: 'completed' });
+    expect(fake.rows).toHaveLength(1);
+    expect(fake.transferOf(INSTRUCTION.reference)?.timesPaid).toBe(1);
+  });
+});
+
+test('a reference that was used for another transfer is neither paid nor refused', async () => {
+  await rail.sendTransfer(instruct());
+  expect(await failureOf(rail.sendTransfer(instruct({ amount: 1 })))).toMatchObject({ name: 'RailUnavailableError' });
+  expect(await failureOf(rail.sendTransfer(instruct({ accountNumber: '0000000001' })))).toMatchObject({
+    name: 'RailUnavailableError',
+  });
+});
+
+test('a balance that is too low is not ready', async () => {
+  fake.balance = 250_000n;
+  expect(await failureOf(rail.sendTransfer(instruct()))).toMatchObject({ why: 'underfunded' });
+});
+
+test('a status is not concluded from a list that ignored the filter', async () => {
+  await rail.sendTransfer(instruct());
+  const row = fake.transferOf(INSTRUCTION.reference);
+  if (row !== undefined) fake.rows.push({ ...row, id: 'API-TRANSFER-2' });
+  expect(await failureOf(statusOf(INSTRUCTION.reference))).toMatchObject({ name: 'RailUnavailableError' });
+});
+
+test.each(FAULTS.filter((fault) => fault !== 'expired_token'))('a status is not concluded from %s', async (fault) => {
+  fake.break(LIST, fault, false);
+  const call = rail.transferStatus({ organisationId: ORGANISATION, reference: 'x' }, AbortSignal.timeout(300));
+  expect((await failureOf(call)).name).toMatch(/^(RailUnavailableError|RailNotReadyError|TimeoutError)$/);
+});
+
+const payment = (): AccountRequest => ({
+  kind: 'one_off',
+  organisationId: ORGANISATION,
+  reference: 'svc_01kb0000000000000000000001_pay',
+  accountName: 'Ada',
+  holder: { name: 'Ada', email: 'ada@example.com', phone: null, bvn: null, nin: null, dateOfBirth: null },
+  description: 'Payment',
+  amount: 200_000,
+  expiresAt: new Date(now.getTime() + 60_000),
+});
+
+test('a token that has expired is renewed, and the call is repeated once', async () => {
+  await rail.sendTransfer(instruct());
+  fake.expireTokens();
+  expect(await rail.sendTransfer(instruct())).toMatchObject({ status: 'processing' });
+  expect([fake.logins, fake.rows.length]).toEqual([2, 1]);
+});
+
+test('an account number takes parts and surplus, and lives until it expires', async () => {
+  const account = await rail.openVirtualAccount(payment());
+  expect(fake.pay(account.accountNumber, 50_000n)).not.toBeNull();
+  expect(fake.pay(account.accountNumber, 300_000n)).not.toBeNull();
+  now = new Date(now.getTime() + 60_000);
+  expect(fake.pay(account.accountNumber, 1n)).toBeNull();
+});
+
+test('an account number that may be open already is not refused', async () => {
+  const account = await rail.openVirtualAccount(payment());
+  fake.break('GET /v1/accounts/virtual/*', 'code_99', false);
+  expect(await failureOf(rail.openVirtualAccount(payment()))).toMatchObject({ name: 'RailUnavailableError' });
+  expect(await rail.openVirtualAccount(payment())).toEqual(account);
+});
+
+test('a period ends before its end', async () => {
+  const account = await rail.openVirtualAccount(payment());
+  fake.pay(account.accountNumber, 50_000n);
+  const list = async (from: Date, to: Date) =>
+    (await rail.listInboundCredits({ organisationId: ORGANISATION, from, to, cursor: null })).credits.length;
+  const hour = 3_600_000;
+  expect(await list(new Date(now.getTime() - hour), now)).toBe(0);
+  expect(await list(now, new Date(now.getTime() + hour))).toBe(1);
+});
+
+describe('a callback', () => {
+  const banks = createBankList(() => Promise.resolve([]));
+  const { key, timestamp, signature, body } = SIGNED_EXAMPLE;
+  const parse = (
+    change: { body?: string; timestamp?: string; signature?: string; at?: Date } = {},
+  ): ReturnType<typeof parseCallback> =>
+    parseCallback(
+      key,
+      banks,
+      {
+        headers: { 'nomba-signature': change.signature ?? signature, 'nomba-timestamp': change.timestamp ?? timestamp },
+        body: Buffer.from(change.body ?? body),
+      },
+      change.at ?? new Date(timestamp),
+    );
+
+  test('has the signature of the example', () => {
+    expect(parse()).toMatchObject([
+      { kind: 'inbound_credit', credit: { amount: 1_000, accountReference: 'sampleAccountReference', charge: 500 } },
+    ]);
+  });
+
+  test.each([
+    ['an altered event', { body: body.replace('payment_success', 'payout_success') }],
+    ['an altered transaction', { body: body.replace('B7B10', 'B7B11') }],
+    ['another time of signing', { timestamp: '2025-09-29T10:51:45Z' }],
+    ['an old one', { at: new Date('2025-09-29T10:56:45Z') }],
+    ['one of the future', { at: new Date('2025-09-29T10:46:43Z') }],
+    ['another signature', { signature: `A${signature.slice(1)}` }],
+    ['no signature', { signature: '' }],
+    ['no time', { timestamp: 'now' }],
+    ['no JSON', { body: '<html>' }],
+  ])('that is %s is refused', (_, change) => {
+    expect(() => parse(change)).toThrow(expect.objectContaining({ name: 'RailCallbackInvalidError' }));
+  });
+
+  test('with another amount has the same signature, so the amount is looked up', () => {
+    expect(parse({ body: body.replace('"transactionAmount":10', '"transactionAmount":99') })).toMatchObject([
+      { kind: 'inbound_credit', credit: { amount: 9_900 } },
+    ]);
+  });
+});

@@ -1,0 +1,17 @@
+// The recordings of fewer scenarios that together run every step of every flow.
+export const EVERY_STEP = [
+  'payment-lateCredit',
+  'payment-unconfirmedSetAside',
+  'inboundCredit-unconfirmedSetAside',
+  'withdrawal-neverReceived',
+  'withdrawal-failedByOperators',
+  'refund-neverReceived',
+  'refund-completedByOperators',
+  'payout-partiallyCompleted',
+  'payoutItem-neverReceived',
+  'payoutItem-failedByOperators',
+  'reviewCase-neverReceivedThenUnclaimed',
+  'reviewCase-failedByOperatorsThenCredited',
+  'adjustment-reversal',
+  'recall-unconfirmedSetAside',
+];

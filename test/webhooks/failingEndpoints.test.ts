@@ -1,0 +1,213 @@
+// What an endpoint has missed: since when it fails, that it is disabled after days of failures, and that the owner can
+// have everything sent again.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import type { Book } from '../../src/money.ts';
+import type { EventType } from '../../src/resources/events.ts';
+import { redeliverSince } from '../../src/webhooks/bulkRedelivery.ts';
+import { listFailedDeliveries } from '../../src/webhooks/deliveries.ts';
+import { createDispatcher, type EventMessage } from '../../src/webhooks/dispatcher.ts';
+import { disableFailingEndpoint, findWebhookEndpoint, updateWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
+import { eventProblem } from '../support/documented.ts';
+import { answerStatus } from './receiver.ts';
+import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
+
+let fixture: Workbench;
+let book: Book;
+
+beforeAll(async () => {
+  fixture = await startWorkbench();
+});
+
+afterAll(() => fixture.close());
+
+beforeEach(() => {
+  book = { organisationId: newUuid(), environment: 'test' };
+});
+
+/** Makes the direct attempts, in a process that knows of no failure before, and so holds back none. */
+async function dispatch(message: Omit<EventMessage, 'book'>): Promise<void> {
+  const { sql, config, log } = fixture;
+  const nothing = () => Promise.resolve();
+  const { keyring } = config;
+  const dispatcher = createDispatcher({ sql, keyring, config, log, startDelivery: nothing, wakeDelivery: nothing });
+  await dispatcher.dispatchEvent({ book, ...message });
+}
+
+afterEach(() => fixture.closeReceivers());
+
+const read = async ({ id }: { id: Uuid }) => {
+  const endpoint = await findWebhookEndpoint(fixture.sql, book, id);
+  if (endpoint === null) throw new Error('there is no such endpoint');
+  return endpoint;
+};
+
+async function send(eventId?: Uuid): Promise<Uuid> {
+  const sent = eventId ?? (await fixture.event(book));
+  await dispatch({ eventId: sent });
+  return sent;
+}
+
+const failingFor = (endpoint: TestEndpoint, days: number) =>
+  fixture.sql`UPDATE webhook_endpoints SET failing_since = now() - make_interval(days => ${days}) WHERE id = ${endpoint.id}`;
+
+const told = () => fixture.sql<{ id: Uuid; type: string; data: Record<string, unknown>; createdAt: Date }[]>`
+  SELECT id, type, data, created_at FROM events
+  WHERE organisation_id = ${book.organisationId} AND type = 'webhook_endpoint.disabled'`;
+
+describe('an endpoint that fails', () => {
+  test('it fails since its first failed attempt, until one succeeds', async () => {
+    const endpoint = await fixture.endpoint(book, {}, answerStatus(500));
+    expect((await read(endpoint)).failingSince).toBeNull();
+    await send();
+    const { failingSince } = await read(endpoint);
+    expect(failingSince).toEqual(expect.any(Date));
+    await send();
+    expect((await read(endpoint)).failingSince).toEqual(failingSince);
+    endpoint.answerWith(answerStatus(200));
+    await send();
+    expect((await read(endpoint)).failingSince).toBeNull();
+  });
+
+  test('after five days of failures a further one disables it, and the other endpoints are told once', async () => {
+    const endpoint = await fixture.endpoint(book, { description: 'orders' }, answerStatus(500));
+    const other = await fixture.endpoint(book, { eventTypes: ['webhook_endpoint.disabled'] });
+    await failingFor(endpoint, 5);
+    await send();
+    expect((await read(endpoint)).status).toBe('disabled');
+    const [event, ...more] = await told();
+    if (event === undefined) throw new Error('nobody was told');
+    expect(more).toEqual([]);
+    const id = publicId('webhookEndpoint', endpoint.id);
+    expect(event.data).toMatchObject({ id, status: 'disabled', url: endpoint.url, description: 'orders' });
+    const { createdAt, ...rest } = event;
+    expect(eventProblem({ ...rest, id: publicId('event', event.id), createdAt: createdAt.toISOString() })).toBeNull();
+    const [queued] = await fixture.sql<{ message: { eventId: Uuid } }[]>`
+      SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`;
+    await dispatch({ eventId: queued?.message.eventId ?? '' });
+    expect(other.received).toHaveLength(1);
+    expect(await disableFailingEndpoint(fixture.sql, book, endpoint.id)).toBe(false);
+    expect(await told()).toHaveLength(1);
+  });
+
+  test('a success after four days, and one within the same moment, keep it enabled', async () => {
+    const endpoint = await fixture.endpoint(book, {}, answerStatus(500));
+    await failingFor(endpoint, 4);
+    await send();
+    expect((await read(endpoint)).status).toBe('enabled');
+    await failingFor(endpoint, 6);
+    endpoint.answerWith(answerStatus(200));
+    await send();
+    expect(await disableFailingEndpoint(fixture.sql, book, endpoint.id)).toBe(false);
+    expect(await read(endpoint)).toMatchObject({ status: 'enabled', failingSince: null });
+    expect(await told()).toEqual([]);
+  });
+
+  test.each([[{ status: 'enabled' as const }], [{ url: 'https://example.com/new' }]])(
+    'it starts afresh after %o',
+    async (change) => {
+      const endpoint = await fixture.endpoint(book);
+      await failingFor(endpoint, 6);
+      const changed = await updateWebhookEndpoint(fixture.sql, book, endpoint.id, change);
+      expect(changed?.failingSince).toBeNull();
+    },
+  );
+
+  test('another change leaves the time', async () => {
+    const endpoint = await fixture.endpoint(book);
+    await failingFor(endpoint, 1);
+    const changed = await updateWebhookEndpoint(fixture.sql, book, endpoint.id, {
+      description: 'x',
+      status: 'disabled',
+    });
+    expect(changed?.failingSince).not.toBeNull();
+  });
+});
+
+describe('sending everything again', () => {
+  const HOUR_AGO = () => new Date(Date.now() - 3_600_000);
+
+  /** An event of two minutes ago: younger ones may still be on their way. */
+  async function earlier(type = 'payment.settled'): Promise<Uuid> {
+    const id = newUuid();
+    await fixture.sql`
+      INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
+      VALUES (${book.organisationId}, 'test', ${id}, ${type}, 'x', '{}', now() - interval '2 minutes')`;
+    return id;
+  }
+
+  const fail = (eventId: Uuid) =>
+    fixture.sql`
+      UPDATE webhook_deliveries SET status = 'failed', failure_reason = 'retries_exhausted', next_attempt_at = NULL
+      WHERE organisation_id = ${book.organisationId} AND event_id = ${eventId}`;
+
+  const queued = async () =>
+    (
+      await fixture.sql<{ message: { eventId: Uuid; redelivery?: boolean } }[]>`
+        SELECT message FROM outbox WHERE organisation_id = ${book.organisationId} ORDER BY id`
+    ).map(({ message }) => message.eventId);
+
+  test('failed deliveries and events without one are sent again, delivered and pending ones are not', async () => {
+    const endpoint = await fixture.endpoint(book, {}, answerStatus(500));
+    const failed = await send(await earlier());
+    await fail(failed);
+    const pending = await send(await earlier());
+    endpoint.answerWith(answerStatus(200));
+    await send(await earlier());
+    const missed = await earlier();
+    const result = await redeliverSince(fixture.sql, book, await read(endpoint), HOUR_AGO());
+    expect(result).toEqual({ redelivered: 2, continueFrom: null });
+    expect((await queued()).toSorted()).toEqual([failed, missed].toSorted());
+    endpoint.received.length = 0;
+    for (const eventId of await queued()) {
+      await dispatch({ eventId, endpointId: endpoint.id, redelivery: true });
+    }
+    expect(endpoint.received).toHaveLength(2);
+    expect((await fixture.deliveries(book, failed)).get(endpoint.id)?.status).toBe('delivered');
+    expect((await fixture.deliveries(book, pending)).get(endpoint.id)?.status).toBe('pending');
+    const again = await redeliverSince(fixture.sql, book, await read(endpoint), HOUR_AGO());
+    expect(again.redelivered).toBe(0);
+  });
+
+  test('only subscribed types, events since the time, and no events of the last minute', async () => {
+    const types: EventType[] = ['payment.settled'];
+    const endpoint = await fixture.endpoint(book, { eventTypes: types });
+    await earlier('payment.expired');
+    await earlier('webhook.test');
+    const wanted = await earlier();
+    await fixture.event(book);
+    const subscribed = await redeliverSince(fixture.sql, book, await read(endpoint), HOUR_AGO());
+    expect([subscribed.redelivered, await queued()]).toEqual([1, [wanted]]);
+    const later = await redeliverSince(fixture.sql, book, await read(endpoint), new Date());
+    expect(later).toEqual({ redelivered: 0, continueFrom: null });
+  });
+
+  test('of many events one request takes a part, and says where to continue', async () => {
+    const endpoint = await fixture.endpoint(book);
+    const EVENTS = 5_600;
+    await fixture.sql`
+      INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
+      SELECT ${book.organisationId}, 'test', gen_random_uuid(), 'payment.settled', 'x', '{}',
+             now() - interval '50 minutes' + n * interval '10 ms'
+      FROM generate_series(1, ${EVENTS}) AS n`;
+    const first = await redeliverSince(fixture.sql, book, await read(endpoint), HOUR_AGO());
+    expect(first).toEqual({ redelivered: 5_000, continueFrom: expect.any(Date) });
+    const second = await redeliverSince(fixture.sql, book, await read(endpoint), first.continueFrom ?? new Date());
+    expect(second).toEqual({ redelivered: EVENTS - 5_000, continueFrom: null });
+  });
+
+  test('the failed deliveries of an endpoint are listed with their attempts, and no others', async () => {
+    const endpoint = await fixture.endpoint(book, {}, answerStatus(503, 'busy'));
+    const other = await fixture.endpoint(book, {}, answerStatus(500));
+    const failed = await send();
+    await fail(failed);
+    await send();
+    const listed = await listFailedDeliveries(fixture.sql, book, endpoint.id, {}, { limit: 10, after: null });
+    expect(listed).toMatchObject([
+      { eventId: failed, endpointId: endpoint.id, status: 'failed', failureReason: 'retries_exhausted' },
+    ]);
+    expect(listed[0]?.attempts).toMatchObject([{ responseStatus: 503, responseBody: 'busy' }]);
+    const stranger = { ...book, organisationId: newUuid() };
+    expect(await listFailedDeliveries(fixture.sql, stranger, other.id, {}, { limit: 10, after: null })).toEqual([]);
+  });
+});

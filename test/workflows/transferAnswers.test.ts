@@ -1,0 +1,130 @@
+// What a step of a bank transfer makes of each answer of the rail beside a plain status: nothing is posted that the
+// rail did not say about this very transfer, and a rail that is not ready fails nothing.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
+import { RailNotReadyError, RailUnavailableError } from '../../src/rail/errors.ts';
+import type { TransferReport } from '../../src/rail/port.ts';
+import { findRailWords } from '../../src/resources/railWords.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { reportOf, ScriptedRail } from '../support/scriptedRail.ts';
+
+const AMOUNT = 1_000;
+const BALANCE = 10_000;
+
+let api: TestApi;
+const rail = new ScriptedRail();
+
+beforeAll(async () => {
+  api = await startTestApi({ rails: (rails) => rail.within(rails) });
+});
+
+afterAll(async () => {
+  const { findings } = await verifyBooks(api.sql);
+  await api.close();
+  expect(findings).toEqual([]);
+});
+
+async function accepted() {
+  const walletId = await api.createWallet(undefined, { balance: BALANCE });
+  const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
+  const { data } = await api.test.money(`/wallets/${walletId}/withdraw`, body);
+  const { organisationId } = api.organisation;
+  const input = { organisationId, environment: 'test' as const, walletId, transferId: data.id, amount: AMOUNT };
+  const steps = createWithdrawalActivities({ ...api.dependencies, ...api.dependencies.config });
+  return {
+    id: data.id,
+    walletId,
+    input,
+    steps,
+    status: async () => (await api.test.get(`/withdrawals/${data.id}`)).data.status,
+  };
+}
+
+describe('a report about another transfer', () => {
+  test.each<[string, Partial<TransferReport>]>([
+    ['amount', { amount: AMOUNT - 1 }],
+    ['account', { accountNumber: '0123456780' }],
+    ['bank', { bankCode: '044' }],
+  ])('another %s is a contradiction, and posts nothing', async (_name, other) => {
+    const { id, input, steps, status } = await accepted();
+    rail.tell(id, { ...reportOf(id, 'completed'), ...other });
+    for (const step of [steps.sendWithdrawal, steps.checkWithdrawal, steps.markWithdrawalUnsent]) {
+      expect(await step(input)).toMatchObject({ status: 'processing', rail: 'contradiction' });
+    }
+    expect([await status(), rail.sendsOf(id)]).toEqual(['processing', 0]);
+  });
+
+  test('the same amount, account and bank completes it', async () => {
+    const { id, input, steps, status } = await accepted();
+    rail.tell(id, { ...reportOf(id, 'completed'), amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' });
+    expect(await steps.checkWithdrawal(input)).toMatchObject({ status: 'completed', rail: 'known' });
+    expect(await status()).toBe('completed');
+  });
+
+  test('operators decide about it', async () => {
+    const { id, walletId, input, steps } = await accepted();
+    rail.tell(id, { ...reportOf(id, 'completed'), amount: AMOUNT + 1 });
+    const decision = { outcome: 'fail' as const, reason: 'the bank said so in writing', audit: [] };
+    expect(await steps.applyWithdrawalDecision(input, decision)).toMatchObject({ status: 'failed' });
+    expect(await api.balanceOf(walletId)).toBe(BALANCE);
+  });
+});
+
+describe('what the rail says instead of a status', () => {
+  test.each<[string, (id: string, said: string) => void]>([
+    ['a send has no certain answer', (id, said) => rail.fail('send', id, new RailUnavailableError('99', { said }))],
+    [
+      'a send is not accepted',
+      (id, said) => rail.fail('send', id, new RailNotReadyError('feature_off', '403', { said })),
+    ],
+    ['a status is not told', (id, said) => rail.fail('status', id, new RailUnavailableError('99', { said }))],
+    ['a failure is not final', (id, said) => rail.tell(id, { ...reportOf(id, 'processing'), reason: said })],
+  ])('is kept when %s, its last words, and is in no result, which the history would have', async (_case, fail) => {
+    const { id, input, steps } = await accepted();
+    const { organisationId } = api.organisation;
+    expect(await findRailWords(api.sql, organisationId, id)).toBeNull();
+    for (const said of ['Please try again later', 'Beneficiary bank not available']) {
+      fail(id, said);
+      expect(JSON.stringify(await steps.sendWithdrawal(input))).not.toContain(said);
+      expect(await findRailWords(api.sql, organisationId, id)).toMatchObject({ words: said });
+    }
+  });
+
+  test('nothing is kept of a rail that says nothing', async () => {
+    const { id, input, steps } = await accepted();
+    rail.fail('send', id, new RailUnavailableError('no answer'));
+    await steps.sendWithdrawal(input);
+    expect(await findRailWords(api.sql, api.organisation.organisationId, id)).toBeNull();
+  });
+});
+
+describe('a rail that is not ready', () => {
+  const underfunded = new RailNotReadyError('underfunded', 'the wallet is empty', { retryAfterMs: 60_000 });
+  const notReady = { why: 'underfunded', retryAfterMs: 60_000 };
+
+  test('a send that it does not accept leaves the transfer as it is', async () => {
+    const { id, input, steps, status } = await accepted();
+    rail.fail('send', id, underfunded);
+    expect(await steps.sendWithdrawal(input)).toMatchObject({ status: 'processing', rail: 'not_ready', notReady });
+    expect(await status()).toBe('processing');
+    rail.fail('send', id, null);
+    expect(await steps.sendWithdrawal(input)).toMatchObject({ status: 'processing', rail: 'known' });
+  });
+
+  test('nothing is sent, and nothing given up, while it does not even tell the status', async () => {
+    const { id, input, steps, status } = await accepted();
+    rail.fail('status', id, underfunded);
+    for (const step of [steps.sendWithdrawal, steps.checkWithdrawal, steps.markWithdrawalUnsent]) {
+      expect(await step(input)).toMatchObject({ status: 'processing', rail: 'not_ready', notReady });
+    }
+    expect([await status(), rail.sendsOf(id)]).toEqual(['processing', 0]);
+  });
+
+  test('it is not taken for one that does not respond', async () => {
+    const { id, input, steps } = await accepted();
+    rail.fail('send', id, new RailUnavailableError('no answer'));
+    const progress = await steps.sendWithdrawal(input);
+    expect([progress.rail, progress.notReady]).toEqual(['unreachable', undefined]);
+  });
+});

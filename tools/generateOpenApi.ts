@@ -1,0 +1,16 @@
+// Writes src/api/reference/openapi.json from the routes: `npm run openapi`. A test checks that it is up to date.
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { openApiDocument } from './openapi/document.ts';
+import { readExamples } from './openapi/examples.ts';
+
+const FILE = new URL('../src/api/reference/openapi.json', import.meta.url);
+
+export const openApiText = (): string => `${JSON.stringify(openApiDocument(readExamples()), null, 2)}\n`;
+
+export function writeOpenApi(): void {
+  writeFileSync(FILE, openApiText());
+  console.log(`wrote ${fileURLToPath(FILE)}`);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) writeOpenApi();

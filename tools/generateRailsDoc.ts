@@ -1,0 +1,94 @@
+// Writes docs/rails/capabilities.md from what the adapters declare: `node tools/generateRailsDoc.ts`. A test checks
+// that it is up to date.
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Kobo, nairaText } from '../src/money.ts';
+import type { RailCapabilities, RailCharges } from '../src/rail/capabilities.ts';
+import { PROVIDERS } from '../src/rail/providers.ts';
+
+const FILE = new URL('../docs/rails/capabilities.md', import.meta.url);
+
+const yesNo = (value: boolean): string => (value ? 'yes' : 'no');
+
+function duration(seconds: number): string {
+  if (seconds % 3_600 === 0) return `${seconds / 3_600} hours`;
+  return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`;
+}
+
+function transferPrices({ transfer }: RailCharges): string {
+  return transfer
+    .map(({ below, charge }) => `${nairaText(charge)}${below === null ? '' : ` below ${nairaText(below)}`}`)
+    .join(', ');
+}
+
+const limitOf = (limit: Kobo | null): string => (limit === null ? 'none' : nairaText(limit));
+
+/** Each row of the table: what it tells, and how it is read from capabilities. */
+const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => string])[] = [
+  ['Amount of a payment', ({ oneOff }) => oneOff?.amount ?? 'no account numbers'],
+  ['A payment is open at most', ({ oneOff }) => (oneOff === null ? '-' : duration(oneOff.maxSeconds))],
+  ['Smallest payment', ({ oneOff }) => (oneOff === null ? '-' : nairaText(oneOff.minAmount))],
+  ['Account numbers can be closed', ({ oneOff }) => yesNo(oneOff?.closes ?? false)],
+  ['Late money is', ({ oneOff }) => oneOff?.lateMoney ?? '-'],
+  [
+    'Account numbers of wallets need',
+    ({ permanent }) => (permanent === null ? 'not possible' : permanent.needs.join(', ') || 'nothing'),
+  ],
+  ['Credits can be listed', ({ credits }) => yesNo(credits.listable)],
+  ["The payer's account number", ({ credits }) => credits.senderAccount],
+  ['Collected money can be paid out', ({ credits }) => (credits.settles === 'later' ? 'once settled' : 'at once')],
+  ['A repeated reference is', ({ transfers }) => transfers.repeats],
+  [
+    'A reference that it does not know was never received',
+    ({ transfers: { unknownIsFinalAfterMs: ms } }) => (ms === null ? 'never certain' : `after ${duration(ms / 1_000)}`),
+  ],
+  [
+    'Two equal transfers to one account',
+    ({ transfers: { sameRecipientGapMs: ms } }) => (ms === 0 ? 'at once' : `${duration(ms / 1_000)} apart`),
+  ],
+  ['The session id of a transfer is in the', ({ transfers }) => transfers.sessionId],
+  ['Smallest transfer', ({ transfers }) => nairaText(transfers.minAmount)],
+  ['Largest transfer', ({ transfers }) => limitOf(transfers.maxAmount)],
+  ['Tells its balance', ({ transfers }) => yesNo(transfers.balance)],
+  ['The signature of a callback covers', ({ callbacks }) => callbacks.signed],
+  ['Old callbacks are refused', ({ callbacks }) => yesNo(callbacks.timestamped)],
+  [
+    'The statement lists',
+    ({ statement }) =>
+      Object.entries(statement)
+        .filter(([, isListed]) => isListed)
+        .map(([kind]) => kind)
+        .join(', '),
+  ],
+  ['Calls a second', ({ calls }) => String(calls.perSecond ?? 'not limited')],
+  [
+    'List price of a collection',
+    ({ charges }) =>
+      charges?.collection
+        ? `${charges.collection.basisPoints / 100} %, at most ${nairaText(charges.collection.max)}`
+        : 'not known',
+  ],
+  ['List price of a transfer', ({ charges }) => (charges === null ? 'not known' : transferPrices(charges))],
+];
+
+export function railsPage(): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const names = PROVIDERS.map(({ name }) => `[${name}](${name}.md)`);
+  return [
+    '<!-- Generated from src/rail/providers.ts by `node tools/generateRailsDoc.ts`. Do not edit. -->',
+    '',
+    '# What each rail can do',
+    '',
+    'As its adapter declares it. [What follows from it](README.md#what-a-rail-can-do) is the same for every rail.',
+    '',
+    line(['', ...names]),
+    `|${'---|'.repeat(names.length + 1)}`,
+    ...ROWS.map(([what, tell]) => line([what, ...PROVIDERS.map(({ capabilities }) => tell(capabilities))])),
+    '',
+  ].join('\n');
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  writeFileSync(FILE, railsPage());
+  console.log(`wrote ${fileURLToPath(FILE)}`);
+}
