@@ -92,6 +92,9 @@ const settings = z.object({
   LIVE_HOST: z.string().default(''),
   RATE_LIMIT_PER_MINUTE: positive.default(600),
   TRUSTED_PROXIES: addressRanges,
+  SANDBOX_CHECKOUT_URL: optionalUrl,
+  LIVE_CHECKOUT_URL: optionalUrl,
+  CHECKOUT_PAGES_MAX: positive.default(10_000),
   WEBHOOK_ALLOW_PRIVATE_ADDRESSES: z.enum(['', 'sandbox']).default(''),
   WEBHOOK_RETRY_GAPS_SECONDS: z
     .string()
@@ -199,6 +202,15 @@ export function readConfig(environment: Record<string, string | undefined>) {
     rateLimitPerMinute: value.RATE_LIMIT_PER_MINUTE,
     /** Addresses and ranges of the proxies in front of the API, whose X-Forwarded-For is believed. */
     trustedProxies: value.TRUSTED_PROXIES,
+    checkout: {
+      /** Where payers reach the payment pages, without a slash at the end. */
+      origins: {
+        test: originOf(value.SANDBOX_CHECKOUT_URL, value.SANDBOX_HOST, value.SANDBOX_PORT),
+        live: originOf(value.LIVE_CHECKOUT_URL, value.LIVE_HOST, value.LIVE_PORT),
+      },
+      /** Open pages of this process that get their changes over a connection. */
+      pagesMax: value.CHECKOUT_PAGES_MAX,
+    },
     webhooks: {
       allowPrivateInSandbox: value.WEBHOOK_ALLOW_PRIVATE_ADDRESSES === 'sandbox',
       retryGapsMs: value.WEBHOOK_RETRY_GAPS_SECONDS.split(',').map((seconds) => Math.round(Number(seconds) * 1000)),
@@ -257,6 +269,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
     tracing: tracingOf(value),
     logLevel: value.LOG_LEVEL,
   };
+}
+
+/** A public address that is not set is the host of the environment behind its proxy, or else its port on this machine. */
+function originOf(publicUrl: string, host: string, port: number): string {
+  if (publicUrl !== '') return publicUrl.replace(/\/+$/, '');
+  return host === '' ? `http://127.0.0.1:${port}` : `https://${host}`;
 }
 
 /**

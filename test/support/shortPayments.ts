@@ -35,6 +35,7 @@ export async function createShortPayment(
     targetWalletId: targetUuid,
     description: null,
     onMismatch,
+    returnUrl: null,
     reference: null,
     metadata: null,
     expiresAt,
