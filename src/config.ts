@@ -22,6 +22,10 @@ const port = z.coerce.number().int().min(0).max(65_535);
 /** Empty string: off. */
 const optionalPort = z.union([z.literal('').transform(() => null), port]).default(null);
 const optionalUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default('');
+/** Scheme, host and port alone. */
+const optionalOrigin = optionalUrl.refine((url) => url === '' || (URL.canParse(url) && new URL(url).href === `${new URL(url).origin}/`), {
+  message: 'must be an address without a path',
+});
 const positive = z.coerce.number().int().positive();
 
 /**
@@ -92,8 +96,8 @@ const settings = z.object({
   LIVE_HOST: z.string().default(''),
   RATE_LIMIT_PER_MINUTE: positive.default(600),
   TRUSTED_PROXIES: addressRanges,
-  SANDBOX_CHECKOUT_URL: optionalUrl,
-  LIVE_CHECKOUT_URL: optionalUrl,
+  SANDBOX_CHECKOUT_URL: optionalOrigin,
+  LIVE_CHECKOUT_URL: optionalOrigin,
   CHECKOUT_PAGES_MAX: positive.default(10_000),
   WEBHOOK_ALLOW_PRIVATE_ADDRESSES: z.enum(['', 'sandbox']).default(''),
   WEBHOOK_RETRY_GAPS_SECONDS: z
@@ -273,7 +277,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
 
 /** A public address that is not set is the host of the environment behind its proxy, or else its port on this machine. */
 function originOf(publicUrl: string, host: string, port: number): string {
-  if (publicUrl !== '') return publicUrl.replace(/\/+$/, '');
+  if (publicUrl !== '') return new URL(publicUrl).origin;
   return host === '' ? `http://127.0.0.1:${port}` : `https://${host}`;
 }
 

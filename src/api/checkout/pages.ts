@@ -3,8 +3,7 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import type { Uuid } from '../../ids.ts';
-import { publicId } from '../../ids.ts';
+import { publicId, type Uuid } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
 import { findPaymentWithPayee, type PaymentWithPayee } from '../../resources/payments/queries.ts';
 import { listSigningSecrets } from '../../webhooks/endpoints.ts';

@@ -20,6 +20,7 @@ let pollTimer;
 let clockTimer;
 let polls = 0;
 let isLoading = false;
+let isStale = false;
 
 /** The card of this page, or of one that was loaded. */
 const cardOf = (from = document) => /** @type {HTMLElement | null} */ (from.getElementById('payment'));
@@ -30,17 +31,27 @@ function announce(text) {
   if (region !== null) region.textContent = text;
 }
 
-/** Loads the page again, and shows what has changed. */
+/** Loads the page again, and shows what has changed. Later again, if that fails. */
 async function refresh() {
+  // What is being loaded may be older than the change that is told now.
+  isStale = true;
   if (isLoading) return;
   isLoading = true;
+  while (isStale) {
+    isStale = false;
+    if (!(await load())) poll();
+  }
+  isLoading = false;
+}
+
+/** False: offline, or refused. */
+async function load() {
   try {
     const response = await fetch(location.href, { cache: 'no-store' });
     if (response.ok) show(new DOMParser().parseFromString(await response.text(), 'text/html'));
+    return response.ok;
   } catch {
-    // Offline: the next event, poll or look at the page tries again.
-  } finally {
-    isLoading = false;
+    return false;
   }
 }
 
@@ -65,7 +76,10 @@ function show(loaded) {
   announce([...next.querySelectorAll('h1, .explanation')].map((each) => each.textContent?.trim()).join(' '));
 }
 
-/** Shows the time that is left, by the clock of the server. @param {number} seconds */
+/**
+ * Shows the time that is left, by the clock of the server.
+ * @param {number} seconds
+ */
 function count(seconds) {
   clearInterval(clockTimer);
   const shown = document.getElementById('countdown');
@@ -84,7 +98,10 @@ function count(seconds) {
   clockTimer = setInterval(tick, SECOND_MS);
 }
 
-/** `1:05:09` or `5:09`. @param {number} seconds */
+/**
+ * `1:05:09` or `5:09`.
+ * @param {number} seconds
+ */
 function clockText(seconds) {
   const two = (/** @type {number} */ value) => String(value).padStart(2, '0');
   const hours = Math.floor(seconds / 3600);
