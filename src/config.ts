@@ -23,9 +23,12 @@ const port = z.coerce.number().int().min(0).max(65_535);
 const optionalPort = z.union([z.literal('').transform(() => null), port]).default(null);
 const optionalUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default('');
 /** Scheme, host and port alone. */
-const optionalOrigin = optionalUrl.refine((url) => url === '' || (URL.canParse(url) && new URL(url).href === `${new URL(url).origin}/`), {
-  message: 'must be an address without a path',
-});
+const optionalOrigin = optionalUrl.refine(
+  (url) => url === '' || (URL.canParse(url) && new URL(url).href === `${new URL(url).origin}/`),
+  {
+    message: 'must be an address without a path',
+  },
+);
 const positive = z.coerce.number().int().positive();
 
 /**

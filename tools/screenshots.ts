@@ -195,7 +195,9 @@ async function takeReference(page: Page, { sandboxBaseUrl, testApiKey }: Quickst
 async function takeCheckout(browser: Browser, quickstart: Quickstart): Promise<void> {
   const call = createCaller(quickstart);
   const phone = { viewport: { width: 390, height: 760 } };
-  const open = async (options = {}): Promise<{ id: string; page: Page; credit: (amount: number) => Promise<unknown> }> => {
+  const open = async (
+    options = {},
+  ): Promise<{ id: string; page: Page; credit: (amount: number) => Promise<unknown> }> => {
     const payment = await call('POST', '/payments', {
       method: 'bank_transfer',
       baseAmount: 2_500_000,
@@ -209,7 +211,8 @@ async function takeCheckout(browser: Browser, quickstart: Quickstart): Promise<v
     const credit = (amount: number) => call('POST', '/simulations/inbound-credits', { accountNumber, amount });
     return { id: payment.id ?? '', page, credit };
   };
-  const shows = (page: Page, text: string) => page.getByRole('heading', { level: 1 }).filter({ hasText: text }).waitFor();
+  const shows = (page: Page, text: string) =>
+    page.getByRole('heading', { level: 1 }).filter({ hasText: text }).waitFor();
 
   const { page, credit } = await open();
   await shows(page, 'Transfer');

@@ -28,14 +28,14 @@ import {
   type StoredOutcome,
 } from './admission/idempotency.ts';
 import { type Rate, RateLimiter } from './admission/rateLimit.ts';
+import { OpenPages } from './checkout/openPages.ts';
+import { addCheckout } from './checkout/pages.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { successEnvelope } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { respond } from './middleware/answer.ts';
 import { parseJson, readBody } from './middleware/body.ts';
 import { trace } from './middleware/trace.ts';
-import { OpenPages } from './checkout/openPages.ts';
-import { addCheckout } from './checkout/pages.ts';
 import { placed } from './payoutFile.ts';
 import { addPages } from './reference/pages.ts';
 import { RequestLog } from './requestLog.ts';

@@ -42,7 +42,8 @@ afterAll(async () => {
 const create = async (more: object = {}): Promise<CheckoutPayment> =>
   (await flows.createPayment(walletId, 200_000, more)) as CheckoutPayment;
 
-const credit = ({ virtualAccount }: CheckoutPayment, amount: number) => flows.credit(virtualAccount.accountNumber, amount);
+const credit = ({ virtualAccount }: CheckoutPayment, amount: number) =>
+  flows.credit(virtualAccount.accountNumber, amount);
 
 /** A phone's page, and what it asked for or complained about. */
 async function openRecorded(
@@ -57,7 +58,8 @@ async function openRecorded(
   return { page, requested, problems };
 }
 
-const headline = (page: Page, text: string) => page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();
+const headline = (page: Page, text: string) =>
+  page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();
 
 interface AxeFindings {
   violations: { id: string; nodes: { target: string[]; failureSummary?: string }[] }[];
@@ -88,7 +90,11 @@ async function findingsOf(page: Page): Promise<string[]> {
 describe('on a phone', () => {
   test('a payment is made in two parts, which the page tells as they arrive, and leads back to the shop', async () => {
     const endpoint = await flows.test.post('/webhook-endpoints', { url: shop.url, eventTypes: ['payout.failed'] });
-    const payment = await create({ description: 'Order 7', reference: 'order-7', returnUrl: `${shop.url}/thanks?order=7` });
+    const payment = await create({
+      description: 'Order 7',
+      reference: 'order-7',
+      returnUrl: `${shop.url}/thanks?order=7`,
+    });
     const { page, requested, problems } = await openRecorded();
     await page.goto(payment.checkoutUrl);
 

@@ -51,7 +51,9 @@ test('the payments that are looked for are those of open pages, with the oldest 
   const looked: string[] = [];
   const one = payment();
   pages = open((seen) => {
-    looked.push(seen.map(({ paymentId, version }) => `${paymentId === one.paymentId ? 'one' : 'other'} ${version}`).join());
+    looked.push(
+      seen.map(({ paymentId, version }) => `${paymentId === one.paymentId ? 'one' : 'other'} ${version}`).join(),
+    );
     return Promise.resolve([]);
   });
   const [newer, older, other] = [openResponse(), openResponse(), openResponse()];

@@ -101,7 +101,9 @@ describe('a page', () => {
   test('loads itself again without JavaScript when its reader has chosen that, until the payment has ended', async () => {
     const payment = await pay();
     const chosen = `${payment.checkoutUrl}?updates=on`;
-    expect(await (await pageOf(chosen)).text()).toContain('<noscript><meta http-equiv="refresh" content="15"></noscript>');
+    expect(await (await pageOf(chosen)).text()).toContain(
+      '<noscript><meta http-equiv="refresh" content="15"></noscript>',
+    );
     await api.test.post(`/simulations/payments/${payment.id}/expire`);
     expect(await (await pageOf(chosen)).text()).not.toContain('http-equiv="refresh"');
   });
@@ -131,7 +133,9 @@ describe('a page', () => {
   test('has a script and a style that browsers may keep for ever, by the hash of their content', async () => {
     const { checkoutUrl } = await pay();
     const html = await (await pageOf(checkoutUrl)).text();
-    const paths = [...html.matchAll(/"(\/checkout\/assets\/page-[0-9a-f]{16}\.(?:js|css))"/g)].map(([, file]) => file ?? '');
+    const paths = [...html.matchAll(/"(\/checkout\/assets\/page-[0-9a-f]{16}\.(?:js|css))"/g)].map(
+      ([, file]) => file ?? '',
+    );
     expect(paths).toHaveLength(2);
     for (const file of paths) {
       const response = await pageOf(new URL(file, checkoutUrl).href);
@@ -148,7 +152,11 @@ describe('a page', () => {
     const origins = { test: new URL(api.urls.test).origin, live: new URL(api.urls.live).origin };
     const [, token = ''] = checkoutUrl.split('/checkout/');
     const changed = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`;
-    for (const address of [`${origins.live}/checkout/${token}`, `${origins.test}/checkout/${changed}`, `${origins.test}/checkout/x`]) {
+    for (const address of [
+      `${origins.live}/checkout/${token}`,
+      `${origins.test}/checkout/${changed}`,
+      `${origins.test}/checkout/x`,
+    ]) {
       const response = await pageOf(address);
       expect(response.status).toBe(404);
       expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -206,8 +214,11 @@ describe('the way back', () => {
   test('tells what became of the payment, verified as a webhook with the secret of any enabled endpoint', async () => {
     const organisation = await api.createOrganisation();
     const target = await api.createWallet(organisation.test);
-    const endpoint = (url: string) => organisation.test.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${url}` });
-    const [first, second, disabled] = [await endpoint('a'), await endpoint('b'), await endpoint('c')].map(({ data }) => data);
+    const endpoint = (url: string) =>
+      organisation.test.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${url}` });
+    const [first, second, disabled] = [await endpoint('a'), await endpoint('b'), await endpoint('c')].map(
+      ({ data }) => data,
+    );
     await organisation.test.call('PATCH', `/webhook-endpoints/${disabled?.id}`, { body: { status: 'disabled' } });
     const rotated = await organisation.test.post(`/webhook-endpoints/${second?.id}/rotate-secret`);
     const { id, checkoutUrl } = await pay({ returnUrl, reference: 'order-7' }, organisation.test, target);
@@ -370,7 +381,9 @@ describe('an open page', () => {
         return response.status === 503 && response;
       });
       expect(await failed.text()).toContain('<h1>The payment cannot be shown right now</h1>');
-      await waitFor('a look that failed', () => other.logged.some((line) => line.includes('could not look for changes')));
+      await waitFor('a look that failed', () =>
+        other.logged.some((line) => line.includes('could not look for changes')),
+      );
       proxy.heal();
       await waitFor('the API to reach its database', async () => (await other.test.get('/health')).status === 200);
       await other.sql`UPDATE payments SET version = version + 1 WHERE id = ${requireUuid('payment', id)}`;

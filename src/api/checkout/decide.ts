@@ -24,7 +24,10 @@ export interface PagePayment
     | 'returnUrl'
     | 'version'
   > {
-  account: Pick<NonNullable<PaymentWithAccount['account']>, 'accountNumber' | 'bankName' | 'accountName' | 'acceptsAmount'>;
+  account: Pick<
+    NonNullable<PaymentWithAccount['account']>,
+    'accountNumber' | 'bankName' | 'accountName' | 'acceptsAmount'
+  >;
 }
 
 /** The words and facts of a page. Amounts are texts for people. */
@@ -77,9 +80,7 @@ export function pageContent(payment: PagePayment, payee: string, now: Date): Pag
     title: `${headline} – ${payee}`,
     headline,
     explanation,
-    transfer: takesMoney
-      ? { amount: nairaText(missingAmount(payment)), accountNumber, bankName, accountName }
-      : null,
+    transfer: takesMoney ? { amount: nairaText(missingAmount(payment)), accountNumber, bankName, accountName } : null,
     description: payment.description,
     deadline: takesMoney
       ? {
@@ -123,7 +124,10 @@ function words(state: PageState, payment: PagePayment, payee: string): Words {
         ],
       };
     case 'paid':
-      return { headline: 'Payment received', explanation: [`${payee} has your payment of ${received}.`, ...surplusOf(payment, payee)] };
+      return {
+        headline: 'Payment received',
+        explanation: [`${payee} has your payment of ${received}.`, ...surplusOf(payment, payee)],
+      };
     case 'refunded':
       return {
         headline: payment.status === 'refunded' ? 'Payment refunded' : 'Payment partly refunded',
@@ -198,7 +202,10 @@ export function durationText(seconds: number): string {
   if (seconds < 60) return counted(seconds, 'second');
   const minutes = Math.floor(seconds / 60);
   const hours = Math.floor(minutes / 60);
-  return [...(hours > 0 ? [counted(hours, 'hour')] : []), ...(minutes % 60 > 0 ? [counted(minutes % 60, 'minute')] : [])].join(' ');
+  return [
+    ...(hours > 0 ? [counted(hours, 'hour')] : []),
+    ...(minutes % 60 > 0 ? [counted(minutes % 60, 'minute')] : []),
+  ].join(' ');
 }
 
 const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`;

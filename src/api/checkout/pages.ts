@@ -59,7 +59,10 @@ export function addCheckout(
     return page;
   };
 
-  const requirePayment = async ({ book, paymentId }: PaymentOfPage): Promise<PaymentWithPayee & { payment: PagePayment }> => {
+  const requirePayment = async ({
+    book,
+    paymentId,
+  }: PaymentOfPage): Promise<PaymentWithPayee & { payment: PagePayment }> => {
     const found = await findPaymentWithPayee(dependencies.sql, book, paymentId);
     const account = found?.payment.account ?? null;
     if (found === null || account === null) throw new ApiError('PAYMENT_NOT_FOUND');

@@ -80,7 +80,9 @@ export const payment = z
     checkoutUrl: z
       .string()
       .nullable()
-      .describe('The page on which the payer pays: whoever has this address sees the payment. Of a bank_transfer payment'),
+      .describe(
+        'The page on which the payer pays: whoever has this address sees the payment. Of a bank_transfer payment',
+      ),
   })
   .meta({ id: 'Payment' });
 

@@ -19,7 +19,7 @@ export async function readChangedPayments(
   seen: readonly SeenPayment[],
 ): Promise<{ paymentId: Uuid; version: number }[]> {
   // Array literals, because the driver's serialiser of arrays takes several times as long for thousands of elements.
-  const column = (valueOf: (one: SeenPayment) => string | number): string => `{${seen.map(valueOf).join(',')}}`;
+  const column = (cell: (one: SeenPayment) => string | number): string => `{${seen.map(cell).join(',')}}`;
   return await sql<{ paymentId: Uuid; version: number }[]>`
     SELECT s.payment_id, changed.version
     FROM unnest(
