@@ -7,6 +7,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
 import { openBrowser, openPhone } from '../support/browser.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const PAGE_LIMIT_MS = 60_000;
@@ -61,6 +62,8 @@ async function openRecorded(
 const headline = (page: Page, text: string) =>
   page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();
 
+const explains = (page: Page, text: string) => page.locator('.explanation', { hasText: text }).waitFor();
+
 interface AxeFindings {
   violations: { id: string; nodes: { target: string[]; failureSummary?: string }[] }[];
   passes: object[];
@@ -101,9 +104,9 @@ describe('on a phone', () => {
     await headline(page, 'Transfer NGN 2,020.00');
     await page.getByText(payment.virtualAccount.accountNumber, { exact: true }).waitFor();
     const clock = page.getByRole('timer');
-    await page.waitForFunction(`/^(29|30):\\d\\d$/.test(document.getElementById('countdown').textContent)`);
+    await waitFor('the countdown', async () => /^(29|30):\d\d$/.test(await clock.innerText()));
     const shown = await clock.innerText();
-    await page.waitForFunction(`document.getElementById('countdown').textContent !== '${shown}'`);
+    await waitFor('the countdown to go on', async () => (await clock.innerText()) !== shown);
     await page.getByRole('button', { name: 'Copy Account number' }).tap();
     await page.getByRole('button', { name: 'Copied Account number' }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(payment.virtualAccount.accountNumber);
@@ -129,6 +132,7 @@ describe('on a phone', () => {
     expect(requested.filter((url) => !url.startsWith(`${origin}/checkout/`) && url !== 'data:,')).toEqual([]);
 
     await page.getByRole('link', { name: 'Continue to Test Ltd' }).tap();
+    await page.waitForURL('**/thanks?**');
     const visit = (await shop.untilReceived(1)).find(({ path }) => path.includes('/thanks'));
     const query = Object.fromEntries(new URL(visit?.path ?? '', shop.url).searchParams);
     expect(query.order).toBe('7');
@@ -153,7 +157,7 @@ describe('on a phone', () => {
       await flows.startWorkerAgain();
     }
     await headline(page, 'This payment has expired');
-    await page.getByText('Money that you have sent already is returned to the account that it came from.').waitFor();
+    await explains(page, 'Money that you have sent already is returned to the account that it came from.');
     expect(await findingsOf(page)).toEqual([]);
   });
 
@@ -166,7 +170,7 @@ describe('on a phone', () => {
     await headline(page, 'NGN 1,000.00 received, NGN 1,020.00 is missing');
     await flows.test.post(`/simulations/payments/${payment.id}/expire`);
     await headline(page, 'This payment has expired');
-    await page.getByText('The NGN 1,000.00 is not lost: Test Ltd decides what happens with it.').waitFor();
+    await explains(page, 'The NGN 1,000.00 is not lost: Test Ltd decides what happens with it.');
     expect(await findingsOf(page)).toEqual([]);
   });
 
@@ -191,7 +195,7 @@ describe('on a phone', () => {
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await headline(page, 'Payment received');
-    await page.getByText('That is NGN 500.00 more than was asked for.').waitFor();
+    await explains(page, 'That is NGN 500.00 more than was asked for.');
   });
 
   test('fits the narrowest screens, has targets for thumbs, and stands still where motion is unwanted', async () => {
@@ -247,5 +251,6 @@ describe('without JavaScript', () => {
     await page.getByRole('link', { name: 'Stop that' }).waitFor();
     await credit(payment, PAYABLE);
     await headline(page, 'Payment received');
+    expect(await page.title()).toBe('Payment received – Test Ltd');
   });
 });

@@ -269,7 +269,7 @@ describe('the way back', () => {
 
 describe('an open page', () => {
   const until = (stream: EventStream, ...versions: number[]) =>
-    waitFor(`the changes ${versions}`, () => stream.changes().join() === versions.join());
+    waitFor(`the changes ${versions.join()}`, () => stream.changes().join() === versions.join());
 
   test('is told of each change once, by events that no proxy keeps back', async () => {
     const { id, checkoutUrl } = await pay();
@@ -296,7 +296,9 @@ describe('an open page', () => {
   ])('that connects with %s is told what it has missed', async (_, query, headers) => {
     const { id, checkoutUrl } = await pay();
     await receive(id, 100);
-    await until(await listenTo(`${checkoutUrl}/events${query}`, headers), 2);
+    const stream = await listenTo(`${checkoutUrl}/events${query}`, headers);
+    await until(stream, 2);
+    expect(stream.text()).toContain('event: change\ndata: 2\n\n');
   });
 
   test('that has seen everything is told nothing, beside one that has not', async () => {

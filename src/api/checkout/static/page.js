@@ -23,7 +23,7 @@ let isLoading = false;
 let isStale = false;
 
 /** The card of this page, or of one that was loaded. */
-const cardOf = (from = document) => /** @type {HTMLElement | null} */ (from.getElementById('payment'));
+const cardOf = (from = document) => from.getElementById('payment');
 
 /** @param {string} text */
 function announce(text) {
@@ -92,7 +92,7 @@ function count(seconds) {
     if (spoken !== undefined) announce(spoken);
     if (left > 0) return;
     clearInterval(clockTimer);
-    setTimeout(refresh, SECOND_MS);
+    setTimeout(() => void refresh(), SECOND_MS);
   };
   tick();
   clockTimer = setInterval(tick, SECOND_MS);
@@ -114,15 +114,17 @@ function prepareCopy() {
   // Without https there is no clipboard; the number is selected as a whole by one tap.
   if (button === null || navigator.clipboard === undefined) return;
   button.hidden = false;
-  button.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(button.dataset.copy ?? '');
-      button.textContent = 'Copied';
-      announce('Account number copied');
-    } catch {
-      button.textContent = 'Not copied';
-      announce('The account number could not be copied');
-    }
+  button.addEventListener('click', () => {
+    navigator.clipboard.writeText(button.dataset.copy ?? '').then(
+      () => {
+        button.textContent = 'Copied';
+        announce('Account number copied');
+      },
+      () => {
+        button.textContent = 'Not copied';
+        announce('The account number could not be copied');
+      },
+    );
   });
 }
 
@@ -133,7 +135,7 @@ function listen() {
   const card = cardOf();
   if (card?.dataset.live !== 'true') return;
   source = new EventSource(`${location.pathname}/events?version=${card.dataset.version}`);
-  source.addEventListener('change', refresh);
+  source.addEventListener('change', () => void refresh());
   source.addEventListener('error', () => {
     // After a lost connection the browser connects again by itself; after a refusal it does not.
     if (source?.readyState === EventSource.CLOSED) poll();
