@@ -278,7 +278,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** A public address that is not set is the host of the environment behind its proxy, or else its port on this machine. */
+/** A public address that is not set is the host of the environment behind its proxy, else its port on this machine. */
 function originOf(publicUrl: string, host: string, port: number): string {
   if (publicUrl !== '') return new URL(publicUrl).origin;
   return host === '' ? `http://127.0.0.1:${port}` : `https://${host}`;

@@ -62,8 +62,8 @@ describe('the words', () => {
       title: 'Transfer NGN 2,020.00 – Ada Shoes',
       headline: 'Transfer NGN 2,020.00',
       explanation: [
-        'Send this amount from any bank app to the account below. It belongs to this payment to Ada Shoes alone.',
-        'It usually arrives within a minute of the transfer, and this page then says so.',
+        'Send it from any bank app to this account, which is for this payment to Ada Shoes alone.',
+        'This page says when it has arrived, usually within a minute.',
       ],
       transfer: {
         amount: 'NGN 2,020.00',

@@ -104,7 +104,7 @@ function words(state: PageState, payment: PagePayment, payee: string): Words {
       return {
         headline: `Transfer ${payable}`,
         explanation: [
-          `Send this amount from any bank app to the account below. It belongs to this payment to ${payee} alone.`,
+          `Send it from any bank app to this account, which is for this payment to ${payee} alone.`,
           howToSend(payment),
         ],
       };
@@ -143,7 +143,7 @@ function words(state: PageState, payment: PagePayment, payee: string): Words {
 function howToSend({ account }: PagePayment): string {
   return account.acceptsAmount === 'exact'
     ? 'Send exactly this amount in one transfer: the bank rejects any other amount.'
-    : 'It usually arrives within a minute of the transfer, and this page then says so.';
+    : 'This page says when it has arrived, usually within a minute.';
 }
 
 /** Docs: money over the payable amount is credited, or waits for a decision where a limit of the wallet stops it. */
