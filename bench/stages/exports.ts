@@ -1,5 +1,5 @@
-// The memory of an API process in service while it exports a million rows as CSV, beside its memory before: an export is
-// read page by page, and must not need more for more rows.
+// The memory of an API process in service while it exports a million rows as CSV, beside its memory before: an export
+// is read page by page, and must not need more for more rows.
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../../dev/freePort.ts';
 import { publicId } from '../../src/ids.ts';
