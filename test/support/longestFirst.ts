@@ -7,7 +7,7 @@ const Sequencer = sequencer as unknown as typeof sequencer.default;
 
 type Tests = Parameters<InstanceType<typeof Sequencer>['sort']>[0];
 
-/** Test files in descending order of duration. Only the order is defined here: other files follow. */
+/** Test files, slow or not, in descending order of duration. Only the order is defined here: other files follow. */
 const LONGEST = [
   'e2e/terminatedFlows',
   'workflows/steps',
@@ -35,7 +35,7 @@ const LONGEST = [
 export default class LongestFirst extends Sequencer {
   override async sort(tests: Tests): Promise<Tests> {
     const rank = ({ path }: Tests[number]): number => {
-      const index = LONGEST.findIndex((name) => path.endsWith(`/test/${name}.test.ts`));
+      const index = LONGEST.findIndex((name) => path.replace('.slow.', '.').endsWith(`/test/${name}.test.ts`));
       return index === -1 ? LONGEST.length : index;
     };
     return (await super.sort(tests)).toSorted((one, other) => rank(one) - rank(other));
