@@ -167,7 +167,7 @@ test('decide.ts files are pure: they import no packages at run time', () => {
 });
 
 test('files have camelCase names, migrations are numbered, and files of functions have snake_case names', () => {
-  const name = /^[a-z][a-zA-Z0-9]*(\.test|\.config)?\.(ts|mjs|js)$/;
+  const name = /^[a-z][a-zA-Z0-9]*((\.slow)?\.(test|config))?\.(ts|mjs|js)$/;
   const wrong = [
     ...code.filter((file) => !name.test(path.basename(file))),
     ...files.filter(

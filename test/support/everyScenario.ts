@@ -1,5 +1,5 @@
-// Tests that every scenario which a bank can have ends with the same outcome, to the kobo, with the same events and bank
-// transfers, if every activity fails, runs many times at once, loses its result and runs again.
+// Tests that every scenario which a bank can have ends with the same outcome, to the kobo, with the same events and
+// bank transfers, if every activity fails, runs many times at once, loses its result and runs again.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';

@@ -37,7 +37,7 @@ export interface TestFlows extends TestApi {
   /** The events of a resource, oldest first. */
   eventsOf: (resourceId: string) => Promise<{ type: string; data: Record<string, unknown> }[]>;
   reviewCases: () => Promise<{ reason: string; amount: number; status: string; accountCode: string }[]>;
-  /** The balance of an account in an organisation's test book, as the sum of its postings; default: of the default one. */
+  /** The balance of an account in a test book, as the sum of its postings. Default: of the default organisation. */
   accountBalance: (code: string, organisationId?: Uuid) => Promise<number>;
 }
 

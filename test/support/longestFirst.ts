@@ -10,7 +10,7 @@ type Tests = Parameters<InstanceType<typeof Sequencer>['sort']>[0];
 /** Test files in descending order of duration. Only the order is defined here: other files follow. */
 const LONGEST = [
   'e2e/terminatedFlows',
-  'workflows/monnifySteps.slow',
+  'workflows/monnifySteps',
   'workflows/steps',
   'e2e/workflowResets',
   'e2e/railPause',

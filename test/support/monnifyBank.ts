@@ -1,4 +1,4 @@
-// Monnify as the bank of the scenarios: the real adapter over the stand-in (dev/monnify/), which keeps books of its own.
+// Monnify as the bank of the scenarios: the real adapter over the stand-in (dev/monnify/), which has books of its own.
 // Each organisation has a contract, a stand-in and a rail of its own, so that its scenario sees no other.
 import type { BankBook } from '../../dev/chaos/invariants.ts';
 import type { Destination } from '../../dev/chaos/requests.ts';
@@ -39,8 +39,8 @@ const STEP_MS = 50;
 const AHEAD_MS = 2 * FAILURE_FINAL_AFTER_MS.final;
 
 /**
- * Monnify's silence is final after a quarter of an hour. That of the stand-in is when no call can be in flight any more,
- * which is the least that the service waits for (src/rail/instrumented.ts).
+ * Monnify's silence is final after a quarter of an hour. That of the stand-in is when no call can be in flight any
+ * more, which is the least that the service waits for (src/rail/instrumented.ts).
  */
 const SILENCE_MS = 1;
 
@@ -184,7 +184,7 @@ class MonnifyScenarioBank implements ScenarioBank {
     return Promise.resolve(accountNumber);
   }
 
-  /** Of another bank: the stand-in moves no transfer back to a collection, and a payout to a wallet stays in the book. */
+  /** Of another bank: the stand-in collects no transfer of ours, and a payout to a wallet stays within the book. */
   async ownAccount(): Promise<{ accountNumber: string; bankCode: string }> {
     return { accountNumber: await this.accountFor('completes'), bankCode: '058' };
   }

@@ -1,6 +1,6 @@
-// The flows over Nomba, while every activity fails, runs twenty times at once, loses its result and runs twice again, and
-// sends go wrong in every way: each ends as without these faults, and each reference is paid once. At the end Nomba's
-// statement has no break, and it holds what our books say.
+// The flows over Nomba, while every activity fails, runs twenty times at once, loses its result and runs twice again,
+// and sends go wrong in every way: each ends as without these faults, and each reference is paid once. At the end
+// Nomba's statement has no break, and it holds what our books say.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { KYC } from '../../dev/chaos/requests.ts';

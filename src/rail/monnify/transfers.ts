@@ -55,7 +55,7 @@ export function createTransfers(
     throw client.failure(request, response, notReady ?? { kind: 'unknown', isRailsFault });
   }
 
-  /** A failure is believed by age, and a transfer is not older than its reference, whatever zone Monnify's times have. */
+  /** A failure is believed by age, and no transfer is older than its reference, whatever zone Monnify's times have. */
   function report(found: Transfer, since?: Date): TransferReport {
     const isOlder = since !== undefined && found.createdAt !== null && found.createdAt < since;
     const transfer = isOlder ? { ...found, createdAt: since } : found;
