@@ -10,9 +10,11 @@ type Tests = Parameters<InstanceType<typeof Sequencer>['sort']>[0];
 /** Test files, slow or not, in descending order of duration. Only the order is defined here: other files follow. */
 const LONGEST = [
   'e2e/terminatedFlows',
+  'workflows/monnifySteps',
   'workflows/steps',
   'e2e/workflowResets',
   'e2e/railPause',
+  'faults/flows',
   'money/money',
   'dev/start',
   'e2e/reviewCases',
@@ -29,7 +31,6 @@ const LONGEST = [
   'worker/shutdown',
   'workflows/replayCommand',
   'workflows/railStatusOrdering',
-  'faults/flows',
 ];
 
 export default class LongestFirst extends Sequencer {
