@@ -22,6 +22,13 @@ const port = z.coerce.number().int().min(0).max(65_535);
 /** Empty string: off. */
 const optionalPort = z.union([z.literal('').transform(() => null), port]).default(null);
 const optionalUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default('');
+/** Scheme, host and port alone. */
+const optionalOrigin = optionalUrl.refine(
+  (url) => url === '' || (URL.canParse(url) && new URL(url).href === `${new URL(url).origin}/`),
+  {
+    message: 'must be an address without a path',
+  },
+);
 const positive = z.coerce.number().int().positive();
 
 /**
@@ -92,6 +99,9 @@ const settings = z.object({
   LIVE_HOST: z.string().default(''),
   RATE_LIMIT_PER_MINUTE: positive.default(600),
   TRUSTED_PROXIES: addressRanges,
+  SANDBOX_CHECKOUT_URL: optionalOrigin,
+  LIVE_CHECKOUT_URL: optionalOrigin,
+  CHECKOUT_PAGES_MAX: positive.default(10_000),
   WEBHOOK_ALLOW_PRIVATE_ADDRESSES: z.enum(['', 'sandbox']).default(''),
   WEBHOOK_RETRY_GAPS_SECONDS: z
     .string()
@@ -199,6 +209,15 @@ export function readConfig(environment: Record<string, string | undefined>) {
     rateLimitPerMinute: value.RATE_LIMIT_PER_MINUTE,
     /** Addresses and ranges of the proxies in front of the API, whose X-Forwarded-For is believed. */
     trustedProxies: value.TRUSTED_PROXIES,
+    checkout: {
+      /** Where payers reach the payment pages, without a slash at the end. */
+      origins: {
+        test: originOf(value.SANDBOX_CHECKOUT_URL, value.SANDBOX_HOST, value.SANDBOX_PORT),
+        live: originOf(value.LIVE_CHECKOUT_URL, value.LIVE_HOST, value.LIVE_PORT),
+      },
+      /** Open pages of this process that get their changes over a connection. */
+      pagesMax: value.CHECKOUT_PAGES_MAX,
+    },
     webhooks: {
       allowPrivateInSandbox: value.WEBHOOK_ALLOW_PRIVATE_ADDRESSES === 'sandbox',
       retryGapsMs: value.WEBHOOK_RETRY_GAPS_SECONDS.split(',').map((seconds) => Math.round(Number(seconds) * 1000)),
@@ -257,6 +276,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
     tracing: tracingOf(value),
     logLevel: value.LOG_LEVEL,
   };
+}
+
+/** A public address that is not set is the host of the environment behind its proxy, else its port on this machine. */
+function originOf(publicUrl: string, host: string, port: number): string {
+  if (publicUrl !== '') return new URL(publicUrl).origin;
+  return host === '' ? `http://127.0.0.1:${port}` : `https://${host}`;
 }
 
 /**

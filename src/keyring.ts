@@ -11,11 +11,13 @@ export type KeyPurpose =
   | 'sandbox-rail-callback'
   | 'temporal-payload'
   | 'operator-session'
-  | 'rail-credentials';
+  | 'rail-credentials'
+  | 'checkout';
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const SIGNATURE_BYTES = 32;
 
 export interface Keyring {
   /**
@@ -31,8 +33,11 @@ export interface Keyring {
   decrypt(purpose: KeyPurpose, context: string, keyId: string, encrypted: Uint8Array): Buffer;
   /** HMAC-SHA256 of the text with the newest key. */
   sign(purpose: KeyPurpose, text: string): Buffer;
-  /** Whether any key of the keyring made this signature; compares in constant time. */
-  verify(purpose: KeyPurpose, text: string, signature: Buffer): boolean;
+  /**
+   * Whether any key of the keyring made this signature, or, of a signature that was cut, its first `bytes`; compares in
+   * constant time.
+   */
+  verify(purpose: KeyPurpose, text: string, signature: Buffer, bytes?: number): boolean;
 }
 
 /** Parses `id:base64url,id:base64url`; each key has 32 random bytes. Throws on a malformed key or a repeated id. */
@@ -97,9 +102,9 @@ export function parseKeyring(text: string, setting = 'MANILLA_KEYS'): Keyring {
       return decrypt(purpose, context, id, Buffer.from(encoded, 'base64url')).toString('utf8');
     },
     sign: (purpose, text) => signWith(newest, purpose, text),
-    verify: (purpose, text, signature) =>
+    verify: (purpose, text, signature, bytes = SIGNATURE_BYTES) =>
       masters.some((master) => {
-        const expected = signWith(master, purpose, text);
+        const expected = signWith(master, purpose, text).subarray(0, bytes);
         return signature.length === expected.length && timingSafeEqual(signature, expected);
       }),
   };

@@ -9,10 +9,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Page } from 'playwright-core';
+import { parseArgs } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
 import { type Quickstart, StateFolder } from '../dev/stateFolder.ts';
 import { stateFolderPath } from '../src/cli/settings.ts';
-import { openBrowser, openPage, tryReferencePage } from '../test/support/browser.ts';
+import { openBrowser, openPage, openPhone, tryReferencePage } from '../test/support/browser.ts';
 import { waitFor } from '../test/support/waitFor.ts';
 
 const START = fileURLToPath(new URL('../dev/start.ts', import.meta.url));
@@ -190,14 +191,68 @@ async function takeReference(page: Page, { sandboxBaseUrl, testApiKey }: Quickst
   await take(page, 'reference');
 }
 
+/** The payment page on a phone: to be paid, paid in part, paid, expired, expired in part, and in the dark. */
+async function takeCheckout(browser: Browser, quickstart: Quickstart): Promise<void> {
+  const call = createCaller(quickstart);
+  const phone = { viewport: { width: 390, height: 760 } };
+  const open = async (
+    options = {},
+  ): Promise<{ id: string; page: Page; credit: (amount: number) => Promise<unknown> }> => {
+    const payment = await call('POST', '/payments', {
+      method: 'bank_transfer',
+      baseAmount: 2_500_000,
+      targetWalletId: quickstart.settlementWalletId,
+      description: 'Order 1042: running shoes',
+      returnUrl: 'https://shop.example.com/orders/1042',
+    });
+    const page = await openPhone(browser, PAGE_LIMIT_MS, { ...phone, ...options });
+    await page.goto(payment.checkoutUrl ?? '');
+    const { accountNumber } = payment.virtualAccount as unknown as { accountNumber: string };
+    const credit = (amount: number) => call('POST', '/simulations/inbound-credits', { accountNumber, amount });
+    return { id: payment.id ?? '', page, credit };
+  };
+  const shows = (page: Page, text: string) =>
+    page.getByRole('heading', { level: 1 }).filter({ hasText: text }).waitFor();
+
+  const { page, credit } = await open();
+  await shows(page, 'Transfer');
+  await take(page, 'checkout-awaiting');
+  await credit(1_000_000);
+  await shows(page, 'missing');
+  await take(page, 'checkout-partial');
+  await credit(1_518_000);
+  await shows(page, 'Payment received');
+  await take(page, 'checkout-paid');
+
+  const unpaid = await open();
+  await call('POST', `/simulations/payments/${unpaid.id}/expire`);
+  await shows(unpaid.page, 'expired');
+  await take(unpaid.page, 'checkout-expired');
+  const inPart = await open();
+  await inPart.credit(1_000_000);
+  await shows(inPart.page, 'missing');
+  await call('POST', `/simulations/payments/${inPart.id}/expire`);
+  await shows(inPart.page, 'expired');
+  await take(inPart.page, 'checkout-expired-partial');
+  const dark = await open({ colorScheme: 'dark' });
+  await shows(dark.page, 'Transfer');
+  await take(dark.page, 'checkout-dark');
+}
+
 mkdirSync(IMAGES, { recursive: true });
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { running: { type: 'boolean', default: false } },
+});
+const isWanted = (group: string): boolean => positionals.length === 0 || positionals.includes(group);
 const browser = await openBrowser();
 try {
-  const stack = process.argv.includes('--running') ? runningStack() : await startStack();
+  const stack = options.running ? runningStack() : await startStack();
   try {
     const page = await openPage(browser, PAGE_LIMIT_MS);
-    await takeScreenshots(page, stack.quickstart);
-    await takeReference(page, stack.quickstart);
+    if (isWanted('attention')) await takeScreenshots(page, stack.quickstart);
+    if (isWanted('reference')) await takeReference(page, stack.quickstart);
+    if (isWanted('checkout')) await takeCheckout(browser, stack.quickstart);
   } finally {
     await stack.stop();
   }

@@ -33,6 +33,8 @@ const SETTINGS = {
   TEMPORAL_TASK_QUEUE: TASK_QUEUE,
   DATABASE_CONNECTIONS_MAX: '5',
   RATE_LIMIT_PER_MINUTE: '1000000',
+  // The same of all APIs, so that each tells a payment alike.
+  SANDBOX_CHECKOUT_URL: 'https://pay.example.com',
   WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
   // More attempts than faults can spoil.
   WEBHOOK_RETRY_GAPS_SECONDS: Array.from({ length: 60 }, (_, attempt) => Math.min(5, 1 + attempt / 2)).join(','),

@@ -66,11 +66,11 @@ async function collect(demo: Demo, walletId: string): Promise<string> {
     targetWalletId: walletId,
     description: 'Demo',
   });
-  const { id, payableAmount, virtualAccount } = payment.data;
+  const { id, payableAmount, virtualAccount, checkoutUrl } = payment.data;
   printStep(`A payment of ${nairaText(200_000)}; the payer transfers ${nairaText(payableAmount)}`, id);
   printStep(
     `The account number of the payment: ${virtualAccount.accountNumber}, ${virtualAccount.bankName}`,
-    flowLink(id),
+    `${flowLink(id)}\n    page for the payer: ${checkoutUrl}`,
   );
   await call('POST', '/simulations/inbound-credits', {
     accountNumber: virtualAccount.accountNumber,

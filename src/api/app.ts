@@ -13,6 +13,7 @@ import { Readable } from 'node:stream';
 import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Environment } from '../money.ts';
+import { readChangedPayments } from '../resources/payments/changes.ts';
 import { rateLimited } from '../telemetry/metrics.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';
@@ -27,6 +28,8 @@ import {
   type StoredOutcome,
 } from './admission/idempotency.ts';
 import { type Rate, RateLimiter } from './admission/rateLimit.ts';
+import { OpenPages } from './checkout/openPages.ts';
+import { addCheckout } from './checkout/pages.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { successEnvelope } from './envelope.ts';
 import { ApiError } from './errors.ts';
@@ -40,13 +43,17 @@ import type { Call, Caller, CsvExport, ItemResponse, Page, PlaceOf, Route } from
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
-/** Shared by all listeners of a process: the API key cache, the rate limiter, the idempotency keys, the request log. */
+/**
+ * Shared by all listeners of a process: the API key cache, the rate limiter, the idempotency keys, the request log, the
+ * open payment pages.
+ */
 export interface RequestGuards {
   apiKeys: ApiKeys;
   rateLimiter: RateLimiter;
   idempotencyKeys: IdempotencyKeys;
   trustedProxies: AddressRanges;
   requestLog: RequestLog;
+  openPages: OpenPages;
 }
 
 export function createRequestGuards(dependencies: ApiDependencies): RequestGuards {
@@ -57,6 +64,11 @@ export function createRequestGuards(dependencies: ApiDependencies): RequestGuard
       dependencies.log,
       dependencies.config.maintenance.requestLogsKeptDays > 0,
     ),
+    openPages: new OpenPages({
+      readChanges: (seen) => readChangedPayments(dependencies.asyncCommitSql, seen),
+      pagesMax: dependencies.config.checkout.pagesMax,
+      onError: (error) => dependencies.log.warn({ err: error }, 'could not look for changes of open payment pages'),
+    }),
     trustedProxies: parseRanges(dependencies.config.trustedProxies),
     rateLimiter: new RateLimiter(dependencies.asyncCommitSql, dependencies.config.rateLimitPerMinute),
     idempotencyKeys: new IdempotencyKeys({
@@ -74,12 +86,13 @@ export function createApp(dependencies: ApiDependencies, guards: RequestGuards, 
     if (route.environments !== undefined && !route.environments.includes(environment)) continue;
     router.register(route.path, [route.method], (ctx) => serve(dependencies, guards, environment, route, ctx));
   }
-  const docs = new Router();
-  addPages(docs, router, environment);
+  const pages = new Router();
+  addPages(pages, router, environment);
+  addCheckout(pages, dependencies, guards.openPages, environment);
   if (isTracing()) app.use(trace(environment));
   app.use(respond(dependencies.log, environment, guards.requestLog));
   app.use(router.routes());
-  app.use(docs.routes());
+  app.use(pages.routes());
   app.use(refuseUnknownRoute);
   app.silent = true; // `respond` logs errors
   return app;

@@ -45,6 +45,13 @@ const metadata = z.preprocess(
     .meta({ maxProperties: METADATA_KEYS_MAX }),
 );
 
+/** An absolute address for people or programs on the web. */
+export const webUrl = text(2048).refine((value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value), {
+  message: 'must be an absolute http or https URL',
+  params: { code: 'invalid_string', constraint: { format: 'url' } },
+  when: ({ issues }) => issues.length === 0, // report one error per string
+});
+
 /** A reference of the caller's own. */
 export const reference = text(100);
 

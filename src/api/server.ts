@@ -22,7 +22,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<v
 export interface RunningApi {
   /** The listening ports; needed where port 0 was configured. */
   ports: Record<Environment, number>;
-  /** Stops accepting requests, finishes those in flight, and resolves. */
+  /** Stops accepting requests, ends the open payment pages, finishes the requests in flight, and resolves. */
   close: () => Promise<void>;
 }
 
@@ -76,6 +76,7 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
     ports: { test: portOf(servers.test), live: portOf(servers.live) },
     close: async () => {
       clearInterval(recordUseTimer);
+      guards.openPages.close();
       await Promise.all([closeServer(servers.test), closeServer(servers.live), metrics?.close()]);
       await guards.apiKeys.recordUse().catch(() => {});
       await guards.requestLog.flush();

@@ -24,6 +24,7 @@ import type { Withdrawal } from '../resources/withdrawals/queries.ts';
 import type { Delivery } from '../webhooks/deliveries.ts';
 import type { WebhookEndpoint } from '../webhooks/endpoints.ts';
 import * as endpoints from '../webhooks/endpoints.ts';
+import { checkoutUrl, type LinkedCall } from './checkout/link.ts';
 import type { apiKey, requestLog } from './contract/answers.ts';
 import type * as events from './contract/events.ts';
 import type * as ledger from './contract/ledger.ts';
@@ -97,7 +98,11 @@ export const statementLineView = (line: StatementLine): View<'statementLine'> =>
 export const virtualAccountView: (account: Parameters<typeof views.virtualAccountView>[0]) => View<'virtualAccount'> =
   views.virtualAccountView;
 
-export const paymentView: (payment: PaymentWithAccount) => View<'payment'> = views.paymentView;
+/** With the address of the payment's page, which events do not have: it is for the payer. */
+export const paymentView = (payment: PaymentWithAccount, call: LinkedCall): View<'payment'> => ({
+  ...views.paymentView(payment),
+  checkoutUrl: checkoutUrl(call, payment),
+});
 
 export const transferView: (transfer: Transfer) => View<'transfer'> = views.transferView;
 

@@ -38,6 +38,7 @@ export const paymentView = (payment: PaymentWithAccount) => ({
   targetWalletId: publicId('wallet', payment.targetWalletId),
   description: payment.description,
   onMismatch: payment.onMismatch,
+  returnUrl: payment.returnUrl,
   ...attached(payment),
   expiresAt: timestamp(payment.expiresAt),
   settledAt: timestamp(payment.settledAt),

@@ -59,6 +59,12 @@ export const rateLimited = new Counter({
   registers,
 });
 
+export const checkoutPagesOpen = new Gauge({
+  name: 'manilla_checkout_pages_open',
+  help: 'Payment pages that are open in browsers and get their changes from this process.',
+  registers,
+});
+
 export const requestLogsLost = new Counter({
   name: 'manilla_request_logs_lost_total',
   help: 'Answered requests that are missing in the request log, because the database did not take them in time.',

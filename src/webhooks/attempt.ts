@@ -18,6 +18,7 @@ import {
 import { destinationRules } from './destination.ts';
 import { disableFailingEndpoint } from './endpoints.ts';
 import { nextGapMs } from './retrySchedule.ts';
+import { openSecrets } from './secrets.ts';
 import { createSender, describeAttempt, type Send, wasDelivered } from './sender.ts';
 import { signatureHeaders } from './signature.ts';
 
@@ -66,7 +67,7 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
     }
     const body = eventBody(delivery);
     const id = publicId('event', delivery.eventId);
-    const headers = signatureHeaders(secretsOf(keyring, delivery), id, new Date(), body);
+    const headers = signatureHeaders(openSecrets(keyring, delivery), id, new Date(), body);
     const result = await senders[book.environment](delivery.url, headers, body);
     webhookAttemptSeconds.observe(result.durationMs / 1000);
     webhookAttempts.inc({ outcome: outcomeOf(result) });
@@ -109,11 +110,4 @@ function verdictOfFailure(delivery: PendingDelivery, extra: boolean, gapsMs: rea
 function eventBody({ eventId, type, createdAt, data }: PendingDelivery): string {
   const head = JSON.stringify({ id: publicId('event', eventId), type, createdAt: createdAt.toISOString() });
   return `${head.slice(0, -1)},"data":${data}}`;
-}
-
-/** The secrets that sign: the current one, and during a rotation the previous one after it. */
-function secretsOf(keyring: Keyring, { endpointId, sealedSecret, sealedPreviousSecret }: PendingDelivery): string[] {
-  return [sealedSecret, sealedPreviousSecret]
-    .filter((sealed) => sealed !== null)
-    .map((sealed) => keyring.open('webhook-secret', endpointId, sealed));
 }

@@ -6,6 +6,7 @@ import type { EventType } from '../resources/events.ts';
 import type { ListFilters, PageRequest } from '../resources/pages.ts';
 import { timestamp } from '../resources/views.ts';
 import { DISABLED_AFTER_DAYS } from './deliveries.ts';
+import type { SealedSecrets } from './secrets.ts';
 
 /**
  * Endpoints per organisation and environment. Every event goes to each of them, so their number multiplies the traffic.
@@ -117,6 +118,15 @@ export async function rotateWebhookSecret(
     WHERE ${existing(sql, book)} AND id = ${id}
     RETURNING ${columns(sql)}`;
   return row ?? null;
+}
+
+/** The secrets of the enabled endpoints, oldest first. During a rotation an endpoint has two. */
+export async function listSigningSecrets(sql: Sql, book: Book): Promise<SealedSecrets[]> {
+  return await sql<SealedSecrets[]>`
+    SELECT id AS endpoint_id, sealed_secret,
+           CASE WHEN previous_secret_until > now() THEN sealed_previous_secret END AS sealed_previous_secret
+    FROM webhook_endpoints WHERE ${existing(sql, book)} AND status = 'enabled'
+    ORDER BY created_at, id`;
 }
 
 /** The public fields of an endpoint, which its events carry too. */

@@ -79,6 +79,7 @@ describe('POST /payments, 201 responses', () => {
       targetWalletId,
       description: 'Order 7',
       onMismatch: 'hold',
+      returnUrl: null,
       reference: null,
       metadata: {},
       expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -91,6 +92,7 @@ describe('POST /payments, 201 responses', () => {
         expiresAt,
       },
       acceptsAmount: 'any',
+      checkoutUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/checkout\/[\w-]{64}$/),
     });
     expect((await api.test.get(`/payments/${answer.data.id}`)).data).toEqual(answer.data);
     expect((await api.test.get('/payments?limit=1')).items).toEqual([answer.data]);

@@ -161,6 +161,7 @@ export function paymentRow(id: Uuid, more: object = {}): object {
     payerWalletId: null,
     description: null,
     onMismatch: 'hold',
+    returnUrl: null,
     expiresAt: new Date(),
     settledAt: null,
     createdAt: new Date(),

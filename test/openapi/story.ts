@@ -52,7 +52,9 @@ export async function recordExamples(flows: TestFlows): Promise<Examples> {
   } finally {
     await receiver.close();
   }
-  const text = JSON.stringify(examples).replaceAll(receiver.url, 'https://example.com/webhooks');
+  const text = JSON.stringify(examples)
+    .replaceAll(receiver.url, 'https://example.com/webhooks')
+    .replaceAll(flows.dependencies.config.checkout.origins.test, 'https://pay.example.com');
   return JSON.parse(text) as Examples;
 }
 
@@ -91,6 +93,7 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
       description: 'Order 1',
       reference: 'order-1',
       metadata: { channel: 'web' },
+      returnUrl: 'https://shop.example.com/orders/1',
       expiresIn: 1_800,
     })
   ).data as Resource & { payableAmount: number; virtualAccount: { accountNumber: string } };

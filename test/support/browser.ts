@@ -1,7 +1,7 @@
 // Chromium for tests and screenshots of pages: the one that is installed, headless.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
@@ -21,6 +21,20 @@ export const openBrowser = (): Promise<Browser> =>
 /** A page of the size of the screenshots in the docs. */
 export async function openPage(browser: Browser, limitMs: number): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, timezoneId: 'UTC', locale: 'en-GB' });
+  page.setDefaultTimeout(limitMs);
+  return page;
+}
+
+/** A page on a phone, which may use the clipboard. Its context is closed with the browser, or by the caller. */
+export async function openPhone(browser: Browser, limitMs: number, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width: 390, height: 844 },
+    isMobile: true,
+    hasTouch: true,
+    ...options,
+  });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const page = await context.newPage();
   page.setDefaultTimeout(limitMs);
   return page;
 }

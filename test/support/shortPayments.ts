@@ -38,6 +38,7 @@ export async function createShortPayment(
     targetWalletId: targetUuid,
     description: null,
     onMismatch,
+    returnUrl: null,
     reference: null,
     metadata: null,
     expiresAt,

@@ -239,7 +239,9 @@ class Payment(TypedDict):
     settledAt: str | None
     createdAt: str
     virtualAccount: dict[str, Any]
+    returnUrl: str | None
     acceptsAmount: Literal["exact", "any"]
+    checkoutUrl: str | None
 
 
 class PaymentExpiredEventDataCreditSender(TypedDict):
@@ -274,6 +276,7 @@ class PaymentExpiredEventData(TypedDict):
     settledAt: str | None
     createdAt: str
     virtualAccount: dict[str, Any]
+    returnUrl: str | None
     acceptsAmount: Literal["exact", "any"]
     credit: NotRequired[PaymentExpiredEventDataCredit]
 
@@ -317,6 +320,7 @@ class PaymentSettledEventData(TypedDict):
     settledAt: str | None
     createdAt: str
     virtualAccount: dict[str, Any]
+    returnUrl: str | None
     acceptsAmount: Literal["exact", "any"]
     credit: NotRequired[PaymentSettledEventDataCredit]
 
@@ -987,6 +991,7 @@ class CreatePaymentBody(TypedDict):
     targetWalletId: str
     description: NotRequired[str | None]
     onMismatch: NotRequired[Literal["hold", "refund", None]]
+    returnUrl: NotRequired[str | None]
     reference: NotRequired[str | None]
     metadata: NotRequired[dict[str, Any] | None]
     expiresIn: NotRequired[int | None]

@@ -1667,11 +1667,15 @@ export type components = {
             createdAt: string;
             /** @description Of a bank_transfer payment; else null */
             virtualAccount: components["schemas"]["VirtualAccount"] | null;
+            /** @description Where the payment page leads back to */
+            returnUrl: string | null;
             /**
              * @description `exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted
              * @enum {string}
              */
             acceptsAmount: "exact" | "any";
+            /** @description The page on which the payer pays: whoever has this address sees the payment. Of a bank_transfer payment */
+            checkoutUrl: string | null;
         };
         /** @description A payment expired before it was paid in full */
         PaymentExpiredEvent: {
@@ -1732,6 +1736,8 @@ export type components = {
                 createdAt: string;
                 /** @description Of a bank_transfer payment; else null */
                 virtualAccount: components["schemas"]["VirtualAccount"] | null;
+                /** @description Where the payment page leads back to */
+                returnUrl: string | null;
                 /**
                  * @description `exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted
                  * @enum {string}
@@ -1817,6 +1823,8 @@ export type components = {
                 createdAt: string;
                 /** @description Of a bank_transfer payment; else null */
                 virtualAccount: components["schemas"]["VirtualAccount"] | null;
+                /** @description Where the payment page leads back to */
+                returnUrl: string | null;
                 /**
                  * @description `exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted
                  * @enum {string}
@@ -4054,7 +4062,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad69cde6d5eeb37bf"
+                     *         "requestId": "req_01a20a9ad2ecbba9bf83a520"
                      *       }
                      *     }
                      */
@@ -4110,7 +4118,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *           "id": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -4119,10 +4127,10 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T19:56:03.878Z"
+                     *           "createdAt": "2026-11-23T22:50:48.571Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *           "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -4131,16 +4139,16 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T19:56:03.820Z"
+                     *           "createdAt": "2026-11-23T22:50:48.539Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "XJHFHysp2-MuNv0Z4CmJVlEQSug1vWKgqEuM6hvSY3pbInRlc3QgMDFhMjA5ZmEtZDJhNi03MDAwLWJjODEtNTU1MjM1M2I0OGIxIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTIzVDE5OjU2OjAzLjgyMFoiLCIwMWEyMDlmYS1kNzc0LTcwMDAtOGVkZi1iNzMxMjIwM2NlNzAiXQ"
+                     *         "nextCursor": "uLBBjAEl8tpzJIu0ooJDC3TzBdGq1LQp081VL_mn2dtbInRlc3QgMDFhMjBhOWEtY2ZkOS03MDAwLWEyNjQtMmYyNDMxZTMxMzc3IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTIzVDIyOjUwOjQ4LjUzOVoiLCIwMWEyMGE5YS1kMzVkLTcwMDAtYmYzYy04YjZlNGNkYzcyNzIiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad7ee034661a0bad2"
+                     *         "requestId": "req_01a20a9ad3bfa2c046415de5"
                      *       }
                      *     }
                      */
@@ -4205,7 +4213,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4214,10 +4222,10 @@ export interface operations {
                      *         "kycStatus": "none",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:03.820Z"
+                     *         "createdAt": "2026-11-23T22:50:48.539Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad76b9b49e273179a"
+                     *         "requestId": "req_01a20a9ad35a5f9fb2611930"
                      *       }
                      *     }
                      */
@@ -4267,7 +4275,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4276,10 +4284,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:03.820Z"
+                     *         "createdAt": "2026-11-23T22:50:48.539Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad7dda88bd7217240"
+                     *         "requestId": "req_01a20a9ad3a2092b6c0391ff"
                      *       }
                      *     }
                      */
@@ -4343,7 +4351,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4352,10 +4360,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:03.820Z"
+                     *         "createdAt": "2026-11-23T22:50:48.539Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad7e5caaae66e850f"
+                     *         "requestId": "req_01a20a9ad3abfc63f63fe9b4"
                      *       }
                      *     }
                      */
@@ -4433,7 +4441,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4442,10 +4450,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:03.820Z"
+                     *         "createdAt": "2026-11-23T22:50:48.539Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad786f9c5d9db9d42"
+                     *         "requestId": "req_01a20a9ad36af89af20a391f"
                      *       }
                      *     }
                      */
@@ -4499,12 +4507,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "walletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fada494b521bcfdc53"
+                     *         "requestId": "req_01a20a9ad553ef66e4106415"
                      *       }
                      *     }
                      */
@@ -4561,7 +4569,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad9a6ea5fb3fda46a"
+                     *         "requestId": "req_01a20a9ad4e6cc91a105432d"
                      *       }
                      *     }
                      */
@@ -4623,10 +4631,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znpede008zjpeek1kckbv_inc",
+                     *           "id": "svc_01m859nn8qe00b99cdybmmx4ve_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261123195604112840482793",
+                     *           "sessionId": "000999261123225048967814238217",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
@@ -4635,8 +4643,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-23T19:56:04.397Z",
-                     *           "createdAt": "2026-11-23T19:56:04.430Z"
+                     *           "receivedAt": "2026-11-23T22:50:48.943Z",
+                     *           "createdAt": "2026-11-23T22:50:48.983Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -4645,7 +4653,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fada44f31e35a0ab75"
+                     *         "requestId": "req_01a20a9ad54d7868155a8101"
                      *       }
                      *     }
                      */
@@ -4704,10 +4712,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znqcfe0080p7s2pz9d5cv_txn/3",
-                     *           "transactionId": "svc_01m84znqcfe0080p7s2pz9d5cv_txn",
+                     *           "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/3",
+                     *           "transactionId": "svc_01m859nnrbe00ah4nzys70a53f_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
+                     *           "resourceId": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -4717,20 +4725,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1152000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-23T19:56:05.389Z",
-                     *           "createdAt": "2026-11-23T19:56:05.395Z"
+                     *           "effectiveAt": "2026-11-23T22:50:49.482Z",
+                     *           "createdAt": "2026-11-23T22:50:49.487Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m84znqcfe0080p7s2pz9d5cv_txn/2",
-                     *           "transactionId": "svc_01m84znqcfe0080p7s2pz9d5cv_txn",
+                     *           "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/2",
+                     *           "transactionId": "svc_01m859nnrbe00ah4nzys70a53f_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
-                     *           "payoutItemId": "svc_01m84znqcfe019x85360pxx4hz_poi",
+                     *           "resourceId": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *           "payoutItemId": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *             "walletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -4739,15 +4747,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1157000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-23T19:56:05.389Z",
-                     *           "createdAt": "2026-11-23T19:56:05.395Z"
+                     *           "effectiveAt": "2026-11-23T22:50:49.482Z",
+                     *           "createdAt": "2026-11-23T22:50:49.487Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m84znqcfe0080p7s2pz9d5cv_txn/1",
-                     *           "transactionId": "svc_01m84znqcfe0080p7s2pz9d5cv_txn",
+                     *           "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/1",
+                     *           "transactionId": "svc_01m859nnrbe00ah4nzys70a53f_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
-                     *           "payoutItemId": "svc_01m84znqcfe00shetepp5x71m4_poi",
+                     *           "resourceId": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *           "payoutItemId": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -4761,17 +4769,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1177000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-23T19:56:05.389Z",
-                     *           "createdAt": "2026-11-23T19:56:05.395Z"
+                     *           "effectiveAt": "2026-11-23T22:50:49.482Z",
+                     *           "createdAt": "2026-11-23T22:50:49.487Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "czdYKhfe_OXqpYeac1J4kNQPSmY1r-VLy0G14KV9j1FbInRlc3QgMDFhMjA5ZmEtZDJhNi03MDAwLWJjODEtNTU1MjM1M2I0OGIxIC93YWxsZXRzL3N2Y18wMW04NHpubnZtZTAwOHhxeHE2NGgwN2trZ193bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTIzVDE5OjU2OjA1LjM5NVoiLCIxMiJd"
+                     *         "nextCursor": "I-0c4sqfCWPb7oXHmatI96tMr3Cx0MuUm6FApqoGwihbInRlc3QgMDFhMjBhOWEtY2ZkOS03MDAwLWEyNjQtMmYyNDMxZTMxMzc3IC93YWxsZXRzL3N2Y18wMW04NTlubXR4ZTAwYnlmNGJkczZkcndral93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTIzVDIyOjUwOjQ5LjQ4N1oiLCIxMiJd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadf5ade62b92eb29f"
+                     *         "requestId": "req_01a20a9ad8d2291fbf77bca9"
                      *       }
                      *     }
                      */
@@ -4824,39 +4832,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znqcfe0080p7s2pz9d5cv_txn",
+                     *         "id": "svc_01m859nnrbe00ah4nzys70a53f_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
+                     *         "resourceId": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m84znqcfe0080p7s2pz9d5cv_txn/1",
-                     *             "debitAccount": "wallet:svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
+                     *             "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/1",
+                     *             "debitAccount": "wallet:svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m859nnrbe00ah4nzys70a53f_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m84znqcfe0080p7s2pz9d5cv_txn/2",
-                     *             "debitAccount": "wallet:svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
+                     *             "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/2",
+                     *             "debitAccount": "wallet:svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m859nnrbe00ah4nzys70a53f_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m84znqcfe0080p7s2pz9d5cv_txn/3",
-                     *             "debitAccount": "wallet:svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
+                     *             "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/3",
+                     *             "debitAccount": "wallet:svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m859nnrbe00ah4nzys70a53f_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-23T19:56:05.389Z",
-                     *         "createdAt": "2026-11-23T19:56:05.392Z"
+                     *         "effectiveAt": "2026-11-23T22:50:49.482Z",
+                     *         "createdAt": "2026-11-23T22:50:49.484Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadf676f32f10b6924"
+                     *         "requestId": "req_01a20a9ad8ec3e9f1f9ab567"
                      *       }
                      *     }
                      */
@@ -4896,7 +4904,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                 *       "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -4930,9 +4938,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m84znpjpe00tkx9n4pdn4a3h_trf",
-                     *         "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *         "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *         "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
+                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -4940,10 +4948,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:04.565Z"
+                     *         "createdAt": "2026-11-23T22:50:49.052Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fada54759846f76576"
+                     *         "requestId": "req_01a20a9ad55b6334349eb4a3"
                      *       }
                      *     }
                      */
@@ -5003,9 +5011,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znpjpe00tkx9n4pdn4a3h_trf",
-                     *           "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *           "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *           "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
+                     *           "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -5013,7 +5021,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T19:56:04.565Z"
+                     *           "createdAt": "2026-11-23T22:50:49.052Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5022,7 +5030,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fada6e3d1868e8389c"
+                     *         "requestId": "req_01a20a9ad576d2d1487c42fe"
                      *       }
                      *     }
                      */
@@ -5073,9 +5081,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znpjpe00tkx9n4pdn4a3h_trf",
-                     *         "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *         "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *         "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
+                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -5083,10 +5091,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:04.565Z"
+                     *         "createdAt": "2026-11-23T22:50:49.052Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fada662b75a66f87d0"
+                     *         "requestId": "req_01a20a9ad56dbfb2ed838295"
                      *       }
                      *     }
                      */
@@ -5126,7 +5134,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m84znpmje008a3n9fraw00ay_pay"
+                 *       "paymentId": "svc_01m859nncwe008hr5kgs27aae7_pay"
                  *     }
                  */
                 "application/json": {
@@ -5151,7 +5159,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znpmje008a3n9fraw00ay_pay",
+                     *         "id": "svc_01m859nncwe008hr5kgs27aae7_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -5159,19 +5167,21 @@ export interface operations {
                      *         "payableAmount": 50000,
                      *         "amountReceived": 50000,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
+                     *         "returnUrl": null,
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-23T20:26:04.625Z",
-                     *         "settledAt": "2026-11-23T19:56:04.641Z",
-                     *         "createdAt": "2026-11-23T19:56:04.625Z",
+                     *         "expiresAt": "2026-11-23T23:20:49.115Z",
+                     *         "settledAt": "2026-11-23T22:50:49.123Z",
+                     *         "createdAt": "2026-11-23T22:50:49.115Z",
                      *         "virtualAccount": null,
-                     *         "acceptsAmount": "exact"
+                     *         "acceptsAmount": "exact",
+                     *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fada9fa30e39d2b9ca"
+                     *         "requestId": "req_01a20a9ad5a2f217a2e066d6"
                      *       }
                      *     }
                      */
@@ -5250,8 +5260,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m84znppfe00ay1m1jteramb1_wth",
-                     *         "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "id": "svc_01m859nne1e008gcgnc815dfrn_wth",
+                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -5268,11 +5278,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:04.679Z",
+                     *         "createdAt": "2026-11-23T22:50:49.149Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadac4fb072684c8fe"
+                     *         "requestId": "req_01a20a9ad5bc3d4293e44856"
                      *       }
                      *     }
                      */
@@ -5334,8 +5344,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znppfe00ay1m1jteramb1_wth",
-                     *           "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *           "id": "svc_01m859nne1e008gcgnc815dfrn_wth",
+                     *           "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -5350,10 +5360,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123195604432726563796",
+                     *           "sessionId": "000999261123225049677316434385",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T19:56:04.679Z",
-                     *           "completedAt": "2026-11-23T19:56:04.995Z"
+                     *           "createdAt": "2026-11-23T22:50:49.149Z",
+                     *           "completedAt": "2026-11-23T22:50:49.267Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5362,7 +5372,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadc1a4796d39391b1"
+                     *         "requestId": "req_01a20a9ad64fb8b280a99b7e"
                      *       }
                      *     }
                      */
@@ -5413,8 +5423,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znppfe00ay1m1jteramb1_wth",
-                     *         "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "id": "svc_01m859nne1e008gcgnc815dfrn_wth",
+                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -5429,13 +5439,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261123195604432726563796",
+                     *         "sessionId": "000999261123225049677316434385",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:04.679Z",
-                     *         "completedAt": "2026-11-23T19:56:04.995Z"
+                     *         "createdAt": "2026-11-23T22:50:49.149Z",
+                     *         "completedAt": "2026-11-23T22:50:49.267Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadc163260f95ace0d"
+                     *         "requestId": "req_01a20a9ad64d489526818329"
                      *       }
                      *     }
                      */
@@ -5495,7 +5505,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znp07e009mgffm3m301zb_pay",
+                     *           "id": "svc_01m859nmyte008zzemfss8wes5_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -5503,23 +5513,25 @@ export interface operations {
                      *           "payableAmount": 505000,
                      *           "amountReceived": 505000,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *           "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
+                     *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-23T20:26:03.970Z",
-                     *           "settledAt": "2026-11-23T19:56:04.275Z",
-                     *           "createdAt": "2026-11-23T19:56:03.970Z",
+                     *           "expiresAt": "2026-11-23T23:20:48.662Z",
+                     *           "settledAt": "2026-11-23T22:50:48.871Z",
+                     *           "createdAt": "2026-11-23T22:50:48.662Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-23T20:26:03.970Z"
+                     *             "expiresAt": "2026-11-23T23:20:48.662Z"
                      *           },
-                     *           "acceptsAmount": "any"
+                     *           "acceptsAmount": "any",
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIKms_ZcACiZC8kMeMTdwGiCprT2nAAj_3UfnKOOyXre28i0O6VwRophEMMeMiN"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5528,7 +5540,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad98d446eb0839fb3"
+                     *         "requestId": "req_01a20a9ad4c5c6bbfcc3dce5"
                      *       }
                      *     }
                      */
@@ -5568,12 +5580,13 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                 *       "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
                  *         "channel": "web"
                  *       },
+                 *       "returnUrl": "https://shop.example.com/orders/1",
                  *       "expiresIn": 1800
                  *     }
                  */
@@ -5585,6 +5598,7 @@ export interface operations {
                     description?: string | null;
                     /** @enum {string|null} */
                     onMismatch?: "hold" | "refund" | null;
+                    returnUrl?: string | null;
                     reference?: string | null;
                     metadata?: {
                         [key: string]: string;
@@ -5610,7 +5624,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m84znp07e009mgffm3m301zb_pay",
+                     *         "id": "svc_01m859nmyte008zzemfss8wes5_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -5618,26 +5632,28 @@ export interface operations {
                      *         "payableAmount": 505000,
                      *         "amountReceived": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
+                     *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-23T20:26:03.970Z",
+                     *         "expiresAt": "2026-11-23T23:20:48.662Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-23T19:56:03.970Z",
+                     *         "createdAt": "2026-11-23T22:50:48.662Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-23T20:26:03.970Z"
+                     *           "expiresAt": "2026-11-23T23:20:48.662Z"
                      *         },
-                     *         "acceptsAmount": "any"
+                     *         "acceptsAmount": "any",
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIKms_ZcACiZC8kMeMTdwGiCprT2nAAj_3UfnKOOyXre28i0O6VwRophEMMeMiN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad8010b0f509824ea"
+                     *         "requestId": "req_01a20a9ad3d5820c2c601abf"
                      *       }
                      *     }
                      */
@@ -5691,7 +5707,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znp07e009mgffm3m301zb_pay",
+                     *         "id": "svc_01m859nmyte008zzemfss8wes5_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -5699,26 +5715,28 @@ export interface operations {
                      *         "payableAmount": 505000,
                      *         "amountReceived": 505000,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
+                     *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-23T20:26:03.970Z",
-                     *         "settledAt": "2026-11-23T19:56:04.275Z",
-                     *         "createdAt": "2026-11-23T19:56:03.970Z",
+                     *         "expiresAt": "2026-11-23T23:20:48.662Z",
+                     *         "settledAt": "2026-11-23T22:50:48.871Z",
+                     *         "createdAt": "2026-11-23T22:50:48.662Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-23T20:26:03.970Z"
+                     *           "expiresAt": "2026-11-23T23:20:48.662Z"
                      *         },
-                     *         "acceptsAmount": "any"
+                     *         "acceptsAmount": "any",
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIKms_ZcACiZC8kMeMTdwGiCprT2nAAj_3UfnKOOyXre28i0O6VwRophEMMeMiN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad987137f42d202b8"
+                     *         "requestId": "req_01a20a9ad4bf0e3be59099a5"
                      *       }
                      *     }
                      */
@@ -5776,10 +5794,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znp2ye00869k65t4zbge4_inc",
+                     *           "id": "svc_01m859nn0ne00bdzm5v98hpfxw_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261123195604395454217378",
+                     *           "sessionId": "000999261123225048177182804630",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
@@ -5788,8 +5806,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-23T19:56:04.016Z",
-                     *           "createdAt": "2026-11-23T19:56:04.062Z"
+                     *           "receivedAt": "2026-11-23T22:50:48.691Z",
+                     *           "createdAt": "2026-11-23T22:50:48.725Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5798,7 +5816,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad99c6cd52ba4e4ec"
+                     *         "requestId": "req_01a20a9ad4db0a5711cd95ec"
                      *       }
                      *     }
                      */
@@ -5877,8 +5895,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m84znq1ce008g9nzmr9nwczw_rfd",
-                     *         "paymentId": "svc_01m84znp07e009mgffm3m301zb_pay",
+                     *         "id": "svc_01m859nnjwe009fbb0mgdvcaea_rfd",
+                     *         "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -5888,11 +5906,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:05.032Z",
+                     *         "createdAt": "2026-11-23T22:50:49.305Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadc2670fb22731815"
+                     *         "requestId": "req_01a20a9ad6582a5dbe17afe1"
                      *       }
                      *     }
                      */
@@ -5946,8 +5964,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znq1ce008g9nzmr9nwczw_rfd",
-                     *         "paymentId": "svc_01m84znp07e009mgffm3m301zb_pay",
+                     *         "id": "svc_01m859nnjwe009fbb0mgdvcaea_rfd",
+                     *         "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -5955,13 +5973,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261123195605530266140692",
+                     *         "sessionId": "000999261123225049403305191755",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:05.032Z",
-                     *         "completedAt": "2026-11-23T19:56:05.333Z"
+                     *         "createdAt": "2026-11-23T22:50:49.305Z",
+                     *         "completedAt": "2026-11-23T22:50:49.425Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadd6057865a7d7489"
+                     *         "requestId": "req_01a20a9ad6e0939867d6a811"
                      *       }
                      *     }
                      */
@@ -6019,8 +6037,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znq1ce008g9nzmr9nwczw_rfd",
-                     *           "paymentId": "svc_01m84znp07e009mgffm3m301zb_pay",
+                     *           "id": "svc_01m859nnjwe009fbb0mgdvcaea_rfd",
+                     *           "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6028,10 +6046,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123195605530266140692",
+                     *           "sessionId": "000999261123225049403305191755",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T19:56:05.032Z",
-                     *           "completedAt": "2026-11-23T19:56:05.333Z"
+                     *           "createdAt": "2026-11-23T22:50:49.305Z",
+                     *           "completedAt": "2026-11-23T22:50:49.425Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6040,7 +6058,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadd67520d74c3c636"
+                     *         "requestId": "req_01a20a9ad6e7ef3b8501fcac"
                      *       }
                      *     }
                      */
@@ -6099,8 +6117,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znq1ce008g9nzmr9nwczw_rfd",
-                     *           "paymentId": "svc_01m84znp07e009mgffm3m301zb_pay",
+                     *           "id": "svc_01m859nnjwe009fbb0mgdvcaea_rfd",
+                     *           "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6108,10 +6126,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123195605530266140692",
+                     *           "sessionId": "000999261123225049403305191755",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T19:56:05.032Z",
-                     *           "completedAt": "2026-11-23T19:56:05.333Z"
+                     *           "createdAt": "2026-11-23T22:50:49.305Z",
+                     *           "completedAt": "2026-11-23T22:50:49.425Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6120,7 +6138,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadd7907ef26a228d3"
+                     *         "requestId": "req_01a20a9ad6f6d9d35b62c3d8"
                      *       }
                      *     }
                      */
@@ -6179,8 +6197,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
-                     *           "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *           "id": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *           "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -6190,10 +6208,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T19:56:05.389Z",
+                     *           "createdAt": "2026-11-23T22:50:49.482Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m84znqcfe00shetepp5x71m4_poi",
+                     *               "id": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -6206,15 +6224,15 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261123195605033676337242"
+                     *               "sessionId": "000999261123225049873387506791"
                      *             },
                      *             {
-                     *               "id": "svc_01m84znqcfe019x85360pxx4hz_poi",
+                     *               "id": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *               "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -6222,7 +6240,7 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261123195605797370374359"
+                     *               "sessionId": "000999261123225049990064870079"
                      *             }
                      *           ]
                      *         }
@@ -6233,7 +6251,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadf530a0c9942b3ca"
+                     *         "requestId": "req_01a20a9ad8c1e28f35f2e7d5"
                      *       }
                      *     }
                      */
@@ -6276,7 +6294,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                 *       "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -6290,7 +6308,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt"
+                 *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt"
                  *         }
                  *       ]
                  *     }
@@ -6336,8 +6354,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
-                     *         "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "id": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -6347,10 +6365,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:05.389Z",
+                     *         "createdAt": "2026-11-23T22:50:49.482Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m84znqcfe00shetepp5x71m4_poi",
+                     *             "id": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -6366,12 +6384,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m84znqcfe019x85360pxx4hz_poi",
+                     *             "id": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *             "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -6384,7 +6402,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadd8c54973d962119"
+                     *         "requestId": "req_01a20a9ad7099ceca5fd21b1"
                      *       }
                      *     }
                      */
@@ -6438,8 +6456,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znqcfe0080p7s2pz9d5cv_pyo",
-                     *         "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "id": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -6449,10 +6467,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T19:56:05.389Z",
+                     *         "createdAt": "2026-11-23T22:50:49.482Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m84znqcfe00shetepp5x71m4_poi",
+                     *             "id": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -6465,15 +6483,15 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261123195605033676337242"
+                     *             "sessionId": "000999261123225049873387506791"
                      *           },
                      *           {
-                     *             "id": "svc_01m84znqcfe019x85360pxx4hz_poi",
+                     *             "id": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *             "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -6481,12 +6499,12 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261123195605797370374359"
+                     *             "sessionId": "000999261123225049990064870079"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadf450c81a863745d"
+                     *         "requestId": "req_01a20a9ad89608ecefd754f6"
                      *       }
                      *     }
                      */
@@ -6544,7 +6562,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znqcfe00shetepp5x71m4_poi",
+                     *           "id": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -6557,15 +6575,15 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123195605033676337242"
+                     *           "sessionId": "000999261123225049873387506791"
                      *         },
                      *         {
-                     *           "id": "svc_01m84znqcfe019x85360pxx4hz_poi",
+                     *           "id": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -6573,7 +6591,7 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123195605797370374359"
+                     *           "sessionId": "000999261123225049990064870079"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6582,7 +6600,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadf48331a10123c33"
+                     *         "requestId": "req_01a20a9ad8a9615eeaa93931"
                      *       }
                      *     }
                      */
@@ -6623,7 +6641,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                 *       "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -6637,7 +6655,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt"
+                 *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt"
                  *         }
                  *       ]
                  *     }
@@ -6682,7 +6700,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -6709,7 +6727,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadd800f812d198d52"
+                     *         "requestId": "req_01a20a9ad6feb7b615e5b2f0"
                      *       }
                      *     }
                      */
@@ -6767,7 +6785,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znnr3e00br174xa4nam2y_whe",
+                     *           "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -6776,7 +6794,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-23T19:56:03.710Z"
+                     *           "createdAt": "2026-11-23T22:50:48.495Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6785,7 +6803,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad7268e898754be07"
+                     *         "requestId": "req_01a20a9ad34aad060ed47546"
                      *       }
                      *     }
                      */
@@ -6851,7 +6869,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m84znnr3e00br174xa4nam2y_whe",
+                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -6860,11 +6878,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T19:56:03.710Z",
-                     *         "secret": "whsec_JK1UpQFzXh7xnD2tqu2LJFJx3EN/YNhBLa5y9X39ykk="
+                     *         "createdAt": "2026-11-23T22:50:48.495Z",
+                     *         "secret": "whsec_wjjkDyHGKjHAJEx2JRhS2/PSXsWnbcKoGnyBF7VZxH8="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad6fa08169bf4972b"
+                     *         "requestId": "req_01a20a9ad32b824b28221701"
                      *       }
                      *     }
                      */
@@ -6914,7 +6932,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znnr3e00br174xa4nam2y_whe",
+                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -6923,10 +6941,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T19:56:03.710Z"
+                     *         "createdAt": "2026-11-23T22:50:48.495Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad7161bdeac7db1d0"
+                     *         "requestId": "req_01a20a9ad33edae751fa47e1"
                      *       }
                      *     }
                      */
@@ -6976,11 +6994,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znnr3e00br174xa4nam2y_whe",
+                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae161ec59180baa94"
+                     *         "requestId": "req_01a20a9ada43b5aea41a0eba"
                      *       }
                      *     }
                      */
@@ -7046,17 +7064,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znnr3e00br174xa4nam2y_whe",
+                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-24T19:56:06.348Z",
-                     *         "createdAt": "2026-11-23T19:56:03.710Z"
+                     *         "previousSecretExpiresAt": "2026-11-24T22:50:50.288Z",
+                     *         "createdAt": "2026-11-23T22:50:48.495Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1570fbd29f47b5d"
+                     *         "requestId": "req_01a20a9ada39b92785451b0b"
                      *       }
                      *     }
                      */
@@ -7111,7 +7129,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znnr3e00br174xa4nam2y_whe",
+                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7119,12 +7137,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-24T19:56:06.348Z",
-                     *         "createdAt": "2026-11-23T19:56:03.710Z",
-                     *         "secret": "whsec_IIuxNFNV9eX9LiP2/ajix8eQ5Sg4YVrLyyHNyVQvtOA="
+                     *         "previousSecretExpiresAt": "2026-11-24T22:50:50.288Z",
+                     *         "createdAt": "2026-11-23T22:50:48.495Z",
+                     *         "secret": "whsec_1Z2+N8TddJ8u+9TB85XgHfi133Is7QDa0Ch7l22vxM0="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae14a172900c75d98"
+                     *         "requestId": "req_01a20a9ada2fa599eb8f600a"
                      *       }
                      *     }
                      */
@@ -7178,15 +7196,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m84znr8ye009qnc3qg387vcc_evt",
+                     *         "id": "svc_01m859npgze00bat0ymk2kajwn_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-23T19:56:06.301Z",
+                     *         "createdAt": "2026-11-23T22:50:50.270Z",
                      *         "data": {
-                     *           "id": "svc_01m84znnr3e00br174xa4nam2y_whe"
+                     *           "id": "svc_01m859nmske00bar9dgn5mxkp3_whe"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae11caab8bfc80a32"
+                     *         "requestId": "req_01a20a9ada1d322b6f517537"
                      *       }
                      *     }
                      */
@@ -7250,7 +7268,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1250ef76a7940d4"
+                     *         "requestId": "req_01a20a9ada23eefc7021ff7d"
                      *       }
                      *     }
                      */
@@ -7288,7 +7306,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T18:56:06.323Z"
+                 *       "since": "2026-11-23T21:50:50.281Z"
                  *     }
                  */
                 "application/json": {
@@ -7313,12 +7331,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m84znnr3e00br174xa4nam2y_whe",
+                     *         "endpointId": "svc_01m859nmske00bar9dgn5mxkp3_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae134ff58bdc0e32c"
+                     *         "requestId": "req_01a20a9ada291a668b998829"
                      *       }
                      *     }
                      */
@@ -7378,14 +7396,14 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znr17e00tj6t0dex12en8_rev",
+                     *           "id": "svc_01m859np9re00s6xwnv6grpxf3_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m84znp07e009mgffm3m301zb_pay",
-                     *           "walletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *           "inboundCreditId": "svc_01m84znqyve00bve7qv5np0x9c_inc",
+                     *           "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *           "walletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *           "inboundCreditId": "svc_01m859np8ve00bwendhjxpgesx_inc",
                      *           "actions": [
                      *             "credit",
                      *             "return_to_sender",
@@ -7393,7 +7411,7 @@ export interface operations {
                      *           ],
                      *           "returnFailure": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-23T19:56:06.055Z",
+                     *           "createdAt": "2026-11-23T22:50:50.040Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -7403,7 +7421,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae02e707a5a192176"
+                     *         "requestId": "req_01a20a9ad940babb57fc0795"
                      *       }
                      *     }
                      */
@@ -7453,14 +7471,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znr17e00tj6t0dex12en8_rev",
+                     *         "id": "svc_01m859np9re00s6xwnv6grpxf3_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m84znp07e009mgffm3m301zb_pay",
-                     *         "walletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *         "inboundCreditId": "svc_01m84znqyve00bve7qv5np0x9c_inc",
+                     *         "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *         "walletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "inboundCreditId": "svc_01m859np8ve00bwendhjxpgesx_inc",
                      *         "actions": [
                      *           "credit",
                      *           "return_to_sender",
@@ -7468,11 +7486,11 @@ export interface operations {
                      *         ],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-23T19:56:06.055Z",
+                     *         "createdAt": "2026-11-23T22:50:50.040Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae0320d753e2dcabc"
+                     *         "requestId": "req_01a20a9ad9469970cc0ca8b7"
                      *       }
                      *     }
                      */
@@ -7541,22 +7559,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znr17e00tj6t0dex12en8_rev",
+                     *         "id": "svc_01m859np9re00s6xwnv6grpxf3_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m84znp07e009mgffm3m301zb_pay",
-                     *         "walletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *         "inboundCreditId": "svc_01m84znqyve00bve7qv5np0x9c_inc",
+                     *         "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *         "walletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "inboundCreditId": "svc_01m859np8ve00bwendhjxpgesx_inc",
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-23T19:56:06.055Z",
-                     *         "resolvedAt": "2026-11-23T19:56:06.112Z"
+                     *         "createdAt": "2026-11-23T22:50:50.040Z",
+                     *         "resolvedAt": "2026-11-23T22:50:50.077Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae0552a03d0a9c3db"
+                     *         "requestId": "req_01a20a9ad959ef34db7f5026"
                      *       }
                      *     }
                      */
@@ -7615,13 +7633,13 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znpjpe01as3426ctv2qpr_evt",
+                     *           "id": "svc_01m859nnaye008qtjrrabs82nq_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-23T19:56:04.566Z",
+                     *           "createdAt": "2026-11-23T22:50:49.054Z",
                      *           "data": {
-                     *             "id": "svc_01m84znpjpe00tkx9n4pdn4a3h_trf",
-                     *             "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *             "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *             "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
+                     *             "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *             "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -7629,7 +7647,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-23T19:56:04.565Z"
+                     *             "createdAt": "2026-11-23T22:50:49.052Z"
                      *           }
                      *         }
                      *       ],
@@ -7639,7 +7657,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae0e9395bcb745bf5"
+                     *         "requestId": "req_01a20a9ad9fc6c732db02af5"
                      *       }
                      *     }
                      */
@@ -7689,13 +7707,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znpjpe01as3426ctv2qpr_evt",
+                     *         "id": "svc_01m859nnaye008qtjrrabs82nq_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-23T19:56:04.566Z",
+                     *         "createdAt": "2026-11-23T22:50:49.054Z",
                      *         "data": {
-                     *           "id": "svc_01m84znpjpe00tkx9n4pdn4a3h_trf",
-                     *           "sourceWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
-                     *           "destinationWalletId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *           "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
+                     *           "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -7703,11 +7721,11 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T19:56:04.565Z"
+                     *           "createdAt": "2026-11-23T22:50:49.052Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae0f21846a12f7bf7"
+                     *         "requestId": "req_01a20a9ada01421b61c57209"
                      *       }
                      *     }
                      */
@@ -7765,16 +7783,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m84znpjpe01as3426ctv2qpr_evt",
-                     *           "endpointId": "svc_01m84znnr3e00br174xa4nam2y_whe",
+                     *           "eventId": "svc_01m859nnaye008qtjrrabs82nq_evt",
+                     *           "endpointId": "svc_01m859nmske00bar9dgn5mxkp3_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-23T19:56:04.641Z",
-                     *           "createdAt": "2026-11-23T19:56:04.622Z",
+                     *           "deliveredAt": "2026-11-23T22:50:49.104Z",
+                     *           "createdAt": "2026-11-23T22:50:49.081Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-23T19:56:04.629Z",
+                     *               "attemptedAt": "2026-11-23T22:50:49.093Z",
                      *               "durationMs": 10,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
@@ -7789,7 +7807,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae10681c776429c4c"
+                     *         "requestId": "req_01a20a9ada10c057276c32be"
                      *       }
                      *     }
                      */
@@ -7827,7 +7845,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m84znnr3e00br174xa4nam2y_whe"
+                 *       "endpointId": "svc_01m859nmske00bar9dgn5mxkp3_whe"
                  *     }
                  */
                 "application/json": {
@@ -7851,13 +7869,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m84znpjpe01as3426ctv2qpr_evt",
+                     *         "eventId": "svc_01m859nnaye008qtjrrabs82nq_evt",
                      *         "endpointIds": [
-                     *           "svc_01m84znnr3e00br174xa4nam2y_whe"
+                     *           "svc_01m859nmske00bar9dgn5mxkp3_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae111a7cc4cfe1d2c"
+                     *         "requestId": "req_01a20a9ada1418fc4f60e97b"
                      *       }
                      *     }
                      */
@@ -7913,9 +7931,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m84znrbee0098n84mnj2f1bh_key",
+                     *           "id": "svc_01m859npjae00a2cg05n00n7m5_key",
                      *           "name": "Reports",
-                     *           "hint": "t07w",
+                     *           "hint": "W7Dc",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -7925,16 +7943,16 @@ export interface operations {
                      *           "status": "active",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-23T19:56:06.378Z"
+                     *           "createdAt": "2026-11-23T22:50:50.313Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "Sj5_YBpVRXK_cVCP_smRxWAA3mFITD04Nobuug4Xsu9bInRlc3QgMDFhMjA5ZmEtZDJhNi03MDAwLWJjODEtNTU1MjM1M2I0OGIxIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yM1QxOTo1NjowNi4zNzhaIiwiMDFhMjA5ZmEtZTE2ZS03MDAwLTk0NTUtMDRhNTY0Mjc4NTcxIl0"
+                     *         "nextCursor": "TwiToNubgBr465iA_l03TMpyTTrXI1FXd8T6ZgaIEqBbInRlc3QgMDFhMjBhOWEtY2ZkOS03MDAwLWEyNjQtMmYyNDMxZTMxMzc3IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yM1QyMjo1MDo1MC4zMTNaIiwiMDFhMjBhOWEtZGE0YS03MDAwLWExMzItMDAyZDQwMGE5ZTg1Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae182558af185360e"
+                     *         "requestId": "req_01a20a9ada542536c6e8f47a"
                      *       }
                      *     }
                      */
@@ -8002,9 +8020,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m84znrbee0098n84mnj2f1bh_key",
+                     *         "id": "svc_01m859npjae00a2cg05n00n7m5_key",
                      *         "name": "Reports",
-                     *         "hint": "t07w",
+                     *         "hint": "W7Dc",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8014,11 +8032,11 @@ export interface operations {
                      *         "status": "active",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-23T19:56:06.378Z",
-                     *         "key": "svc_test_PHfXAdu1PybTPosE8aFUmu6UHKLi4H6E7Yq7UT4t07w"
+                     *         "createdAt": "2026-11-23T22:50:50.313Z",
+                     *         "key": "svc_test_5eRVtwdfdpp2oC1GOW9qAjTtnpPhNLucUsvndu7W7Dc"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1694d92125f1d7d"
+                     *         "requestId": "req_01a20a9ada48d3bca47adcf3"
                      *       }
                      *     }
                      */
@@ -8068,9 +8086,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znrbee0098n84mnj2f1bh_key",
+                     *         "id": "svc_01m859npjae00a2cg05n00n7m5_key",
                      *         "name": "Reports",
-                     *         "hint": "t07w",
+                     *         "hint": "W7Dc",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8080,10 +8098,10 @@ export interface operations {
                      *         "status": "active",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-23T19:56:06.378Z"
+                     *         "createdAt": "2026-11-23T22:50:50.313Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1779fb616e9f07c"
+                     *         "requestId": "req_01a20a9ada4ffc61eabbbdb8"
                      *       }
                      *     }
                      */
@@ -8133,9 +8151,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znrbee0098n84mnj2f1bh_key",
+                     *         "id": "svc_01m859npjae00a2cg05n00n7m5_key",
                      *         "name": "Reports",
-                     *         "hint": "t07w",
+                     *         "hint": "W7Dc",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8143,12 +8161,12 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "expiresAt": "2026-11-23T20:56:06.415Z",
+                     *         "expiresAt": "2026-11-23T23:50:50.331Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-23T19:56:06.378Z"
+                     *         "createdAt": "2026-11-23T22:50:50.313Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1a1766d32d0ce01"
+                     *         "requestId": "req_01a20a9ada61115aa105f002"
                      *       }
                      *     }
                      */
@@ -8209,9 +8227,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m84znrcje00b1g0rwxrwnvc4_key",
+                     *         "id": "svc_01m859npjxe008vt5s85m87dw9_key",
                      *         "name": "Reports",
-                     *         "hint": "JBSJ",
+                     *         "hint": "qj2V",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8221,11 +8239,11 @@ export interface operations {
                      *         "status": "active",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-23T19:56:06.415Z",
-                     *         "key": "svc_test_8SLwpwlq6bZeXRpL4jwO1CMNeOzpAbdrMPJvuu9JBSJ"
+                     *         "createdAt": "2026-11-23T22:50:50.331Z",
+                     *         "key": "svc_test_G11WV7kS1ICuS2x4Shz95KdKfJxeF8204syd9haqj2V"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae18e5a40f0df7ecb"
+                     *         "requestId": "req_01a20a9ada5bda075e27e2c8"
                      *       }
                      *     }
                      */
@@ -8284,28 +8302,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a209fada8cfe7ecabbfad7",
-                     *           "keyId": "svc_01m84znmnte0085a51m4jpazh3_key",
+                     *           "requestId": "req_01a20a9ad59680ba80e4a60c",
+                     *           "keyId": "svc_01m859nkz9e008m7fp9k18gyfd_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m84znnx9e00b7bp5mcms8307_wlt",
+                     *           "resourceId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 2,
-                     *           "createdAt": "2026-11-23T19:56:04.620Z"
+                     *           "durationMs": 1,
+                     *           "createdAt": "2026-11-23T22:50:49.110Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "HD7C_nSJ_jiUm-ySryMiq8N7NwmrL_esvcSZIbR7xj1bInRlc3QgMDFhMjA5ZmEtZDJhNi03MDAwLWJjODEtNTU1MjM1M2I0OGIxIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yM1QxOTo1NjowNC42MjBaIiwiMDFhMjA5ZmFkYThjZmU3ZWNhYmJmYWQ3Il0"
+                     *         "nextCursor": "Ewb16rqsgHAp5JtfXnbQmbsh5SOEAyHVTS1dyMS7tWpbInRlc3QgMDFhMjBhOWEtY2ZkOS03MDAwLWEyNjQtMmYyNDMxZTMxMzc3IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yM1QyMjo1MDo0OS4xMTBaIiwiMDFhMjBhOWFkNTk2ODBiYTgwZTRhNjBjIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1b6867836ac6d92"
+                     *         "requestId": "req_01a20a9ada6d054db0d7584a"
                      *       }
                      *     }
                      */
@@ -8475,7 +8493,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadaac0c835bf6799c"
+                     *         "requestId": "req_01a20a9ad5aa407ad56e032e"
                      *       }
                      *     }
                      */
@@ -8533,7 +8551,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadab443edfd5a0f23"
+                     *         "requestId": "req_01a20a9ad5b0b48c3e250e2c"
                      *       }
                      *     }
                      */
@@ -8592,7 +8610,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fadabee5304ca9b0ff"
+                     *         "requestId": "req_01a20a9ad5b691cc0a49c64c"
                      *       }
                      *     }
                      */
@@ -8642,7 +8660,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae28890dc6ef58c0f"
+                     *         "requestId": "req_01a20a9adb3227fa102375ca"
                      *       }
                      *     }
                      */
@@ -8708,17 +8726,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999261123195604395454217378",
+                     *         "sessionId": "000999261123225048177182804630",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-23T19:56:04.016Z"
+                     *         "receivedAt": "2026-11-23T22:50:48.691Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fad82b3c96f23fd9cd"
+                     *         "requestId": "req_01a20a9ad3f0c306a2049545"
                      *       }
                      *     }
                      */
@@ -8779,13 +8797,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999261123195606400546809311",
+                     *         "reference": "000999261123225050214654497250",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-23T19:56:06.468Z"
+                     *         "at": "2026-11-23T22:50:50.358Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1c1f63c12e17f2f"
+                     *         "requestId": "req_01a20a9ada748e3acfbf168b"
                      *       }
                      *     }
                      */
@@ -8834,14 +8852,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999261123195604112840482793",
+                     *         "sessionId": "000999261123225048967814238217",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-23T19:56:06.460Z"
+                     *         "recalledAt": "2026-11-23T22:50:50.353Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1ba116f380f0b8c"
+                     *         "requestId": "req_01a20a9ada700b12eecd6446"
                      *       }
                      *     }
                      */
@@ -8912,7 +8930,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1cada711ff3482e"
+                     *         "requestId": "req_01a20a9ada79187ea4b7e0fc"
                      *       }
                      *     }
                      */
@@ -8962,20 +8980,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m84znrepe00b2r1rcmfr9x53_wth",
+                     *         "reference": "svc_01m859npkze00vpa0dcam40awv_wth",
                      *         "status": "completed",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "accountNumber": "0123456780",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261123195606860998591847",
+                     *         "sessionId": "000999261123225050342751400481",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae282fa96ee29c619"
+                     *         "requestId": "req_01a20a9adb28bdbeb43eb409"
                      *       }
                      *     }
                      */
@@ -9038,20 +9056,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m84znrepe00b2r1rcmfr9x53_wth",
+                     *         "reference": "svc_01m859npkze00vpa0dcam40awv_wth",
                      *         "status": "completed",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "accountNumber": "0123456780",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261123195606860998591847",
+                     *         "sessionId": "000999261123225050342751400481",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae1db6611b5f6dc2e"
+                     *         "requestId": "req_01a20a9ada820c6f65594b54"
                      *       }
                      *     }
                      */
@@ -9102,7 +9120,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m84znr3ce00sen0mm49j55sa_pay",
+                     *         "id": "svc_01m859npbpe009afacq8mrr1nf_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -9110,24 +9128,26 @@ export interface operations {
                      *         "payableAmount": 10500,
                      *         "amountReceived": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m84znnvme008xqxq64h07kkg_wlt",
+                     *         "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
+                     *         "returnUrl": null,
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-23T20:26:06.123Z",
+                     *         "expiresAt": "2026-11-23T23:20:50.097Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-23T19:56:06.123Z",
+                     *         "createdAt": "2026-11-23T22:50:50.097Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-23T20:26:06.123Z"
+                     *           "expiresAt": "2026-11-23T23:20:50.097Z"
                      *         },
-                     *         "acceptsAmount": "any"
+                     *         "acceptsAmount": "any",
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIKms_ZcACiZC8kMeMTdwGiCprZdnAAlT1MuimMBq-SZBhuHWmh_p-sLZ6mx3c3"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a209fae0756f1283b1903f"
+                     *         "requestId": "req_01a20a9ad97f7eae2539b244"
                      *       }
                      *     }
                      */
@@ -9169,11 +9189,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84zns8be00asgja6anra7p0_evt",
+                 *       "id": "svc_01m859nq75e00t4arjhtqpk4zn_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-23T19:56:07.307Z",
+                 *       "createdAt": "2026-11-23T22:50:50.981Z",
                  *       "data": {
-                 *         "id": "svc_01m84znrvne00bq9ce9jdmdw0q_pay",
+                 *         "id": "svc_01m859npy6e009bh7atj65328x_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -9181,31 +9201,32 @@ export interface operations {
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m84znrrke00asqpa9rcv9ekg_wlt",
+                 *         "targetWalletId": "svc_01m859npw2e00abmfx70chs5yz_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
+                 *         "returnUrl": null,
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-23T20:26:06.893Z",
-                 *         "settledAt": "2026-11-23T19:56:07.306Z",
-                 *         "createdAt": "2026-11-23T19:56:06.893Z",
+                 *         "expiresAt": "2026-11-23T23:20:50.689Z",
+                 *         "settledAt": "2026-11-23T22:50:50.981Z",
+                 *         "createdAt": "2026-11-23T22:50:50.689Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000019",
+                 *           "accountNumber": "6000000022",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-23T20:26:06.893Z"
+                 *           "expiresAt": "2026-11-23T23:20:50.689Z"
                  *         },
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m84znrz6e008dc4ah575tprm_inc",
+                 *           "id": "svc_01m859nq0ee009ry7syw6sd4h4_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "9a90029b-7cf2-47f8-84cb-c03928a5f5b2",
+                 *           "sessionId": "6cce5bd9-61ea-4770-8562-7b55e7dabca4",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-23T19:56:06.935Z"
+                 *           "receivedAt": "2026-11-23T22:50:50.737Z"
                  *         }
                  *       }
                  *     }
@@ -9248,11 +9269,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znty7e00ajay124db9fhv_evt",
+                 *       "id": "svc_01m859nryee00bzxrg2bpeswnt_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-23T19:56:09.031Z",
+                 *       "createdAt": "2026-11-23T22:50:52.750Z",
                  *       "data": {
-                 *         "id": "svc_01m84znrvpe008ckzyjhnfenxs_pay",
+                 *         "id": "svc_01m859npxje009r797pp13waf4_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -9260,19 +9281,20 @@ export interface operations {
                  *         "payableAmount": 202000,
                  *         "amountReceived": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m84znrs9e00st5800g97rxfr_wlt",
+                 *         "targetWalletId": "svc_01m859npwae00rq4myss2gyh6k_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
+                 *         "returnUrl": null,
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-23T19:56:08.902Z",
+                 *         "expiresAt": "2026-11-23T22:50:52.674Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-23T19:56:06.902Z",
+                 *         "createdAt": "2026-11-23T22:50:50.674Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000020",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-23T19:56:08.902Z"
+                 *           "expiresAt": "2026-11-23T22:50:52.674Z"
                  *         },
                  *         "acceptsAmount": "any"
                  *       }
@@ -9316,12 +9338,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znsp3e01v1g203bjcj71s_evt",
+                 *       "id": "svc_01m859nqj7e00ty5z41x7rq7em_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-23T19:56:07.747Z",
+                 *       "createdAt": "2026-11-23T22:50:51.335Z",
                  *       "data": {
-                 *         "id": "svc_01m84znryse00ab0b60bwt707z_wth",
-                 *         "sourceWalletId": "svc_01m84znrrne00vmsznffr6j5tw_wlt",
+                 *         "id": "svc_01m859npyye00bgkfbqgvrjcxp_wth",
+                 *         "sourceWalletId": "svc_01m859npvve009y0nx727xedv4_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -9336,10 +9358,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261123195607438696915947",
+                 *         "sessionId": "000999261123225050154569807115",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T19:56:06.944Z",
-                 *         "completedAt": "2026-11-23T19:56:07.747Z"
+                 *         "createdAt": "2026-11-23T22:50:50.702Z",
+                 *         "completedAt": "2026-11-23T22:50:51.335Z"
                  *       }
                  *     }
                  */
@@ -9381,12 +9403,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znsmbe00vzqfbtcvjneha_evt",
+                 *       "id": "svc_01m859nqj6e00tvy63reb4507s_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-23T19:56:07.691Z",
+                 *       "createdAt": "2026-11-23T22:50:51.334Z",
                  *       "data": {
-                 *         "id": "svc_01m84znrxye008pftkgasj2t6z_wth",
-                 *         "sourceWalletId": "svc_01m84znrrfe0092xf45ggd6gpc_wlt",
+                 *         "id": "svc_01m859nq0se00axb3jxvrwydrs_wth",
+                 *         "sourceWalletId": "svc_01m859npw2e00t9bg8kw5hwzxr_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -9401,10 +9423,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261123195607384881566025",
+                 *         "sessionId": "000999261123225050834591715478",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T19:56:06.934Z",
-                 *         "completedAt": "2026-11-23T19:56:07.691Z"
+                 *         "createdAt": "2026-11-23T22:50:50.751Z",
+                 *         "completedAt": "2026-11-23T22:50:51.334Z"
                  *       }
                  *     }
                  */
@@ -9446,12 +9468,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znsp3e00s2fafthf3mhd7_evt",
+                 *       "id": "svc_01m859nqdxe00ts1gy824wxtza_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-23T19:56:07.747Z",
+                 *       "createdAt": "2026-11-23T22:50:51.197Z",
                  *       "data": {
-                 *         "id": "svc_01m84znrxye018x0p8qbhtxj50_wth",
-                 *         "sourceWalletId": "svc_01m84znrrme00vbx55ejtwpzsn_wlt",
+                 *         "id": "svc_01m859nq0fe01rnxfe9kr76p6s_wth",
+                 *         "sourceWalletId": "svc_01m859npwae01ag9hh9kszmfpp_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -9466,10 +9488,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261123195607291520205092",
+                 *         "sessionId": "000999261123225050916483480316",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T19:56:06.941Z",
-                 *         "completedAt": "2026-11-23T19:56:07.747Z"
+                 *         "createdAt": "2026-11-23T22:50:50.752Z",
+                 *         "completedAt": "2026-11-23T22:50:51.197Z"
                  *       }
                  *     }
                  */
@@ -9511,13 +9533,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znscye01871na1bgd63xn_evt",
+                 *       "id": "svc_01m859nqbee01a047zay9zkj84_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-23T19:56:07.454Z",
+                 *       "createdAt": "2026-11-23T22:50:51.118Z",
                  *       "data": {
-                 *         "id": "svc_01m84znscye00vtrnewdh8k69v_trf",
-                 *         "sourceWalletId": "svc_01m84znrrme01rsrgdmgmz9n41_wlt",
-                 *         "destinationWalletId": "svc_01m84znscde00bcwqttmq2gd3x_wlt",
+                 *         "id": "svc_01m859nqbee00s8t1jnhzkzg10_trf",
+                 *         "sourceWalletId": "svc_01m859npvse00a3ca1g20wj1gs_wlt",
+                 *         "destinationWalletId": "svc_01m859nqaee00b2da1r3kzgtas_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -9525,7 +9547,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T19:56:07.452Z"
+                 *         "createdAt": "2026-11-23T22:50:51.118Z"
                  *       }
                  *     }
                  */
@@ -9567,12 +9589,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znt32e00t98tp8q33kh6z_evt",
+                 *       "id": "svc_01m859nqqde00vgxfrp9f6vppn_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-23T19:56:08.162Z",
+                 *       "createdAt": "2026-11-23T22:50:51.501Z",
                  *       "data": {
-                 *         "id": "svc_01m84zns9ye00b3vj95ry6xt4q_rfd",
-                 *         "paymentId": "svc_01m84znrvre008aqz5apwmnva8_pay",
+                 *         "id": "svc_01m859nqate008pbmbw5rdzq4b_rfd",
+                 *         "paymentId": "svc_01m859npyfe00asa5ywpx1wk6m_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -9580,10 +9602,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261123195607435135133776",
+                 *         "sessionId": "000999261123225051430593017549",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T19:56:07.348Z",
-                 *         "completedAt": "2026-11-23T19:56:08.162Z"
+                 *         "createdAt": "2026-11-23T22:50:51.079Z",
+                 *         "completedAt": "2026-11-23T22:50:51.501Z"
                  *       }
                  *     }
                  */
@@ -9625,12 +9647,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znt33e008j451zr13s22s_evt",
+                 *       "id": "svc_01m859nqqge00aepwagjkxwzsv_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-23T19:56:08.163Z",
+                 *       "createdAt": "2026-11-23T22:50:51.504Z",
                  *       "data": {
-                 *         "id": "svc_01m84znsbbe00ak3hggn0j1m5w_rfd",
-                 *         "paymentId": "svc_01m84znrvse008whs9n73n9fbk_pay",
+                 *         "id": "svc_01m859nqa2e009rq9ntnp0znjk_rfd",
+                 *         "paymentId": "svc_01m859npy2e009jg9hnest1k2f_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -9638,10 +9660,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261123195607218909077669",
+                 *         "sessionId": "000999261123225051530329497644",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T19:56:07.390Z",
-                 *         "completedAt": "2026-11-23T19:56:08.162Z"
+                 *         "createdAt": "2026-11-23T22:50:51.065Z",
+                 *         "completedAt": "2026-11-23T22:50:51.503Z"
                  *       }
                  *     }
                  */
@@ -9683,12 +9705,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znt4de008k7be1ffgwvsc_evt",
+                 *       "id": "svc_01m859nqnce009b6ctyvqh1441_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-23T19:56:08.205Z",
+                 *       "createdAt": "2026-11-23T22:50:51.436Z",
                  *       "data": {
-                 *         "id": "svc_01m84znrz7e00ab5ap441ndzbs_pyo",
-                 *         "sourceWalletId": "svc_01m84znrrge009dtpgnk6qyzt5_wlt",
+                 *         "id": "svc_01m859nq0ee00v24n4jphvbw0v_pyo",
+                 *         "sourceWalletId": "svc_01m859npwae01t7n5bdqbbeae4_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -9698,7 +9720,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T19:56:06.993Z"
+                 *         "createdAt": "2026-11-23T22:50:50.750Z"
                  *       }
                  *     }
                  */
@@ -9740,12 +9762,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znt4ge00afkq9khxhpxwd_evt",
+                 *       "id": "svc_01m859nqv3e00b1b5pca361jvz_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-23T19:56:08.208Z",
+                 *       "createdAt": "2026-11-23T22:50:51.619Z",
                  *       "data": {
-                 *         "id": "svc_01m84znrxwe00ayh6v8dkt6xed_pyo",
-                 *         "sourceWalletId": "svc_01m84znrrse00bp6e9vqhc59j7_wlt",
+                 *         "id": "svc_01m859nq0pe0084hstasxhs804_pyo",
+                 *         "sourceWalletId": "svc_01m859npw9e018gd5n3vppk3fv_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -9755,7 +9777,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T19:56:06.942Z"
+                 *         "createdAt": "2026-11-23T22:50:50.751Z"
                  *       }
                  *     }
                  */
@@ -9797,12 +9819,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znt4he008v4f2d8hvtysf_evt",
+                 *       "id": "svc_01m859nqv5e009dkm2e9zt5fkb_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-23T19:56:08.209Z",
+                 *       "createdAt": "2026-11-23T22:50:51.621Z",
                  *       "data": {
-                 *         "id": "svc_01m84znrxre00aer4xxr6hpds4_pyo",
-                 *         "sourceWalletId": "svc_01m84znrs9e0090swfagzg44gz_wlt",
+                 *         "id": "svc_01m859nq0fe00arxmfg1ek206j_pyo",
+                 *         "sourceWalletId": "svc_01m859npw2e019fmf84w5cmev9_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -9812,7 +9834,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T19:56:06.944Z"
+                 *         "createdAt": "2026-11-23T22:50:50.751Z"
                  *       }
                  *     }
                  */
@@ -9854,21 +9876,21 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84zns81e0090rf7nd1425nv_evt",
+                 *       "id": "svc_01m859nq73e00v80vy0pgmr3w8_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-23T19:56:07.297Z",
+                 *       "createdAt": "2026-11-23T22:50:50.979Z",
                  *       "data": {
-                 *         "walletId": "svc_01m84znrrme0199msd9cx2ccqx_wlt",
-                 *         "inboundCreditId": "svc_01m84znrzge00secf82naqhqt5_inc",
+                 *         "walletId": "svc_01m859npwae00bkrb563b7zx9w_wlt",
+                 *         "inboundCreditId": "svc_01m859nq1me008gtgevdpw21f1_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "d14ce3f8-dbfb-4dbd-9fe3-0019a7002aae",
+                 *         "sessionId": "431846c3-7fb7-4008-9262-5c56180c1dbc",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058"
                  *         },
-                 *         "receivedAt": "2026-11-23T19:56:06.940Z"
+                 *         "receivedAt": "2026-11-23T22:50:50.751Z"
                  *       }
                  *     }
                  */
@@ -9910,12 +9932,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znsrve01ba7z8vy744q1z_evt",
+                 *       "id": "svc_01m859nqj2e019nesnwqg3p0yc_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-23T19:56:07.835Z",
+                 *       "createdAt": "2026-11-23T22:50:51.330Z",
                  *       "data": {
-                 *         "walletId": "svc_01m84znrrme01rsrgdmgmz9n41_wlt",
-                 *         "inboundCreditId": "svc_01m84zns00e00888xe4f9dmedt_inc",
+                 *         "walletId": "svc_01m859npvse00a3ca1g20wj1gs_wlt",
+                 *         "inboundCreditId": "svc_01m859npzqe00aajnrb7572hcm_inc",
                  *         "amount": 20000,
                  *         "missing": 50000,
                  *         "currency": "NGN"
@@ -9960,12 +9982,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znsrpe008t2pmyyp1tfd4_evt",
+                 *       "id": "svc_01m859nqhre00ba4z85gtp9veb_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-23T19:56:07.831Z",
+                 *       "createdAt": "2026-11-23T22:50:51.320Z",
                  *       "data": {
-                 *         "walletId": "svc_01m84znrrme00am6gkh8ebyvxd_wlt",
-                 *         "adjustmentId": "svc_01m84znrx1e00bwhjaxhajf29z_adj",
+                 *         "walletId": "svc_01m859npw9e00sdna0a2r43w14_wlt",
+                 *         "adjustmentId": "svc_01m859npzse00aztm4fd2sdhhp_adj",
                  *         "reversesAdjustmentId": null,
                  *         "direction": "debit",
                  *         "amount": 2000,
@@ -10011,17 +10033,17 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znsk5e019987qd86mnkeh_evt",
+                 *       "id": "svc_01m859nqb5e019dqm0qfmrra6k_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-23T19:56:07.653Z",
+                 *       "createdAt": "2026-11-23T22:50:51.109Z",
                  *       "data": {
-                 *         "id": "svc_01m84znsk5e008dg85h2ecqdm8_rev",
+                 *         "id": "svc_01m859nqb5e00bj1swfpapfjcy_rev",
                  *         "reason": "partial_expired",
                  *         "status": "open",
                  *         "amount": 40000,
                  *         "currency": "NGN",
-                 *         "paymentId": "svc_01m84znrv2e008jncc6j1t9fkt_pay",
-                 *         "walletId": "svc_01m84znrrae00a4k5pc2fhf7qz_wlt",
+                 *         "paymentId": "svc_01m859npxpe00aw0eckyd00qp5_pay",
+                 *         "walletId": "svc_01m859npw9e009p84nxvqx7a1v_wlt",
                  *         "inboundCreditId": null
                  *       }
                  *     }
@@ -10064,18 +10086,18 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znssge00r9az0ndzbensn_evt",
+                 *       "id": "svc_01m859nqq9e00rxgpm9ycwrq1e_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-23T19:56:07.856Z",
+                 *       "createdAt": "2026-11-23T22:50:51.497Z",
                  *       "data": {
-                 *         "id": "svc_01m84zns0he00sb9tzv1k3pwr3_rev",
+                 *         "id": "svc_01m859nq67e00s641hkb4d5r91_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
                  *         "currency": "NGN",
                  *         "paymentId": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m84znrvve009t1tfkbdr1e96_inc"
+                 *         "inboundCreditId": "svc_01m859npxme009k3hb9ab3zbdv_inc"
                  *       }
                  *     }
                  */
@@ -10117,18 +10139,18 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znrnte009qfhhghb3bmqq_evt",
+                 *       "id": "svc_01m859npt3e0095cgmtwn3w263_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-23T19:56:06.715Z",
+                 *       "createdAt": "2026-11-23T22:50:50.564Z",
                  *       "data": {
-                 *         "id": "svc_01m84znrmee008njdhjb1r0vag_whe",
+                 *         "id": "svc_01m859npsse008p38dkd66z594_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-17T19:56:06.673Z",
+                 *         "failingSince": "2026-11-17T22:50:50.555Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-23T19:56:06.670Z"
+                 *         "createdAt": "2026-11-23T22:50:50.552Z"
                  *       }
                  *     }
                  */
@@ -10170,11 +10192,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m84znrmke0087kg152cbdc7v_evt",
+                 *       "id": "svc_01m859npsxe0095gen96t0seps_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-23T19:56:06.675Z",
+                 *       "createdAt": "2026-11-23T22:50:50.556Z",
                  *       "data": {
-                 *         "id": "svc_01m84znrmee008njdhjb1r0vag_whe"
+                 *         "id": "svc_01m859npsse008p38dkd66z594_whe"
                  *       }
                  *     }
                  */

@@ -8,7 +8,8 @@ import { credit, payment, payout, refund, sender, transfer, withdrawal } from '.
 
 /** The credit that caused an event. */
 const cause = credit.pick({ id: true, amount: true, sessionId: true, sender: true, receivedAt: true });
-const paymentData = payment.extend({
+/** Without the address for the payer, which receivers of events have no use for. */
+const paymentData = payment.omit({ checkoutUrl: true }).extend({
   credit: cause.optional().describe('The credit that caused the event, if one did'),
 });
 const payoutData = payout.omit({ items: true });

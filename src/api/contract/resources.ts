@@ -73,9 +73,16 @@ export const payment = z
     settledAt: time.nullable(),
     createdAt: time,
     virtualAccount: virtualAccount.nullable().describe('Of a bank_transfer payment; else null'),
+    returnUrl: z.string().nullable().describe('Where the payment page leads back to'),
     acceptsAmount: z
       .enum(['exact', 'any'])
       .describe('`exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted'),
+    checkoutUrl: z
+      .string()
+      .nullable()
+      .describe(
+        'The page on which the payer pays: whoever has this address sees the payment. Of a bank_transfer payment',
+      ),
   })
   .meta({ id: 'Payment' });
 

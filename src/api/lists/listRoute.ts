@@ -25,7 +25,7 @@ interface List<Filters extends z.ZodRawShape, Row, Item> {
     filters: z.output<z.ZodObject<Filters>>,
     page: PageRequest,
   ) => Promise<readonly Row[]>;
-  view: (row: Row) => Item;
+  view: (row: Row, call: Call<undefined, unknown>) => Item;
   /** The sort position of a row; `byCreation` for most lists. */
   positionOf: (row: Row) => Position;
   /** The list as CSV; without it there is none. */
@@ -90,14 +90,15 @@ export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<F
       const filters = cursor === undefined ? parsedFilters : parse(filterSchema, page.filters);
       if (call.wantsCsv) {
         const { columns = columnsOf(list.item), pageSize = CSV_PAGE_SIZE } = list.csv ?? {};
-        const { view, positionOf } = list;
+        const { positionOf } = list;
+        const view = (row: Row) => list.view(row, call);
         const read = (after: PageRequest['after'], max: number) =>
           list.find(call, filters, { limit: max, after: after ?? page.after });
         return { status: 200, csv: await exportCsv({ columns, view, positionOf, read, pageSize }) };
       }
       const rowsRead = await list.find(call, filters, page);
       const { rows, pagination } = paginate(keyring, scope, page, [...rowsRead], list.positionOf);
-      return { status: 200, data: rows.map(list.view), pagination };
+      return { status: 200, data: rows.map((row) => list.view(row, call)), pagination };
     },
   });
 }

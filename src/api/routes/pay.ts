@@ -47,7 +47,7 @@ const pay = route({
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const payment = await requireRow(call, 'payment', call.body.paymentId, findPayment);
       const settled = settledBy(payment, payerWalletId, call.now);
-      const result = { status: 200 as const, data: paymentView(settled) };
+      const result = { status: 200 as const, data: paymentView(settled, call) };
       if (await post(call, settled, call.outcome(result))) return result;
     }
     throw new Error(`a payment changed during each of ${ATTEMPTS_MAX} attempts to pay it`);

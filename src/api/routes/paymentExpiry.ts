@@ -33,7 +33,7 @@ const expire = route({
       const next: PaymentWithAccount = { ...payment, version: payment.version + 1, status: 'expired' };
       const movement = expiryMovement(call.caller.book, next, decision.toSuspense);
       const { outcome } = await call.dependencies.journal.post(movement);
-      if (outcome === 'posted') return { status: 200, data: paymentView(next) };
+      if (outcome === 'posted') return { status: 200, data: paymentView(next, call) };
       if (outcome !== 'conflict') throw new Error(`the expiry of a payment was ${outcome}`);
     }
     throw new Error(`a payment changed during each of ${ATTEMPTS_MAX} attempts to expire it`);

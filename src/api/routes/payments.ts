@@ -21,6 +21,7 @@ import { findByReference } from '../../resources/references.ts';
 import { findWallet, holderName, type Wallet } from '../../resources/wallets/queries.ts';
 import { accountRow, holderOf, type VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
 import { isNotTaken, requireRail, toRailError } from '../bankLookup.ts';
+import { requireReturnUrl } from '../checkout/returnLink.ts';
 import { credit, paymentMethod, payment as paymentSchema, paymentStatus } from '../contract/resources.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
@@ -40,6 +41,7 @@ import {
   reference,
   text,
   walletIdFilter,
+  webUrl,
 } from '../schemas.ts';
 import { creditView, paymentView } from '../views.ts';
 
@@ -54,6 +56,7 @@ const createBody = z.strictObject({
   targetWalletId: id,
   description: optional(text(500)),
   onMismatch: optionalOr(z.enum(ON_MISMATCH), 'hold'),
+  returnUrl: optional(webUrl),
   ...attachedFields,
   expiresIn: optionalOr(
     z.number().int().min(EXPIRES_IN_MIN_SECONDS.test).max(EXPIRES_IN_MAX_SECONDS),
@@ -84,6 +87,7 @@ const create = route({
     const { dependencies, caller, body, now: createdAt, outcome } = call;
     const { book } = caller;
     assertLongEnough(book.environment, body.expiresIn);
+    if (body.returnUrl !== undefined) requireReturnUrl(book.environment, body.returnUrl);
     const [wallet] = await Promise.all([
       requireTarget(call, body.targetWalletId, body.baseAmount),
       requireFreeReference(call, body.reference),
@@ -100,13 +104,14 @@ const create = route({
       targetWalletId: wallet.id,
       description: body.description ?? null,
       onMismatch: body.onMismatch,
+      returnUrl: body.returnUrl ?? null,
       ...attachedOf(body),
       expiresAt: new Date(createdAt.getTime() + expiresIn * 1000),
       createdAt,
     });
     const account = rail === null ? null : await openPaymentAccount(dependencies, rail, book, wallet, asked);
     const payment = { ...asked, expiresAt: earlier(asked.expiresAt, account?.expiresAt ?? null) };
-    const result = { status: 201 as const, data: paymentView({ ...payment, account }) };
+    const result = { status: 201 as const, data: paymentView({ ...payment, account }, call) };
     const movement = { ...acceptPayment(book, payment, account), outcome: outcome(result) };
     await postNew(call, movement, { resource: 'payment', reference: payment.reference });
     return result;
@@ -234,7 +239,7 @@ const read = route({
   method: 'get',
   path: '/payments/:id',
   access: 'payment',
-  handle: async (call) => ({ status: 200, data: paymentView(await requirePayment(call)) }),
+  handle: async (call) => ({ status: 200, data: paymentView(await requirePayment(call), call) }),
 });
 
 const readCredits = listRoute({

@@ -31,14 +31,8 @@ import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
+import { createdFilters, optional, optionalOr, text, timestamp, webUrl } from '../schemas.ts';
 import { deliveryView, eventView, webhookEndpointView } from '../views.ts';
-
-const url = text(2048).refine((value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value), {
-  message: 'must be an absolute http or https URL',
-  params: { code: 'invalid_string', constraint: { format: 'url' } },
-  when: ({ issues }) => issues.length === 0, // report one error per string
-});
 
 /** Null: all types, including those added later. */
 const eventTypes = z
@@ -57,7 +51,7 @@ const create = route({
   path: '/webhook-endpoints',
   access: 'webhook',
   body: z.strictObject({
-    url,
+    url: webUrl,
     description: optional(text(500)),
     eventTypes: optional(eventTypes),
     status: optionalOr(status, 'enabled'),
@@ -114,7 +108,7 @@ const update = route({
   path: '/webhook-endpoints/:id',
   access: 'webhook',
   body: z.strictObject({
-    url: optional(url),
+    url: optional(webUrl),
     // For these two, null clears the value; omitting the field leaves it unchanged.
     description: text(500).nullish(),
     eventTypes: eventTypes.nullish(),

@@ -1,4 +1,4 @@
--- version 9
+-- version 10
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
@@ -12,12 +12,12 @@ BEGIN
   INSERT INTO payments (
     organisation_id, environment, id, version, method, status, base_amount, fee, amount_received, amount_credited,
     amount_refunding, amount_refunded, target_wallet_id, payer_wallet_id, description, expires_at, settled_at,
-    created_at, reference, metadata, on_mismatch
+    created_at, reference, metadata, on_mismatch, return_url
   )
   SELECT
     organisation_id, environment, id, version, method, status, base_amount, fee, amount_received, amount_credited,
     amount_refunding, amount_refunded, target_wallet_id, payer_wallet_id, description, expires_at, settled_at,
-    created_at, reference, metadata, coalesce(on_mismatch, 'hold')
+    created_at, reference, metadata, coalesce(on_mismatch, 'hold'), return_url
   FROM jsonb_populate_recordset(NULL::payments, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
     amount_received = excluded.amount_received, amount_credited = excluded.amount_credited,

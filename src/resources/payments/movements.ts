@@ -21,6 +21,7 @@ export type NewPayment = Pick<
   | 'targetWalletId'
   | 'description'
   | 'onMismatch'
+  | 'returnUrl'
   | 'reference'
   | 'metadata'
   | 'expiresAt'

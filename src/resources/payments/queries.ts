@@ -39,6 +39,8 @@ export interface Payment extends Attached {
   payerWalletId: Uuid | null;
   description: string | null;
   onMismatch: OnMismatch;
+  /** Where the payment page leads back to, of the caller's own; null: nowhere. */
+  returnUrl: string | null;
   expiresAt: Date;
   settledAt: Date | null;
   createdAt: Date;
@@ -60,7 +62,7 @@ type PaymentQueryRow = Payment & { account: (Omit<PaymentAccount, 'expiresAt'> &
 const select = (sql: Sql) => sql`
   SELECT p.id, p.version, p.method, p.status, p.base_amount, p.fee, p.amount_received, p.amount_credited,
          p.amount_refunding, p.amount_refunded, p.target_wallet_id, p.payer_wallet_id, p.description,
-         p.on_mismatch, p.reference, p.metadata, p.expires_at, p.settled_at, p.created_at,
+         p.on_mismatch, p.return_url, p.reference, p.metadata, p.expires_at, p.settled_at, p.created_at,
          CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
            'rail', v.rail, 'accountNumber', v.account_number, 'bankName', v.bank_name, 'accountName', v.account_name,
            'railReference', v.rail_reference, 'acceptsAmount', v.accepts_amount, 'expiresAt', v.expires_at) END AS account
@@ -80,6 +82,26 @@ export async function findPayment(sql: Sql, book: Book, id: Uuid): Promise<Payme
     ${select(sql)}
     WHERE p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment} AND p.id = ${id}`;
   return row === undefined ? null : withAccount(row);
+}
+
+/** A payment as its payer sees it: with the name of the organisation that asks for it, and the time of the database. */
+export interface PaymentWithPayee {
+  payment: PaymentWithAccount;
+  payee: string;
+  now: Date;
+}
+
+export async function findPaymentWithPayee(sql: Sql, book: Book, id: Uuid): Promise<PaymentWithPayee | null> {
+  const [found] = await sql<(PaymentQueryRow & Omit<PaymentWithPayee, 'payment'>)[]>`
+    SELECT found.*, o.name AS payee, now()::timestamptz(3) AS now
+    FROM (
+      ${select(sql)}
+      WHERE p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment} AND p.id = ${id}
+    ) found
+    JOIN organisations o ON o.organisation_id = ${book.organisationId}`;
+  if (found === undefined) return null;
+  const { payee, now, ...row } = found;
+  return { payment: withAccount(row), payee, now };
 }
 
 export interface PaymentFilters extends ListFilters {

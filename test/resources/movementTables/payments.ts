@@ -23,6 +23,7 @@ const request: NewPayment = {
   targetWalletId: OWNER,
   description: null,
   onMismatch: 'hold',
+  returnUrl: null,
   reference: null,
   metadata: null,
   expiresAt: new Date(Date.now() + 3_600_000),

@@ -40,6 +40,7 @@ const payment: Payment = {
   payerWalletId: null,
   description: null,
   onMismatch: 'hold',
+  returnUrl: null,
   reference: null,
   metadata: null,
   expiresAt: new Date(),

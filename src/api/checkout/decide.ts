@@ -1,0 +1,211 @@
+// What a payment page shows, as a pure function of the payment and the time: its state, its words, and whether it may
+// still change.
+import { type Kobo, nairaText } from '../../money.ts';
+import type { PaymentWithAccount } from '../../resources/payments/queries.ts';
+
+/**
+ * `awaiting` and `partial` take money. `overdue`: the window has closed, and the payment's flow has not ended it yet,
+ * because a credit may be on its way.
+ */
+export type PageState = 'awaiting' | 'partial' | 'overdue' | 'paid' | 'refunded' | 'expired';
+
+/** What the page is about. */
+export interface PagePayment
+  extends Pick<
+    PaymentWithAccount,
+    | 'status'
+    | 'baseAmount'
+    | 'fee'
+    | 'amountReceived'
+    | 'amountRefunded'
+    | 'onMismatch'
+    | 'expiresAt'
+    | 'description'
+    | 'returnUrl'
+    | 'version'
+  > {
+  account: Pick<
+    NonNullable<PaymentWithAccount['account']>,
+    'accountNumber' | 'bankName' | 'accountName' | 'acceptsAmount'
+  >;
+}
+
+/** The words and facts of a page. Amounts are texts for people. */
+export interface PageContent {
+  state: PageState;
+  version: number;
+  /** Whether it may change while it is open. */
+  isLive: boolean;
+  /** Of the document, with the payee. */
+  title: string;
+  headline: string;
+  /** Paragraphs. */
+  explanation: string[];
+  /** What is left to pay, and where. Null: no money may be sent. */
+  transfer: { amount: string; accountNumber: string; bankName: string; accountName: string } | null;
+  description: string | null;
+  /** The end of the window, where money may still be sent. */
+  deadline: { at: string; text: string; remainingSeconds: number; remaining: string } | null;
+  returnText: string | null;
+}
+
+export function pageState(payment: Pick<PagePayment, 'status' | 'expiresAt'>, now: Date): PageState {
+  switch (payment.status) {
+    case 'pending':
+    case 'partial':
+      if (now >= payment.expiresAt) return 'overdue';
+      return payment.status === 'pending' ? 'awaiting' : 'partial';
+    case 'settled':
+      return 'paid';
+    case 'refunded':
+    case 'partially_refunded':
+      return 'refunded';
+    case 'expired':
+    case 'failed':
+      return 'expired';
+  }
+}
+
+/** Everything that the page of a payment to `payee` says at this time. */
+export function pageContent(payment: PagePayment, payee: string, now: Date): PageContent {
+  const state = pageState(payment, now);
+  const takesMoney = state === 'awaiting' || state === 'partial';
+  const { headline, explanation } = words(state, payment, payee);
+  const { accountNumber, bankName, accountName } = payment.account;
+  const remainingSeconds = Math.max(0, Math.ceil((payment.expiresAt.getTime() - now.getTime()) / 1000));
+  return {
+    state,
+    version: payment.version,
+    isLive: takesMoney || state === 'overdue',
+    title: `${headline} – ${payee}`,
+    headline,
+    explanation,
+    transfer: takesMoney ? { amount: nairaText(missingAmount(payment)), accountNumber, bankName, accountName } : null,
+    description: payment.description,
+    deadline: takesMoney
+      ? {
+          at: payment.expiresAt.toISOString(),
+          text: lagosTime(payment.expiresAt),
+          remainingSeconds,
+          remaining: durationText(remainingSeconds),
+        }
+      : null,
+    returnText: payment.returnUrl === null ? null : `${takesMoney ? 'Go back' : 'Continue'} to ${payee}`,
+  };
+}
+
+type Words = Pick<PageContent, 'headline' | 'explanation'>;
+
+function words(state: PageState, payment: PagePayment, payee: string): Words {
+  const payable = nairaText(payableOf(payment));
+  const received = nairaText(payment.amountReceived);
+  switch (state) {
+    case 'awaiting':
+      return {
+        headline: `Transfer ${payable}`,
+        explanation: [
+          `Send it from any bank app to this account, which is for this payment to ${payee} alone.`,
+          howToSend(payment),
+        ],
+      };
+    case 'partial':
+      return {
+        headline: `${received} received, ${nairaText(missingAmount(payment))} is missing`,
+        explanation: [
+          `You have sent ${received} of ${payable}. Send the missing ${nairaText(missingAmount(payment))} to the same account before the time is up.`,
+        ],
+      };
+    case 'overdue':
+      return {
+        headline: 'The time to pay is up',
+        explanation: [
+          'Please do not send money now. We are checking whether a transfer arrived in time.',
+          ...(payment.amountReceived > 0 ? [`So far ${received} of ${payable} has arrived.`] : []),
+        ],
+      };
+    case 'paid':
+      return {
+        headline: 'Payment received',
+        explanation: [`${payee} has your payment of ${received}.`, ...surplusOf(payment, payee)],
+      };
+    case 'refunded':
+      return {
+        headline: payment.status === 'refunded' ? 'Payment refunded' : 'Payment partly refunded',
+        explanation: [
+          `Your payment of ${received} was received, and ${nairaText(payment.amountRefunded)} of it was refunded.`,
+        ],
+      };
+    case 'expired':
+      return { headline: 'This payment has expired', explanation: afterExpiry(payment, payee) };
+  }
+}
+
+function howToSend({ account }: PagePayment): string {
+  return account.acceptsAmount === 'exact'
+    ? 'Send exactly this amount in one transfer: the bank rejects any other amount.'
+    : 'This page says when it has arrived, usually within a minute.';
+}
+
+/** Docs: money over the payable amount is credited, or waits for a decision where a limit of the wallet stops it. */
+function surplusOf(payment: PagePayment, payee: string): string[] {
+  const surplus = payment.amountReceived - payableOf(payment);
+  return surplus > 0
+    ? [`That is ${nairaText(surplus)} more than was asked for. Please ask ${payee} about the difference.`]
+    : [];
+}
+
+/** Contract, section 4.8: what becomes of money that an expired payment has, or that comes after it. */
+function afterExpiry(payment: PagePayment, payee: string): string[] {
+  const returns = payment.onMismatch === 'refund';
+  const received = nairaText(payment.amountReceived);
+  const askAgain = `If you still want to pay, ask ${payee} for a new payment. Do not use this account number again.`;
+  if (payment.amountReceived === 0) {
+    return [
+      'No money arrived in time.',
+      askAgain,
+      returns
+        ? 'Money that you have sent already is returned to the account that it came from.'
+        : `Money that you have sent already is not lost: ${payee} decides what happens with it. Please contact ${payee}.`,
+    ];
+  }
+  return [
+    `${received} of ${nairaText(payableOf(payment))} arrived in time, which was not the whole amount.`,
+    returns
+      ? `The ${received} is returned to the account that it came from.`
+      : `The ${received} is not lost: ${payee} decides what happens with it. Please contact ${payee}.`,
+    askAgain,
+  ];
+}
+
+const payableOf = ({ baseAmount, fee }: PagePayment): Kobo => baseAmount + fee;
+
+const missingAmount = (payment: PagePayment): Kobo => payableOf(payment) - payment.amountReceived;
+
+/** Nigeria has one time zone, and no summer time. */
+const LAGOS = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'Africa/Lagos',
+  day: 'numeric',
+  month: 'long',
+  hour: '2-digit',
+  minute: '2-digit',
+  hour12: false,
+});
+
+/** For example `23 November at 14:05, Lagos time`. */
+function lagosTime(at: Date): string {
+  const parts = Object.fromEntries(LAGOS.formatToParts(at).map(({ type, value }) => [type, value]));
+  return `${parts.day} ${parts.month} at ${parts.hour}:${parts.minute}, Lagos time`;
+}
+
+/** For example `1 hour 5 minutes`, `5 minutes`, `40 seconds`. Seconds only below a minute. */
+export function durationText(seconds: number): string {
+  if (seconds < 60) return counted(seconds, 'second');
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  return [
+    ...(hours > 0 ? [counted(hours, 'hour')] : []),
+    ...(minutes % 60 > 0 ? [counted(minutes % 60, 'minute')] : []),
+  ].join(' ');
+}
+
+const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,39 @@
+// The address to which a payment page leads back (docs/decisions/0050-signed-return-links.md): the caller's own, with
+// what became of the payment, signed as a webhook is.
+import type { Environment } from '../../money.ts';
+import type { signatureHeaders } from '../../webhooks/signature.ts';
+import { ApiError } from '../errors.ts';
+
+/** Adds `result`, and the three values of a Standard Webhooks signature of it by the names of their headers. */
+export function returnLink(
+  returnUrl: string,
+  result: string,
+  signature: ReturnType<typeof signatureHeaders> | null,
+): string {
+  const url = new URL(returnUrl);
+  for (const [name, value] of Object.entries({ result, ...signature })) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/** RFC 6761, and the addresses of the same machine. */
+const LOCAL_HOST = /^((.+\.)?localhost|127\.0\.0\.1|\[::1\])$/;
+
+/**
+ * Throws VALIDATION_FAILED unless a payer may be sent to this address: https, without a user name; in the sandbox also
+ * http on the developer's own machine.
+ */
+export function requireReturnUrl(environment: Environment, returnUrl: string): void {
+  const url = new URL(returnUrl);
+  const isSecure = url.protocol === 'https:' || (environment === 'test' && LOCAL_HOST.test(url.hostname));
+  if (isSecure && url.username === '' && url.password === '') return;
+  throw new ApiError('VALIDATION_FAILED', {
+    fields: [
+      {
+        field: 'returnUrl',
+        code: 'invalid_string',
+        message: isSecure ? 'must not have a user name' : 'must be an https URL',
+        constraint: { format: 'url' },
+      },
+    ],
+  });
+}

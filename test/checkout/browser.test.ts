@@ -1,0 +1,256 @@
+// The payment page in Chromium, on the screen of a phone, while the sandbox bank pays: in parts, not in time, without
+// JavaScript, without a connection for events. Every state is checked by axe-core against WCAG 2.2 AA, in light and
+// dark.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import axe from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { Webhook } from 'standardwebhooks';
+import { openBrowser, openPhone } from '../support/browser.ts';
+import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
+import { waitFor } from '../support/waitFor.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+
+const PAGE_LIMIT_MS = 60_000;
+/** Of NGN 2,000.00, with the fee. */
+const PAYABLE = 202_000;
+
+interface CheckoutPayment extends PaymentResource {
+  checkoutUrl: string;
+}
+
+let flows: TestFlows;
+let walletId: string;
+let browser: Browser;
+let shop: Receiver;
+
+beforeAll(async () => {
+  flows = await startTestFlows();
+  walletId = await flows.createWallet();
+  browser = await openBrowser();
+  shop = await startReceiver();
+});
+
+afterEach(async () => {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await shop.close();
+  await flows.close();
+});
+
+const create = async (more: object = {}): Promise<CheckoutPayment> =>
+  (await flows.createPayment(walletId, 200_000, more)) as CheckoutPayment;
+
+const credit = ({ virtualAccount }: CheckoutPayment, amount: number) =>
+  flows.credit(virtualAccount.accountNumber, amount);
+
+/** A phone's page, and what it asked for or complained about. */
+async function openRecorded(
+  options?: BrowserContextOptions,
+): Promise<{ page: Page; requested: string[]; problems: string[] }> {
+  const page = await openPhone(browser, PAGE_LIMIT_MS, options);
+  const requested: string[] = [];
+  const problems: string[] = [];
+  page.on('request', (request) => requested.push(request.url()));
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(error.message));
+  return { page, requested, problems };
+}
+
+const headline = (page: Page, text: string) =>
+  page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();
+
+const explains = (page: Page, text: string) => page.locator('.explanation', { hasText: text }).waitFor();
+
+interface AxeFindings {
+  violations: { id: string; nodes: { target: string[]; failureSummary?: string }[] }[];
+  passes: object[];
+}
+
+/** Everything that axe-core finds against WCAG 2.2 A and AA, and its best practices, in light and dark. */
+async function findingsOf(page: Page): Promise<string[]> {
+  const findings: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(`${axe.source}\n0`);
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const { violations, passes } = (await page.evaluate(
+      `axe.run(document, { runOnly: ${JSON.stringify(tags)} })`,
+    )) as AxeFindings;
+    if (passes.length < 10) findings.push(`${colorScheme}: axe has checked almost nothing`);
+    findings.push(
+      ...violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => `${colorScheme} ${id} ${target.join(' ')}: ${failureSummary}`),
+      ),
+    );
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  return findings;
+}
+
+describe('on a phone', () => {
+  test('a payment is made in two parts, which the page tells as they arrive, and leads back to the shop', async () => {
+    const endpoint = await flows.test.post('/webhook-endpoints', { url: shop.url, eventTypes: ['payout.failed'] });
+    const payment = await create({
+      description: 'Order 7',
+      reference: 'order-7',
+      returnUrl: `${shop.url}/thanks?order=7`,
+    });
+    const { page, requested, problems } = await openRecorded();
+    await page.goto(payment.checkoutUrl);
+
+    await headline(page, 'Transfer NGN 2,020.00');
+    await page.getByText(payment.virtualAccount.accountNumber, { exact: true }).waitFor();
+    const clock = page.getByRole('timer');
+    await waitFor('the countdown', async () => /^(29|30):\d\d$/.test(await clock.innerText()));
+    const shown = await clock.innerText();
+    await waitFor('the countdown to go on', async () => (await clock.innerText()) !== shown);
+    await page.getByRole('button', { name: 'Copy Account number' }).tap();
+    await page.getByRole('button', { name: 'Copied Account number' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(payment.virtualAccount.accountNumber);
+    expect(await findingsOf(page)).toEqual([]);
+
+    await page.locator('#copy').focus();
+    await credit(payment, 100_000);
+    await headline(page, 'NGN 1,000.00 received, NGN 1,020.00 is missing');
+    expect(await page.getByRole('status').innerText()).toContain('NGN 1,000.00 received, NGN 1,020.00 is missing');
+    expect(await page.evaluate('document.activeElement.id')).toBe('copy');
+    expect(await page.locator('.amount').innerText()).toBe('NGN 1,020.00');
+    expect(await findingsOf(page)).toEqual([]);
+
+    await credit(payment, PAYABLE - 100_000);
+    await headline(page, 'Payment received');
+    expect(await page.title()).toBe('Payment received – Test Ltd');
+    expect(await page.getByRole('status').innerText()).toContain('Test Ltd has your payment of NGN 2,020.00.');
+    expect(await page.evaluate('document.activeElement.id')).toBe('headline');
+    expect(await page.getByText(payment.virtualAccount.accountNumber).count()).toBe(0);
+    expect(await findingsOf(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    const { origin } = new URL(payment.checkoutUrl);
+    expect(requested.filter((url) => !url.startsWith(`${origin}/checkout/`) && url !== 'data:,')).toEqual([]);
+
+    await page.getByRole('link', { name: 'Continue to Test Ltd' }).tap();
+    await page.waitForURL('**/thanks?**');
+    const visit = (await shop.untilReceived(1)).find(({ path }) => path.includes('/thanks'));
+    const query = Object.fromEntries(new URL(visit?.path ?? '', shop.url).searchParams);
+    expect(query.order).toBe('7');
+    expect(new Webhook(String(endpoint.data.secret)).verify(query.result ?? '', query)).toEqual({
+      paymentId: payment.id,
+      status: 'settled',
+      reference: 'order-7',
+    });
+    expect(visit?.headers.referer).toBeUndefined();
+  });
+
+  test('a payment that is not made in time says so, first by its clock, then when it has ended', async () => {
+    const payment = await create({ expiresIn: 2, onMismatch: 'refund' });
+    await flows.stopWorker();
+    const { page } = await openRecorded();
+    try {
+      await page.goto(payment.checkoutUrl);
+      await headline(page, 'The time to pay is up');
+      expect(await page.getByText(payment.virtualAccount.accountNumber).count()).toBe(0);
+      expect(await findingsOf(page)).toEqual([]);
+    } finally {
+      await flows.startWorkerAgain();
+    }
+    await headline(page, 'This payment has expired');
+    await explains(page, 'Money that you have sent already is returned to the account that it came from.');
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
+  test('a part that was not completed in time is told with what becomes of it', async () => {
+    const payment = await create();
+    await credit(payment, 100_000);
+    await flows.untilStatus(`/payments/${payment.id}`, 'partial');
+    const { page } = await openRecorded();
+    await page.goto(payment.checkoutUrl);
+    await headline(page, 'NGN 1,000.00 received, NGN 1,020.00 is missing');
+    await flows.test.post(`/simulations/payments/${payment.id}/expire`);
+    await headline(page, 'This payment has expired');
+    await explains(page, 'The NGN 1,000.00 is not lost: Test Ltd decides what happens with it.');
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
+  test('a page whose events are refused polls, and tells a change all the same', async () => {
+    const payment = await create();
+    const { page, requested } = await openRecorded();
+    await page.route('**/events?*', (route) => route.fulfill({ status: 429 }));
+    await page.goto(payment.checkoutUrl);
+    await headline(page, 'Transfer NGN 2,020.00');
+    await credit(payment, PAYABLE);
+    await headline(page, 'Payment received');
+    expect(requested.filter((url) => url.includes('/events'))).not.toHaveLength(0);
+  });
+
+  test('a page that was in the background is up to date when it is looked at, and a surplus is told', async () => {
+    const payment = await create();
+    const { page } = await openRecorded();
+    await page.route('**/events?*', (route) => route.abort()); // the browser connects again only later
+    await page.goto(payment.checkoutUrl);
+    await headline(page, 'Transfer NGN 2,020.00');
+    await credit(payment, PAYABLE + 50_000);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await headline(page, 'Payment received');
+    await explains(page, 'That is NGN 500.00 more than was asked for.');
+  });
+
+  test('fits the narrowest screens, has targets for thumbs, and stands still where motion is unwanted', async () => {
+    const payment = await create({ returnUrl: shop.url, description: 'A'.repeat(500) });
+    const { page } = await openRecorded({ viewport: { width: 320, height: 640 }, reducedMotion: 'reduce' });
+    await page.goto(payment.checkoutUrl);
+    await page.locator('#waiting').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')).toBe(true);
+    const targets = await page.locator('button:visible, a.button:visible').all();
+    expect(targets).toHaveLength(2);
+    for (const target of targets) {
+      const { width = 0, height = 0 } = (await target.boundingBox()) ?? {};
+      expect(Math.min(width, height)).toBeGreaterThanOrEqual(44);
+    }
+    expect(await page.evaluate(`getComputedStyle(document.querySelector('.dot')).animationName`)).toBe('none');
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
+  test('an address that opens no payment says so', async () => {
+    const { page } = await openRecorded();
+    await page.goto(`${new URL(flows.urls.test).origin}/checkout/unknown`);
+    await headline(page, 'This payment link does not work');
+    expect(await findingsOf(page)).toEqual([]);
+  });
+});
+
+describe('without JavaScript', () => {
+  test('a payment is followed by a link, and has no control that does nothing', async () => {
+    const payment = await create();
+    const { page } = await openRecorded({ javaScriptEnabled: false });
+    await page.goto(payment.checkoutUrl);
+    await headline(page, 'Transfer NGN 2,020.00');
+    expect(await page.getByRole('timer').innerText()).toMatch(/^(29|30) minutes$/);
+    expect(await page.locator('button:visible').count()).toBe(0);
+    await credit(payment, 100_000);
+    await flows.untilStatus(`/payments/${payment.id}`, 'partial');
+    await page.getByRole('link', { name: 'Check now' }).tap();
+    await headline(page, 'NGN 1,000.00 received, NGN 1,020.00 is missing');
+    await credit(payment, PAYABLE - 100_000);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    await page.getByRole('link', { name: 'Check now' }).tap();
+    await headline(page, 'Payment received');
+    expect(await page.getByRole('link').count()).toBe(0);
+  });
+
+  test('the page loads itself again when the payer has chosen that, and stops when asked', async () => {
+    const payment = await create();
+    const { page } = await openRecorded({ javaScriptEnabled: false });
+    await page.goto(payment.checkoutUrl);
+    await page.getByRole('link', { name: 'Load this page again every 15 seconds' }).tap();
+    await page.getByRole('link', { name: 'Stop that' }).tap();
+    await page.getByRole('link', { name: 'Load this page again every 15 seconds' }).tap();
+    await page.getByRole('link', { name: 'Stop that' }).waitFor();
+    await credit(payment, PAYABLE);
+    await headline(page, 'Payment received');
+    expect(await page.title()).toBe('Payment received – Test Ltd');
+  });
+});

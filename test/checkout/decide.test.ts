@@ -1,0 +1,153 @@
+// What a payment page says, by status and time: tables of its states, and of every amount in its words.
+import { describe, expect, test } from '@jest/globals';
+import { durationText, type PagePayment, pageContent, pageState } from '../../src/api/checkout/decide.ts';
+import type { PaymentStatus } from '../../src/resources/payments/queries.ts';
+
+const NOW = new Date('2026-11-23T12:00:00.000Z');
+const inSeconds = (seconds: number): Date => new Date(NOW.getTime() + seconds * 1000);
+
+/** NGN 2,020.00 to pay within five minutes. */
+const pending: PagePayment = {
+  status: 'pending',
+  version: 1,
+  baseAmount: 200_000,
+  fee: 2_000,
+  amountReceived: 0,
+  amountRefunded: 0,
+  onMismatch: 'hold',
+  expiresAt: inSeconds(300),
+  description: 'Order 7',
+  returnUrl: null,
+  account: { accountNumber: '0123456789', bankName: 'Sandbox Bank', accountName: 'Ada Obi', acceptsAmount: 'any' },
+};
+const page = (more: Partial<PagePayment> = {}) => pageContent({ ...pending, ...more }, 'Ada Shoes', NOW);
+const wordsOf = (more: Partial<PagePayment> = {}): string => {
+  const { headline, explanation } = page(more);
+  return [headline, ...explanation].join('\n');
+};
+
+describe('the state', () => {
+  const states: [PaymentStatus, number, string][] = [
+    ['pending', 1, 'awaiting'],
+    ['pending', 0, 'overdue'],
+    ['pending', -1, 'overdue'],
+    ['partial', 1, 'partial'],
+    ['partial', 0, 'overdue'],
+    ['settled', -1, 'paid'],
+    ['settled', 1, 'paid'],
+    ['refunded', 1, 'refunded'],
+    ['partially_refunded', 1, 'refunded'],
+    ['expired', 1, 'expired'],
+    ['expired', -1, 'expired'],
+    ['failed', 1, 'expired'],
+  ];
+  test.each(states)('of a payment that is %s, %i seconds before its end, is %s', (status, seconds, state) => {
+    expect(pageState({ status, expiresAt: inSeconds(seconds) }, NOW)).toBe(state);
+  });
+
+  test.each(states)('%s, %i seconds before the end: money is asked for while it is taken', (status, seconds, state) => {
+    const takesMoney = state === 'awaiting' || state === 'partial';
+    const { transfer, deadline, isLive } = page({ status, expiresAt: inSeconds(seconds) });
+    expect([transfer !== null, deadline !== null]).toEqual([takesMoney, takesMoney]);
+    expect(isLive).toBe(takesMoney || state === 'overdue');
+  });
+});
+
+describe('the words', () => {
+  test('ask for the whole amount, and say where to and until when', () => {
+    expect(page()).toEqual({
+      state: 'awaiting',
+      version: 1,
+      isLive: true,
+      title: 'Transfer NGN 2,020.00 – Ada Shoes',
+      headline: 'Transfer NGN 2,020.00',
+      explanation: [
+        'Send it from any bank app to this account, which is for this payment to Ada Shoes alone.',
+        'This page says when it has arrived, usually within a minute.',
+      ],
+      transfer: {
+        amount: 'NGN 2,020.00',
+        accountNumber: '0123456789',
+        bankName: 'Sandbox Bank',
+        accountName: 'Ada Obi',
+      },
+      description: 'Order 7',
+      deadline: {
+        at: '2026-11-23T12:05:00.000Z',
+        text: '23 November at 13:05, Lagos time',
+        remainingSeconds: 300,
+        remaining: '5 minutes',
+      },
+      returnText: null,
+    });
+  });
+
+  test('say it where the bank takes the exact amount only', () => {
+    const exact = wordsOf({ account: { ...pending.account, acceptsAmount: 'exact' } });
+    expect(exact).toContain('Send exactly this amount in one transfer');
+  });
+
+  test('of a part: what was received, and what is missing', () => {
+    const more = { status: 'partial', amountReceived: 100_050 } as const;
+    expect(wordsOf(more)).toBe(
+      'NGN 1,000.50 received, NGN 1,019.50 is missing\n' +
+        'You have sent NGN 1,000.50 of NGN 2,020.00. Send the missing NGN 1,019.50 to the same account before the time is up.',
+    );
+    expect(page(more).transfer?.amount).toBe('NGN 1,019.50');
+  });
+
+  test('after the end of the window, while a credit may be on its way: send nothing', () => {
+    const late = { expiresAt: NOW };
+    expect(wordsOf(late)).toContain('Please do not send money now.');
+    expect(wordsOf(late)).not.toContain('So far');
+    expect(wordsOf({ ...late, status: 'partial', amountReceived: 100 })).toContain(
+      'So far NGN 1.00 of NGN 2,020.00 has arrived.',
+    );
+  });
+
+  test('of a payment in full, and of a surplus', () => {
+    expect(wordsOf({ status: 'settled', amountReceived: 202_000 })).toBe(
+      'Payment received\nAda Shoes has your payment of NGN 2,020.00.',
+    );
+    expect(wordsOf({ status: 'settled', amountReceived: 252_000 })).toContain('NGN 500.00 more than was asked for');
+  });
+
+  test.each([
+    ['refunded', 202_000, 'Payment refunded', 'NGN 2,020.00 of it was refunded'],
+    ['partially_refunded', 50_000, 'Payment partly refunded', 'NGN 500.00 of it was refunded'],
+  ] as const)('%s: how much', (status, amountRefunded, headline, part) => {
+    const words = wordsOf({ status, amountReceived: 202_000, amountRefunded });
+    expect(words).toContain(headline);
+    expect(words).toContain(part);
+  });
+
+  test.each([
+    ['hold', 0, ['No money arrived in time.', 'Money that you have sent already is not lost: Ada Shoes decides']],
+    ['refund', 0, ['No money arrived in time.', 'Money that you have sent already is returned to the account']],
+    ['hold', 100, ['NGN 1.00 of NGN 2,020.00 arrived in time', 'The NGN 1.00 is not lost: Ada Shoes decides']],
+    ['refund', 100, ['NGN 1.00 of NGN 2,020.00 arrived in time', 'The NGN 1.00 is returned to the account']],
+  ] as const)('expired with onMismatch %s and %i kobo received: what to do', (onMismatch, amountReceived, parts) => {
+    const words = wordsOf({ status: 'expired', onMismatch, amountReceived });
+    expect(words).toContain('ask Ada Shoes for a new payment. Do not use this account number again.');
+    for (const part of parts) expect(words).toContain(part);
+  });
+
+  test('lead back where there is a way back', () => {
+    const returnUrl = 'https://shop.example/thanks';
+    expect(page({ returnUrl }).returnText).toBe('Go back to Ada Shoes');
+    expect(page({ returnUrl, status: 'settled' }).returnText).toBe('Continue to Ada Shoes');
+  });
+
+  test.each([
+    [0, '0 seconds'],
+    [1, '1 second'],
+    [59, '59 seconds'],
+    [60, '1 minute'],
+    [119, '1 minute'],
+    [3_600, '1 hour'],
+    [7_260, '2 hours 1 minute'],
+    [86_400, '24 hours'],
+  ])('%i seconds are %s', (seconds, text) => {
+    expect(durationText(seconds)).toBe(text);
+  });
+});
