@@ -1,5 +1,6 @@
-// The developer's command line as a program of its own, against the API and a worker: what it prints, sends and ends with.
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+// The developer's command line as a program of its own, against the API and a worker: what it prints, sends and ends
+// with.
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +24,13 @@ beforeAll(async () => {
   flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,credits,payouts,relay' } });
 });
 
-afterAll(() => flows.close());
+const running = new Set<ChildProcess>();
+
+afterAll(async () => {
+  // Those of failed tests.
+  for (const child of running) child.kill('SIGKILL');
+  await flows.close();
+});
 
 type Document = Record<string, unknown>;
 
@@ -66,7 +73,8 @@ function start(args: string[], { key, env = {}, cwd, input = '' }: RunOptions = 
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  const closed = once(child, 'close');
+  running.add(child);
+  const closed = once(child, 'close').then(() => running.delete(child));
   child.stdin.end(input);
   const documents = () =>
     stdout
@@ -237,7 +245,8 @@ describe('listen', () => {
       const walletId = await flows.createWallet(organisation.test);
       const earlier = await paymentOf(organisation.test, walletId);
       await organisation.test.post(`/simulations/payments/${earlier.id}/expire`);
-      await organisation.test.post('/webhook-endpoints', { url: endpoint.url });
+      // The earlier event may still be on its way to endpoints.
+      await organisation.test.post('/webhook-endpoints', { url: endpoint.url, eventTypes: ['payment.settled'] });
 
       const listening = start(['listen', '--forward-to', `127.0.0.1:${own.port}/hooks`, '--json'], { key });
       await untilSaid(listening, 'whsec_');
@@ -268,7 +277,9 @@ describe('listen', () => {
     const { key } = organisation.test;
     const walletId = await flows.createWallet(organisation.test, { balance: 10_000 });
     const other = await flows.createWallet(organisation.test);
-    const receiver = await startReceiver((response, _received, count) => void response.writeHead(count === 1 ? 500 : 200).end());
+    const receiver = await startReceiver(
+      (response, _received, count) => void response.writeHead(count === 1 ? 500 : 200).end(),
+    );
     try {
       for (let count = 0; count < 2; count += 1) {
         await organisation.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: 100 });
@@ -380,7 +391,9 @@ describe('pay', () => {
     const { accountNumber } = virtualAccount;
     const part = await manilla(['pay', accountNumber, '1,020.00', '--sender-name', 'Bola Ade']);
     expect([part.code, part.code === 0 || part.stderr]).toEqual([0, true]);
-    expect(part.stdout).toMatch(/^NGN 1,020\.00 from Bola Ade to \d{10}, session \S+; payment svc_\w+_pay is partial\n$/);
+    expect(part.stdout).toMatch(
+      /^NGN 1,020\.00 from Bola Ade to \d{10}, session \S+; payment svc_\w+_pay is partial\n$/,
+    );
     const rest = await manilla(['pay', accountNumber, '--json']);
     expect(rest.documents()).toMatchObject([
       { credit: { amount: 100_000, accountNumber }, payment: { status: 'settled', amountReceived: 202_000 } },

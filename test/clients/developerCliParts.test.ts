@@ -6,7 +6,6 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { isWanted } from '../../clients/cli/src/commands/logs.ts';
 import {
   nairaText,
   parseAmount,
@@ -16,11 +15,18 @@ import {
   parseStatus,
   parseTarget,
 } from '../../clients/cli/src/arguments.ts';
+import { isWanted } from '../../clients/cli/src/commands/logs.ts';
 import { CommandError, failureOf, linesOf } from '../../clients/cli/src/failure.ts';
 import { advance, follow, OVERLAP_MS, type Place, readFrom, readLatest, START } from '../../clients/cli/src/follow.ts';
 import { forwardEvent, webhookBody, webhookHeaders } from '../../clients/cli/src/forward.ts';
 import { EVENT_TYPES } from '../../clients/cli/src/recipes.ts';
-import { deleteSettings, listenSecret, readSettings, settingsFile, writeSettings } from '../../clients/cli/src/settings.ts';
+import {
+  deleteSettings,
+  listenSecret,
+  readSettings,
+  settingsFile,
+  writeSettings,
+} from '../../clients/cli/src/settings.ts';
 import { type Event, ManillaError, verifyWebhook } from '../../clients/typescript/src/index.ts';
 import { linkCommand } from '../../dev/linkCommand.mjs';
 import { EVENT_TYPES as SERVICE_EVENT_TYPES, TEST_EVENT_TYPE } from '../../src/resources/events.ts';

@@ -23,7 +23,7 @@ export const nairaText = (kobo: number): string =>
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A time in the past: how long ago (`90s`, `10m`, `2h`, `1d`), or ISO 8601 with a time zone. Null for anything else. */
+/** A time: how long ago (`90s`, `10m`, `2h`, `1d`), or in ISO 8601 with a time zone. Null for anything else. */
 export function parseSince(text: string, now: Date): Date | null {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count !== undefined) return new Date(now.getTime() - Number(count) * (UNIT_MS[unit] ?? 0));

@@ -10,7 +10,10 @@ export function addCommand(parent: Command, usage: string, description: string, 
     .description(description)
     .option('--json', 'print one JSON document a line, for programs')
     .option('--url <url>', 'address of the sandbox (default: MANILLA_URL, or that of the login)')
-    .option('--api-key-file <file>', 'file with the test key, - for standard input (default: MANILLA_API_KEY, or login)')
+    .option(
+      '--api-key-file <file>',
+      'file with the test key, - for standard input (default: MANILLA_API_KEY, or login)',
+    )
     .addHelpText('after', `\nExample:\n  $ manilla ${example}`);
 }
 

@@ -4,7 +4,7 @@ import { nairaText } from './arguments.ts';
 import { clockText, paint } from './output.ts';
 
 /** The resource of an event: its id, or that of the wallet in events of wallets. */
-export function resourceOf({ data }: Event): string {
+function resourceOf({ data }: Event): string {
   const { id, walletId } = data as { id?: string; walletId?: string };
   return id ?? walletId ?? '';
 }

@@ -5,8 +5,8 @@ import { ManillaError } from '../../typescript/src/index.ts';
 import { paint, printDocument } from './output.ts';
 
 /**
- * 0: done. 1: refused by the API, or what was waited for did not come. 2: usage; nothing was sent. 3: no usable response:
- * the same command may succeed later. 130: ended by Ctrl-C before it was done.
+ * 0: done. 1: refused by the API, or what was waited for did not come. 2: usage; nothing was sent. 3: no usable
+ * response: the same command may succeed later. 130: ended by Ctrl-C before it was done.
  */
 export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 3, interrupted: 130 } as const;
 
@@ -43,7 +43,11 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** The failure for anything that a command may throw. */
 export function failureOf(fault: unknown): Failure {
   if (fault instanceof CommandError) {
-    return { code: fault.exitCode === EXIT.usage ? 'USAGE' : 'FAILED', message: fault.message, exitCode: fault.exitCode };
+    return {
+      code: fault.exitCode === EXIT.usage ? 'USAGE' : 'FAILED',
+      message: fault.message,
+      exitCode: fault.exitCode,
+    };
   }
   if (fault instanceof CommanderError) {
     const message = `${fault.message.replace(/^error: /, '').replace(/\.?$/, '.')} Add --help for the usage.`;
@@ -67,17 +71,23 @@ export function failureOf(fault: unknown): Failure {
   return { code: 'FAILED', message: reason, exitCode: EXIT.failed };
 }
 
+/** What is known of anything thrown, errors of other realms included. */
+const asError = (fault: unknown) =>
+  (fault ?? {}) as { name?: unknown; message?: unknown; cause?: unknown; errors?: unknown };
+
 /** Whether `fetch` got no response. */
-export const isNetworkError = (fault: unknown): boolean =>
-  (fault instanceof TypeError && fault.message === 'fetch failed') ||
-  (fault instanceof DOMException && fault.name === 'TimeoutError');
+export function isNetworkError(fault: unknown): boolean {
+  const { name, message } = asError(fault);
+  return message === 'fetch failed' || name === 'TimeoutError';
+}
 
 /** The innermost reason of a failure: of a failed fetch, what the connection met. */
 export function reasonOf(fault: unknown): string {
-  if (!(fault instanceof Error)) return String(fault);
-  const { cause } = fault;
-  if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors[0]);
-  return cause instanceof Error ? reasonOf(cause) : fault.message;
+  const { message, cause, errors } = asError(fault);
+  // A host with several addresses has a failure for each.
+  if (Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0]);
+  if (cause !== undefined && cause !== null) return reasonOf(cause);
+  return typeof message === 'string' && message !== '' ? message : String(fault);
 }
 
 /** Prints what a command threw, of any type, and returns the exit code. */

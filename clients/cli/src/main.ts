@@ -1,5 +1,5 @@
-// Runs a command line: what was asked for on standard output, everything else on standard error, and an exit code. Ctrl-C
-// lets a command end by itself; a second one ends the process.
+// Runs a command line: what was asked for on standard output, everything else on standard error, and an exit code.
+// Ctrl-C lets a command end by itself; a second one ends the process.
 import { EXIT, reportFailure } from './failure.ts';
 import { createProgram } from './program.ts';
 

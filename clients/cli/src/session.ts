@@ -28,7 +28,7 @@ export const URL_DEFAULT = 'http://127.0.0.1:8080/v1';
 
 const TEST_KEY = /^svc_test_[0-9A-Za-z]{43}$/;
 
-/** The key as it was given, without its line end. Throws CommandError unless it is a test key. The key is not printed. */
+/** The key, without its line end. Throws CommandError, which does not have the key, unless it is a test key. */
 export function requireTestKey(text: string, origin: string): string {
   const key = text.trim();
   if (key.startsWith('svc_live_')) {
@@ -44,7 +44,7 @@ export function requireTestKey(text: string, origin: string): string {
 }
 
 /** The key in a file; `-` is standard input. */
-export function readKeyFile(file: string): string {
+function readKeyFile(file: string): string {
   const origin = file === '-' ? 'standard input' : file;
   try {
     return requireTestKey(readFileSync(file === '-' ? 0 : file, 'utf8'), origin);

@@ -21,7 +21,7 @@ const KYC = {
 
 /** Accounts at another bank, by what the sandbox bank does with a transfer to them (docs/sandbox.md). */
 export const ACCOUNTS = { completes: '0123456789', rejects: '9999999001', returns: '9999999002' } as const;
-export const BANK_CODE = '058';
+const BANK_CODE = '058';
 
 const POLL_MIN_MS = 100;
 const POLL_MAX_MS = 1_000;
@@ -90,7 +90,7 @@ export class Stage {
 
   /** The amount with its fee, in kobo. */
   async withFee(type: 'withdrawal' | 'payout_item', amount: number): Promise<number> {
-    const query = { type, amount };
+    const query = { type, amount: String(amount) };
     return (await dataOf(this.client.GET('/fees/quote', { params: { query } }))).totalAmount;
   }
 
@@ -111,7 +111,11 @@ export class Stage {
   }
 
   /** A payer sends money to an account number. Returns the bank's id of the credit. */
-  async credit(accountNumber: string, amount: number, senderAccountNumber: string = ACCOUNTS.completes): Promise<string> {
+  async credit(
+    accountNumber: string,
+    amount: number,
+    senderAccountNumber: string = ACCOUNTS.completes,
+  ): Promise<string> {
     const body = { accountNumber, amount, senderAccountNumber, senderBankCode: BANK_CODE, senderName: 'Chidi Eze' };
     const { sessionId } = await dataOf(this.client.POST('/simulations/inbound-credits', { body }));
     this.told(`${nairaText(amount)} sent to account ${accountNumber}`);
@@ -181,7 +185,10 @@ export class Stage {
     const { amount } = this.options;
     const total = accountNumbers.length * (await this.withFee('payout_item', amount));
     const { id: sourceWalletId } = await this.fundedWallet(total);
-    const items = accountNumbers.map((accountNumber) => ({ amount, bankAccount: { accountNumber, bankCode: BANK_CODE } }));
+    const items = accountNumbers.map((accountNumber) => ({
+      amount,
+      bankAccount: { accountNumber, bankCode: BANK_CODE },
+    }));
     const { id } = await dataOf(this.client.POST('/payouts', { body: { sourceWalletId, items } }));
     this.told(`payout ${id} to ${accountNumbers.join(', ')}`);
     return id;

@@ -4,7 +4,7 @@ import { dataOf } from '../../../typescript/src/index.ts';
 import { addCommand, targetOf } from '../command.ts';
 import { eventText } from '../eventText.ts';
 import { CommandError, EXIT } from '../failure.ts';
-import { forwardedText, forwardEvent } from '../forward.ts';
+import { forwardEvent, forwardedText } from '../forward.ts';
 import { openSession, type SessionOptions } from '../session.ts';
 import { listenSecret } from '../settings.ts';
 

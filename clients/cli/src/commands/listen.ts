@@ -1,12 +1,12 @@
 // `listen`: prints each event of the sandbox as it happens, and sends it to the developer's own server, signed on this
-// machine (decision 52). It reads GET /events, so it needs neither an endpoint nor an address that the service can reach.
+// machine (decision 52). It reads GET /events, so it needs neither an endpoint nor an address that the service reaches.
 import type { Command } from 'commander';
 import { type Event, pagesOf } from '../../../typescript/src/index.ts';
 import { addCommand, eventTypesOf, sinceOf, targetOf } from '../command.ts';
 import { eventText } from '../eventText.ts';
 import { reasonOf } from '../failure.ts';
 import { advance, follow, readLatest, START } from '../follow.ts';
-import { forwardedText, forwardEvent } from '../forward.ts';
+import { forwardEvent, forwardedText } from '../forward.ts';
 import { paint } from '../output.ts';
 import { openSession, type Session, type SessionOptions } from '../session.ts';
 import { listenSecret } from '../settings.ts';

@@ -54,7 +54,8 @@ async function pay(
   const payment = await paymentOf(session, accountNumber);
   const amount = given ?? (payment === undefined ? 0 : payment.payableAmount - payment.amountReceived);
   if (amount <= 0) {
-    const reason = payment === undefined ? 'No payment has this account number' : `Payment ${payment.id} waits for nothing`;
+    const reason =
+      payment === undefined ? 'No payment has this account number' : `Payment ${payment.id} waits for nothing`;
     throw new CommandError(`${reason}. Give an amount: manilla pay ${accountNumber} AMOUNT`, EXIT.usage);
   }
   const body = {

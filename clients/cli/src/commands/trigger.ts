@@ -12,7 +12,7 @@ import { Stage } from '../stage.ts';
 interface TriggerOptions extends SessionOptions {
   list?: true;
   partial?: true;
-  amount: number;
+  amount?: number;
   endpoint?: string;
   timeout: number;
 }
@@ -25,7 +25,7 @@ export function addTriggerCommand(program: Command, signal: AbortSignal): void {
     .argument('[event]', 'its type; --list shows all', typeOf)
     .option('--list', 'list the events and how they happen')
     .option('--partial', 'of payment.settled and payment.expired: only a part is paid')
-    .option('--amount <naira>', 'the amount (default: 2,000.00)', amountOf, AMOUNT_DEFAULT)
+    .option('--amount <naira>', 'the amount (default: 2,000.00)', amountOf)
     .option('--endpoint <id>', 'of webhook.test: the endpoint')
     .option('--timeout <seconds>', 'how long to wait for the event', secondsOf, TIMEOUT_DEFAULT_SECONDS)
     .action(async (type: Event['type'] | undefined, options: TriggerOptions) => {
@@ -64,7 +64,7 @@ async function trigger(type: Event['type'], options: TriggerOptions, signal: Abo
   const session = openSession(options, signal);
   const { client, output } = session;
   const stage = new Stage(session, {
-    amount: options.amount,
+    amount: options.amount ?? AMOUNT_DEFAULT,
     partial: options.partial === true,
     endpointId: options.endpoint,
     timeoutMs: options.timeout * 1000,
