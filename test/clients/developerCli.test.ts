@@ -222,6 +222,18 @@ describe('trigger', () => {
     }
   });
 
+  test.concurrent('Ctrl-C ends it at once, whatever it waits for', async () => {
+    const silent = await startReceiver(() => {}); // no response
+    try {
+      const run = start(['trigger', 'payment.settled', '--url', `http://127.0.0.1:${silent.port}`]);
+      await silent.untilReceived(1);
+      expect(await interrupt(run)).toBe(130);
+      expect(run.stderr()).not.toContain('error');
+    } finally {
+      await silent.close();
+    }
+  });
+
   test.concurrent('what cannot be made says why; the list has every event', async () => {
     const [adjusted, unknown, list] = await Promise.all([
       manilla(['trigger', 'wallet.adjusted']),
