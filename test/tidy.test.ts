@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const IGNORED = new Set(['node_modules', '.git', '.manilla', '.cache', 'coverage']);
+const IGNORED = new Set(['node_modules', '.git', '.manilla', '.cache', 'coverage', 'dist']);
 
 const files = listFiles('');
 const code = files.filter((file) => /\.(ts|mjs|js)$/.test(file));
