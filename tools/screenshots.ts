@@ -179,6 +179,17 @@ async function takeScreenshots(page: Page, quickstart: Quickstart): Promise<void
   await take(page, 'attention-history');
 }
 
+/** The guide, which `npm start` has built: a page with the search open. */
+async function takeGuide(page: Page, { sandboxBaseUrl }: Quickstart): Promise<void> {
+  await page.goto(`${new URL(sandboxBaseUrl).origin}/docs/guide/pay-out.html`);
+  await page.getByRole('searchbox').fill('reconciliation');
+  await page.locator('#found a').first().waitFor();
+  await take(page, 'guide-search');
+  await page.keyboard.press('Escape');
+  await page.getByRole('searchbox').fill('');
+  await take(page, 'guide');
+}
+
 /** The reference page, which is first tried with a request to the sandbox. */
 async function takeReference(page: Page, { sandboxBaseUrl, testApiKey }: Quickstart): Promise<void> {
   const { origin } = new URL(sandboxBaseUrl);
@@ -198,6 +209,7 @@ try {
     const page = await openPage(browser, PAGE_LIMIT_MS);
     await takeScreenshots(page, stack.quickstart);
     await takeReference(page, stack.quickstart);
+    await takeGuide(page, stack.quickstart);
   } finally {
     await stack.stop();
   }
