@@ -1,6 +1,6 @@
 // Every recorded history replays with the current code, so running flows continue after a deployment. Histories are
-// recorded by `npm run histories`; docs/replaying.md describes what to do when one no longer fits. That incompatible code
-// is noticed: replayRejections.slow.test.ts.
+// recorded by `npm run histories`; docs/replaying.md describes what to do when one no longer fits. That incompatible
+// code is noticed: replayRejections.slow.test.ts.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from '@jest/globals';
