@@ -1,6 +1,6 @@
 // The guides as readers follow them: all blocks for a shell, in one shell from the quick start on, and the TypeScript
-// of each page as one module; with the API, a worker and the sandbox bank. Before a block with curl is what its response
-// has (`<!-- expect: path=value -->`); beside a `console.log` what it prints.
+// of each page as one module; with the API, a worker and the sandbox bank. Before a block with curl is what its
+// response has (`<!-- expect: path=value -->`); beside a `console.log` what it prints.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
