@@ -179,14 +179,15 @@ async function takeScreenshots(page: Page, quickstart: Quickstart): Promise<void
   await take(page, 'attention-history');
 }
 
-/** The guide, which `npm start` has built: a page with the search open. */
+/** A page of the guide, which `npm start` builds once it is ready. */
 async function takeGuide(page: Page, { sandboxBaseUrl }: Quickstart): Promise<void> {
-  await page.goto(`${new URL(sandboxBaseUrl).origin}/docs/guide/pay-out.html`);
-  await page.getByRole('searchbox').fill('reconciliation');
-  await page.locator('#found a').first().waitFor();
-  await take(page, 'guide-search');
-  await page.keyboard.press('Escape');
-  await page.getByRole('searchbox').fill('');
+  const url = `${new URL(sandboxBaseUrl).origin}/docs/guide/pay-out.html`;
+  await waitFor('the guide to be built', async () => {
+    await setTimeout(POLL_MS);
+    return (await fetch(url)).ok;
+  });
+  await page.goto(url);
+  await page.getByRole('button', { name: 'curl', pressed: true }).waitFor();
   await take(page, 'guide');
 }
 
