@@ -294,6 +294,7 @@ describe('failures', () => {
     ['a refusal', refusal(403, 'API_KEY_SCOPE_FORBIDDEN'), 1, 'API_KEY_SCOPE_FORBIDDEN'],
     ['the rate limit', refusal(429, 'RATE_LIMIT_EXCEEDED'), 3, 'RATE_LIMIT_EXCEEDED'],
     ['an outage', refusal(503, 'SERVICE_UNAVAILABLE'), 3, 'SERVICE_UNAVAILABLE'],
+    ['the page of a proxy', refusal(502, 'UNREADABLE_RESPONSE'), 3, 'UNREADABLE_RESPONSE'],
     ['no response', new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }), 3, 'NO_RESPONSE'],
     ['another server', new SyntaxError('Unexpected token <'), 3, 'UNREADABLE_RESPONSE'],
     ['anything else', new Error('why'), 1, 'FAILED'],

@@ -57,7 +57,7 @@ export function failureOf(fault: unknown): Failure {
     const { code, status, details, requestId, helpUrl } = fault;
     const message = fault.message.replace(`${code}: `, '');
     const exitCode = status === 429 || status >= 500 ? EXIT.unreachable : EXIT.failed;
-    return { code, message, exitCode, status, details, requestId, helpUrl };
+    return { code, message, exitCode, status, details, ...(requestId !== '' && { requestId }), helpUrl };
   }
   const reason = reasonOf(fault);
   if (isNetworkError(fault)) {
@@ -75,10 +75,10 @@ export function failureOf(fault: unknown): Failure {
 const asError = (fault: unknown) =>
   (fault ?? {}) as { name?: unknown; message?: unknown; cause?: unknown; errors?: unknown };
 
-/** Whether `fetch` got no response. */
+/** Whether `fetch` got no response, or lost the connection within it. */
 export function isNetworkError(fault: unknown): boolean {
   const { name, message } = asError(fault);
-  return message === 'fetch failed' || name === 'TimeoutError';
+  return message === 'fetch failed' || message === 'terminated' || name === 'TimeoutError';
 }
 
 /** The innermost reason of a failure: of a failed fetch, what the connection met. */
@@ -105,10 +105,10 @@ export function reportFailure(fault: unknown, commandLine: readonly string[]): n
 }
 
 /** A failure for people. */
-export function linesOf({ code, message, details = {}, requestId, helpUrl }: Failure): string[] {
+export function linesOf({ code, message, status, details = {}, requestId, helpUrl }: Failure): string[] {
   const advice = ADVICE[code];
   return [
-    `${paint('red', 'error:', process.stderr)} ${requestId === undefined ? '' : `${code}: `}${message}`,
+    `${paint('red', 'error:', process.stderr)} ${status === undefined ? '' : `${code}: `}${message}`,
     ...(Object.keys(details).length === 0 ? [] : [`  details: ${JSON.stringify(details)}`]),
     ...(advice === undefined ? [] : [`  next: ${advice}`]),
     ...(requestId === undefined ? [] : [`  request id: ${requestId}`]),
