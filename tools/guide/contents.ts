@@ -36,6 +36,7 @@ export const CONTENTS: readonly Group[] = [
     'docs/api.md': 'Requests',
     'docs/errors.md': 'Errors',
     'docs/webhooks.md': 'Events and webhooks',
+    'docs/checkout.md': 'Payment page',
     'docs/sandbox.md': 'Sandbox bank',
     'clients/typescript/README.md': 'TypeScript client',
     'clients/python/README.md': 'Python client',
