@@ -40,6 +40,7 @@ export const CONTENTS: readonly Group[] = [
     'docs/sandbox.md': 'Sandbox bank',
     'clients/typescript/README.md': 'TypeScript client',
     'clients/python/README.md': 'Python client',
+    'clients/cli/README.md': 'Command line',
     'docs/glossary.md': 'Glossary',
     'CHANGELOG.md': 'Changelog',
   }),
