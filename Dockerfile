@@ -32,6 +32,14 @@ COPY src ./src
 RUN node --input-type=module -e 'const { bundleWorkflows } = await import(`${process.cwd()}/src/worker/workflowBundle.ts`); \
   for (const encodeFailures of [false, true]) await bundleWorkflows({ encodeFailures })'
 
+# The guide, which the API serves on the sandbox host. Its sources stay here.
+COPY ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md README.md SECURITY.md ./
+COPY docs ./docs
+COPY clients/typescript/README.md ./clients/typescript/README.md
+COPY clients/python/README.md ./clients/python/README.md
+COPY tools/guide ./tools/guide
+RUN node tools/guide/build.ts && rm -r *.md docs clients tools
+
 FROM node:24.21.0-bookworm-slim
 WORKDIR /app
 ENV NODE_ENV=production

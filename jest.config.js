@@ -1,11 +1,16 @@
 // The configuration of `npm test`: native ES modules, type stripping as in Node, and one Postgres and one Temporal
 // server for all test files.
+
+// `npm run test:slow`, and `npm test` when a path on its command line names them (docs/decisions/0053-slow-tests.md).
+const namesSlowTests = process.argv.slice(2).some((argument) => argument.includes('.slow'));
+const SLOW_TESTS = '\\.slow\\.test\\.ts$';
+
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   // `npm run test:deploy`: they need Go, for Helm, and packages.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/deploy/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/deploy/', ...(namesSlowTests ? [] : [SLOW_TESTS])],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/support/stripTypes.js' },
   testSequencer: '<rootDir>/test/support/longestFirst.ts',

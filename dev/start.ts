@@ -106,6 +106,17 @@ async function main(): Promise<void> {
     watch = watchOwnTemporal(supervisor, database.url, temporal, stallSeconds);
   stateFolder.writeQuickstart(quickstart);
   print(welcome(quickstart, (Date.now() - startedAt) / 1000));
+  await buildDocs();
+}
+
+/** Builds the guide that the API serves, when its sources have changed: after the start, which does not wait for it. */
+async function buildDocs(): Promise<void> {
+  try {
+    const { buildGuide } = await import('../tools/guide/build.ts');
+    await buildGuide();
+  } catch (error) {
+    print(`The guide at /docs/guide could not be built: ${(error as Error).message}`);
+  }
 }
 
 type ServerPorts = WantedPorts<'postgres' | 'temporal' | 'temporalUi'>;
@@ -408,11 +419,13 @@ function displayPath(name: string): string {
 
 function welcome(quickstart: Quickstart, seconds: number): string {
   const { sandboxBaseUrl, testApiKey, settlementWalletId } = quickstart;
+  const { origin } = new URL(sandboxBaseUrl);
   return `
 Manilla is running (ready in ${seconds.toFixed(1)} s).
 
   Sandbox API        ${sandboxBaseUrl}
   Live API           ${quickstart.liveBaseUrl}
+  Guide, reference   ${origin}/docs/guide, ${origin}/docs
   Temporal UI        ${quickstart.temporalUiUrl || '(of your own server)'}
   Test key           ${testApiKey}
   Live key           ${quickstart.liveApiKey}

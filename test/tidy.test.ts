@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const IGNORED = new Set(['node_modules', '.git', '.manilla', '.cache', 'coverage']);
+const IGNORED = new Set(['node_modules', '.git', '.manilla', '.cache', 'coverage', 'dist']);
 
 const files = listFiles('');
 const code = files.filter((file) => /\.(ts|mjs|js)$/.test(file));
@@ -167,7 +167,7 @@ test('decide.ts files are pure: they import no packages at run time', () => {
 });
 
 test('files have camelCase names, migrations are numbered, and files of functions have snake_case names', () => {
-  const name = /^[a-z][a-zA-Z0-9]*(\.test|\.config)?\.(ts|mjs|js)$/;
+  const name = /^[a-z][a-zA-Z0-9]*((\.slow)?\.(test|config))?\.(ts|mjs|js)$/;
   const wrong = [
     ...code.filter((file) => !name.test(path.basename(file))),
     ...files.filter(
@@ -176,6 +176,32 @@ test('files have camelCase names, migrations are numbered, and files of function
         !/^src\/(database\/migrations\/\d{4}_[a-z0-9_]+|ledger\/sql\/[a-z][a-z0-9_]*)\.sql$/.test(file),
     ),
   ];
+  expect(wrong).toEqual([]);
+});
+
+/** What every change runs: rules, the API, the ledger, the rails, the replay, each flow end to end and in its steps. */
+const NEVER_SLOW = [
+  /^test\/(api|bench|docs|ledger|openapi|outbox|rail|reconciliation|resources|verification|webhooks)\//,
+  /Rules\.slow\.test\.ts$/,
+  /^test\/workflows\/(replay|commandCoverage)\.slow\.test\.ts$/,
+  /^test\/e2e\/(payments|payFromWallet|credits|hedgedCredits|withdrawals|refunds|payouts|reviewCases|adjustments)\./,
+  /^test\/e2e\/(railPause|reconciliation|sweep|failingFlows|schedules)\./,
+];
+
+test('slow tests are of faults, sizes, whole processes and every combination, and not what every change must run', () => {
+  const slow = files.filter((file) => file.endsWith('.slow.test.ts'));
+  expect(slow.length).toBeGreaterThan(0);
+  expect(slow.filter((file) => NEVER_SLOW.some((pattern) => pattern.test(file)))).toEqual([]);
+});
+
+test('every test file that a page or a comment names exists', () => {
+  const wrong = files
+    .filter((file) => /\.(ts|mjs|js|md|jsonc)$/.test(file))
+    .flatMap((file) =>
+      [...read(file).matchAll(/\btest\/[a-zA-Z/]+(?:\.slow)?\.test\.ts\b/g)].map(([named]) => ({ file, named })),
+    )
+    .filter(({ named }) => !files.includes(named))
+    .map(({ file, named }) => `${file} names ${named}`);
   expect(wrong).toEqual([]);
 });
 

@@ -180,6 +180,18 @@ async function takeScreenshots(page: Page, quickstart: Quickstart): Promise<void
   await take(page, 'attention-history');
 }
 
+/** A page of the guide, which `npm start` builds once it is ready. */
+async function takeGuide(page: Page, { sandboxBaseUrl }: Quickstart): Promise<void> {
+  const url = `${new URL(sandboxBaseUrl).origin}/docs/guide/pay-out.html`;
+  await waitFor('the guide to be built', async () => {
+    await setTimeout(POLL_MS);
+    return (await fetch(url)).ok;
+  });
+  await page.goto(url);
+  await page.getByRole('button', { name: 'curl', pressed: true }).waitFor();
+  await take(page, 'guide');
+}
+
 /** The reference page, which is first tried with a request to the sandbox. */
 async function takeReference(page: Page, { sandboxBaseUrl, testApiKey }: Quickstart): Promise<void> {
   const { origin } = new URL(sandboxBaseUrl);
@@ -253,6 +265,7 @@ try {
     if (isWanted('attention')) await takeScreenshots(page, stack.quickstart);
     if (isWanted('reference')) await takeReference(page, stack.quickstart);
     if (isWanted('checkout')) await takeCheckout(browser, stack.quickstart);
+    if (isWanted('guide')) await takeGuide(page, stack.quickstart);
   } finally {
     await stack.stop();
   }

@@ -6,6 +6,7 @@ import { type BenchApi, startBenchApi, startBenchTemporal, startBenchWorker } fr
 import { openBook } from '../book.ts';
 import { type LoadRequest, runLoad } from '../load.ts';
 import { type Measured, median, type Sample, summarise } from '../measure.ts';
+import { RESIDENT_MEMORY, readMegabytes } from '../metrics.ts';
 import { balanceRequest, transferRequest } from '../requests.ts';
 import type { Stage, StageResult } from '../stage.ts';
 
@@ -17,7 +18,7 @@ const SAMPLES = 60;
 const GROWTH_MAX = 1.1;
 
 const METRICS = {
-  'resident memory': 'manilla_process_resident_memory_bytes',
+  'resident memory': RESIDENT_MEMORY,
   'heap in use': 'manilla_nodejs_heap_size_used_bytes',
 };
 
@@ -57,12 +58,10 @@ async function sampleMemory(ports: Record<string, number>, seconds: number): Pro
   for (let index = 1; index <= SAMPLES; index += 1) {
     await setTimeout(Math.max(0, started + (index * seconds * 1000) / SAMPLES - performance.now()));
     for (const [process, port] of Object.entries(ports)) {
-      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
       for (const [kind, metric] of Object.entries(METRICS)) {
-        const bytes = Number(new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1]);
-        if (Number.isNaN(bytes)) throw new Error(`the metrics of ${process} have no ${metric}`);
+        const value = await readMegabytes(port, metric);
         const name = `${process}, ${kind}`;
-        samplesByName.set(name, [...(samplesByName.get(name) ?? []), { value: bytes / 2 ** 20 }]);
+        samplesByName.set(name, [...(samplesByName.get(name) ?? []), { value }]);
       }
     }
   }

@@ -2,18 +2,30 @@
 // records are read independently and compared.
 import type { Sql } from '../../src/database/pool.ts';
 import type { Uuid } from '../../src/ids.ts';
+import type { Kobo } from '../../src/money.ts';
 
-/** Each query returns the rows that violate the invariant. `$1` is the organisation. */
+/** What a bank has in its own book: all credits, all transfers that it accepted, and the money of each. */
+export interface BankBook {
+  /** The name of its rail, as in account codes. */
+  rail: string;
+  credits: { sessionId: string; accountNumber: string; amount: Kobo }[];
+  transfers: { reference: string; status: 'processing' | 'completed' | 'failed' | 'returned'; amount: Kobo }[];
+  /** Without charges. */
+  lines: { kind: 'sent' | 'returned'; reference: string; amount: Kobo }[];
+}
+
+/** Each query returns the rows that violate the invariant. `$1` is the organisation, `RAIL` the name of the rail. */
 const VIOLATIONS: Record<string, string> = {
   'the balances of the book add up to zero': `
     SELECT sum(balance) FROM balances HAVING sum(balance) <> 0`,
 
   'the clearing balance equals the money at the bank: credits minus sent transfers plus returned transfers': `
     SELECT b.balance AS clearing, bank.holds
-    FROM (SELECT coalesce((SELECT balance FROM balances WHERE code = 'clearing:sandbox'), 0) AS balance) b,
-         (SELECT (SELECT coalesce(sum(amount), 0) FROM sandbox_bank.credits WHERE organisation_id = $1)
-               + (SELECT coalesce(sum(CASE kind WHEN 'sent' THEN -amount ELSE amount END), 0)
-                  FROM sandbox_bank.statement_lines WHERE organisation_id = $1) AS holds) bank
+    FROM (SELECT coalesce(sum(balance), 0) AS balance FROM balances
+          WHERE code IN ('clearing:RAIL', 'float:RAIL')) b,
+         (SELECT (SELECT coalesce(sum(amount), 0) FROM bank_credits)
+               + (SELECT coalesce(sum(CASE kind WHEN 'sent' THEN -amount ELSE amount END), 0) FROM bank_lines) AS holds
+         ) bank
     WHERE -b.balance <> bank.holds`,
 
   'all in-transit and reserve accounts are zero': `
@@ -73,11 +85,11 @@ const VIOLATIONS: Record<string, string> = {
 
   'each credit at the bank has one inbound credit, posted once': `
     SELECT c.session_id, count(DISTINCT i.id) AS credits, count(DISTINCT t.id) AS transactions
-    FROM sandbox_bank.credits c
-    LEFT JOIN inbound_credits i ON i.organisation_id = c.organisation_id AND i.session_id = c.session_id
+    FROM bank_credits c
+    LEFT JOIN inbound_credits i ON i.organisation_id = $1 AND i.session_id = c.session_id
       AND i.amount = c.amount AND i.account_number = c.account_number
-    LEFT JOIN ledger.transactions t ON t.organisation_id = c.organisation_id AND t.key = 'credit/sandbox/' || c.session_id
-    WHERE c.organisation_id = $1 GROUP BY c.session_id
+    LEFT JOIN ledger.transactions t ON t.organisation_id = $1 AND t.key = 'credit/RAIL/' || c.session_id
+    GROUP BY c.session_id
     HAVING count(DISTINCT i.id) <> 1 OR count(DISTINCT t.id) <> 1`,
 
   'a credit that was set aside has no posting, and its review case no account': `
@@ -90,7 +102,7 @@ const VIOLATIONS: Record<string, string> = {
   'each inbound credit exists at the bank': `
     SELECT i.session_id FROM inbound_credits i
     WHERE i.organisation_id = $1 AND i.status <> 'set_aside' AND NOT EXISTS (
-      SELECT FROM sandbox_bank.credits c WHERE c.organisation_id = i.organisation_id AND c.session_id = i.session_id)`,
+      SELECT FROM bank_credits c WHERE c.session_id = i.session_id)`,
 
   'the amount received of a payment equals its posted credits': `
     SELECT p.id, p.status, p.amount_received, coalesce(sum(i.amount), 0) AS posted
@@ -109,17 +121,17 @@ const VIOLATIONS: Record<string, string> = {
 
   'the bank made at most one transfer per reference, and only for references of this organisation': `
     SELECT t.reference, t.status, o.reference AS own_reference,
-           count(l.id) FILTER (WHERE l.kind = 'sent') AS paid, count(l.id) FILTER (WHERE l.kind = 'returned') AS returned
-    FROM sandbox_bank.transfers t
+           count(*) FILTER (WHERE l.kind = 'sent') AS paid, count(*) FILTER (WHERE l.kind = 'returned') AS returned
+    FROM bank_transfers t
     LEFT JOIN outgoing o USING (reference)
-    LEFT JOIN sandbox_bank.statement_lines l ON l.organisation_id = t.organisation_id AND l.reference = t.reference
-    WHERE t.organisation_id = $1 GROUP BY t.reference, t.status, t.amount, o.reference, o.amount
+    LEFT JOIN bank_lines l ON l.reference = t.reference
+    GROUP BY t.reference, t.status, t.amount, o.reference, o.amount
     HAVING o.reference IS NULL OR o.amount <> t.amount
-        OR count(l.id) FILTER (WHERE l.kind = 'sent') > 1 OR count(l.id) FILTER (WHERE l.kind = 'returned') > 1`,
+        OR count(*) FILTER (WHERE l.kind = 'sent') > 1 OR count(*) FILTER (WHERE l.kind = 'returned') > 1`,
 
   'the status of each transfer equals its status at the bank': `
     SELECT o.*, t.status AS bank_status
-    FROM outgoing o LEFT JOIN sandbox_bank.transfers t ON t.organisation_id = $1 AND t.reference = o.reference
+    FROM outgoing o LEFT JOIN bank_transfers t ON t.reference = o.reference
     WHERE o.own_status <> CASE coalesce(t.status, 'failed')
                         WHEN 'returned' THEN CASE o.kind WHEN 'withdrawal' THEN 'returned' ELSE 'failed' END
                         ELSE coalesce(t.status, 'failed') END`,
@@ -196,6 +208,22 @@ export const OUTGOING = `
       FROM review_cases, generate_series(1, attempts) AS attempt WHERE organisation_id = $1
     ) o`;
 
+/** The book of the sandbox bank, which is in the database. */
+const SANDBOX = `
+  bank_credits AS (SELECT session_id, account_number, amount FROM sandbox_bank.credits WHERE organisation_id = $1),
+  bank_transfers AS (SELECT reference, status, amount FROM sandbox_bank.transfers WHERE organisation_id = $1),
+  bank_lines AS (SELECT kind, reference, amount FROM sandbox_bank.statement_lines WHERE organisation_id = $1)`;
+
+/** The book of another bank, which is given: `$2`, as JSON. */
+const GIVEN = `
+  given AS (SELECT ($2::text)::jsonb AS book),
+  bank_credits AS (SELECT "sessionId" AS session_id, "accountNumber" AS account_number, amount FROM given,
+    jsonb_to_recordset(book -> 'credits') AS credit("sessionId" text, "accountNumber" text, amount bigint)),
+  bank_transfers AS (SELECT transfer.* FROM given,
+    jsonb_to_recordset(book -> 'transfers') AS transfer(reference text, status text, amount bigint)),
+  bank_lines AS (SELECT line.* FROM given,
+    jsonb_to_recordset(book -> 'lines') AS line(kind text, reference text, amount bigint))`;
+
 /** Common table expressions of the queries: account balances, and all outgoing transfers. */
 const COMMON = `
   WITH balances AS (
@@ -205,11 +233,13 @@ const COMMON = `
     WHERE a.organisation_id = $1 GROUP BY a.code
   ), outgoing AS (${OUTGOING})`;
 
-/** Returns the violated invariants, each with some rows. */
-export async function violations(sql: Sql, organisationId: Uuid): Promise<string[]> {
+/** Returns the violated invariants, each with some rows. `book`: that of the bank, if it is not the sandbox bank. */
+export async function violations(sql: Sql, organisationId: Uuid, book?: BankBook): Promise<string[]> {
   const violated: string[] = [];
+  const parameters = book === undefined ? [organisationId] : [organisationId, JSON.stringify(book)];
   for (const [rule, query] of Object.entries(VIOLATIONS)) {
-    const rows = await sql.unsafe(`${COMMON} ${query}`, [organisationId]);
+    const text = `${COMMON}, ${book === undefined ? SANDBOX : GIVEN} ${query}`;
+    const rows = await sql.unsafe(text.replaceAll('RAIL', book?.rail ?? 'sandbox'), parameters);
     if (rows.length > 0) violated.push(`${rule}: ${JSON.stringify(rows.slice(0, ROWS_SHOWN))}`);
   }
   return violated;

@@ -33,13 +33,12 @@ export const bankAccountOf = (destination: Destination | 'ownWallet', ownAccount
 
 /**
  * The refund of a share of a payment. A payment from a wallet is refunded to the wallet, a bank transfer to the payer
- * or to the named account.
+ * or to this account.
  */
 export const refundBody = (
   payment: Readonly<Record<string, unknown>>,
-  { percent, destination }: { percent: number; destination: Destination },
+  { percent, accountNumber }: { percent: number; accountNumber: string },
 ) => ({
   ...(percent !== 100 && { amount: Math.max(1, Math.round((Number(payment.baseAmount) * percent) / 100)) }),
-  ...(payment.method === 'bank_transfer' &&
-    percent !== 50 && { bankAccount: { accountNumber: DESTINATIONS[destination], bankCode: '058' } }),
+  ...(payment.method === 'bank_transfer' && percent !== 50 && { bankAccount: { accountNumber, bankCode: '058' } }),
 });

@@ -171,7 +171,7 @@ export class Traffic {
     const settled = (page?.items ?? []) as Body[];
     const target = settled[payment % settled.length];
     if (target === undefined) return;
-    const body = refundBody(target, { percent, destination });
+    const body = refundBody(target, { percent, accountNumber: DESTINATIONS[destination] });
     const refund = await this.#money('refund', `/payments/${target.id}/refund`, body, name);
     if (refund?.destination === 'bank') this.#remember(refund);
   }

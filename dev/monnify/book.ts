@@ -41,6 +41,8 @@ export interface Collection {
 export interface TransferStep {
   status: string;
   comment?: string;
+  /** The next step follows at once, so that nobody sees this one. */
+  passes?: true;
 }
 
 export interface FakeTransfer {
@@ -141,6 +143,7 @@ export class MonnifyBook {
     if (before === undefined || after === undefined) return false;
     transfer.steps.shift();
     this.enter(transfer);
+    if (after.passes) this.advance(transfer);
     return true;
   }
 
@@ -158,7 +161,8 @@ export class MonnifyBook {
         this.book('DEBIT', fee, `${own}_DEBIT_1`, text);
       }
     }
-    if (status === 'REVERSED') {
+    // A failure after the payment brings the money back too; whether Monnify ever reports one is not documented.
+    if (status === 'REVERSED' || (status === 'FAILED' && transfer.timesPaid > transfer.timesReturned)) {
       transfer.timesReturned += 1;
       this.book('CREDIT', amount, `${own}_CREDIT_0`, text);
     }

@@ -16,10 +16,14 @@ import {
 } from './events.ts';
 import { FAKE_CREDENTIALS } from './fakeCredentials.ts';
 import { answerWith, type Fault, REFUSALS } from './faults.ts';
+import { type PlannedFault, Plans } from './plans.ts';
 import { ROUTES, respond } from './responses.ts';
 import { faultOf, type Incoming } from './rules.ts';
 
 const TOKEN_LIFE_MS = 3_600_000;
+/** A callback that is not accepted is repeated; how often and when Monnify does so is not documented. */
+const REPEATS_MAX = 8;
+const FIRST_REPEAT_AFTER_MS = 100;
 
 export interface FakeOptions {
   now?: () => Date;
@@ -32,15 +36,9 @@ export interface FakeOptions {
   port?: number;
 }
 
-interface PlannedFault {
-  route: string;
-  fault: Fault;
-  acts: boolean;
-  times: number;
-}
-
 export class MonnifyFake {
   readonly book: MonnifyBook;
+  readonly plans = new Plans();
   readonly now: () => Date;
   /** Requests that the adapter must never send. */
   readonly complaints: string[] = [];
@@ -59,12 +57,14 @@ export class MonnifyFake {
   readonly defects = new Set<Defect>();
   /** Name enquiries so far. */
   enquiries = 0;
+  /** Callbacks that are not accepted yet, and will be repeated. */
+  sending = 0;
   callbackUrl: string | null;
   baseUrl = '';
   readonly #options: FakeOptions;
   readonly #server: Server;
   readonly #tokens = new Map<string, number>();
-  readonly #faults: PlannedFault[] = [];
+  readonly #faults: (PlannedFault & { route: string })[] = [];
   #stepping = Promise.resolve();
   #closed = new AbortController();
 
@@ -100,6 +100,11 @@ export class MonnifyFake {
   break(route: string, fault: Fault, { acts = false, times = 1 }: { acts?: boolean; times?: number } = {}): void {
     if (!ROUTES.some((known) => known.route === route)) throw new Error(`the stand-in has no route ${route}`);
     this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault), times });
+  }
+
+  /** The responses of a route go well again. */
+  mend(route: string): void {
+    for (const fault of this.#faults) if (fault.route === route) fault.times = 0;
   }
 
   /** Ends every token, so that the next request is refused with 401. */
@@ -211,11 +216,30 @@ export class MonnifyFake {
     await this.send(signed);
   }
 
-  /** Sends an event, as often as it is told to. */
-  async send({ headers, body }: SignedEvent): Promise<void> {
+  /** Sends an event until it is accepted or refused. Resolves after the first attempt. */
+  async send(event: SignedEvent): Promise<void> {
     if (this.callbackUrl === null) return;
-    // A response that is not a success is repeated by Monnify; here, the list of credits makes up for it.
-    await fetch(this.callbackUrl, { method: 'POST', headers, body: new Uint8Array(body) }).catch(() => {});
+    this.sending += 1;
+    if (await this.#attempt(event)) this.sending -= 1;
+    else void this.#repeat(event);
+  }
+
+  async #repeat(event: SignedEvent): Promise<void> {
+    const { signal } = this.#closed;
+    for (let count = 0; count < REPEATS_MAX; count += 1) {
+      await delay(FIRST_REPEAT_AFTER_MS * 2 ** count, undefined, { signal }).catch(() => {});
+      if (signal.aborted || (await this.#attempt(event))) break;
+    }
+    this.sending -= 1;
+  }
+
+  /** Whether there was a response, which may be a refusal, and is not repeated then. */
+  async #attempt({ headers, body }: SignedEvent): Promise<boolean> {
+    if (this.callbackUrl === null) return true;
+    const init = { method: 'POST', headers, body: new Uint8Array(body), signal: this.#closed.signal };
+    const response = await fetch(this.callbackUrl, init).catch(() => null);
+    await response?.arrayBuffer().catch(() => {});
+    return response !== null && response.status < 500;
   }
 
   lagosNow(): string {
@@ -265,7 +289,8 @@ export class MonnifyFake {
     })).find(({ match }) => match !== null);
     const route = found?.known.route ?? `${incoming.method} ${incoming.path}`;
     this.requests.push(route);
-    const planned = this.#faults.find((one) => one.route === route && one.times > 0);
+    const planned =
+      this.#faults.find((one) => one.route === route && one.times > 0) ?? this.plans.faultOf(route, incoming);
     if (planned !== undefined) planned.times -= 1;
     const acts = planned === undefined || planned.acts;
     const { status, body } = acts

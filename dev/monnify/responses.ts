@@ -9,14 +9,16 @@ import {
   transferFee,
 } from './book.ts';
 import type { Defect } from './defects.ts';
-import { BANKS, holderOf, stepsTo } from './destinations.ts';
+import { BANKS, holderOf } from './destinations.ts';
 import { FAKE_CREDENTIALS } from './fakeCredentials.ts';
+import type { Plans } from './plans.ts';
 import type { Incoming } from './rules.ts';
 import { entryView, invoiceView, reservedView, rowView, sendView, summaryView, transactionView } from './views.ts';
 
 /** What the handlers need of the server. */
 export interface FakeState {
   book: MonnifyBook;
+  plans: Plans;
   now: () => Date;
   /** `yyyy-MM-dd HH:mm:ss.SSS`. */
   lagosNow: () => string;
@@ -174,7 +176,7 @@ const send: Handler = (fake, { body, text }) => {
   if (amount + fee > fake.book.available) return no('D04', 'Insufficient wallet balance', 422);
   const isNameRight = holder === body.destinationAccountName;
   const wrongName = [{ status: 'PENDING' }, { status: 'FAILED', comment: 'Beneficiary account name mismatch' }];
-  const steps = isNameRight ? stepsTo(accountNumber) : wrongName;
+  const steps = isNameRight ? fake.plans.stepsTo(accountNumber) : wrongName;
   const transfer: FakeTransfer = {
     reference,
     transactionReference: fake.book.newReference('MFDS'),

@@ -3,6 +3,7 @@
 // is lost. Urgent messages do not wait for others, sandbox ones come after live ones, and those of the organisations
 // are taken in turns.
 import type { Client } from '@temporalio/client';
+import { AdaptiveLimit } from '../concurrency/adaptiveLimit.ts';
 import { GroupCommit } from '../concurrency/groupCommit.ts';
 import { PollingLoop } from '../concurrency/pollingLoop.ts';
 import type { Sql } from '../database/pool.ts';
@@ -22,8 +23,13 @@ import { startFlow } from './startFlow.ts';
 const LEASE_SECONDS = 60;
 /** The retry backoff of a failed message doubles from 1 s up to this. */
 const RETRY_DELAY_MAX_SECONDS = 15;
-/** Urgent starts and signals, and as many others: together what a Temporal server handles well from one process. */
-const FLOW_CONCURRENCY = 25;
+/** Urgent starts and signals at a time. */
+const URGENT_CONCURRENCY = 25;
+/**
+ * Other starts at a time: fewer while Temporal is slow, so that a burst of them does not delay the urgent ones, nor the
+ * tasks of the workers, at the server. A start takes 10 to 50 ms.
+ */
+const START_CONCURRENCY = { min: 4, max: 25, slowMs: 150 };
 const EVENT_CONCURRENCY = 100;
 const DELETION_BATCH_MAX = 500;
 
@@ -66,7 +72,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
 
   const loop = (
     { topic, priority }: { topic: string; priority: number },
-    concurrency: number,
+    concurrency: () => number,
     handle: (row: OutboxRow) => Promise<void>,
   ): PollingLoop<OutboxRow> => {
     let last: Pick<OutboxRow, 'organisationId' | 'environment'> | undefined; // whose turn was the last one
@@ -105,12 +111,19 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
 
   const start = (message: FlowMessage) => startFlow(client, taskQueue, message);
   const startRow = ({ message }: OutboxRow) => start(message as unknown as FlowMessage);
+  const starts = new AdaptiveLimit(START_CONCURRENCY);
   const secondLook = createSecondLook<OutboxRow>({ sql, start, deleteRow: (row) => deletions.add(row), log });
   const loops = [
-    loop({ topic: FLOW_TOPIC, priority: URGENT }, FLOW_CONCURRENCY, startRow),
-    loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, FLOW_CONCURRENCY, startRow),
-    loop({ topic: 'event', priority: NOT_URGENT }, EVENT_CONCURRENCY, (row) =>
-      dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) }),
+    loop({ topic: FLOW_TOPIC, priority: URGENT }, () => URGENT_CONCURRENCY, startRow),
+    loop(
+      { topic: FLOW_TOPIC, priority: NOT_URGENT },
+      () => starts.value,
+      (row) => starts.measure(() => startRow(row)),
+    ),
+    loop(
+      { topic: 'event', priority: NOT_URGENT },
+      () => EVENT_CONCURRENCY,
+      (row) => dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) }),
     ),
   ];
   return {

@@ -11,7 +11,7 @@ import type { FlowMessage } from '../workflows/flows.ts';
 import type { PaymentCreditInput } from '../workflows/paymentCredit/messages.ts';
 
 /** Longer than a credit waits while its flow is not held up; much shorter than the lease of a message. */
-const LOOK_AFTER_MS = 1_000;
+const LOOK_AFTER_MS = 600;
 const BATCH_MAX = 500;
 
 /**

@@ -142,6 +142,13 @@ describe('keys that manage keys', () => {
     expect(given.data.expiresAt).toBe(limits.expiresAt.toISOString());
   });
 
+  test('a key that would have expired is refused', async () => {
+    const past = new Date(Date.now() - 1_000).toISOString();
+    const { status, error } = await api.test.post('/api-keys', { scopes: ['wallet'], expiresAt: past });
+    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(error.details.fields).toMatchObject([{ field: 'expiresAt', code: 'too_small' }]);
+  });
+
   test('nor by rotating a key that has it', async () => {
     const strong = await make(api.test, { scopes: ['payout'] });
     const weak = await create({ scopes: ['wallet', 'keys'] });

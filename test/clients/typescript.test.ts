@@ -124,6 +124,13 @@ describe('retries', () => {
     expect(sent).toEqual([{ method: 'POST', key: undefined }]);
   });
 
+  test('the page of a proxy is an error with its status', async () => {
+    const page: [number, object] = [502, { title: 'Bad gateway' }];
+    const { result } = await answered([page, page, page], transfer);
+    expect(result).toBeInstanceOf(ManillaError);
+    expect(result).toMatchObject({ code: 'UNREADABLE_RESPONSE', status: 502, requestId: '' });
+  });
+
   test('retries end', async () => {
     const outage: [number, object] = [503, envelope('SERVICE_UNAVAILABLE', { retryable: true })];
     const { sent, result } = await answered([outage, outage, outage, [201, SUCCESS]], transfer);

@@ -92,6 +92,7 @@ test('API and worker run from it as an account that can write nothing but /tmp',
   const worker = await start('src/worker/main.ts', { WORKER_METRICS_PORT: String(metrics) });
   await untilOk(api, `http://127.0.0.1:${sandbox}/v1/health`);
   await untilOk(api, `http://127.0.0.1:${live}/v1/health`);
+  await untilOk(api, `http://127.0.0.1:${sandbox}/docs/guide/quick-start.html`);
   await untilOk(worker, `http://127.0.0.1:${metrics}/ready`);
   expect(await Promise.all([stop(api), stop(worker)])).toEqual([0, 0]);
   expect(contentsOf(image)).toEqual(before);

@@ -1,4 +1,4 @@
-// When the embedded Temporal is restarted: the decision, case by case. test/dev/start.test.ts has a real stall.
+// When the embedded Temporal is restarted: the decision, case by case. test/dev/start.slow.test.ts has a real stall.
 import { expect, test } from '@jest/globals';
 import { judge, type Look, type Watch, WELL } from '../../dev/temporalWatch.ts';
 

@@ -79,7 +79,9 @@ test('docs/performance/actions.md is the output of tools/generateActionsDoc.ts',
 });
 
 test('every test file that docs/reliability.md names exists', () => {
-  const named = [...read('docs/reliability.md').matchAll(/`(test\/[a-zA-Z/]+)`/g)].map(([, file]) => `${file}.test.ts`);
+  const named = [...read('docs/reliability.md').matchAll(/`(test\/[a-zA-Z/]+)`/g)].map(
+    ([, file]) => `${file}{,.slow}.test.ts`,
+  );
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((file) => globSync(file, { cwd: new URL('../..', import.meta.url) }).length === 0)).toEqual([]);
 });

@@ -1,17 +1,16 @@
-// Executes the workload of a day for one organisation, through the API and the sandbox bank, and waits until no flow is
-// in progress.
-import { randomUUID } from 'node:crypto';
+// Executes the workload of a day for one organisation, through the API and its bank, and waits until no flow is in
+// progress.
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { bankAccountOf, DESTINATIONS, type Destination, refundBody } from '../../dev/chaos/requests.ts';
+import { type Destination, refundBody } from '../../dev/chaos/requests.ts';
 import type { Command, Workload } from '../../dev/chaos/workload.ts';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
-import { signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import type { Payment } from '../../src/resources/payments/queries.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import type { Answer, Client, Resource, TestOrganisation } from '../support/api.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
 import { withCode } from '../support/operators.ts';
+import type { ScenarioBank } from '../support/scenarioBank.ts';
 import type { ScenarioContext } from '../support/scenarioContext.ts';
 import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -46,6 +45,7 @@ interface TestWallet {
 export class Simulation {
   readonly flows: TestFlows;
   readonly organisation: TestOrganisation;
+  readonly bank: ScenarioBank;
   /** Error responses that are not in REFUSALS. */
   readonly faults: string[] = [];
   readonly #callbacks: UnreliableCallbacks;
@@ -59,17 +59,18 @@ export class Simulation {
   constructor(stage: ScenarioContext, callbacks: UnreliableCallbacks) {
     this.flows = stage.flows;
     this.organisation = stage.organisation;
+    this.bank = stage.bank;
     this.#callbacks = callbacks;
   }
 
   async run({ faultSeed, batches }: Workload): Promise<void> {
-    this.#callbacks.setFaultSeed(this.organisation.organisationId, faultSeed);
+    this.#callbacks.setFaultSeed(this.bank.contract, faultSeed);
     for (let count = 0; count < WALLETS; count += 1) {
       const id = await this.flows.createWallet(this.#api);
       const { data } = await this.#api.get(`/wallets/${id}/deposit-account`);
       this.#wallets.push({ id, accountNumber: String(data.accountNumber) });
     }
-    await Promise.all(this.#wallets.map(({ accountNumber }) => this.#credit(accountNumber, FIRST_DEPOSIT)));
+    await Promise.all(this.#wallets.map(({ accountNumber }) => this.bank.credit(accountNumber, FIRST_DEPOSIT)));
     await waitFor('the first deposits', async () => {
       const balances = await Promise.all(this.#wallets.map(({ id }) => this.flows.balanceOf(id)));
       return balances.every((balance) => balance === FIRST_DEPOSIT);
@@ -89,9 +90,11 @@ export class Simulation {
   async #do(command: Command): Promise<void> {
     switch (command.do) {
       case 'deposit':
-        return await this.#credit(this.#wallet(command.to).accountNumber, command.amount);
+        await this.bank.credit(this.#wallet(command.to).accountNumber, command.amount);
+        return;
       case 'depositToUnknownAccount':
-        return await this.#credit('1234567890', command.amount);
+        await this.bank.credit(null, command.amount);
+        return;
       case 'payment':
         return await this.#requestPayment(command);
       case 'transfer': {
@@ -105,7 +108,8 @@ export class Simulation {
         return;
       }
       case 'withdraw': {
-        const body = { amount: command.amount, ...this.#bankAccount(command.destination, command.from) };
+        const account = await this.#bankAccount(command.destination, command.from);
+        const body = { amount: command.amount, ...account };
         const withdrawal = await this.#money(`/wallets/${this.#wallet(command.from).id}/withdraw`, body);
         if (withdrawal !== null) this.#references.push(withdrawal.id);
         return;
@@ -114,10 +118,12 @@ export class Simulation {
         return await this.#refund(command);
       case 'payout': {
         const sourceWalletId = this.#wallet(command.from).id;
-        const items = command.items.map(({ amount, destination }) => ({
-          amount,
-          bankAccount: this.#bankAccount(destination, command.from),
-        }));
+        const items = await Promise.all(
+          command.items.map(async ({ amount, destination }) => ({
+            amount,
+            bankAccount: await this.#bankAccount(destination, command.from),
+          })),
+        );
         const payout = await this.#money('/payouts', { sourceWalletId, items });
         for (const { id } of (payout?.items ?? []) as Resource[]) this.#references.push(id);
         return;
@@ -125,12 +131,12 @@ export class Simulation {
       case 'endTransfer': {
         const reference = this.#references[command.transfer % this.#references.length];
         if (reference === undefined) return;
-        const { outcome } = command;
-        this.#expect(await this.#api.post(`/simulations/bank-transfers/${reference}/resolve`, { outcome }));
+        const refusal = await this.bank.end(reference, command.outcome);
+        if (refusal !== null && !REFUSALS.has(refusal)) this.faults.push(refusal);
         return;
       }
       case 'repeatCallback':
-        return await this.#callbacks.repeat(this.organisation.organisationId, command.callback);
+        return await this.#callbacks.repeat(this.bank.contract, command.callback);
       case 'freeze': {
         const wallet = requireUuid('wallet', this.#wallet(command.wallet).id);
         const status = command.frozen ? 'frozen' : 'active';
@@ -140,20 +146,22 @@ export class Simulation {
   }
 
   #payment(method: Payment['method'], { base, to }: { base: number; to: number }): Promise<PaymentResource> {
-    const request = { method, baseAmount: base, targetWalletId: this.#wallet(to).id, windowMs: WINDOW_MS };
+    const baseAmount = Math.max(base, this.bank.minAmount);
+    const request = { method, baseAmount, targetWalletId: this.#wallet(to).id, windowMs: WINDOW_MS };
     return createShortPayment(this.flows, this.organisation, request);
   }
 
   async #requestPayment(command: Extract<Command, { do: 'payment' }>): Promise<void> {
     const payment = await this.#payment('bank_transfer', command);
     const { accountNumber } = payment.virtualAccount;
-    const sender = DESTINATIONS[command.payer];
+    // A payer has an account.
+    const payer = await this.bank.accountFor(command.payer === 'doesNotExist' ? 'completes' : command.payer);
     const send = async (): Promise<void> => {
       for (const [position, share] of command.shares.entries()) {
         const amount = Math.max(1, Math.round((payment.payableAmount * share) / 100));
-        const sessionId = `${payment.id}-${position}`;
-        await this.#credit(accountNumber, amount, sender, sessionId);
-        if (command.repeated) await this.#credit(accountNumber, amount, sender, sessionId);
+        const name = `${payment.id}-${position}`;
+        await this.bank.credit(accountNumber, amount, { payer, name });
+        if (command.repeated) await this.bank.credit(accountNumber, amount, { payer, name });
       }
     };
     if (command.late) this.#late.push(send);
@@ -164,24 +172,19 @@ export class Simulation {
     const { items: settled } = await this.#api.get('/payments?status=settled&limit=100');
     const target = settled[payment % settled.length];
     if (target === undefined) return;
-    const body = refundBody(target, { percent, destination });
+    const body = refundBody(target, { percent, accountNumber: await this.bank.accountFor(destination) });
     const refund = await this.#money(`/payments/${target.id}/refund`, body);
     if (refund !== null && refund.destination === 'bank') this.#references.push(refund.id);
   }
 
-  #bankAccount(destination: Destination | 'ownWallet', position: number): object {
-    return bankAccountOf(destination, this.#wallet(position + 1).accountNumber);
-  }
-
-  async #credit(
-    accountNumber: string,
-    amount: number,
-    sender?: string,
-    sessionId: string = randomUUID(),
-  ): Promise<void> {
-    const from = sender === undefined ? {} : { senderAccountNumber: sender, senderBankCode: '058' };
-    const body = { accountNumber, amount, ...from, sessionId };
-    this.#expect(await this.#api.post('/simulations/inbound-credits', body));
+  /** A bank account at another bank, or the account number of one of our own wallets. */
+  async #bankAccount(
+    destination: Destination | 'ownWallet',
+    position: number,
+  ): Promise<{ accountNumber: string; bankCode: string }> {
+    return destination === 'ownWallet'
+      ? this.bank.ownAccount(this.#wallet(position + 1).accountNumber)
+      : { accountNumber: await this.bank.accountFor(destination), bankCode: '058' };
   }
 
   /** A POST that moves money; null when it was refused. */
@@ -197,9 +200,7 @@ export class Simulation {
 
   /** Ends the day: the bank completes held transfers, late credits are sent, and all flows run to their end. */
   async #settle(): Promise<void> {
-    for (const accountNumber of [DESTINATIONS.unavailable, DESTINATIONS.holds]) {
-      await this.#api.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour: 'complete' } });
-    }
+    await this.bank.release();
     await waitFor(
       'all payments to end',
       () => this.#hasNone('payments', "status IN ('pending', 'partial')"),
@@ -216,10 +217,10 @@ export class Simulation {
           this.#hasNone('payouts', "status = 'processing'"),
           this.#hasNone('payout_items', "status IN ('pending', 'processing')"),
           this.#hasNone('inbound_credits', "status = 'received'"),
-          this.#hasNone('sandbox_bank.callbacks'),
+          this.bank.isQuiet(),
           this.#hasNone('outbox'),
         ]);
-        return left.every(Boolean) && this.#callbacks.underway(this.organisation.organisationId) === 0;
+        return left.every(Boolean) && this.#callbacks.underway(this.bank.contract) === 0;
       },
       SETTLED_LIMIT_MS,
     );
@@ -234,38 +235,24 @@ export class Simulation {
   }
 
   /**
-   * Sends valid callbacks without a status change for all transfers in progress, at intervals. Flows then query the
-   * bank, earlier than their timers would.
+   * Sends valid callbacks without a status change for all transfers in progress, at intervals: flows then query the
+   * bank, earlier than their timers would. The bank is available again by now, so operators retry all flows: the signal
+   * has no effect on a flow that is not parked.
    */
   async #wake(): Promise<void> {
     if (Date.now() < this.#nextWakeAt) return;
     this.#nextWakeAt = Date.now() + WAKE_EVERY_MS;
-    const { sql, dependencies } = this.flows;
-    const { organisationId } = this.organisation;
-    const underWay = await sql<{ reference: string }[]>`
-      SELECT r.reference FROM sandbox_bank.requests r
-      LEFT JOIN sandbox_bank.transfers t USING (organisation_id, reference)
-      WHERE r.organisation_id = ${organisationId} AND (t.reference IS NULL OR t.status = 'processing')`;
-    await Promise.all(
-      underWay.map(async ({ reference }) => {
-        const body = JSON.stringify({ type: 'transfer_update', contract: organisationId, reference });
-        await this.#callbacks.carry({ body, signature: signCallback(dependencies.keyring, body, new Date()) });
-      }),
-    );
-    await this.#retryFlows();
-  }
-
-  /** The bank is available again: operators retry all flows. The signal has no effect on a flow that is not parked. */
-  async #retryFlows(): Promise<void> {
     const waiting = await this.flows.sql<{ kind: 'withdrawal' | 'refund' | 'payoutItem'; id: Uuid }[]>`
       SELECT kind, id FROM (
         SELECT 'withdrawal' AS kind, organisation_id, id, status FROM withdrawals
         UNION ALL SELECT 'refund', organisation_id, id, status FROM refunds
         UNION ALL SELECT 'payoutItem', organisation_id, id, status FROM payout_items
       ) open WHERE organisation_id = ${this.organisation.organisationId} AND status IN ('pending', 'processing')`;
-    for (const { kind, id } of waiting) {
+    const references = waiting.map(({ kind, id }) => publicId(kind, id));
+    const { contract } = this.bank;
+    await Promise.all(references.map((flow) => this.#callbacks.carry(contract, this.bank.updateOf(flow))));
+    for (const flow of references) {
       try {
-        const flow = publicId(kind, id);
         const request = await withCode(this.flows.sql, flow, { operator: 'ada', reason: 'a busy day' });
         await this.flows.temporal.workflow.getHandle(flow).signal(retry, request);
       } catch (error) {

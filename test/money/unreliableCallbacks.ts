@@ -1,36 +1,34 @@
-// A proxy for the sandbox bank's callbacks that simulates an unreliable network: it duplicates some, delays some and so
-// reorders them, drops some until the bank retries, and loses the response of some. Keeps all callbacks, to send them
-// again.
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+// A proxy for a bank's callbacks that simulates an unreliable network: it duplicates some, delays some and so reorders
+// them, drops some until the bank retries, and loses the response of some. Keeps all callbacks, to send them again.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { publicId } from '../../src/ids.ts';
-import { SIGNATURE_HEADER } from '../../src/rail/sandbox/callbacks.ts';
+import type { SignedCallback } from '../support/scenarioBank.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-interface Callback {
-  body: string;
-  signature: string;
+/** A callback to the address of a contract. */
+interface Callback extends SignedCallback {
+  contract: string;
 }
 
-/** The state of one organisation. */
-interface OrganisationState {
+/** The state of one contract. */
+interface ContractState {
   random: () => number;
   inFlight: number;
 }
 
 export interface UnreliableCallbacks {
-  /** The callback URL for the bank. */
+  /** The callback URL for the bank, before the id of the contract. */
   url: string;
-  /** Sets the address to which callbacks are forwarded. */
+  /** Sets the address to which callbacks are forwarded, before the id of the contract. */
   serve: (to: string) => void;
-  /** Sets the random seed of the faults of this organisation's callbacks. */
-  setFaultSeed: (organisationId: string, seed: number) => void;
-  /** Sends a previous callback of this organisation again, by its number; does nothing when there is none. */
-  repeat: (organisationId: string, number: number) => Promise<void>;
+  /** Sets the random seed of the faults of this contract's callbacks. */
+  setFaultSeed: (contract: string, seed: number) => void;
+  /** Sends a previous callback of this contract again, by its number; does nothing when there is none. */
+  repeat: (contract: string, number: number) => Promise<void>;
   /** Sends a callback of the caller. */
-  carry: (callback: Callback) => Promise<void>;
-  /** The number of callbacks of this organisation that are not delivered yet. */
-  underway: (organisationId: string) => number;
+  carry: (contract: string, callback: SignedCallback) => Promise<void>;
+  /** The number of callbacks of this contract that are not delivered yet. */
+  underway: (contract: string) => number;
   /** Responses of the API other than 200. */
   refused: string[];
   close: () => Promise<void>;
@@ -42,31 +40,23 @@ const DELAY_MAX_MS = 300;
 
 export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
   let address = '';
-  const states = new Map<string, OrganisationState>();
+  const states = new Map<string, ContractState>();
   const received: Callback[] = [];
   const refused: string[] = [];
 
-  const contractOf = ({ body }: Callback): string => (JSON.parse(body) as { contract: string }).contract;
-
-  function stateOf(callback: Callback): OrganisationState {
-    const contract = contractOf(callback);
+  function stateOf({ contract }: Callback): ContractState {
     const state = states.get(contract);
-    if (state === undefined) throw new Error(`a callback of an unknown organisation: ${contract}`);
+    if (state === undefined) throw new Error(`a callback of an unknown contract: ${contract}`);
     return state;
   }
 
   async function carry(callback: Callback): Promise<void> {
-    const { body, signature } = callback;
+    const { contract, headers, body } = callback;
     const state = stateOf(callback);
     state.inFlight += 1;
     try {
-      const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature };
       const { status, text } = await waitFor('the response to the callback', async () => {
-        const response = await fetch(`${address}/${publicId('organisation', contractOf(callback))}`, {
-          method: 'POST',
-          headers,
-          body,
-        });
+        const response = await fetch(`${address}/${contract}`, { method: 'POST', headers, body });
         const result = { status: response.status, text: await response.text() };
         // 503: the request exceeded its deadline on a busy machine; a bank sends the callback again.
         return result.status === 503 ? null : result;
@@ -105,7 +95,12 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const callback = { body: Buffer.concat(chunks).toString(), signature: signatureOf(request.headers) };
+    const signed = Object.entries(request.headers).filter(([name]) => /^content-type$|-signature$/.test(name));
+    const callback = {
+      contract: request.url?.split('/').at(-1) ?? '',
+      headers: Object.fromEntries(signed.map(([name, value]) => [name, String(value)])),
+      body: Buffer.concat(chunks).toString(),
+    };
     received.push(callback);
     response.writeHead(await deliver(callback)).end();
   };
@@ -119,16 +114,16 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
     serve: (to) => {
       address = to;
     },
-    setFaultSeed: (organisationId, seed) => {
-      states.set(organisationId, { random: createRandom(seed), inFlight: 0 });
+    setFaultSeed: (contract, seed) => {
+      states.set(contract, { random: createRandom(seed), inFlight: 0 });
     },
-    repeat: async (organisationId, number) => {
-      const candidates = received.filter(({ body }) => body.includes(organisationId));
+    repeat: async (contract, number) => {
+      const candidates = received.filter((callback) => callback.contract === contract);
       const callback = candidates[number % candidates.length];
       if (callback !== undefined) await carry(callback);
     },
-    carry,
-    underway: (organisationId) => states.get(organisationId)?.inFlight ?? 0,
+    carry: (contract, callback) => carry({ contract, ...callback }),
+    underway: (contract) => states.get(contract)?.inFlight ?? 0,
     refused,
     close: () =>
       new Promise<void>((resolve) => {
@@ -137,8 +132,6 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
       }),
   };
 }
-
-const signatureOf = (headers: IncomingHttpHeaders): string => String(headers[SIGNATURE_HEADER]);
 
 function faultOf(random: number): keyof typeof FAULT_MIX {
   let remaining = random * 100;

@@ -107,8 +107,8 @@ export interface TestApi {
   client: (key: string | null, environment?: Environment) => Client;
   /** Creates an end-user wallet with this balance, tier1 by default. Returns its public id. */
   createWallet: (client?: Client, options?: { tier1?: boolean; balance?: Kobo }) => Promise<string>;
-  /** Credits a wallet regardless of its limits, as an inbound credit of the rail does. */
-  fund: (organisationId: Uuid, walletId: string, amount: Kobo) => Promise<void>;
+  /** Credits a wallet regardless of its limits, as an inbound credit of the rail does; default: of the sandbox bank. */
+  fund: (organisationId: Uuid, walletId: string, amount: Kobo, rail?: string) => Promise<void>;
   balanceOf: (walletId: string) => Promise<Kobo>;
   close: () => Promise<void>;
 }
@@ -204,7 +204,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     };
   };
 
-  const fund: TestApi['fund'] = async (organisationId, walletId, amount) => {
+  const fund: TestApi['fund'] = async (organisationId, walletId, amount, rail = 'sandbox') => {
     const uuid = requireUuid('wallet', walletId);
     const [row] = await sql<{ environment: Environment }[]>`SELECT environment FROM wallets WHERE id = ${uuid}`;
     if (row === undefined) throw new Error(`no wallet ${walletId}`);
@@ -213,7 +213,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     const credit: InboundCredit = {
       id,
       version: 1,
-      rail: 'sandbox',
+      rail,
       sessionId: `test-${id}`,
       accountNumber: '0000000000',
       accountReference: null,
@@ -230,7 +230,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       recalledFrom: null,
       recalledTaken: null,
     };
-    if (row.environment === 'test') {
+    if (row.environment === 'test' && rail === 'sandbox') {
       await sql`
         INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, received_at)
         VALUES (${organisationId}, ${credit.sessionId}, ${credit.accountNumber}, ${amount}, ${now})`;

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, makeTelemetryFilterString } from '@temporalio/worker';
+import type { Uuid } from '../../src/ids.ts';
 import type { Event } from '../../src/resources/events.ts';
 import { dataConverterOf } from '../../src/temporal/dataConverter.ts';
 import { installWithMetrics } from '../../src/temporal/sdkMetrics.ts';
@@ -36,8 +37,8 @@ export interface TestFlows extends TestApi {
   /** The events of a resource, oldest first. */
   eventsOf: (resourceId: string) => Promise<{ type: string; data: Record<string, unknown> }[]>;
   reviewCases: () => Promise<{ reason: string; amount: number; status: string; accountCode: string }[]>;
-  /** The balance of an account in the default organisation's test book, as the sum of its postings. */
-  accountBalance: (code: string) => Promise<number>;
+  /** The balance of an account in a test book, as the sum of its postings. Default: of the default organisation. */
+  accountBalance: (code: string, organisationId?: Uuid) => Promise<number>;
 }
 
 export interface PaymentResource extends Resource {
@@ -121,12 +122,12 @@ export async function startTestFlows({
       ...(await api.sql<{ reason: string; amount: number; status: string; accountCode: string }[]>`
         SELECT reason, amount, status, account_code FROM review_cases ORDER BY created_at, id`),
     ],
-    accountBalance: async (code) => {
+    accountBalance: async (code, organisationId = api.organisation.organisationId) => {
       const [row] = await api.sql<{ balance: number }[]>`
         SELECT coalesce(sum(CASE WHEN p.credit_account_id = a.id THEN p.amount ELSE -p.amount END), 0)::bigint AS balance
         FROM ledger.accounts a JOIN ledger.postings p
           ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
-        WHERE a.organisation_id = ${api.organisation.organisationId} AND a.environment = 'test' AND a.code = ${code}`;
+        WHERE a.organisation_id = ${organisationId} AND a.environment = 'test' AND a.code = ${code}`;
       return row?.balance ?? 0;
     },
     close: async () => {

@@ -1,6 +1,5 @@
 // The environment of one scenario of a money flow: a separate organisation, so that its book, events and bank contain
 // nothing else, and the complete outcome of the flow can be read.
-import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { newUuid, parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
@@ -26,6 +25,7 @@ import type { Answer, Resource, TestOrganisation } from './api.ts';
 import { documentedEvent } from './documented.ts';
 import type { PaymentResource, TestFlows } from './flows.ts';
 import { codeOf, OPERATORS, type OperatorName } from './operators.ts';
+import { type ScenarioBank, type ScenarioBanks, sandboxBanks, type TransferOutcome } from './scenarioBank.ts';
 import { createShortPayment } from './shortPayments.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -33,7 +33,10 @@ import { waitFor } from './waitFor.ts';
 export interface Outcome {
   /** The result of the workflow, which equals the resource's status in the API. */
   status: string;
-  /** Every account of the book with a balance; wallets by the name that the scenario gave them. */
+  /**
+   * Every account of the book with a balance; wallets by the name that the scenario gave them. `bank`: all accounts of
+   * the rail together.
+   */
   money: Record<string, Kobo>;
   /** Every event of the book, oldest first. */
   events: string[];
@@ -52,12 +55,14 @@ export const LOOK_PAUSE_MIN_MS = 100;
 export class ScenarioContext {
   readonly flows: TestFlows;
   readonly organisation: TestOrganisation;
+  readonly bank: ScenarioBank;
   readonly #wallets = new Map<string, string>();
   #window: { windowMs: number; startsWithCredit: boolean } | null = null;
 
-  constructor(flows: TestFlows, organisation: TestOrganisation) {
+  constructor(flows: TestFlows, organisation: TestOrganisation, bank: ScenarioBank) {
     this.flows = flows;
     this.organisation = organisation;
+    this.bank = bank;
   }
 
   get organisationId(): Uuid {
@@ -66,7 +71,8 @@ export class ScenarioContext {
 
   /** Creates a tier1 wallet, which has this name in outcomes. */
   async wallet(name: string, balance?: Kobo): Promise<string> {
-    const id = await this.flows.createWallet(this.organisation.test, balance === undefined ? {} : { balance });
+    const id = await this.flows.createWallet(this.organisation.test);
+    if (balance !== undefined) await this.flows.fund(this.organisationId, id, balance, this.bank.rail);
     this.#wallets.set(`wallet:${id}`, `wallet:${name}`);
     return id;
   }
@@ -83,26 +89,22 @@ export class ScenarioContext {
       : await createShortPayment(this.flows, this.organisation, { ...body, ...this.#window });
   }
 
-  /** The bank receives a credit to an account number. */
-  async credit(accountNumber: string, amount: Kobo, senderAccountNumber = '0123456789'): Promise<string> {
-    const sessionId = randomUUID();
-    const sender = { senderName: 'Chidi Eze', senderAccountNumber, senderBankCode: '058', sessionId };
-    accepted(await this.organisation.test.post('/simulations/inbound-credits', { accountNumber, amount, ...sender }));
+  /** The bank receives a credit to an account number; null: to one that we did not open. Returns its session id. */
+  async credit(accountNumber: string | null, amount: Kobo, payer?: string): Promise<string> {
+    const sessionId = await this.bank.credit(accountNumber, amount, payer === undefined ? {} : { payer });
+    if (sessionId === null) throw new Error(`the bank sent ${amount} back`);
     return sessionId;
   }
 
   /** The bank takes a credit back. Waits until that is posted, and returns the flow of the recall. */
   async recall(sessionId: string): Promise<{ workflowId: string; path: null }> {
-    accepted(await this.organisation.test.post(`/simulations/inbound-credits/${sessionId}/recall`));
+    await this.bank.recall(sessionId);
     return { workflowId: await this.untilRecallIs(sessionId, 'posted'), path: null };
   }
 
   /** The bank sends a valid, signed callback for a recall that it has not made. Returns the flow of the recall. */
   async unconfirmedRecall(sessionId: string): Promise<string> {
-    const body = JSON.stringify({ type: 'recall', contract: this.organisationId, sessionId });
-    await this.flows.sql`
-      INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
-      VALUES (${this.organisationId}, ${body}, now())`;
+    await this.bank.announceRecall(sessionId);
     return await this.untilRecallIs(sessionId, 'received');
   }
 
@@ -134,20 +136,7 @@ export class ScenarioContext {
    * `bankHas` adds the credit at the bank.
    */
   async unconfirmedCredit(accountNumber: string, amount: Kobo): Promise<string> {
-    const sessionId = `unconfirmed-${accountNumber}`;
-    const credit = { sessionId, accountNumber, amount };
-    const sender = { senderName: 'Chidi Eze', senderAccountNumber: '0123456789', senderBankCode: '058' };
-    const body = {
-      type: 'inbound_credit',
-      contract: this.organisationId,
-      accountReference: null,
-      ...credit,
-      ...sender,
-      receivedAt: new Date().toISOString(),
-    };
-    await this.flows.sql`
-      INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
-      VALUES (${this.organisationId}, ${JSON.stringify(body)}, now())`;
+    const sessionId = await this.bank.announceCredit(accountNumber, amount);
     await this.#until('the credit to be reported', async () => (await this.#creditStatus(sessionId)) !== undefined);
     return sessionId;
   }
@@ -193,11 +182,8 @@ export class ScenarioContext {
   }
 
   /** Adds the reported credit at the bank, which may have taken it back by now. */
-  async bankHas(sessionId: string, { recalled } = { recalled: false }): Promise<void> {
-    await this.flows.sql`
-      INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, recalled_at)
-      SELECT organisation_id, session_id, account_number, amount, CASE WHEN ${recalled} THEN now() END FROM inbound_credits
-      WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
+  bankHas(sessionId: string, options?: { recalled: boolean }): Promise<void> {
+    return this.bank.bookAnnounced(sessionId, options);
   }
 
   async #creditStatus(sessionId: string): Promise<string | undefined> {
@@ -234,13 +220,6 @@ export class ScenarioContext {
     return [{ ...message, code: await codeOf(this.flows.sql, operator, workflowId) }];
   }
 
-  /** Sets whether the bank is reachable for closing accounts of this organisation. */
-  async bankClosesAccounts(closes: boolean): Promise<void> {
-    await (closes
-      ? this.flows.sql`DELETE FROM unclosable WHERE organisation_id = ${this.organisationId}`
-      : this.flows.sql`INSERT INTO unclosable VALUES (${this.organisationId})`);
-  }
-
   /** An operator leaves the account of a payment open. Repeated until the flow ends. */
   async leaveAccountOpen(workflowId: string): Promise<void> {
     const flow = await this.untilAttention(workflowId, 'rail_unreachable');
@@ -252,8 +231,9 @@ export class ScenarioContext {
     });
   }
 
-  async endTransfer(reference: string, outcome: 'complete' | 'reject' | 'return'): Promise<void> {
-    accepted(await this.organisation.test.post(`/simulations/bank-transfers/${reference}/resolve`, { outcome }));
+  async endTransfer(reference: string, outcome: TransferOutcome): Promise<void> {
+    const refusal = await this.bank.end(reference, outcome);
+    if (refusal !== null) throw new Error(`the bank refused to ${outcome} ${reference}: ${refusal}`);
   }
 
   async status(path: string): Promise<string> {
@@ -325,7 +305,7 @@ export class ScenarioContext {
     return rows.length > 0;
   }
 
-  /** Sets how the bank handles transfers to this account. */
+  /** Sets how the sandbox bank handles transfers to this account, in every way that it knows. */
   async bankAnswers(accountNumber: string, behaviour: string): Promise<void> {
     const path = `/simulations/bank-accounts/${accountNumber}`;
     accepted(await this.organisation.test.call('PUT', path, { body: { behaviour } }));
@@ -343,7 +323,7 @@ export class ScenarioContext {
       at: new Date(),
       occurrence: 1,
     } as const;
-    await this.flows.dependencies.journal.post(openBreak(book, 'sandbox', statementBreak));
+    await this.flows.dependencies.journal.post(openBreak(book, this.bank.rail, statementBreak));
   }
 
   /** Operators resolve the only review case, once it is open: a second one if it needs two. Returns its public id. */
@@ -462,16 +442,8 @@ export class ScenarioContext {
   /** The bank has accepted this transfer. */
   async untilSent(reference: string): Promise<void> {
     await this.#until(`the bank to have ${reference}`, async () => {
-      const found = await this.flows.sql`
-        SELECT FROM sandbox_bank.transfers WHERE organisation_id = ${this.organisationId} AND reference = ${reference}`;
-      return found.length > 0;
+      return (await this.bank.transfers()).some((transfer) => transfer.reference === reference);
     });
-  }
-
-  /** The bank reports a transfer that it has ended with another outcome. */
-  async contradict(reference: string, outcome: 'complete' | 'reject'): Promise<void> {
-    const body = { outcome, contradict: true };
-    accepted(await this.organisation.test.post(`/simulations/bank-transfers/${reference}/resolve`, body));
   }
 
   /** One operator decides about a flow that is parked for this reason. */
@@ -540,10 +512,10 @@ export class ScenarioContext {
   /** Waits until the bank has sent all callbacks, the outbox is empty, and the flow has ended. Returns its result. */
   async untilQuiet(workflowId: string): Promise<{ status: string }> {
     await this.#until('callbacks and outbox to be empty', async () => {
-      const [row] = await this.flows.sql<{ waiting: number }[]>`
-          SELECT (SELECT count(*) FROM sandbox_bank.callbacks WHERE organisation_id = ${this.organisationId})
-               + (SELECT count(*) FROM outbox WHERE organisation_id = ${this.organisationId}) AS waiting`;
-      return Number(row?.waiting) === 0;
+      if (!(await this.bank.isQuiet())) return false;
+      const waiting = await this.flows.sql`
+        SELECT FROM outbox WHERE organisation_id = ${this.organisationId} LIMIT 1`;
+      return waiting.length === 0;
     });
     return await this.flows.temporal.workflow.result(workflowId);
   }
@@ -569,14 +541,14 @@ export class ScenarioContext {
     const reviews = await sql<{ reason: string; amount: Kobo; status: string; accountCode: string | null }[]>`
       SELECT reason, amount, status, account_code FROM review_cases WHERE organisation_id = ${organisationId}
       ORDER BY created_at, id`;
-    const transfers = await sql<{ status: string; paid: number; returned: number }[]>`
-      SELECT t.status, count(*) FILTER (WHERE l.kind = 'sent') AS paid, count(*) FILTER (WHERE l.kind = 'returned') AS returned
-      FROM sandbox_bank.transfers t LEFT JOIN sandbox_bank.statement_lines l USING (organisation_id, reference)
-      WHERE t.organisation_id = ${organisationId} GROUP BY t.reference, t.status ORDER BY t.status, t.reference`;
+    const transfers = await this.bank.transfers();
+    const money: Record<string, Kobo> = {};
+    for (const { code, balance } of accounts) {
+      const name = this.#nameOf(code);
+      money[name] = (money[name] ?? 0) + balance;
+    }
     return {
-      money: Object.fromEntries(
-        accounts.filter(({ balance }) => balance !== 0).map(({ code, balance }) => [this.#nameOf(code), balance]),
-      ),
+      money: Object.fromEntries(Object.entries(money).filter(([, balance]) => balance !== 0)),
       events: events.map((event) => documentedEvent(event).type),
       reviews: reviews.map(
         ({ reason, amount, accountCode, status }) =>
@@ -590,8 +562,9 @@ export class ScenarioContext {
     return waitFor(what, check, SCENARIO_LIMIT_MS, LOOK_PAUSE_MIN_MS);
   }
 
-  /** An account code without the ids of this run. */
+  /** An account code without the ids of this run, and without the rail. */
   #nameOf(code: string): string {
+    if (code === `clearing:${this.bank.rail}` || code === `float:${this.bank.rail}`) return 'bank';
     return this.#wallets.get(code) ?? code.replace(/:svc_\w+$/, '');
   }
 }
@@ -602,19 +575,13 @@ function accepted(response: Answer): Resource {
 }
 
 /** Prepares the database of these flows. Returns a function that opens a new scenario context. */
-export async function openScenarios(flows: TestFlows): Promise<() => Promise<ScenarioContext>> {
-  // The sandbox bank is in the database, so a trigger that fails with a connection error simulates an unreachable bank.
-  await flows.sql.unsafe(`
-    CREATE TABLE unclosable (organisation_id uuid PRIMARY KEY);
-    GRANT SELECT ON unclosable TO manilla_app;
-    CREATE FUNCTION refuse_closing() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      IF EXISTS (SELECT FROM public.unclosable WHERE organisation_id = NEW.organisation_id) THEN
-        RAISE EXCEPTION 'the bank cannot be reached' USING ERRCODE = '08006';
-      END IF;
-      RETURN NEW;
-    END $$;
-    CREATE TRIGGER refuse_closing BEFORE UPDATE OF closed_at ON sandbox_bank.accounts FOR EACH ROW
-    EXECUTE FUNCTION refuse_closing();`);
-  return async () => new ScenarioContext(flows, await flows.createOrganisation());
+export async function openScenarios(
+  flows: TestFlows,
+  banks: ScenarioBanks = sandboxBanks(),
+): Promise<() => Promise<ScenarioContext>> {
+  await banks.start(flows);
+  return async () => {
+    const organisation = await flows.createOrganisation();
+    return new ScenarioContext(flows, organisation, await banks.open(flows, organisation));
+  };
 }

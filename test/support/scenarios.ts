@@ -1,11 +1,13 @@
 // The scenarios of the money flows: each flow run through the API to each of its outcomes, with the expected state.
 // Tests run them with fault injection; `npm run histories` records their histories, and the isolated ones at the end.
 
+import { DESTINATIONS, type Destination } from '../../dev/chaos/requests.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 import type { Resource } from './api.ts';
 import type { PaymentResource } from './flows.ts';
+import type { Need } from './scenarioBank.ts';
 import type { Outcome, ScenarioContext } from './scenarioContext.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -22,6 +24,8 @@ export interface Scenario {
   /** The workflow type. */
   flow: string;
   ending: string;
+  /** What it needs of the bank that not every rail can do. */
+  needs?: Need;
   /** Runs the scenario in an empty context until the API shows its outcome. */
   run: (stage: ScenarioContext) => Promise<ScenarioRun>;
   outcome: Outcome;
@@ -43,21 +47,15 @@ export const SCENARIO_SETTINGS = {
 const WITHOUT_SECOND_FLOWS = { WORKER_ROLES: 'flows,relay' };
 
 /** What a bank paid, although it had reported a failure, is taken from the wallet. */
-const takenFrom = (walletId: string, amount: number) => ({
+const takenFrom = ({ bank }: ScenarioContext, walletId: string, amount: number) => ({
   debit: `wallet:${walletId}`,
-  credit: 'clearing:sandbox',
+  credit: `clearing:${bank.rail}`,
   amount,
 });
 
-/** Accounts at other banks, by how the sandbox bank handles a transfer to them. */
-const COMPLETES = '0123456789';
-const REJECTS = '9999999001';
-const DOES_NOT_EXIST = '9999999006';
-const RETURNS = '9999999002';
-const HOLDS = '9999999003';
-const LOSES_RESPONSE = '9999999004';
-const LOSES_TRANSFER = '9999999005';
-const UNAVAILABLE = '9999999008';
+/** Accounts at other banks, by how the sandbox bank handles a transfer to them: for the isolated scenarios. */
+const COMPLETES = DESTINATIONS.completes;
+const HOLDS = DESTINATIONS.holds;
 /** An account to which the bank is set to accept no transfer for now. */
 const UNDERFUNDED = '3000000009';
 
@@ -86,11 +84,12 @@ async function expired(stage: ScenarioContext, credits: number[], late: number[]
 
 async function withdrawn(
   stage: ScenarioContext,
-  accountNumber: string,
+  destination: Destination,
   status: string,
   decided?: 'complete' | 'fail' | 'return',
 ): Promise<ScenarioRun> {
   const wallet = await stage.wallet('owner', 103_000);
+  const accountNumber = await stage.bank.accountFor(destination);
   const body = { amount: 100_000, accountNumber, bankCode: '058' };
   const { id } = await stage.money(`/wallets/${wallet}/withdraw`, body);
   const path = `/withdrawals/${id}`;
@@ -105,13 +104,13 @@ async function withdrawn(
 
 /** A failed withdrawal that the bank pays after all, when a part of its money has been spent. */
 async function withdrawnAndPaidAfterFailure(stage: ScenarioContext): Promise<ScenarioRun> {
-  const run = await withdrawn(stage, REJECTS, 'failed');
+  const run = await withdrawn(stage, 'rejects', 'failed');
   const path = `/withdrawals/${run.workflowId}`;
   await stage.untilQuiet(run.workflowId);
   const { sourceWalletId } = (await stage.organisation.test.get(path)).data;
   const transfer = { destinationWalletId: await stage.wallet('other'), amount: 40_000 };
   await stage.money(`/wallets/${String(sourceWalletId)}/transfer`, transfer);
-  await stage.contradict(run.workflowId, 'complete');
+  await stage.bank.contradict(run.workflowId, 'complete');
   await stage.untilStatus(path, 'completed');
   return run;
 }
@@ -119,18 +118,19 @@ async function withdrawnAndPaidAfterFailure(stage: ScenarioContext): Promise<Sce
 /** After its completion the bank reports a transfer as failed. */
 async function reportedAsFailed(stage: ScenarioContext, run: ScenarioRun): Promise<ScenarioRun> {
   await stage.untilQuiet(run.workflowId);
-  await stage.contradict(run.workflowId, 'reject');
+  await stage.bank.contradict(run.workflowId, 'reject');
   return run;
 }
 
 async function refunded(
   stage: ScenarioContext,
-  accountNumber: string,
+  destination: Destination,
   status: string,
   decided?: 'complete' | 'fail' | 'return',
 ): Promise<ScenarioRun> {
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
-  await stage.credit(payment.virtualAccount.accountNumber, payment.payableAmount, accountNumber);
+  const payer = await stage.bank.accountFor(destination);
+  await stage.credit(payment.virtualAccount.accountNumber, payment.payableAmount, payer);
   await stage.untilStatus(`/payments/${payment.id}`, 'settled');
   const { id } = await stage.money(`/payments/${payment.id}/refund`, {});
   const path = `/refunds/${id}`;
@@ -143,15 +143,16 @@ async function refunded(
   return { workflowId: id, path };
 }
 
-/** A payout of ₦1,000 to each of these accounts. Returns the flow of the payout, or of its first item. */
+/** A payout of ₦1,000 to an account of each kind. Returns the flow of the payout, or of its first item. */
 async function paidOut(
   stage: ScenarioContext,
-  accountNumbers: string[],
+  destinations: Destination[],
   status: string,
   flow: 'payout' | 'item' = 'payout',
   decided?: 'complete' | 'fail',
 ): Promise<ScenarioRun> {
-  const sourceWalletId = await stage.wallet('owner', 103_000 * accountNumbers.length);
+  const sourceWalletId = await stage.wallet('owner', 103_000 * destinations.length);
+  const accountNumbers = await Promise.all(destinations.map((destination) => stage.bank.accountFor(destination)));
   const items = accountNumbers.map((accountNumber) => ({
     amount: 100_000,
     bankAccount: { accountNumber, bankCode: '058' },
@@ -165,13 +166,17 @@ async function paidOut(
 }
 
 /** A credit to an unknown account that an operator resolves, in some scenarios after a failed return to the sender. */
-async function reviewed(stage: ScenarioContext, sender: string, ...decisions: ReviewAction[]): Promise<ScenarioRun> {
+async function reviewed(
+  stage: ScenarioContext,
+  destination: Destination,
+  ...decisions: ReviewAction[]
+): Promise<ScenarioRun> {
   const walletId = await stage.wallet('owner');
-  await stage.credit('1234567890', 5_000, sender);
+  await stage.credit(null, 5_000, await stage.bank.accountFor(destination));
   let workflowId = '';
   for (const action of decisions) {
     workflowId = await stage.decideReview(action === 'credit' ? { action, walletId } : { action });
-    if (action === 'return_to_sender' && sender === UNAVAILABLE) await stage.decideParked(workflowId, 'fail');
+    if (action === 'return_to_sender' && destination === 'unavailable') await stage.decideParked(workflowId, 'fail');
   }
   await stage.untilEvent('review_case.resolved');
   return { workflowId, path: null };
@@ -192,12 +197,11 @@ async function returnedUnasked(stage: ScenarioContext): Promise<ScenarioRun> {
 
 /** A return to the sender that the bank rejects at first. */
 async function returnedAfterRejection(stage: ScenarioContext): Promise<ScenarioRun> {
-  const account = '0123456780';
-  await stage.bankAnswers(account, 'reject');
-  await stage.credit('1234567890', 5_000, account);
+  const account = await stage.bank.accountFor('rejects');
+  await stage.credit(null, 5_000, account);
   await stage.decideReview({ action: 'return_to_sender' });
   await stage.untilCount('review_case.opened', 2);
-  await stage.bankAnswers(account, 'complete');
+  await stage.bank.treat(account, 'completes');
   const workflowId = await stage.decideReview({ action: 'return_to_sender' });
   await stage.untilEvent('review_case.resolved');
   return { workflowId, path: null };
@@ -233,11 +237,11 @@ async function settledWithOpenAccount(
 ): Promise<ScenarioRun> {
   const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${id}`;
-  await stage.bankClosesAccounts(false);
+  await stage.bank.closesAccounts(false);
   await stage.credit(virtualAccount.accountNumber, 202_000);
   await stage.untilStatus(path, 'settled');
   if (then === 'left open') await stage.leaveAccountOpen(id);
-  await stage.bankClosesAccounts(true);
+  await stage.bank.closesAccounts(true);
   return { workflowId: id, path };
 }
 
@@ -273,7 +277,10 @@ async function recallSetAside(stage: ScenarioContext): Promise<ScenarioRun> {
   return { workflowId, path: null };
 }
 
-/** Incoming money is a negative balance of the clearing account, so the balances of every outcome add up to zero. */
+/**
+ * `bank` is the money at the bank, in all accounts of its rail. Incoming money is a negative balance of it, so the
+ * balances of every outcome add up to zero.
+ */
 export const SCENARIOS: Scenario[] = [
   {
     flow: 'payment',
@@ -281,7 +288,7 @@ export const SCENARIOS: Scenario[] = [
     run: (stage) => paidByBank(stage, [202_000]),
     outcome: {
       status: 'settled',
-      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled'],
       reviews: [],
       bank: [],
@@ -290,10 +297,11 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payment',
     ending: 'partialThenSettled',
+    needs: 'any_amount',
     run: (stage) => paidByBank(stage, [50_000, 100_000, 52_500]),
     outcome: {
       status: 'settled',
-      money: { 'clearing:sandbox': -202_500, 'income:fees': 2_000, 'wallet:seller': 200_500 },
+      money: { bank: -202_500, 'income:fees': 2_000, 'wallet:seller': 200_500 },
       // A partial payment is reported with the same event type and the status `partial`.
       events: ['payment.settled', 'payment.settled', 'payment.settled'],
       reviews: [],
@@ -309,10 +317,11 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payment',
     ending: 'partialThenExpired',
+    needs: 'any_amount',
     run: (stage) => expired(stage, [40_000], []),
     outcome: {
       status: 'expired',
-      money: { 'clearing:sandbox': -40_000, 'suspense:payment': 40_000 },
+      money: { bank: -40_000, 'suspense:payment': 40_000 },
       events: ['payment.settled', 'payment.expired', 'review_case.opened'],
       reviews: ['partial_expired: 40000 of suspense:payment, open'],
       bank: [],
@@ -321,10 +330,11 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payment',
     ending: 'lateCredit',
+    needs: 'late_money',
     run: (stage) => expired(stage, [], [202_000]),
     outcome: {
       status: 'expired',
-      money: { 'clearing:sandbox': -202_000, 'suspense:unmatched': 202_000 },
+      money: { bank: -202_000, 'suspense:unmatched': 202_000 },
       events: ['payment.expired', 'review_case.opened'],
       reviews: ['late_credit: 202000 of suspense:unmatched, open'],
       bank: [],
@@ -333,11 +343,12 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payment',
     ending: 'unconfirmedThenSettledByAnother',
+    needs: 'any_amount',
     run: settledByAnother,
     outcome: {
       status: 'settled',
       money: {
-        'clearing:sandbox': -252_000,
+        bank: -252_000,
         'income:fees': 2_000,
         'suspense:unmatched': 50_000,
         'wallet:seller': 200_000,
@@ -353,7 +364,7 @@ export const SCENARIOS: Scenario[] = [
     run: setAside,
     outcome: {
       status: 'settled',
-      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['review_case.opened', 'payment.settled'],
       reviews: ['credit_unconfirmed: 50000 of nothing, open'],
       bank: [],
@@ -365,7 +376,7 @@ export const SCENARIOS: Scenario[] = [
     run: (stage) => settledWithOpenAccount(stage, 'closed later'),
     outcome: {
       status: 'settled',
-      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled'],
       reviews: [],
       bank: [],
@@ -377,7 +388,7 @@ export const SCENARIOS: Scenario[] = [
     run: (stage) => settledWithOpenAccount(stage, 'left open'),
     outcome: {
       status: 'settled',
-      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled'],
       reviews: [],
       bank: [],
@@ -394,7 +405,7 @@ export const SCENARIOS: Scenario[] = [
     },
     outcome: {
       status: 'settled',
-      money: { 'clearing:sandbox': -200_000, 'wallet:seller': 200_000 },
+      money: { bank: -200_000, 'wallet:seller': 200_000 },
       events: ['payment.settled'],
       reviews: [],
       bank: [],
@@ -412,7 +423,7 @@ export const SCENARIOS: Scenario[] = [
     },
     outcome: {
       status: 'posted',
-      money: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
+      money: { bank: -70_000, 'wallet:owner': 70_000 },
       events: ['wallet.credited'],
       reviews: [],
       bank: [],
@@ -422,13 +433,13 @@ export const SCENARIOS: Scenario[] = [
     flow: 'inboundCredit',
     ending: 'suspense',
     run: async (stage) => {
-      await stage.credit('1234567890', 5_000);
+      await stage.credit(null, 5_000);
       const [workflowId = ''] = await stage.untilPlaced(1);
       return { workflowId, path: null };
     },
     outcome: {
       status: 'suspense',
-      money: { 'clearing:sandbox': -5_000, 'suspense:unmatched': 5_000 },
+      money: { bank: -5_000, 'suspense:unmatched': 5_000 },
       events: ['review_case.opened'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, open'],
       bank: [],
@@ -449,6 +460,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'inboundCredit',
     ending: 'recalledBeforePosting',
+    needs: 'recalls',
     run: async (stage) => {
       const wallet = await stage.wallet('owner');
       const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
@@ -463,6 +475,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'recall',
     ending: 'takenFromWallet',
+    needs: 'recalls',
     run: async (stage) => {
       const wallet = await stage.wallet('owner');
       const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
@@ -483,8 +496,9 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'recalled',
+    needs: 'recalls',
     run: async (stage) => {
-      const sessionId = await stage.credit('1234567890', 5_000);
+      const sessionId = await stage.credit(null, 5_000);
       await stage.untilPlaced(1);
       const [workflowId = ''] = await stage.caseIds();
       await stage.untilAttention(workflowId, 'review');
@@ -502,6 +516,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'recall',
     ending: 'takenFromPayment',
+    needs: 'recalls',
     run: async (stage) => {
       const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
       const sessionId = await stage.credit(payment.virtualAccount.accountNumber, 50_000);
@@ -513,7 +528,7 @@ export const SCENARIOS: Scenario[] = [
     },
     outcome: {
       status: 'posted',
-      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'payment.settled'],
       reviews: [],
       bank: [],
@@ -522,10 +537,11 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'recall',
     ending: 'unconfirmedSetAside',
+    needs: 'recalls',
     run: (stage) => recallSetAside(stage),
     outcome: {
       status: 'set_aside',
-      money: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
+      money: { bank: -70_000, 'wallet:owner': 70_000 },
       events: ['wallet.credited'],
       reviews: ['credit_recalled: 70000 of nothing, open'],
       bank: [],
@@ -534,10 +550,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'completed',
-    run: (stage) => withdrawn(stage, COMPLETES, 'completed'),
+    run: (stage) => withdrawn(stage, 'completes', 'completed'),
     outcome: {
       status: 'completed',
-      money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
+      money: { bank: -3_000, 'income:fees': 3_000 },
       events: ['withdrawal.completed'],
       reviews: [],
       bank: ['completed, paid 1 times, returned 0 times'],
@@ -546,10 +562,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'completedAfterLostAnswer',
-    run: (stage) => withdrawn(stage, LOSES_RESPONSE, 'completed'),
+    run: (stage) => withdrawn(stage, 'losesResponse', 'completed'),
     outcome: {
       status: 'completed',
-      money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
+      money: { bank: -3_000, 'income:fees': 3_000 },
       events: ['withdrawal.completed'],
       reviews: [],
       bank: ['completed, paid 1 times, returned 0 times'],
@@ -558,10 +574,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'failed',
-    run: (stage) => withdrawn(stage, REJECTS, 'failed'),
+    run: (stage) => withdrawn(stage, 'rejects', 'failed'),
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.failed'],
       reviews: [],
       bank: ['failed, paid 0 times, returned 0 times'],
@@ -570,10 +586,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'returned',
-    run: (stage) => withdrawn(stage, RETURNS, 'returned'),
+    run: (stage) => withdrawn(stage, 'returns', 'returned'),
     outcome: {
       status: 'returned',
-      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.returned'],
       reviews: [],
       bank: ['returned, paid 1 times, returned 1 times'],
@@ -582,10 +598,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'returnedLate',
-    run: (stage) => withdrawn(stage, COMPLETES, 'completed', 'return'),
+    run: (stage) => withdrawn(stage, 'completes', 'completed', 'return'),
     outcome: {
       status: 'returned',
-      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.completed', 'withdrawal.returned'],
       reviews: [],
       bank: ['returned, paid 1 times, returned 1 times'],
@@ -595,13 +611,13 @@ export const SCENARIOS: Scenario[] = [
     flow: 'withdrawal',
     ending: 'contradictionReturned',
     run: async (stage) => {
-      const run = await reportedAsFailed(stage, await withdrawn(stage, COMPLETES, 'completed'));
+      const run = await reportedAsFailed(stage, await withdrawn(stage, 'completes', 'completed'));
       await stage.decideParked(run.workflowId, 'return');
       return run;
     },
     outcome: {
       status: 'returned',
-      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.completed', 'withdrawal.returned'],
       reviews: [],
       bank: ['failed, paid 1 times, returned 1 times'],
@@ -613,7 +629,7 @@ export const SCENARIOS: Scenario[] = [
     run: (stage) => withdrawnAndPaidAfterFailure(stage),
     outcome: {
       status: 'completed',
-      money: { 'clearing:sandbox': -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
+      money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
       events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
       reviews: ['paid_after_failure: 37000 of nothing, open'],
       bank: ['completed, paid 1 times, returned 0 times'],
@@ -622,10 +638,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'neverReceived',
-    run: (stage) => withdrawn(stage, LOSES_TRANSFER, 'failed'),
+    run: (stage) => withdrawn(stage, 'losesTransfer', 'failed'),
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.failed'],
       reviews: [],
       bank: [],
@@ -634,10 +650,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'withdrawal',
     ending: 'failedByOperators',
-    run: (stage) => withdrawn(stage, UNAVAILABLE, 'failed', 'fail'),
+    run: (stage) => withdrawn(stage, 'unavailable', 'failed', 'fail'),
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.failed'],
       reviews: [],
       bank: [],
@@ -646,10 +662,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'refund',
     ending: 'completed',
-    run: (stage) => refunded(stage, COMPLETES, 'completed'),
+    run: (stage) => refunded(stage, 'completes', 'completed'),
     outcome: {
       status: 'completed',
-      money: { 'clearing:sandbox': -2_000, 'income:fees': 2_000 },
+      money: { bank: -2_000, 'income:fees': 2_000 },
       events: ['payment.settled', 'refund.completed'],
       reviews: [],
       bank: ['completed, paid 1 times, returned 0 times'],
@@ -658,10 +674,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'refund',
     ending: 'failed',
-    run: (stage) => refunded(stage, REJECTS, 'failed'),
+    run: (stage) => refunded(stage, 'rejects', 'failed'),
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'refund.failed'],
       reviews: [],
       bank: ['failed, paid 0 times, returned 0 times'],
@@ -670,10 +686,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'refund',
     ending: 'returnedLate',
-    run: (stage) => refunded(stage, COMPLETES, 'completed', 'return'),
+    run: (stage) => refunded(stage, 'completes', 'completed', 'return'),
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'refund.completed', 'refund.failed'],
       reviews: [],
       bank: ['returned, paid 1 times, returned 1 times'],
@@ -682,10 +698,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'refund',
     ending: 'neverReceived',
-    run: (stage) => refunded(stage, LOSES_TRANSFER, 'failed'),
+    run: (stage) => refunded(stage, 'losesTransfer', 'failed'),
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'refund.failed'],
       reviews: [],
       bank: [],
@@ -694,10 +710,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'refund',
     ending: 'completedByOperators', // with the bank's written confirmation of the payment
-    run: (stage) => refunded(stage, UNAVAILABLE, 'completed', 'complete'),
+    run: (stage) => refunded(stage, 'unavailable', 'completed', 'complete'),
     outcome: {
       status: 'completed',
-      money: { 'clearing:sandbox': -2_000, 'income:fees': 2_000 },
+      money: { bank: -2_000, 'income:fees': 2_000 },
       events: ['payment.settled', 'refund.completed'],
       reviews: [],
       bank: [],
@@ -706,10 +722,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'credited',
-    run: (stage) => reviewed(stage, COMPLETES, 'credit'),
+    run: (stage) => reviewed(stage, 'completes', 'credit'),
     outcome: {
       status: 'credited',
-      money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
+      money: { bank: -5_000, 'wallet:owner': 5_000 },
       events: ['review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
       bank: [],
@@ -718,10 +734,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'unclaimed',
-    run: (stage) => reviewed(stage, COMPLETES, 'move_to_unclaimed'),
+    run: (stage) => reviewed(stage, 'completes', 'move_to_unclaimed'),
     outcome: {
       status: 'unclaimed',
-      money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
+      money: { bank: -5_000, 'unclaimed:credits': 5_000 },
       events: ['review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
       bank: [],
@@ -730,7 +746,7 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'returnedToSender',
-    run: (stage) => reviewed(stage, COMPLETES, 'return_to_sender'),
+    run: (stage) => reviewed(stage, 'completes', 'return_to_sender'),
     outcome: {
       status: 'returned_to_sender',
       money: {},
@@ -742,10 +758,11 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'returnedUnasked',
+    needs: 'late_money',
     run: returnedUnasked,
     outcome: {
       status: 'returned_to_sender',
-      money: { 'clearing:sandbox': -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
+      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'review_case.opened', 'review_case.resolved'],
       reviews: ['credit_after_settlement: 5000 of suspense:unmatched, returned_to_sender'],
       bank: ['completed, paid 1 times, returned 0 times'],
@@ -755,14 +772,14 @@ export const SCENARIOS: Scenario[] = [
     flow: 'reviewCase',
     ending: 'claimed',
     run: async (stage) => {
-      const { workflowId } = await reviewed(stage, COMPLETES, 'move_to_unclaimed');
+      const { workflowId } = await reviewed(stage, 'completes', 'move_to_unclaimed');
       await stage.claim(workflowId, { action: 'credit', walletId: await stage.wallet('claimant') });
       await stage.untilCount('review_case.resolved', 2);
       return { workflowId, path: null };
     },
     outcome: {
       status: 'credited',
-      money: { 'clearing:sandbox': -5_000, 'wallet:claimant': 5_000 },
+      money: { bank: -5_000, 'wallet:claimant': 5_000 },
       events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
       bank: [],
@@ -772,7 +789,7 @@ export const SCENARIOS: Scenario[] = [
     flow: 'reviewCase',
     ending: 'claimedAndReturned',
     run: async (stage) => {
-      const { workflowId } = await reviewed(stage, COMPLETES, 'move_to_unclaimed');
+      const { workflowId } = await reviewed(stage, 'completes', 'move_to_unclaimed');
       await stage.claim(workflowId, { action: 'return_to_sender' });
       await stage.untilCount('review_case.resolved', 2);
       return { workflowId, path: null };
@@ -788,10 +805,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'neverReceivedThenUnclaimed',
-    run: (stage) => reviewed(stage, LOSES_TRANSFER, 'return_to_sender', 'move_to_unclaimed'),
+    run: (stage) => reviewed(stage, 'losesTransfer', 'return_to_sender', 'move_to_unclaimed'),
     outcome: {
       status: 'unclaimed',
-      money: { 'clearing:sandbox': -5_000, 'unclaimed:credits': 5_000 },
+      money: { bank: -5_000, 'unclaimed:credits': 5_000 },
       events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
       bank: [],
@@ -800,10 +817,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'reviewCase',
     ending: 'failedByOperatorsThenCredited',
-    run: (stage) => reviewed(stage, UNAVAILABLE, 'return_to_sender', 'credit'),
+    run: (stage) => reviewed(stage, 'unavailable', 'return_to_sender', 'credit'),
     outcome: {
       status: 'credited',
-      money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
+      money: { bank: -5_000, 'wallet:owner': 5_000 },
       events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
       bank: [],
@@ -865,7 +882,7 @@ export const SCENARIOS: Scenario[] = [
     },
     outcome: {
       status: 'closed',
-      money: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
+      money: { bank: -70_000, 'wallet:owner': 70_000 },
       events: ['review_case.opened', 'review_case.resolved', 'wallet.credited'],
       reviews: ['credit_unconfirmed: 70000 of nothing, closed'],
       bank: [],
@@ -881,7 +898,7 @@ export const SCENARIOS: Scenario[] = [
     },
     outcome: {
       status: 'closed',
-      money: { 'clearing:sandbox': -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
+      money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
       events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
       reviews: ['paid_after_failure: 37000 of nothing, closed'],
       bank: ['completed, paid 1 times, returned 0 times'],
@@ -892,13 +909,13 @@ export const SCENARIOS: Scenario[] = [
     ending: 'posted',
     run: async (stage) => {
       const owner = await stage.wallet('owner', 5_000);
-      const workflowId = await stage.requestAdjustment([takenFrom(owner, 2_000)]);
+      const workflowId = await stage.requestAdjustment([takenFrom(stage, owner, 2_000)]);
       await stage.decideAdjustment(workflowId, 'approve');
       return { workflowId, path: null };
     },
     outcome: {
       status: 'posted',
-      money: { 'clearing:sandbox': -3_000, 'wallet:owner': 3_000 },
+      money: { bank: -3_000, 'wallet:owner': 3_000 },
       events: ['wallet.adjusted'],
       reviews: [],
       bank: [],
@@ -909,14 +926,14 @@ export const SCENARIOS: Scenario[] = [
     ending: 'refusedThenRejected', // by the ledger, then by an operator
     run: async (stage) => {
       const owner = await stage.wallet('owner', 5_000);
-      const workflowId = await stage.requestAdjustment([takenFrom(owner, 6_000)]);
+      const workflowId = await stage.requestAdjustment([takenFrom(stage, owner, 6_000)]);
       await stage.decideAdjustment(workflowId, 'approve');
       await stage.decideAdjustment(workflowId, 'reject');
       return { workflowId, path: null };
     },
     outcome: {
       status: 'rejected',
-      money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
+      money: { bank: -5_000, 'wallet:owner': 5_000 },
       events: [],
       reviews: [],
       bank: [],
@@ -927,7 +944,7 @@ export const SCENARIOS: Scenario[] = [
     ending: 'reversal',
     run: async (stage) => {
       const owner = await stage.wallet('owner', 5_000);
-      const reversed = await stage.requestAdjustment([takenFrom(owner, 2_000)]);
+      const reversed = await stage.requestAdjustment([takenFrom(stage, owner, 2_000)]);
       await stage.decideAdjustment(reversed, 'approve');
       const workflowId = await stage.requestAdjustment({ reverses: reversed });
       await stage.decideAdjustment(workflowId, 'approve');
@@ -935,7 +952,7 @@ export const SCENARIOS: Scenario[] = [
     },
     outcome: {
       status: 'posted',
-      money: { 'clearing:sandbox': -5_000, 'wallet:owner': 5_000 },
+      money: { bank: -5_000, 'wallet:owner': 5_000 },
       events: ['wallet.adjusted', 'wallet.adjusted'],
       reviews: [],
       bank: [],
@@ -944,10 +961,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payout',
     ending: 'completed',
-    run: (stage) => paidOut(stage, [COMPLETES, COMPLETES], 'completed'),
+    run: (stage) => paidOut(stage, ['completes', 'completes'], 'completed'),
     outcome: {
       status: 'completed',
-      money: { 'clearing:sandbox': -6_000, 'income:fees': 6_000 },
+      money: { bank: -6_000, 'income:fees': 6_000 },
       events: ['payout.completed'],
       reviews: [],
       bank: ['completed, paid 1 times, returned 0 times', 'completed, paid 1 times, returned 0 times'],
@@ -956,10 +973,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payout',
     ending: 'partiallyCompleted',
-    run: (stage) => paidOut(stage, [COMPLETES, REJECTS, DOES_NOT_EXIST], 'partially_completed'),
+    run: (stage) => paidOut(stage, ['completes', 'rejects', 'doesNotExist'], 'partially_completed'),
     outcome: {
       status: 'partially_completed',
-      money: { 'clearing:sandbox': -209_000, 'income:fees': 3_000, 'wallet:owner': 206_000 },
+      money: { bank: -209_000, 'income:fees': 3_000, 'wallet:owner': 206_000 },
       events: ['payout.partially_completed'],
       reviews: [],
       bank: ['completed, paid 1 times, returned 0 times', 'failed, paid 0 times, returned 0 times'],
@@ -968,10 +985,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payout',
     ending: 'failed',
-    run: (stage) => paidOut(stage, [REJECTS, RETURNS], 'failed'),
+    run: (stage) => paidOut(stage, ['rejects', 'returns'], 'failed'),
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -206_000, 'wallet:owner': 206_000 },
+      money: { bank: -206_000, 'wallet:owner': 206_000 },
       events: ['payout.failed'],
       reviews: [],
       bank: ['failed, paid 0 times, returned 0 times', 'returned, paid 1 times, returned 1 times'],
@@ -980,10 +997,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payoutItem',
     ending: 'completed',
-    run: (stage) => paidOut(stage, [LOSES_RESPONSE], 'completed', 'item'),
+    run: (stage) => paidOut(stage, ['losesResponse'], 'completed', 'item'),
     outcome: {
       status: 'completed',
-      money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
+      money: { bank: -3_000, 'income:fees': 3_000 },
       events: ['payout.completed'],
       reviews: [],
       bank: ['completed, paid 1 times, returned 0 times'],
@@ -992,10 +1009,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payoutItem',
     ending: 'neverReceived',
-    run: (stage) => paidOut(stage, [LOSES_TRANSFER], 'failed', 'item'),
+    run: (stage) => paidOut(stage, ['losesTransfer'], 'failed', 'item'),
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['payout.failed'],
       reviews: [],
       bank: [],
@@ -1004,10 +1021,10 @@ export const SCENARIOS: Scenario[] = [
   {
     flow: 'payoutItem',
     ending: 'failedByOperators',
-    run: (stage) => paidOut(stage, [UNAVAILABLE], 'failed', 'item', 'fail'),
+    run: (stage) => paidOut(stage, ['unavailable'], 'failed', 'item', 'fail'),
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['payout.failed'],
       reviews: [],
       bank: [],
@@ -1017,15 +1034,15 @@ export const SCENARIOS: Scenario[] = [
     flow: 'payoutItem',
     ending: 'clawedBack',
     run: async (stage) => {
-      const run = await paidOut(stage, [REJECTS], 'failed', 'item');
+      const run = await paidOut(stage, ['rejects'], 'failed', 'item');
       await stage.untilQuiet(run.workflowId);
-      await stage.contradict(run.workflowId, 'complete');
+      await stage.bank.contradict(run.workflowId, 'complete');
       await stage.untilEvent('payout.completed');
       return run;
     },
     outcome: {
       status: 'completed',
-      money: { 'clearing:sandbox': -3_000, 'income:fees': 3_000 },
+      money: { bank: -3_000, 'income:fees': 3_000 },
       events: ['payout.failed', 'wallet.debited', 'payout.completed'],
       reviews: ['paid_after_failure: 0 of nothing, open'],
       bank: ['completed, paid 1 times, returned 0 times'],
@@ -1035,14 +1052,14 @@ export const SCENARIOS: Scenario[] = [
     flow: 'payoutItem',
     ending: 'returnedLate',
     run: async (stage) => {
-      const run = await paidOut(stage, [COMPLETES], 'completed', 'item');
+      const run = await paidOut(stage, ['completes'], 'completed', 'item');
       await stage.endTransfer(run.workflowId, 'return');
       await stage.untilEvent('payout.failed');
       return run;
     },
     outcome: {
       status: 'failed',
-      money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+      money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['payout.completed', 'payout.failed'],
       reviews: [],
       bank: ['returned, paid 1 times, returned 1 times'],
@@ -1282,7 +1299,7 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
   {
     flow: 'reviewCase',
     ending: 'bouncedThenCredited',
-    run: (stage) => reviewed(stage, RETURNS, 'return_to_sender', 'credit'),
+    run: (stage) => reviewed(stage, 'returns', 'return_to_sender', 'credit'),
   },
   { flow: 'withdrawal', ending: 'paused', run: paused },
   {
@@ -1297,7 +1314,7 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     flow: 'withdrawal',
     ending: 'contradictionDismissed',
     run: async (stage) => {
-      const run = await reportedAsFailed(stage, await withdrawn(stage, COMPLETES, 'completed'));
+      const run = await reportedAsFailed(stage, await withdrawn(stage, 'completes', 'completed'));
       await stage.decideAttention(run.workflowId, 'rail_contradiction', 'dismiss');
       return run;
     },
@@ -1351,7 +1368,7 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
   {
     flow: 'reviewCase',
     ending: 'continuedAsNew',
-    run: (stage) => firstRun(stage, reviewed(stage, COMPLETES, 'return_to_sender')),
+    run: (stage) => firstRun(stage, reviewed(stage, 'completes', 'return_to_sender')),
     eventsMax: EVENTS_MAX,
   },
   { flow: 'payout', ending: 'postingRefused', run: rollUpRefused },

@@ -70,9 +70,18 @@ export async function dataOf<Data>(request: Promise<Answer<{ data: Data }>>): Pr
 }
 
 function bodyOf<Body>({ data, error, response }: Answer<Body>): Body {
-  if (data === undefined) throw new ManillaError(response, error as ErrorBody);
+  if (data === undefined) throw new ManillaError(response, isErrorBody(error) ? error : unreadable(response));
   return data;
 }
+
+const isErrorBody = (error: unknown): error is ErrorBody =>
+  typeof (error as Partial<ErrorBody> | null)?.error?.code === 'string';
+
+/** The error of an answer that is not of the API, such as the page of a proxy. */
+const unreadable = ({ status, headers }: Response): ErrorBody => ({
+  error: { code: 'UNREADABLE_RESPONSE', message: `The response ${status} is not one of this API.`, details: {} },
+  meta: { requestId: headers.get('x-request-id') ?? '' },
+});
 
 interface PageOf<Item> {
   data: Item[];

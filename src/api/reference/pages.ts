@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { Environment } from '../../money.ts';
+import { addGuide } from './guide.ts';
 
 interface File {
   type: string;
@@ -37,6 +38,7 @@ export function addPages(docs: Router, api: Router, environment: Environment): v
   serve(docs, '/docs/reference.js', { type: 'text/javascript', load: own('reference.js') });
   serve(docs, '/docs/swagger-ui.js', { type: 'text/javascript', load: ofSwaggerUi('swagger-ui-bundle.js') });
   serve(docs, '/docs/swagger-ui.css', { type: 'text/css', load: ofSwaggerUi('swagger-ui.css') });
+  addGuide(docs);
 }
 
 /** The document without the operations that this environment does not have. */

@@ -54,6 +54,7 @@ const create = route({
   }),
   handle: async (call) => {
     const { dependencies, caller, body, now } = call;
+    if (body.expiresAt !== undefined) assertFuture(body.expiresAt, now);
     const own = await requireOwn(call);
     const wanted = {
       environment: caller.book.environment,
@@ -137,6 +138,21 @@ const revoke = route({
     return { status: 200, data: apiKeyView(await requireKey(call)) };
   },
 });
+
+/** Throws VALIDATION_FAILED: a key that has expired already is a mistake of the caller's clock or time zone. */
+function assertFuture(expiresAt: Date, now: Date): void {
+  if (expiresAt > now) return;
+  throw new ApiError('VALIDATION_FAILED', {
+    fields: [
+      {
+        field: 'expiresAt',
+        code: 'too_small',
+        message: 'must be in the future',
+        constraint: { after: now.toISOString() },
+      },
+    ],
+  });
+}
 
 /** The key of the caller. */
 async function requireOwn({ dependencies, caller }: Call<unknown, unknown>): Promise<ApiKeyRow> {

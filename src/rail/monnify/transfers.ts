@@ -55,7 +55,10 @@ export function createTransfers(
     throw client.failure(request, response, notReady ?? { kind: 'unknown', isRailsFault });
   }
 
-  function report(transfer: Transfer): TransferReport {
+  /** A failure is believed by age, and no transfer is older than its reference, whatever zone Monnify's times have. */
+  function report(found: Transfer, since?: Date): TransferReport {
+    const isOlder = since !== undefined && found.createdAt !== null && found.createdAt < since;
+    const transfer = isOlder ? { ...found, createdAt: since } : found;
     const { waitsForOtp, isUnknownWord } = readStatus(transfer, clock());
     if (waitsForOtp) railUnknownAnswers.inc({ rail: 'monnify', kind: 'otp' });
     if (isUnknownWord) railUnknownAnswers.inc({ rail: 'monnify', kind: 'status' });
@@ -69,7 +72,7 @@ export function createTransfers(
     query: { reference },
   });
 
-  async function find(reference: string, signal?: AbortSignal): Promise<TransferReport | null> {
+  async function find(reference: string, signal?: AbortSignal, since?: Date): Promise<TransferReport | null> {
     const request = query(reference);
     const response = await client.call(request, signal);
     const outcome = statusOutcome(response);
@@ -79,7 +82,7 @@ export function createTransfers(
       const said = 'the status is about another transfer';
       throw new RailUnavailableError(`monnify: ${said}`, { said });
     }
-    return report(outcome.transfer);
+    return report(outcome.transfer, since);
   }
 
   function checked(found: TransferReport, instruction: TransferInstruction): TransferReport {
@@ -144,7 +147,7 @@ export function createTransfers(
       { reference, since }: { reference: string; since?: Date | undefined },
       signal?: AbortSignal,
     ): Promise<TransferReport | null> {
-      const found = await find(reference, signal);
+      const found = await find(reference, signal, since);
       if (found !== null || since === undefined) return found;
       const now = clock();
       if (now.getTime() - since.getTime() < UNKNOWN_IS_FINAL_AFTER_MS) return null;

@@ -100,16 +100,25 @@ export async function listStatement(
     ${before === null ? sql`` : sql`AND id > ${before}`} ${last === null ? sql`` : sql`AND id <= ${last}`}`;
   const side = (direction: 'credit' | 'debit') =>
     newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
-  // LIMIT before the joins: otherwise the transactions of both sides are looked up and half of them discarded.
+  // LIMIT before the joins: otherwise the transactions of both sides are looked up and half of them discarded. Each
+  // transaction's postings are numbered once: a page may have a thousand lines of one payout.
   const lines = await sql<LineRow[]>`
+    WITH lines AS MATERIALIZED (
+      SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides
+      ORDER BY id DESC LIMIT ${literal(sql, page.limit + 1)}
+    )
     SELECT p.*, t.kind, t.resource, t.effective_at, o.code AS other_account, n.place, n.count
-    FROM (SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides ORDER BY id DESC LIMIT ${literal(sql, page.limit + 1)}) p
+    FROM lines p
     JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
     JOIN ledger.accounts o ON o.organisation_id = ${book.organisationId} AND o.id = p.other_account_id
-    CROSS JOIN LATERAL (
-      SELECT count(*)::int AS count, (count(*) FILTER (WHERE q.id <= p.id))::int AS place FROM ledger.postings q
-      WHERE q.organisation_id = ${book.organisationId} AND q.transaction_id = p.transaction_id
-    ) n
+    JOIN (
+      SELECT numbered.* FROM (SELECT DISTINCT transaction_id FROM lines) d
+      CROSS JOIN LATERAL (
+        SELECT q.id, (row_number() OVER (ORDER BY q.id))::int AS place, (count(*) OVER ())::int AS count
+        FROM ledger.postings q
+        WHERE q.organisation_id = ${book.organisationId} AND q.transaction_id = d.transaction_id
+      ) numbered
+    ) n ON n.id = p.id
     ORDER BY p.id DESC`;
   const placed = lines.map((line) => {
     const [debit, credit] =

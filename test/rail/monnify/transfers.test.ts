@@ -58,6 +58,20 @@ test.each([1, 99, 100, 101, 2_001, 999_999_999_999])('%d kobo arrive exactly', a
   expect(bench.fake.transfer(instruction.reference).amount).toBe(BigInt(amount));
 });
 
+test('a failure is believed by the age of the transfer, which is not older than its reference', async () => {
+  const instruction = instruct({ accountNumber: '8000000001' });
+  await bench.rail.sendTransfer(instruction);
+  const { reference } = instruction;
+  await bench.fake.end(reference, 'FAILED', 'Dormant beneficiary account');
+  bench.pass(60_000);
+  // As if Monnify's times were of another zone than that of its documentation: the transfer is an hour old for it.
+  bench.fake.transfer(reference).createdAt = new Date(bench.now().getTime() - 3_600_000);
+  const since = new Date(bench.now().getTime() - 59_999);
+  expect(await statusOf(reference, since)).toMatchObject({ status: 'processing' });
+  bench.pass(1);
+  expect(await statusOf(reference, since)).toMatchObject({ status: 'failed' });
+});
+
 test('a transfer without a narration has the default one', async () => {
   const instruction = instruct({ narration: '“”' });
   await bench.rail.sendTransfer(instruction);

@@ -1,7 +1,7 @@
 // An upgrade, side by side and under load: while the old processes serve, the migrations of the next release are
 // applied to every table of money, and its functions replaced; then its processes start beside them, and the old ones
-// stop. No request is refused, and what the old ones accepted ends. (laterTables.test.ts: what they write into the new
-// tables.)
+// stop. No request is refused, and what the old ones accepted ends. (laterTables.slow.test.ts: what they write into the
+// new tables.)
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

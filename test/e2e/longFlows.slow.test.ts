@@ -1,6 +1,6 @@
 // Flows whose length others decide: a payment that is paid by many credits, and transfers of which the bank reports
 // many updates. Each continues as new, loses none of them and stays below the length at which Temporal warns. The
-// server suggests it early here; `LONG_FLOW_MESSAGES=10000 npm test -- longFlows` runs the real size with its default.
+// server suggests it early here; `LONG_FLOW_MESSAGES=10000 npm test -- longFlows.slow` runs the real size.
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';

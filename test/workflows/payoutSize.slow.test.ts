@@ -14,7 +14,7 @@ import { ObedientBank } from './payoutBank.ts';
 
 /** The maximum that the API accepts (contract, section 3.6). */
 const ITEMS_MAX = 1_000;
-/** The maximum size: `PAYOUT_ITEMS=1000 npm test -- test/workflows/payoutSize.test.ts`. */
+/** The maximum size: `PAYOUT_ITEMS=1000 npm test -- test/workflows/payoutSize.slow.test.ts`. */
 const ITEMS = Number(process.env.PAYOUT_ITEMS ?? 2.5 * WINDOW);
 /**
  * When Temporal suggests to continue as new. With fewer items: after two windows, even if no item has ended by then.

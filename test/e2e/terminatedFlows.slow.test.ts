@@ -255,7 +255,7 @@ test('a return signalled during the roll-up of its payout is processed', async (
   await flows.dependencies.journal.post({ book, outbox: [wakePayoutItem(book, itemRow)] });
   await context.untilEvent('payout.failed');
   expect(await context.traces()).toMatchObject({
-    money: { 'clearing:sandbox': -103_000, 'wallet:owner': 103_000 },
+    money: { bank: -103_000, 'wallet:owner': 103_000 },
     events: ['payout.completed', 'payout.failed'],
   });
 });

@@ -1,5 +1,5 @@
 // A bank that is down and comes back while many flows wait for it: it is hardly called while it is down, never called
-// more often than the limit allows, and every flow finishes. `RAIL_FLOWS=1000 npm test -- railLimit` runs more flows.
+// more often than the limit allows, and every flow finishes. `RAIL_FLOWS=1000 npm test -- railLimit.slow` runs more.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { callSlots, type TakeSlot } from '../../src/rail/callSlots.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';

@@ -1,0 +1,142 @@
+// How `trigger` makes each event happen in the sandbox: by the requests that an integrator sends, and the bank's
+// simulated part. What only operators or days of failures cause is told, not imitated.
+import { dataOf, type Event, pagesOf } from '../../typescript/src/index.ts';
+import { CommandError } from './failure.ts';
+import { ACCOUNTS, partOf, type Stage } from './stage.ts';
+
+/** The event that a recipe causes: by its id, or as the one of its type about a resource. */
+type Caused = { eventId: string } | { resourceId: string };
+
+interface Possible {
+  summary: string;
+  /** Whether `--partial` says anything. */
+  takesPartial?: true;
+  cause: (stage: Stage) => Promise<Caused>;
+}
+
+interface Impossible {
+  summary: string;
+  impossible: string;
+}
+
+export type Recipe = Possible | Impossible;
+
+/** Complete by its type: an event that the API gains is a type error here. */
+export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
+  'payment.settled': {
+    summary: 'a payment is paid; with --partial in part, and its status is partial',
+    takesPartial: true,
+    cause: async (stage) => {
+      const { id, accountNumber, payableAmount } = await stage.payment(await stage.wallet());
+      await stage.credit(accountNumber, stage.options.partial ? partOf(payableAmount) : payableAmount);
+      return { resourceId: id };
+    },
+  },
+  'payment.expired': {
+    summary: 'a payment expires; with --partial after a part was paid, which opens a review case too',
+    takesPartial: true,
+    cause: async (stage) => ({ resourceId: (await stage.expiredPayment(stage.options.partial)).id }),
+  },
+  'withdrawal.completed': {
+    summary: 'the bank pays a withdrawal',
+    cause: async (stage) => ({ resourceId: await stage.withdrawal(ACCOUNTS.completes) }),
+  },
+  'withdrawal.failed': {
+    summary: 'the bank rejects a withdrawal',
+    cause: async (stage) => ({ resourceId: await stage.withdrawal(ACCOUNTS.rejects) }),
+  },
+  'withdrawal.returned': {
+    summary: 'the receiving bank returns a withdrawal',
+    cause: async (stage) => ({ resourceId: await stage.withdrawal(ACCOUNTS.returns) }),
+  },
+  'transfer.completed': {
+    summary: 'money moves between two wallets',
+    cause: async (stage) => {
+      const { amount } = stage.options;
+      const { id } = await stage.fundedWallet(amount);
+      const destinationWalletId = await stage.wallet();
+      const request = { params: { path: { id } }, body: { destinationWalletId, amount } };
+      return { resourceId: (await dataOf(stage.client.POST('/wallets/{id}/transfer', request))).id };
+    },
+  },
+  'refund.completed': {
+    summary: 'a settled payment is refunded to its payer',
+    cause: async (stage) => ({ resourceId: await stage.refund(ACCOUNTS.completes) }),
+  },
+  'refund.failed': {
+    summary: "the payer's bank rejects a refund",
+    cause: async (stage) => ({ resourceId: await stage.refund(ACCOUNTS.rejects) }),
+  },
+  'payout.completed': {
+    summary: 'both items of a payout are paid',
+    cause: async (stage) => ({ resourceId: await stage.payout(ACCOUNTS.completes, ACCOUNTS.completes) }),
+  },
+  'payout.partially_completed': {
+    summary: 'one item of a payout is paid, the other rejected',
+    cause: async (stage) => ({ resourceId: await stage.payout(ACCOUNTS.completes, ACCOUNTS.rejects) }),
+  },
+  'payout.failed': {
+    summary: 'the only item of a payout is rejected',
+    cause: async (stage) => ({ resourceId: await stage.payout(ACCOUNTS.rejects) }),
+  },
+  'wallet.credited': {
+    summary: "money comes to a wallet's own account number",
+    cause: async (stage) => ({ resourceId: (await stage.fundedWallet(stage.options.amount)).id }),
+  },
+  'wallet.debited': {
+    summary: 'the bank takes a deposit back',
+    cause: async (stage) => {
+      const { id, sessionId } = await stage.fundedWallet(stage.options.amount);
+      const params = { path: { sessionId } };
+      await dataOf(stage.client.POST('/simulations/inbound-credits/{sessionId}/recall', { params }));
+      stage.told('the bank takes the deposit back');
+      return { resourceId: id };
+    },
+  },
+  'wallet.adjusted': {
+    summary: "operators correct a wallet's balance",
+    impossible: 'Two operators make an adjustment, with `npm run cli -- adjustments` of the service.',
+  },
+  'review_case.opened': {
+    summary: 'a payment expires with a part of its money',
+    cause: async (stage) => ({ resourceId: await stage.reviewCase() }),
+  },
+  'review_case.resolved': {
+    summary: 'the part of an expired payment is credited to its wallet',
+    cause: async (stage) => {
+      const id = await stage.reviewCase();
+      const body = { action: 'credit', reason: 'manilla trigger' } as const;
+      await dataOf(stage.client.POST('/review-cases/{id}/resolve', { params: { path: { id } }, body }));
+      stage.told(`review case ${id} is decided`);
+      return { resourceId: id };
+    },
+  },
+  'webhook_endpoint.disabled': {
+    summary: 'an endpoint has failed for five days',
+    impossible: 'It takes five days of failed deliveries.',
+  },
+  'webhook.test': {
+    summary: 'a test event to an endpoint: --endpoint, or the newest that is enabled',
+    cause: async (stage) => {
+      const id = stage.options.endpointId ?? (await newestEndpoint(stage));
+      const { id: eventId } = await dataOf(
+        stage.client.POST('/webhook-endpoints/{id}/test', { params: { path: { id } } }),
+      );
+      stage.told(`a test of endpoint ${id}`);
+      return { eventId };
+    },
+  },
+};
+
+export const EVENT_TYPES = Object.keys(RECIPES) as Event['type'][];
+
+async function newestEndpoint({ client }: Stage): Promise<string> {
+  const endpoints = pagesOf((cursor) =>
+    client.GET('/webhook-endpoints', { params: { query: cursor === undefined ? {} : { cursor } } }),
+  );
+  for await (const { id, status } of endpoints) if (status === 'enabled') return id;
+  throw new CommandError(
+    'A test event goes to an endpoint, and none is enabled. Register one (POST /webhook-endpoints), or name one: ' +
+      '--endpoint ID.',
+  );
+}
