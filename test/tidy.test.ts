@@ -179,13 +179,13 @@ test('files have camelCase names, migrations are numbered, and files of function
   expect(wrong).toEqual([]);
 });
 
-/** What every change runs: rules, the API, the ledger, the rails, the replay, each flow end to end and in its steps. */
+/** What every change runs: rules, the API, the ledger, the rails, the replay, each flow end to end. */
 const NEVER_SLOW = [
   /^test\/(api|bench|docs|ledger|openapi|outbox|rail|reconciliation|resources|verification|webhooks)\//,
   /Rules\.slow\.test\.ts$/,
   /^test\/workflows\/(replay|commandCoverage)\.slow\.test\.ts$/,
   /^test\/e2e\/(payments|payFromWallet|credits|hedgedCredits|withdrawals|refunds|payouts|reviewCases|adjustments)\./,
-  /^test\/e2e\/(railPause|reconciliation|sweep|failingFlows|schedules)\./,
+  /^test\/e2e\/(reconciliation|sweep|failingFlows|schedules)\./,
 ];
 
 test('slow tests are of faults, sizes, whole processes and every combination, and not what every change must run', () => {

@@ -75,7 +75,8 @@ describe('200 responses', () => {
   test('paying emits payment.settled, signals the flow and records the payer', async () => {
     const payer = await wallet(100);
     const paymentId = await bill(100);
-    const { data } = await pay(payer, paymentId);
+    const { checkoutUrl, ...data } = (await pay(payer, paymentId)).data;
+    expect(checkoutUrl).toBeNull();
     const events = await api.sql`SELECT type, data FROM events WHERE resource = ${paymentId}`;
     expect([...events]).toEqual([{ type: 'payment.settled', data }]);
     const signals = await api.sql`

@@ -56,7 +56,8 @@ describe('bank-transfer payments', () => {
     const payment = await flows.createPayment(wallet, 200_000);
     const feesBefore = await flows.accountBalance('income:fees');
     const { sessionId } = (await pay(payment, payment.payableAmount)).data;
-    const settled = await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    const { checkoutUrl, ...settled } = await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    expect(checkoutUrl).toBe(payment.checkoutUrl);
     expect(settled).toMatchObject({ amountReceived: 202_000, fee: 2_000 });
     expect(settled.settledAt).not.toBeNull();
     expect((await flows.test.get(`/wallets/${wallet}/balance`)).data.balance).toBe(200_000);

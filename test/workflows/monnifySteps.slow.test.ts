@@ -1,5 +1,5 @@
-// The scenarios of steps.test.ts with Monnify as the rail: while every activity of every money flow fails, runs many
-// times at once, loses its result and runs again, each has the same outcome as over the sandbox bank, and each
+// The scenarios of steps.slow.test.ts with Monnify as the rail: while every activity of every money flow fails, runs
+// many times at once, loses its result and runs again, each has the same outcome as over the sandbox bank, and each
 // reference was paid at most once by the books of the stand-in.
 import { expect, test } from '@jest/globals';
 import { testEveryScenario, without } from '../support/everyScenario.ts';
@@ -7,7 +7,7 @@ import { MonnifyBanks } from '../support/monnifyBank.ts';
 
 const banks = new MonnifyBanks();
 
-/** Monnify tells of no recall; see steps.test.ts for the other one. */
+/** Monnify tells of no recall; see steps.slow.test.ts for the other one. */
 testEveryScenario(banks, ['applyRecall', 'listUnplacedCredits', 'setAsideRecall']);
 
 test('the scenarios that Monnify cannot have are these, each for what it cannot do', () => {

@@ -1,6 +1,6 @@
 // A paused rail: requests are accepted and wait without doing anything, nothing is sent, nothing fails or parks however
 // long the pause lasts, and everything continues after `rail resume`, which signals the waiting flows.
-// `PAUSED_FLOWS=1400 npm test -- railPause -t 'all of many'` measures it with more flows.
+// `PAUSED_FLOWS=1400 npm run test:slow -- railPause -t 'all of many'` measures it with more flows.
 import { tmpdir } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
