@@ -35,7 +35,7 @@ const FIRST_DEPOSIT = 1_000_000;
 /** Payments expire during the day, some before their credits arrive. */
 const WINDOW_MS = 2_500;
 const WAKE_EVERY_MS = 400;
-const SETTLED_LIMIT_MS = 180_000;
+const SETTLED_LIMIT_MS = 600_000;
 
 interface TestWallet {
   id: string;
