@@ -62,6 +62,23 @@ const runs = (id: string) =>
       () => false,
     );
 
+const SCHEDULES = [
+  'creditPolling',
+  'failingFlows',
+  'housekeeping',
+  'ledgerSealing',
+  'ledgerVerification',
+  'reconciliation',
+  'sweep',
+];
+
+/** The names of all Schedules that the server lists, which it does a moment after they were made. */
+async function scheduleNames(): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { scheduleId } of client().schedule.list()) names.push(scheduleId.replace(/.*-/, ''));
+  return names.toSorted();
+}
+
 test('the workers recreate a deleted Schedule and leave a paused one paused', async () => {
   await scheduleOf('reconciliation').pause('at the bank’s wish');
   await scheduleOf('housekeeping').delete();
@@ -91,15 +108,6 @@ test('an empty Temporal server gets its Schedules and flows again without a rest
   await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
   await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   expect(await flows.balanceOf(walletId)).toBe(200_000);
-  const schedules: string[] = [];
-  for await (const { scheduleId: id } of client().schedule.list()) schedules.push(id.replace(/.*-/, ''));
-  expect(schedules.toSorted()).toEqual([
-    'creditPolling',
-    'failingFlows',
-    'housekeeping',
-    'ledgerSealing',
-    'ledgerVerification',
-    'reconciliation',
-    'sweep',
-  ]);
+  await waitFor('every Schedule', async () => (await scheduleNames()).length === SCHEDULES.length);
+  expect(await scheduleNames()).toEqual(SCHEDULES);
 });
