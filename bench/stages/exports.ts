@@ -79,7 +79,7 @@ async function sampled(name: string, port: number, until: Promise<unknown>): Pro
     waiting = false;
   });
   while (waiting) {
-    samples.push({ value: await readMegabytes(port, RESIDENT_MEMORY) });
+    samples.push(await readMegabytes(port, { value: RESIDENT_MEMORY }));
     await Promise.race([ended, setTimeout(SAMPLE_EVERY_MS)]);
   }
   await ended;

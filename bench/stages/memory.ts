@@ -58,8 +58,7 @@ async function sampleMemory(ports: Record<string, number>, seconds: number): Pro
   for (let index = 1; index <= SAMPLES; index += 1) {
     await setTimeout(Math.max(0, started + (index * seconds * 1000) / SAMPLES - performance.now()));
     for (const [process, port] of Object.entries(ports)) {
-      for (const [kind, metric] of Object.entries(METRICS)) {
-        const value = await readMegabytes(port, metric);
+      for (const [kind, value] of Object.entries(await readMegabytes(port, METRICS))) {
         const name = `${process}, ${kind}`;
         samplesByName.set(name, [...(samplesByName.get(name) ?? []), { value }]);
       }
