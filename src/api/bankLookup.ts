@@ -41,6 +41,14 @@ export interface ResolvedAccount {
   accountName: string;
 }
 
+/** What `resolveBankAccount` throws, but for the 503 that any route may have. */
+export const BANK_ACCOUNT_ERRORS = [
+  'BANK_CODE_UNKNOWN',
+  'BANK_ACCOUNT_NOT_RESOLVED',
+  'BANK_RAIL_ERROR',
+  'BANK_RAIL_TIMEOUT',
+] as const;
+
 /** Name enquiry. Throws BANK_CODE_UNKNOWN, BANK_ACCOUNT_NOT_RESOLVED, 502, 503 or 504. */
 export async function resolveBankAccount(
   rail: BankRail,

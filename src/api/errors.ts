@@ -236,6 +236,9 @@ export class ApiError extends Error {
   }
 }
 
+/** VALIDATION_FAILED for one field, found after the schema was checked. */
+export const invalidField = (field: FieldError): ApiError => new ApiError('VALIDATION_FAILED', { fields: [field] });
+
 const DEFAULT_DETAILS: Partial<Record<ErrorType, Record<string, unknown>>> = {
   validation_error: { fields: [] },
   internal_error: { retryable: true },

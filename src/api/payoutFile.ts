@@ -2,7 +2,7 @@
 // every rule is checked once; what is wrong is told by line and column.
 import { CsvError, parse as parseCsv } from 'csv-parse/sync';
 import { z } from 'zod';
-import { ApiError, type FieldError } from './errors.ts';
+import { ApiError, type FieldError, invalidField } from './errors.ts';
 import type { CsvUpload, PlaceOf } from './route.ts';
 import { id, reference } from './schemas.ts';
 
@@ -35,9 +35,7 @@ export const payoutFile: CsvUpload = {
 
 /** An error of the file itself. */
 const fileError = (line: number, message: string, column?: string): ApiError =>
-  new ApiError('VALIDATION_FAILED', {
-    fields: [{ field: '', code: 'invalid_csv', message, line, ...(column !== undefined && { column }) }],
-  });
+  invalidField({ field: '', code: 'invalid_csv', message, line, ...(column !== undefined && { column }) });
 
 function readRecords(file: Buffer): CsvRecord[] {
   let text: string;

@@ -9,6 +9,15 @@ import type { ApiDependencies } from './dependencies.ts';
 import { ApiError, notFound } from './errors.ts';
 import type { Caller } from './route.ts';
 
+/** With which a wallet that pays, or one that receives, refuses a posting. */
+export const POSTING_ERRORS = [
+  'WALLET_INSUFFICIENT_FUNDS',
+  'WALLET_TIER1_LIMIT_EXCEEDED',
+  'WALLET_KYC_REQUIRED',
+  'WALLET_FROZEN',
+  'WALLET_CLOSED',
+] as const;
+
 /**
  * Throws an ApiError if a ledger rule refused the movement; an Error if its business key was posted with other
  * postings.

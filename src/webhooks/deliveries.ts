@@ -1,4 +1,5 @@
 // Queries of webhook deliveries (one event to one endpoint) and of the log of their attempts.
+import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
@@ -235,41 +236,43 @@ const ATTEMPTS_LISTED_MAX = 25;
 /**
  * Returns a page of an event's deliveries, newest first, with their attempts; one extra row when another page exists.
  */
-export async function listDeliveries(
+export const listDeliveries = (
   sql: Sql,
   book: Book,
   eventId: Uuid,
   filters: ListFilters,
   page: PageRequest,
-): Promise<Delivery[]> {
-  const deliveries = await sql<DeliveryRow[]>`
-    SELECT event_id, endpoint_id, status, failure_reason, next_attempt_at, delivered_at, created_at
-    FROM webhook_deliveries
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND event_id = ${eventId}
-    ${page.after ? sql`AND (created_at, endpoint_id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, endpoint_id DESC LIMIT ${page.limit + 1}`;
-  return await withAttempts(sql, book, deliveries);
-}
+): Promise<Delivery[]> =>
+  deliveriesOf(sql, book, { condition: sql`event_id = ${eventId}`, key: 'endpoint_id' }, filters, page);
 
 /** A page of the failed deliveries of an endpoint, newest first, with their attempts; one extra row as above. */
-export async function listFailedDeliveries(
+export const listFailedDeliveries = (
   sql: Sql,
   book: Book,
   endpointId: Uuid,
+  filters: ListFilters,
+  page: PageRequest,
+): Promise<Delivery[]> => {
+  const condition = sql`endpoint_id = ${endpointId} AND status = 'failed'`;
+  return deliveriesOf(sql, book, { condition, key: 'event_id' }, filters, page);
+};
+
+/** `key`: the column that tells the deliveries of one time apart. */
+async function deliveriesOf(
+  sql: Sql,
+  book: Book,
+  { condition, key }: { condition: postgres.Fragment; key: 'event_id' | 'endpoint_id' },
   filters: ListFilters,
   page: PageRequest,
 ): Promise<Delivery[]> {
   const deliveries = await sql<DeliveryRow[]>`
     SELECT event_id, endpoint_id, status, failure_reason, next_attempt_at, delivered_at, created_at
     FROM webhook_deliveries
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-      AND endpoint_id = ${endpointId} AND status = 'failed'
-    ${page.after ? sql`AND (created_at, event_id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND ${condition}
+    ${page.after ? sql`AND (created_at, ${sql(key)}) < (${page.after.createdAt}, ${page.after.id})` : sql``}
     ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
     ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, event_id DESC LIMIT ${page.limit + 1}`;
+    ORDER BY created_at DESC, ${sql(key)} DESC LIMIT ${page.limit + 1}`;
   return await withAttempts(sql, book, deliveries);
 }
 

@@ -2,7 +2,7 @@
 // what became of the payment, signed as a webhook is.
 import type { Environment } from '../../money.ts';
 import type { signatureHeaders } from '../../webhooks/signature.ts';
-import { ApiError } from '../errors.ts';
+import { invalidField } from '../errors.ts';
 
 /** Adds `result`, and the three values of a Standard Webhooks signature of it by the names of their headers. */
 export function returnLink(
@@ -26,14 +26,10 @@ export function requireReturnUrl(environment: Environment, returnUrl: string): v
   const url = new URL(returnUrl);
   const isSecure = url.protocol === 'https:' || (environment === 'test' && LOCAL_HOST.test(url.hostname));
   if (isSecure && url.username === '' && url.password === '') return;
-  throw new ApiError('VALIDATION_FAILED', {
-    fields: [
-      {
-        field: 'returnUrl',
-        code: 'invalid_string',
-        message: isSecure ? 'must not have a user name' : 'must be an https URL',
-        constraint: { format: 'url' },
-      },
-    ],
+  throw invalidField({
+    field: 'returnUrl',
+    code: 'invalid_string',
+    message: isSecure ? 'must not have a user name' : 'must be an https URL',
+    constraint: { format: 'url' },
   });
 }

@@ -15,7 +15,7 @@ import type { Operator } from '../../resources/operators.ts';
 import { makeApiKey } from '../admission/apiKeys.ts';
 import { parseRange } from '../admission/clientAddress.ts';
 import { apiKey, newApiKey } from '../contract/answers.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, invalidField } from '../errors.ts';
 import { type Grant, missingScopes, passedLimit } from '../keyGrant.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
@@ -142,15 +142,11 @@ const revoke = route({
 /** Throws VALIDATION_FAILED: a key that has expired already is a mistake of the caller's clock or time zone. */
 function assertFuture(expiresAt: Date, now: Date): void {
   if (expiresAt > now) return;
-  throw new ApiError('VALIDATION_FAILED', {
-    fields: [
-      {
-        field: 'expiresAt',
-        code: 'too_small',
-        message: 'must be in the future',
-        constraint: { after: now.toISOString() },
-      },
-    ],
+  throw invalidField({
+    field: 'expiresAt',
+    code: 'too_small',
+    message: 'must be in the future',
+    constraint: { after: now.toISOString() },
   });
 }
 

@@ -1,6 +1,6 @@
 // The bank list and name enquiry, for use before money is sent. Both return what the rail reports.
 import { z } from 'zod';
-import { requireRail, resolveBankAccount, toRailError } from '../bankLookup.ts';
+import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount, toRailError } from '../bankLookup.ts';
 import { bank, resolvedBankAccount } from '../contract/resources.ts';
 import { type Route, route } from '../route.ts';
 import { bankAccountNumber, bankCode } from '../schemas.ts';
@@ -29,7 +29,7 @@ const resolve = route({
   operationId: 'resolveBankAccount',
   summary: 'Look up the name of a bank account',
   success: { status: 200, data: resolvedBankAccount },
-  errors: ['BANK_CODE_UNKNOWN', 'BANK_ACCOUNT_NOT_RESOLVED', 'BANK_RAIL_ERROR', 'BANK_RAIL_TIMEOUT'],
+  errors: BANK_ACCOUNT_ERRORS,
   method: 'get',
   path: '/bank-accounts/resolve',
   access: 'any',

@@ -10,7 +10,7 @@ import { findPayment, type Payment, type PaymentWithAccount } from '../../resour
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
 import { payment } from '../contract/resources.ts';
 import { ApiError, notFound } from '../errors.ts';
-import { throwIfRefused } from '../postOutcome.ts';
+import { POSTING_ERRORS, throwIfRefused } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
@@ -29,11 +29,7 @@ const pay = route({
     'PAYMENT_METHOD_MISMATCH',
     'PAYMENT_NOT_PAYABLE',
     'SAME_WALLET',
-    'WALLET_INSUFFICIENT_FUNDS',
-    'WALLET_TIER1_LIMIT_EXCEEDED',
-    'WALLET_KYC_REQUIRED',
-    'WALLET_FROZEN',
-    'WALLET_CLOSED',
+    ...POSTING_ERRORS,
   ],
   method: 'post',
   path: '/wallets/:id/pay',

@@ -24,7 +24,7 @@ import { isNotTaken, requireRail, toRailError } from '../bankLookup.ts';
 import { requireReturnUrl } from '../checkout/returnLink.ts';
 import { credit, paymentMethod, payment as paymentSchema, paymentStatus } from '../contract/resources.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, invalidField } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { postNew, referenceTaken } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
@@ -122,15 +122,11 @@ const create = route({
 function assertLongEnough(environment: Environment, expiresIn: number): void {
   const minimum = EXPIRES_IN_MIN_SECONDS[environment];
   if (expiresIn >= minimum) return;
-  throw new ApiError('VALIDATION_FAILED', {
-    fields: [
-      {
-        field: 'expiresIn',
-        code: 'too_small',
-        message: `must be at least ${minimum} seconds`,
-        constraint: { minimum },
-      },
-    ],
+  throw invalidField({
+    field: 'expiresIn',
+    code: 'too_small',
+    message: `must be at least ${minimum} seconds`,
+    constraint: { minimum },
   });
 }
 
@@ -144,9 +140,7 @@ function requireOneOff({ capabilities }: BankRail, baseAmount: Kobo, fee: Kobo):
   if (baseAmount + fee >= oneOff.minAmount) return oneOff;
   const minimum = oneOff.minAmount - fee;
   const message = 'must be at least what the bank rail accepts';
-  throw new ApiError('VALIDATION_FAILED', {
-    fields: [{ field: 'baseAmount', code: 'too_small', message, constraint: { minimum } }],
-  });
+  throw invalidField({ field: 'baseAmount', code: 'too_small', message, constraint: { minimum } });
 }
 
 /** Throws REFERENCE_TAKEN before the rail opens an account number. The posting decides again. */

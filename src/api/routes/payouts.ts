@@ -27,7 +27,7 @@ import {
   PAYOUT_BYTES_MAX,
   payoutBody,
 } from '../payoutRequest.ts';
-import { postNew } from '../postOutcome.ts';
+import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import { attachedOf, createdFilters, reference, walletIdFilter } from '../schemas.ts';
@@ -40,11 +40,7 @@ const create = route({
   errors: [
     'WALLET_NOT_FOUND',
     'REFERENCE_TAKEN',
-    'WALLET_INSUFFICIENT_FUNDS',
-    'WALLET_TIER1_LIMIT_EXCEEDED',
-    'WALLET_KYC_REQUIRED',
-    'WALLET_FROZEN',
-    'WALLET_CLOSED',
+    ...POSTING_ERRORS,
     'DEPOSIT_ACCOUNT_UNAVAILABLE',
     'BANK_RAIL_ERROR',
     'BANK_RAIL_TIMEOUT',

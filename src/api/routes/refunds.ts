@@ -12,11 +12,11 @@ import { startRefund } from '../../resources/refunds/flow.ts';
 import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts';
 import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
-import { requireRail, resolveBankAccount } from '../bankLookup.ts';
+import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { refundDestination, refund as refundSchema, refundStatus } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
-import { throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
+import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type ItemResponse, type Route, route } from '../route.ts';
 import {
@@ -70,15 +70,8 @@ const create = route({
     'REFUND_AMOUNT_EXCEEDED',
     'REFUND_DESTINATION_REQUIRED',
     'WITHDRAWAL_NAME_VERIFICATION_FAILED',
-    'BANK_CODE_UNKNOWN',
-    'BANK_ACCOUNT_NOT_RESOLVED',
-    'BANK_RAIL_ERROR',
-    'BANK_RAIL_TIMEOUT',
-    'WALLET_INSUFFICIENT_FUNDS',
-    'WALLET_TIER1_LIMIT_EXCEEDED',
-    'WALLET_KYC_REQUIRED',
-    'WALLET_FROZEN',
-    'WALLET_CLOSED',
+    ...BANK_ACCOUNT_ERRORS,
+    ...POSTING_ERRORS,
   ],
   method: 'post',
   path: '/payments/:id/refund',

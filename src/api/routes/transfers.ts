@@ -17,7 +17,7 @@ import { findWallet } from '../../resources/wallets/queries.ts';
 import { transfer as transferSchema } from '../contract/resources.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
-import { postNew } from '../postOutcome.ts';
+import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import {
@@ -37,16 +37,7 @@ const create = route({
   operationId: 'createTransfer',
   summary: 'Transfer money to another wallet',
   success: { status: 201, data: transferSchema },
-  errors: [
-    'WALLET_NOT_FOUND',
-    'SAME_WALLET',
-    'REFERENCE_TAKEN',
-    'WALLET_INSUFFICIENT_FUNDS',
-    'WALLET_TIER1_LIMIT_EXCEEDED',
-    'WALLET_KYC_REQUIRED',
-    'WALLET_FROZEN',
-    'WALLET_CLOSED',
-  ],
+  errors: ['WALLET_NOT_FOUND', 'SAME_WALLET', 'REFERENCE_TAKEN', ...POSTING_ERRORS],
   method: 'post',
   path: '/wallets/:id/transfer',
   access: 'transfer',

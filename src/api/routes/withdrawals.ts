@@ -6,11 +6,11 @@ import { isSameName } from '../../rail/accountNames.ts';
 import { startWithdrawal } from '../../resources/withdrawals/flow.ts';
 import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
-import { requireRail, resolveBankAccount } from '../bankLookup.ts';
+import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { withdrawal, withdrawalStatus } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
-import { postNew } from '../postOutcome.ts';
+import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import {
@@ -45,15 +45,8 @@ const create = route({
     'WALLET_NOT_FOUND',
     'REFERENCE_TAKEN',
     'WITHDRAWAL_NAME_VERIFICATION_FAILED',
-    'BANK_CODE_UNKNOWN',
-    'BANK_ACCOUNT_NOT_RESOLVED',
-    'BANK_RAIL_ERROR',
-    'BANK_RAIL_TIMEOUT',
-    'WALLET_INSUFFICIENT_FUNDS',
-    'WALLET_TIER1_LIMIT_EXCEEDED',
-    'WALLET_KYC_REQUIRED',
-    'WALLET_FROZEN',
-    'WALLET_CLOSED',
+    ...BANK_ACCOUNT_ERRORS,
+    ...POSTING_ERRORS,
   ],
   method: 'post',
   path: '/wallets/:id/withdraw',
