@@ -1,9 +1,14 @@
--- version 3
+-- version 4
 -- Seals (migration 0013). The digest of a posting covers everything that is said about it: the posting, and the
 -- transaction that it belongs to.
 
--- SHA-256 over the columns, one a line, with NULL as an empty line and times in milliseconds since 1970: the same in every
--- session. No column of a posting that the service wrote contains a line break, so no other columns have the same text.
+-- Version 2 of a seal covers the numbers of the entries too, and has the digests of its postings in their own order: it
+-- needs no other, and the numbers say which entry came first. Version 1, of seals from before decision 55, had the
+-- order of the ids, which were those of one sequence.
+--
+-- SHA-256 over the columns, one a line, with NULL as an empty line and times in milliseconds since 1970: the same in
+-- every session. No column of a posting that the service wrote contains a line break, so no other columns have the same
+-- text.
 CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.transactions) RETURNS bytea LANGUAGE sql STABLE AS $$
   SELECT sha256(convert_to(concat_ws(E'\n',
     p.organisation_id, p.environment, p.id, p.transaction_id, p.debit_account_id, p.credit_account_id, p.amount,
@@ -13,16 +18,19 @@ CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.tra
     (date_part('epoch', t.created_at) * 1000)::bigint
   ), 'UTF8'))
 $$;
+CREATE OR REPLACE FUNCTION ledger.posting_digest_2(p ledger.postings, t ledger.transactions) RETURNS bytea LANGUAGE sql STABLE AS $$
+  SELECT sha256(ledger.posting_digest(p, t) || convert_to(concat_ws(E'\n',
+    '', coalesce(p.debit_number::text, ''), coalesce(p.credit_number::text, '')), 'UTF8'))
+$$;
 
--- Seals the postings of all books that are dated before a time, which must be longer ago than a statement of the service
--- can take: then all of them are committed. Seals at most about `postings_max` at a time, to limit memory, and returns
--- the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns false.
--- The postings are found by their time, and the transaction of each by its id (LATERAL with OFFSET 0 allows no other
--- plan): a hash join would read every transaction of the ledger for the few postings of a seal. The memory is for sorting
--- the digests of one seal.
--- The index of times is brought up to date first: the database does so about once a minute, and each seal would read all
--- postings since. If another process holds the lock, such as a vacuum, that is what it does; it does not wait, because a
--- wait of a second would cancel the vacuum.
+-- Seals the postings of all books that are dated before a time, which must be longer ago than a statement of the
+-- service can take: then all of them are committed. Seals at most about `postings_max` at a time, to limit memory, and
+-- returns the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns
+-- false. The postings are found by their time, and the transaction of each by its id (LATERAL with OFFSET 0 allows no
+-- other plan): a hash join would read every transaction of the ledger for the few postings of a seal. The memory is for
+-- sorting the digests of one seal. The index of times is brought up to date first: the database does so about once a
+-- minute, and each seal would read all postings since. If another process holds the lock, such as a vacuum, that is
+-- what it does; it does not wait, because a wait of a second would cancel the vacuum.
 CREATE OR REPLACE FUNCTION ledger.seal(closed_before timestamptz, postings_max integer, OUT seals integer, OUT is_behind boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = ledger, pg_temp
@@ -53,15 +61,15 @@ BEGIN
     new_until := limited_until;
     is_behind := true;
   END IF;
-  INSERT INTO ledger.seals (organisation_id, environment, number, sealed_until, posting_count, amount, digest)
-  SELECT b.organisation_id, b.environment, coalesce(previous.number, 0) + 1, new_until, b.posting_count, b.amount,
+  INSERT INTO ledger.seals (organisation_id, environment, number, sealed_until, posting_count, amount, version, digest)
+  SELECT b.organisation_id, b.environment, coalesce(previous.number, 0) + 1, new_until, b.posting_count, b.amount, 2,
          sha256(coalesce(previous.digest, '') || b.digests)
   FROM (
     SELECT p.organisation_id, p.environment, count(*) AS posting_count, sum(p.amount) AS amount,
-           string_agg(d.digest, '' ORDER BY p.id) AS digests
+           string_agg(d.digest, '' ORDER BY d.digest) AS digests
     FROM ledger.postings p
     CROSS JOIN LATERAL (
-      SELECT ledger.posting_digest(p, t) AS digest FROM ledger.transactions t
+      SELECT ledger.posting_digest_2(p, t) AS digest FROM ledger.transactions t
       WHERE t.organisation_id = p.organisation_id AND t.id = p.transaction_id OFFSET 0
     ) d
     WHERE p.created_at > sealed_before AND p.created_at <= new_until
@@ -75,5 +83,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION ledger.seal IS 'Seals the postings of all books before a time. See src/verification/seals.ts.';
-REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.seal FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.seal TO manilla_app;
+REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.posting_digest_2, ledger.seal FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.posting_digest_2, ledger.seal TO manilla_app;
