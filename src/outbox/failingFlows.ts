@@ -55,7 +55,8 @@ export async function scanFailingFlows(
     onProgress(described);
     if (candidates.length > 0) await new Promise((resolve) => setTimeout(resolve, Math.max(0, nextAt - Date.now())));
   }
-  await sql`DELETE FROM failing_flows WHERE seen_at < ${startedAt}`; // mended, ended or parked
+  // Mended, ended or parked.
+  await sql`DELETE FROM failing_flows WHERE organisation_id = ${ALL_ORGANISATIONS} AND seen_at < ${startedAt}`;
   return { described, failing };
 }
 

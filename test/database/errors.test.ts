@@ -9,7 +9,10 @@ const DUPLICATE = 'duplicate key value violates unique constraint';
 const REFUSED = 'new row for relation "wallets_102040" violates check constraint';
 
 test.each([
-  [{ code: '23505', constraint_name: 'one_settlement_wallet', message: `${DUPLICATE} "other"` }, 'one_settlement_wallet'],
+  [
+    { code: '23505', constraint_name: 'one_settlement_wallet', message: `${DUPLICATE} "other"` },
+    'one_settlement_wallet',
+  ],
   [{ code: '23505', constraint_name: 'one_settlement_wallet_102047' }, 'one_settlement_wallet'],
   [{ code: '23505', message: `${DUPLICATE} "one_settlement_wallet_102047"` }, 'one_settlement_wallet'],
   [{ code: '23505', constraint_name: '', message: `${DUPLICATE} "wallets_pkey_1020471"` }, 'wallets_pkey'],
@@ -75,7 +78,9 @@ describe('on a server', () => {
     const twice = await errorOf(passedOn('23505', 'INSERT INTO shelves_102008 VALUES (1), (1)'));
     expect(twice).not.toHaveProperty('constraint_name');
     expect(violatedUnique(twice)).toBe('shelf_unique');
-    expect(violatedCheck(await errorOf(passedOn('23514', 'INSERT INTO shelves_102008 VALUES (0)')))).toBe('shelf_positive');
+    expect(violatedCheck(await errorOf(passedOn('23514', 'INSERT INTO shelves_102008 VALUES (0)')))).toBe(
+      'shelf_positive',
+    );
   });
 
   test('no constraint is named like one of a shard, and each name has room for the number of a shard', async () => {
