@@ -39,12 +39,18 @@ function endOfExpression(code: string, start: number): number {
   for (let at = start; at < code.length; at += 1) {
     const sign = code[at] as string;
     if (sign === '`') at = readTemplate(code, at + 1).end - 1;
-    else if (sign === "'" || sign === '"') at = code.indexOf(sign, at + 1);
+    else if (sign === "'" || sign === '"') at = endOfString(code, at);
     else if (sign === '{') depth += 1;
     else if (sign === '}' && depth === 0) return at;
     else if (sign === '}') depth -= 1;
   }
   throw new Error('an expression in a template literal has no end');
+}
+
+function endOfString(code: string, start: number): number {
+  const end = code.indexOf(code[start] as string, start + 1);
+  if (end === -1) throw new Error('a string in a template literal has no end');
+  return end;
 }
 
 /**
