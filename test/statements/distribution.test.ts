@@ -46,6 +46,14 @@ describe('the rules', () => {
       'SELECT (SELECT min(created_at) FROM wallets w WHERE w.email = k.email) FROM (VALUES ($1), ($2)) AS k (email)',
       'SELECT coalesce((SELECT max(id) FROM wallets w WHERE w.email = k.email), $1) FROM unnest($2) AS k (email)',
     ],
+    laterals: [
+      `SELECT w.id FROM unnest($1, $2) AS k (organisation_id, email), LATERAL (
+         SELECT id FROM wallets w WHERE w.organisation_id = k.organisation_id AND w.email = k.email OFFSET 0) w`,
+      `SELECT n.count FROM (VALUES ($1)) AS k (email) CROSS JOIN LATERAL (
+         SELECT count(*) FROM wallets w WHERE w.email = k.email) n`,
+      `SELECT w.id FROM (SELECT unnest($1) AS email) k JOIN LATERAL (
+         SELECT id FROM wallets w WHERE w.email = k.email ORDER BY created_at LIMIT 1) w ON true`,
+    ],
     locks: [
       'SELECT id FROM outbox ORDER BY available_at LIMIT 1 FOR UPDATE SKIP LOCKED',
       'WITH old AS (SELECT id FROM outbox WHERE topic = $1 FOR NO KEY UPDATE) DELETE FROM outbox o USING old WHERE o.id = old.id',
@@ -82,6 +90,10 @@ describe('the rules', () => {
     'INSERT INTO elsewhere.counters (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET at = now()',
     'SELECT w.id FROM unnest($1) AS k (email) JOIN wallets w ON w.organisation_id = $2 AND w.email = k.email',
     'SELECT w.id FROM unnest($1) AS k (email), LATERAL (SELECT id FROM wallets w WHERE w.email = k.email) w',
+    `SELECT w.id FROM unnest($1) AS k (email), LATERAL (
+       SELECT id FROM wallets w WHERE w.organisation_id = $2 AND w.email = k.email OFFSET 0) w`,
+    `SELECT n.count FROM wallets k CROSS JOIN LATERAL (
+       SELECT count(*) FROM outbox o WHERE o.organisation_id = k.organisation_id AND o.topic = k.email) n`,
     `SELECT id FROM wallets k WHERE ${NOT_THERE}`,
     'SELECT k.email FROM unnest($1) AS k (email) WHERE EXISTS (SELECT FROM wallets w WHERE w.organisation_id = $2)',
     `WITH k AS (SELECT email FROM wallets) SELECT email FROM k WHERE ${NOT_THERE}`,
