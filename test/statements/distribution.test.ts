@@ -92,6 +92,8 @@ describe('the rules', () => {
     'SELECT w.id FROM unnest($1) AS k (email), LATERAL (SELECT id FROM wallets w WHERE w.email = k.email) w',
     `SELECT w.id FROM unnest($1) AS k (email), LATERAL (
        SELECT id FROM wallets w WHERE w.organisation_id = $2 AND w.email = k.email OFFSET 0) w`,
+    `SELECT o.id FROM wallets w, unnest($1) AS k (topic), LATERAL (
+       SELECT id FROM outbox o WHERE o.organisation_id = w.organisation_id AND o.topic = k.topic LIMIT 1) o`,
     `SELECT n.count FROM wallets k CROSS JOIN LATERAL (
        SELECT count(*) FROM outbox o WHERE o.organisation_id = k.organisation_id AND o.topic = k.email) n`,
     `SELECT id FROM wallets k WHERE ${NOT_THERE}`,

@@ -71,9 +71,6 @@ function isColumn(word: string, table: string, alias: string, { columns }: Schem
   return isQualified && columns.get(table)?.has(column) === true;
 }
 
-/** By one organisation, which is a value. */
-const BY_ORGANISATION = /\borganisation_id = (?:\$\d+|[a-z_]\w*\b(?![.\w(]))/;
-
 /** Over a FROM of functions and VALUES only, no subquery outside of it reads a table for each of their rows. */
 const correlations: Rule = (statement, schema) => {
   const root = parse(statement);
@@ -103,20 +100,28 @@ const correlations: Rule = (statement, schema) => {
 /** What limits, orders or adds up the rows of a subquery as a whole. */
 const WHOLE = /\b(?:limit|offset|group by|distinct)\b|\b(?:count|sum|min|max|array_agg|bool_or) ?\(#/;
 
-/** A LATERAL subquery that is evaluated as a whole for each row of a function or of VALUES names its organisation. */
+/**
+ * A LATERAL subquery that is evaluated as a whole for each row of a function or of VALUES does not take its organisation
+ * from that row.
+ */
 const laterals: Rule = (statement, schema) =>
   blocksOf(parse(statement)).flatMap((block) =>
     partsOf(block).flatMap((part) => {
       const sources = sourcesOf(fromOf(part), block);
-      const functions = sources.filter(
-        ({ table, nested }) => table === null && !(nested && readsTable(nested, schema)),
-      );
+      const functions = sources
+        .filter(({ table, nested }) => table === null && !(nested && readsTable(nested, schema)))
+        .map(({ alias }) => alias);
       return sources
         .flatMap(({ nested }) => nested ?? [])
-        .filter((nested) => readsTable(nested, schema) && WHOLE.test(nested.text) && !BY_ORGANISATION.test(nested.text))
+        .filter((nested) => readsTable(nested, schema) && WHOLE.test(nested.text))
+        .filter((nested) => {
+          const [, value, alias] =
+            /\borganisation_id = (?:(\$\d+|[a-z_]\w*\b(?![.\w(]))|([a-z_]\w*)\.)/.exec(nested.text) ?? [];
+          return value === undefined && (alias === undefined || functions.includes(alias));
+        })
         .map((nested) => expanded(nested.text, nested))
-        .flatMap((text) => functions.filter(({ alias }) => new RegExp(`\\b${alias}\\.`).test(text)))
-        .map(({ alias }) => `a lateral subquery names no organisation for the rows of ${alias}, which is no table`);
+        .flatMap((text) => functions.filter((alias) => new RegExp(`\\b${alias}\\.`).test(text)))
+        .map((alias) => `a lateral subquery has no organisation but that of ${alias}, which is no table`);
     }),
   );
 
@@ -128,12 +133,12 @@ const namesOfQueries = (root: Block): Set<string> =>
       .map(([, name]) => name as string),
   );
 
-/** Rows are locked by organisation. */
+/** Rows are locked by one organisation, which is a value. */
 const locks: Rule = (statement, schema) =>
   blocksOf(parse(statement))
     .filter(({ text }) => /\bfor (?:no key )?update\b|\bfor (?:key )?share\b/.test(text))
     .filter((block) => readsTable(block, schema))
-    .filter(({ text }) => !BY_ORGANISATION.test(text))
+    .filter(({ text }) => !/\borganisation_id = (?:\$\d+|[a-z_]\w*\b(?![.\w(]))/.test(text))
     .map(() => 'rows are locked without naming their organisation');
 
 /** A function that reads or writes tables stands in a statement of its own. */

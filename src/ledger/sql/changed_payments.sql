@@ -4,7 +4,7 @@
 -- of the organisation. Each payment is one look-up in the primary key (LATERAL with OFFSET 0 is not flattened into a
 -- join).
 CREATE OR REPLACE FUNCTION ledger.changed_payments(
-  organisations uuid[], environments text[], payment_ids uuid[], seen_versions integer[]
+  organisation_ids uuid[], environments text[], payment_ids uuid[], seen_versions integer[]
 )
 RETURNS TABLE (payment_id uuid, version integer) LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
 DECLARE
@@ -15,7 +15,7 @@ DECLARE
 BEGIN
   FOR owner, book, ids, numbers IN
     SELECT s.owner, s.book, array_agg(s.id), array_agg(s.number)
-    FROM unnest(organisations, environments, payment_ids, seen_versions) AS s (owner, book, id, number)
+    FROM unnest(organisation_ids, environments, payment_ids, seen_versions) AS s (owner, book, id, number)
     GROUP BY s.owner, s.book
   LOOP
     RETURN QUERY
