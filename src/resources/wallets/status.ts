@@ -51,17 +51,18 @@ export interface WalletReport {
 
 /** The report that an operator needs before changing a wallet; null when this organisation has no such wallet. */
 export async function reportWallet(sql: Sql, organisationId: Uuid, walletId: Uuid): Promise<WalletReport | null> {
-  const [row] = await sql<{ environment: Environment }[]>`
+  const [found] = await sql<{ environment: Environment }[]>`
     SELECT environment FROM wallets WHERE organisation_id = ${organisationId} AND id = ${walletId}`;
-  if (row === undefined) return null;
-  const { environment } = row;
+  if (found === undefined) return null;
+  const { environment } = found;
   const wallet = await findWallet(sql, { organisationId, environment }, walletId);
   if (wallet === null) return null;
   const [counted] = await sql<{ inFlight: InFlight }[]>`
     SELECT ledger.wallet_in_flight(${organisationId}, ${environment}, ${walletId}) AS in_flight`;
+  const row = { environment, inFlight: counted?.inFlight ?? {} };
   const audit = await sql<AuditEntry[]>`
     SELECT operator, action, reason, created_at FROM audit_log
     WHERE organisation_id = ${organisationId} AND subject = ${walletId} AND action LIKE 'wallet.%'
     ORDER BY created_at DESC, id DESC`;
-  return { wallet, environment, inFlight: counted?.inFlight ?? {}, audit: [...audit] };
+  return { wallet, ...row, audit: [...audit] };
 }
