@@ -1,7 +1,6 @@
 // Statements that do not keep the rules of distribution.ts, and why.
 
 interface Exception {
-  /** None: it is composed of fragments, and seen only as the server gets it. */
   files: string[];
   problem: string;
   reason: string;
@@ -34,11 +33,6 @@ export const EXCEPTIONS: Exception[] = [
     files: ['src/ledger/sql/post.sql'],
     problem: 'a subquery reads a table for each row of a, which is no table',
     reason: 'the accounts of the platform that a batch is the first to use',
-  },
-  {
-    files: [],
-    problem: 'ledger.last_posting is called beside a table',
-    reason: 'the statement of a wallet as of a time begins at its last posting until then',
   },
   {
     files: ['src/reconciliation/clearing.ts'],
