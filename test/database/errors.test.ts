@@ -1,5 +1,5 @@
-// Constraints are known by the names of the migrations, whatever the server makes of them: errors of a plain Postgres, and
-// errors as Citus passes them on from a shard.
+// Constraints are known by the names of the migrations, whatever the server makes of them: errors of a plain Postgres,
+// and errors as Citus passes them on from a shard.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { violatedCheck, violatedUnique } from '../../src/database/errors.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';

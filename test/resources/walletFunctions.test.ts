@@ -1,5 +1,5 @@
-// What is written of a wallet and an organisation together with accounts of the ledger: by functions, and by the statements
-// of the version before, whose processes run beside the new ones during a deployment.
+// What is written of a wallet and an organisation together with accounts of the ledger: by functions, and by the
+// statements of the version before, whose processes run beside the new ones during a deployment.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Sql } from '../../src/database/pool.ts';
 import { newUuid } from '../../src/ids.ts';

@@ -1,5 +1,5 @@
-// Every statement in the source, of the code and of the functions, is one that a distributed Postgres runs too. What the
-// rules cannot see in the source, statements that are composed of fragments, oneOrganisation.slow.test.ts shows them.
+// Every statement in the source, of the code and of the functions, is one that a distributed Postgres runs too. Those
+// that are composed of fragments are seen whole in oneOrganisation.slow.test.ts.
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

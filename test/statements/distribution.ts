@@ -43,8 +43,8 @@ const UPSERT_WORDS = new Set(
 );
 
 /**
- * `ON CONFLICT DO UPDATE` names columns of the row and of `excluded` only: no function, parameter or variable. A fragment
- * without its INSERT may name nothing.
+ * `ON CONFLICT DO UPDATE` names columns of the row and of `excluded` only: no function, parameter or variable. A
+ * fragment without its INSERT may name nothing.
  */
 const upserts: Rule = (statement, schema) =>
   blocksOf(parse(statement)).flatMap((block) => {
@@ -101,8 +101,8 @@ const correlations: Rule = (statement, schema) => {
 const WHOLE = /\b(?:limit|offset|group by|distinct)\b|\b(?:count|sum|min|max|array_agg|bool_or) ?\(#/;
 
 /**
- * A LATERAL subquery that is evaluated as a whole for each row of a function or of VALUES does not take its organisation
- * from that row.
+ * A LATERAL subquery that is evaluated as a whole for each row of a function or of VALUES does not take its
+ * organisation from that row.
  */
 const laterals: Rule = (statement, schema) =>
   blocksOf(parse(statement)).flatMap((block) =>
@@ -160,7 +160,7 @@ interface Scope {
   block: Block;
 }
 
-/** No order by an identity column: a node has its own range, so an organisation that moves gets lower ids than it had. */
+/** No order by an identity column: each node has its range, so an organisation that moves gets lower ids than it had. */
 const orders: Rule = (statement, schema) => {
   const problems: string[] = [];
   const visit = (block: Block, outer: Scope): void => {

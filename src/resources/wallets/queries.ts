@@ -84,9 +84,8 @@ export type NewWallet = Pick<
 >;
 
 /**
- * Creates a wallet and its ledger account, in one statement (src/ledger/sql/wallets.sql). A settlement wallet belongs to
- * the platform: it needs no KYC and has no limits. Violates `wallet_external_reference_unique` when the reference is
- * taken.
+ * Creates a wallet and its ledger account, in one statement. A settlement wallet belongs to the platform: it needs no
+ * KYC and has no limits. Violates `wallet_external_reference_unique` when the reference is taken.
  */
 export async function insertWallet(sql: Sql, book: Book, wallet: NewWallet): Promise<void> {
   await sql`
