@@ -160,7 +160,7 @@ interface Scope {
   block: Block;
 }
 
-/** No order by an identity column: each node has its range, so an organisation that moves gets lower ids than it had. */
+/** No order by an identity column: nodes have ranges, so an organisation that moves gets lower ids than it had. */
 const orders: Rule = (statement, schema) => {
   const problems: string[] = [];
   const visit = (block: Block, outer: Scope): void => {
