@@ -3,6 +3,7 @@
 import type postgres from 'postgres';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
+import { requireUnarchived } from '../../ledger/archived.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import { componentOf, type PostingComponent } from '../../ledger/components.ts';
 import { entryNumber, type Side } from '../../ledger/entries.ts';
@@ -38,11 +39,19 @@ const newestPostings = (
     ${condition(entryNumber(sql, side))}
   ORDER BY ${sql(`${side}_account_id`)} DESC, ${entryNumber(sql, side)} DESC LIMIT ${literal(sql, max)}`;
 
-/** The balance of a wallet at a time: the balance after its last entry up to then. */
+/**
+ * The balance of a wallet at a time: the balance after its last entry up to then. Throws an ArchivedError when that is
+ * archived, and not the last one that is.
+ */
 export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
-  const [row] = await sql<{ balance: Kobo }[]>`
-    SELECT balance FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
-  return row?.balance ?? 0;
+  for (;;) {
+    const [row] = await sql<{ balance: Kobo | null }[]>`
+      SELECT balance FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
+    if (row === undefined) throw new Error('ledger.last_posting returned no row');
+    if (row.balance !== null) return row.balance;
+    // Unless it has been restored meanwhile.
+    await requireUnarchived(sql, book, wallet.accountId, at);
+  }
 }
 
 /** The last entry of a wallet before a period and the last one in it, by number; null where the period has no bound. */

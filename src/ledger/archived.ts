@@ -1,0 +1,50 @@
+// What a reader does when the entries that it asks for are archived: it fails, and says up to when. A list or a balance
+// that leaves them out would be wrong and look right.
+import type { Sql } from '../database/pool.ts';
+import type { Book } from '../money.ts';
+
+/** The entries that were asked for are in an archive. */
+export class ArchivedError extends Error {
+  override readonly name = 'ArchivedError';
+  /** They are dated up to this time. */
+  readonly until: Date;
+
+  constructor(until: Date) {
+    super(
+      `Entries up to ${until.toISOString()} are archived. Ask for a later time, or restore them: npm run cli -- ledger restore`,
+    );
+    this.until = until;
+  }
+}
+
+/** Up to when the postings of a book are archived; null: none are. */
+export async function bookArchivedUntil(sql: Sql, { organisationId, environment }: Book): Promise<Date | null> {
+  const [row] = await sql<{ until: Date | null }[]>`
+    SELECT max(archived_until) AS until FROM ledger.archives
+    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND moved_postings > 0`;
+  return row?.until ?? null;
+}
+
+/** Up to when entries of an account are archived; null: none are. */
+export async function archivedUntil(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  accountId: number,
+): Promise<Date | null> {
+  const [row] = await sql<{ until: Date | null }[]>`
+    SELECT max(a.archived_until) AS until FROM ledger.archived_balances b
+    JOIN ledger.archives a ON a.organisation_id = b.organisation_id AND a.environment = b.environment
+    WHERE b.organisation_id = ${organisationId} AND b.environment = ${environment} AND b.account_id = ${accountId}`;
+  return row?.until ?? null;
+}
+
+/** Throws an ArchivedError when the account has archived entries from `from` on, or from the beginning. */
+export async function requireUnarchived(
+  sql: Sql,
+  book: Book,
+  accountId: number,
+  from: Date | undefined,
+): Promise<void> {
+  const until = await archivedUntil(sql, book, accountId);
+  if (until !== null && (from === undefined || from <= until)) throw new ArchivedError(until);
+}
