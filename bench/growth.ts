@@ -1,6 +1,6 @@
 // Grows a book to any size in a few statements: a history of transfers and payments as the service would have written
-// it, so that `ledger verify` still passes. It grows in steps, so that a disk that is too small ends it and not the run.
-// Indexes are created after the rows, which is several times faster.
+// it, so that `ledger verify` still passes. It grows in steps, so that a disk that is too small ends it and not the
+// run. Indexes are created after the rows, which is several times faster.
 import { connect, type Sql } from '../src/database/pool.ts';
 import { walletAccount } from '../src/ledger/chart.ts';
 import { entryNumber, type Side } from '../src/ledger/entries.ts';
@@ -219,10 +219,10 @@ const lastNumber = (sql: Sql, side: Side) => sql`
    ORDER BY ${entryNumber(sql, side)} DESC LIMIT 1)`;
 
 /**
- * Cycles of three transfers: the hot wallet pays wallet `one`, which pays its neighbour `two`, which pays the hot wallet.
- * After each cycle every balance is what it was before, and each of the three accounts has two entries more. So the
- * running balances and the numbers of the entries can be computed: in cycle c, `one` is wallet c modulo their number,
- * and has been `one` in c ÷ that number cycles before, and `two` in as many, or one more unless it is wallet 0.
+ * Cycles of three transfers: the hot wallet pays wallet `one`, which pays its neighbour `two`, which pays the hot
+ * wallet. After each cycle every balance is what it was before, and each of the three accounts has two entries more. So
+ * the running balances and the numbers of the entries can be computed: in cycle c, `one` is wallet c modulo their
+ * number, and has been `one` in c ÷ that number cycles before, and `two` in as many, or one more unless it is wallet 0.
  */
 async function addTransfers(
   sql: Sql,

@@ -164,7 +164,10 @@ class Databases {
     return url.href;
   }
 
-  /** Verifies the ledger of every database that its stage does not verify. Throws on any finding: figures of a wrong ledger are worth nothing. */
+  /**
+   * Verifies the ledger of every database that its stage does not verify. Throws on any finding: figures of a wrong
+   * ledger are worth nothing.
+   */
   async verify(): Promise<string> {
     let postings = 0;
     const started = performance.now();

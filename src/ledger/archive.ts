@@ -101,7 +101,9 @@ export async function archiveMonth(
   return { changed, files, postings: files.manifest.postings };
 }
 
-/** Writes the file from the newest seal to the oldest: so a restore, which puts the newest back first, reads it once. */
+/**
+ * Writes the file from the newest seal to the oldest: so a restore, which puts the newest back first, reads it once.
+ */
 async function writeFile(
   owner: Sql,
   book: Book,

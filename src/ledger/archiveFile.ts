@@ -1,6 +1,6 @@
-// The files of an archive: a gzip of lines of JSON, and its manifest. First a line for each posting, from the newest seal
-// to the oldest and by id within a seal; then one for each account, with its balance before and after the month. The
-// format is in docs/archives.md.
+// The files of an archive: a gzip of lines of JSON, and its manifest. First a line for each posting, from the newest
+// seal to the oldest and by id within a seal; then one for each account, with its balance before and after the month.
+// The format is in docs/archives.md.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
@@ -217,8 +217,8 @@ function missing(file: string, error: unknown): never {
 }
 
 /**
- * The lines of whole seals, newest first, about `linesMax` at a time; `first` is the oldest of these seals. Begins at the
- * seal `from`: the ones after it are left out.
+ * The lines of whole seals, newest first, about `linesMax` at a time; `first` is the oldest of these seals. Begins at
+ * the seal `from`: the ones after it are left out.
  */
 export async function* readSeals(
   file: string,

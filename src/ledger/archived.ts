@@ -25,16 +25,13 @@ export async function bookArchivedUntil(sql: Sql, { organisationId, environment 
   return row?.until ?? null;
 }
 
+/** SQL: up to when entries of an account are archived, by the snapshot of the statement; null: none are. */
+export const archivedUntilOf = (sql: Sql, { organisationId }: Book, accountId: number) =>
+  sql`(SELECT ledger.account_archived_until(${organisationId}, ${accountId}))`;
+
 /** Up to when entries of an account are archived; null: none are. */
-export async function archivedUntil(
-  sql: Sql,
-  { organisationId, environment }: Book,
-  accountId: number,
-): Promise<Date | null> {
-  const [row] = await sql<{ until: Date | null }[]>`
-    SELECT max(a.archived_until) AS until FROM ledger.archived_balances b
-    JOIN ledger.archives a ON a.organisation_id = b.organisation_id AND a.environment = b.environment
-    WHERE b.organisation_id = ${organisationId} AND b.environment = ${environment} AND b.account_id = ${accountId}`;
+export async function archivedUntil(sql: Sql, book: Book, accountId: number): Promise<Date | null> {
+  const [row] = await sql<{ until: Date | null }[]>`SELECT ${archivedUntilOf(sql, book, accountId)} AS until`;
   return row?.until ?? null;
 }
 

@@ -263,8 +263,8 @@ async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: H
 const accountsPerPage = ({ pageSize }: Scope): number => Math.ceil(Math.sqrt(pageSize));
 
 /**
- * The next accounts, each with the last of its entries that the balance in the same snapshot includes, and with what its
- * archived entries add up to.
+ * The next accounts, each with the last of its entries that the balance in the same snapshot includes, and with what
+ * its archived entries add up to.
  */
 async function readAccounts(scope: Scope, { lastAccount }: AccountsPlace): Promise<AccountScan[]> {
   const { sql, books, organisationId } = scope;

@@ -45,8 +45,8 @@ export interface AccountReport {
 }
 
 /**
- * The entries of an account in a period, `from` inclusive and `to` exclusive; null when there is no such account. Throws
- * an ArchivedError when postings of the period are archived.
+ * The entries of an account in a period, `from` inclusive and `to` exclusive; null when there is no such account.
+ * Throws an ArchivedError when postings of the period are archived.
  */
 export async function reportAccount(
   sql: Sql,

@@ -26,8 +26,8 @@ export interface PostedTransaction {
 }
 
 /**
- * A transaction with its postings; null when this book has none with this id. Throws an ArchivedError when its postings are
- * archived.
+ * A transaction with its postings; null when this book has none with this id. Throws an ArchivedError when its postings
+ * are archived.
  */
 export async function findTransaction(sql: Sql, book: Book, id: Uuid): Promise<PostedTransaction | null> {
   const [row] = await sql<(Omit<PostedTransaction, 'postings'> & { postings: PostedTransaction['postings'] | null })[]>`

@@ -1,6 +1,6 @@
-// Checks what archives have left behind: the seals of the archived postings, the balances that the others begin from, and
-// that as many transactions have no postings as were archived. The postings themselves are in files, which
-// `ledger archives --folder` compares.
+// Checks what archives have left behind: the seals of the archived postings, the balances that the others begin from,
+// and that as many transactions have no postings as were archived. The postings themselves are in files, which `ledger
+// archives --folder` compares.
 import type { Uuid } from '../ids.ts';
 import { type Check, pagedCheck } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';

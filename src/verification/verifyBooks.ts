@@ -1,4 +1,5 @@
-// Verifies the books: the ledger in itself, the resources against the ledger, and history against its seals and archives.
+// Verifies the books: the ledger in itself, the resources against the ledger, and history against its seals and
+// archives.
 import type { Sql } from '../database/pool.ts';
 import { bookChecks } from '../ledger/bookChecks.ts';
 import { type Verification, type VerificationOptions, verify } from '../ledger/verify.ts';

@@ -1,5 +1,5 @@
-// Requests for entries that are archived: what can be answered is as before, and everything else is an error that says up
-// to when; nothing is left out.
+// Requests for entries that are archived: what can be answered is as before, and everything else is an error that says
+// up to when; nothing is left out.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { archiveMonth, restoreMonth } from '../../src/ledger/archive.ts';
 import type { Book } from '../../src/money.ts';

@@ -1,5 +1,5 @@
-// Archives: the postings of a closed month go to a file and come back unchanged, whatever interrupts it; the ledger is whole
-// at every moment between, and a file that was changed is refused.
+// Archives: the postings of a closed month go to a file and come back unchanged, whatever interrupts it; the ledger is
+// whole at every moment between, and a file that was changed is refused.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -57,8 +57,8 @@ export function readPaging(
 }
 
 /**
- * Builds a page from `rows`, which were read with limit + 1 to detect whether another page exists, or whose list goes on
- * in an archive.
+ * Builds a page from `rows`, which were read with limit + 1 to detect whether another page exists, or whose list goes
+ * on in an archive.
  */
 export function paginate<Row>(
   keyring: Keyring,

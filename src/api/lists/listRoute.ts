@@ -19,7 +19,9 @@ interface List<Filters extends z.ZodRawShape, Row, Item> {
   access: Scope;
   /** The supported filters. Other parameters are rejected, so that a misspelt filter does not return all rows. */
   filters: Filters;
-  /** Reads a page, newest first, plus one row when another page exists. For CSV it must not return a page that is cut. */
+  /**
+   * Reads a page, newest first, plus one row when another page exists. For CSV it must not return a page that is cut.
+   */
   find: (
     call: Call<undefined, unknown>,
     filters: z.output<z.ZodObject<Filters>>,

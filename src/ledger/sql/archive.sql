@@ -10,6 +10,17 @@ LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
   WHERE organisation_id = organisation AND environment = env
 $$;
 
+-- Up to when entries of an account are archived; NULL: none are.
+CREATE OR REPLACE FUNCTION ledger.account_archived_until(organisation uuid, account bigint) RETURNS timestamptz
+LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT ledger.archived_until(organisation, b.environment) FROM ledger.archived_balances b
+    WHERE b.organisation_id = organisation AND b.account_id = account
+  );
+END
+$$;
+
 -- What the archive of a month would hold: the seals of the book that end in it and are in no archive. Outcomes: ready;
 -- begun (it is on its way to a file, or back); archived; not_closed; too_recent (fewer than `months_kept` months have
 -- ended since); unsealed (postings of the month are in no seal yet); not_next (`next_period` comes first); empty.
@@ -281,7 +292,7 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION
-  ledger.archived_until, ledger.plan_archive, ledger.sealed_digest, ledger.archive_lines, ledger.begin_archive, ledger.archived_balances_digest,
+  ledger.archived_until, ledger.account_archived_until, ledger.plan_archive, ledger.sealed_digest, ledger.archive_lines, ledger.begin_archive, ledger.archived_balances_digest,
   ledger.move_to_archive, ledger.begin_restore, ledger.move_from_archive
 FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ledger.archived_until, ledger.archived_balances_digest TO manilla_app;
+GRANT EXECUTE ON FUNCTION ledger.archived_until, ledger.account_archived_until, ledger.archived_balances_digest TO manilla_app;

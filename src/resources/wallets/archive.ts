@@ -5,11 +5,16 @@ import type { Book } from '../../money.ts';
 import type { ListFilters, PageRequest, RowsRead } from '../pages.ts';
 import type { Wallet } from './queries.ts';
 
+/** A row that was read together with the time up to which entries of its wallet are archived. */
+export interface ReadWithArchive {
+  archivedUntil: Date | null;
+}
+
 /**
  * The page, marked as one after which the list goes on, when archived entries of the wallet would come next. Throws an
- * ArchivedError when it has no other. Called after the page was read: what moves to an archive meanwhile is noticed.
+ * ArchivedError when it has no other.
  */
-export async function cutAtArchive<Row>(
+export async function cutAtArchive<Row extends ReadWithArchive>(
   sql: Sql,
   book: Book,
   { accountId }: Pick<Wallet, 'accountId'>,
@@ -18,7 +23,8 @@ export async function cutAtArchive<Row>(
   rows: readonly Row[],
 ): Promise<RowsRead<Row>> {
   if (rows.length > limit) return rows;
-  const until = await archivedUntil(sql, book, accountId);
+  // Without a row it is asked afterwards: what has moved to an archive meanwhile is noticed.
+  const until = rows[0] === undefined ? await archivedUntil(sql, book, accountId) : rows[0].archivedUntil;
   if (until === null || (createdAtFrom !== undefined && createdAtFrom > until)) return rows;
   if (rows.length === 0) throw new ArchivedError(until);
   return { rows, goesOn: true };

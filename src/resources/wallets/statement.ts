@@ -3,12 +3,13 @@
 import type postgres from 'postgres';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
-import { requireUnarchived } from '../../ledger/archived.ts';
+import { archivedUntilOf, requireUnarchived } from '../../ledger/archived.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import { componentOf, type PostingComponent } from '../../ledger/components.ts';
 import { entryNumber, type Side } from '../../ledger/entries.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
+import type { ReadWithArchive } from './archive.ts';
 import type { Wallet } from './queries.ts';
 import { type LineFacts, readLineFacts } from './statementFacts.ts';
 
@@ -79,7 +80,7 @@ export async function entriesOf(
 }
 
 /** One line of a wallet's statement. */
-export interface StatementLine extends LineFacts {
+export interface StatementLine extends LineFacts, ReadWithArchive {
   /** The number of the entry in the account of the wallet, which orders the statement. */
   number: number;
   /** The place of the posting in its transaction, from 1. */
@@ -116,7 +117,8 @@ export async function listStatement(
       SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides
       ORDER BY number DESC LIMIT ${literal(sql, page.limit + 1)}
     )
-    SELECT p.*, t.kind, t.resource, t.effective_at, o.code AS other_account, n.place, n.count
+    SELECT p.*, t.kind, t.resource, t.effective_at, o.code AS other_account, n.place, n.count,
+           ${archivedUntilOf(sql, book, wallet.accountId)} AS archived_until
     FROM lines p
     JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
     JOIN ledger.accounts o ON o.organisation_id = ${book.organisationId} AND o.id = p.other_account_id
