@@ -14,6 +14,8 @@ const PAUSE_MAX_MS = 60_000;
 
 /** Few, because a seal may cover many postings, and no snapshot should be held for long. */
 const PAGE_SIZE = 5;
+/** Of archived seals, which are compared with their published copies only. */
+const ARCHIVED_PAGE_SIZE = 1_000;
 
 /** A seal as it is published. `digest`: hexadecimal. */
 export interface Seal {
@@ -103,7 +105,8 @@ const NO_MORE = 2 ** 31 - 1;
 export function sealCheck(published: readonly Seal[] = []): Check {
   const copies = new Map(published.map((seal) => [nameOf(seal), seal]));
   return pagedCheck<SealPlace>('seals', async (scope, after) => {
-    const page = await readSeals(scope, after);
+    const size = pageSize(scope, after);
+    const page = await readSeals(scope, after, size);
     let previous = after;
     for (const row of page) {
       const { environment, number } = row;
@@ -116,7 +119,7 @@ export function sealCheck(published: readonly Seal[] = []): Check {
       scope.count('sealed', row.foundCount);
       previous = { environment, number };
     }
-    return page.length < PAGE_SIZE ? null : previous;
+    return page.length < size ? null : previous;
   });
 }
 
@@ -170,8 +173,18 @@ function violationOf(
   return { kind: 'SEAL_MISMATCH', expected: describe(seal), found: same ? `${found}, which were changed` : found };
 }
 
+/** A page of archived seals does not go beyond them. */
+function pageSize({ books }: Scope, after: SealPlace | null): number {
+  const archived = after === null ? 0 : (books.archived[after.environment]?.seal ?? 0) - after.number;
+  return archived > 0 ? Math.min(archived, ARCHIVED_PAGE_SIZE) : PAGE_SIZE;
+}
+
 /** The next page of seals of an organisation, each with what it covers now. */
-async function readSeals({ sql, organisationId, books }: Scope, after: SealPlace | null): Promise<Sealed[]> {
+async function readSeals(
+  { sql, organisationId, books }: Scope,
+  after: SealPlace | null,
+  size: number,
+): Promise<Sealed[]> {
   const rows = await sql<Sealed[]>`
     SELECT s.organisation_id, s.environment, s.number, s.sealed_until, s.posting_count, s.amount::text, s.digest,
            f.found_count, f.found_amount,
@@ -181,7 +194,7 @@ async function readSeals({ sql, organisationId, books }: Scope, after: SealPlace
                            ELSE ${books.archived.test?.seal ?? 0}::integer END) AS is_archived
       FROM ledger.seals WHERE organisation_id = ${organisationId}
         ${after === null ? sql`` : sql`AND (environment, number) > (${after.environment}, ${after.number})`}
-      ORDER BY environment, number LIMIT ${PAGE_SIZE}
+      ORDER BY environment, number LIMIT ${size}
     ) s
     LEFT JOIN ledger.seals previous ON previous.organisation_id = s.organisation_id
       AND previous.environment = s.environment AND previous.number = s.number - 1

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { violatedCheck } from '../../src/database/errors.ts';
+import { publicId } from '../../src/ids.ts';
 import { archiveMonth, listArchives, planArchive, restoreMonth } from '../../src/ledger/archive.ts';
 import { bookChecks } from '../../src/ledger/bookChecks.ts';
 import type { AccountCode } from '../../src/ledger/chart.ts';
@@ -145,6 +146,20 @@ test('the postings of a month leave the database as whole seals, and their balan
   // The audit says who did it.
   expect(await books.owner`SELECT operator, subject FROM audit_log WHERE action = 'ledger.archive'`).toEqual([
     { operator: 'ngozi', subject: FIRST },
+  ]);
+  // A published copy of an archived seal is still compared.
+  const [sealed] = await books.owner<{ sealedUntil: Date }[]>`SELECT sealed_until FROM ledger.seals WHERE number = 2`;
+  const copy = {
+    organisation: publicId('organisation', books.book.organisationId),
+    environment: 'test' as const,
+    number: 2,
+    sealedUntil: sealed?.sealedUntil.toISOString() ?? '',
+    postings: 3,
+    amount: '601',
+    digest: '00',
+  };
+  expect((await verify(books.sql, [sealCheck([copy])])).findings).toMatchObject([
+    { kind: 'SEAL_MISMATCH', expected: expect.stringContaining('as published') },
   ]);
   // The next one begins where this one has ended.
   expect((await archive(SECOND)).files.manifest).toMatchObject({
