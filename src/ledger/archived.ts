@@ -26,8 +26,11 @@ export async function bookArchivedUntil(sql: Sql, { organisationId, environment 
 }
 
 /** SQL: up to when entries of an account are archived, by the snapshot of the statement; null: none are. */
-export const archivedUntilOf = (sql: Sql, { organisationId }: Book, accountId: number) =>
-  sql`(SELECT ledger.account_archived_until(${organisationId}, ${accountId}))`;
+export const archivedUntilOf = (sql: Sql, { organisationId, environment }: Book, accountId: number) => sql`
+  (SELECT max(archive.archived_until)
+   FROM ledger.archived_balances archived
+   JOIN ledger.archives archive ON archive.organisation_id = archived.organisation_id AND archive.environment = archived.environment
+   WHERE archived.organisation_id = ${organisationId} AND archived.environment = ${environment} AND archived.account_id = ${accountId})`;
 
 /** Up to when entries of an account are archived; null: none are. */
 export async function archivedUntil(sql: Sql, book: Book, accountId: number): Promise<Date | null> {

@@ -95,9 +95,10 @@ async function requireNoneArchived(sql: Sql, book: Book, keys: readonly string[]
       WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND key = k.key
         AND created_at <= ${until} OFFSET 0
     ) t
-    WHERE NOT EXISTS (
-      SELECT FROM ledger.postings p WHERE p.organisation_id = ${book.organisationId} AND p.transaction_id = t.id)
-    LIMIT 1`;
+    LEFT JOIN LATERAL (
+      SELECT id FROM ledger.postings WHERE organisation_id = ${book.organisationId} AND transaction_id = t.id LIMIT 1
+    ) p ON true
+    WHERE p.id IS NULL LIMIT 1`;
   if (archived !== undefined) throw new ArchivedError(until);
 }
 

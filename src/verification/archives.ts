@@ -1,72 +1,68 @@
-// Checks what archives have left behind: the seals of the archived postings, the balances that the others begin from,
-// and that as many transactions have no postings as were archived. The postings themselves are in files, which `ledger
-// archives --folder` compares.
+// Checks what archives have left behind: that they follow each other, the balances that the postings in the database begin
+// from, and that as many transactions have no postings as were archived. The archived postings themselves are in files,
+// which `ledger archives --folder` compares.
 import type { Uuid } from '../ids.ts';
-import { type Check, pagedCheck } from '../ledger/verify.ts';
-import type { Environment } from '../money.ts';
+import { type Check, pagedCheck, type Scope } from '../ledger/verify.ts';
+import { ENVIRONMENTS, type Environment } from '../money.ts';
 
-interface BookRow {
-  environment: Environment;
-  /** The seal before the first one of an archive that does not follow the archive before; null: all follow. */
-  gap: number | null;
+interface ArchiveRow {
+  firstSeal: number;
+  archivedSeal: number;
   movedPostings: string;
   movedTransactions: string;
-  /** Of the archived balances. */
-  sum: string;
-  entries: string;
-  /** Whether they still have the digest of the last archive; null while postings are moved. */
-  isIntact: boolean | null;
-  /** Postings of the archived time that are in the table. */
-  left: string;
+  /** Null while postings are moved. */
+  balancesDigest: Buffer | null;
 }
 
 export const archiveCheck: Check = {
   isLast: true,
   ...pagedCheck<Uuid>('archives', async (scope) => {
-    const { sql, organisationId, books, add } = scope;
-    if (Object.keys(books.archived).length === 0) return null;
-    const rows = await sql<BookRow[]>`
-      SELECT a.environment, a.gap, a.moved_postings::text, a.moved_transactions::text, b.sum::text, b.entries::text, l.left::text,
-             (SELECT balances_digest = ledger.archived_balances_digest(${organisationId}, a.environment) FROM ledger.archives
-              WHERE organisation_id = ${organisationId} AND environment = a.environment ORDER BY period DESC LIMIT 1) AS is_intact
-      FROM (
-        SELECT environment, sum(moved_postings) AS moved_postings, sum(moved_transactions) AS moved_transactions,
-               max(archived_until) AS until, min(first_seal - 1) FILTER (WHERE first_seal <> seal_before + 1) AS gap
-        FROM (
-          SELECT *, lag(archived_seal, 1, 0) OVER (PARTITION BY environment ORDER BY period) AS seal_before FROM ledger.archives
-          WHERE organisation_id = ${organisationId}
-        ) x
-        GROUP BY environment
-      ) a
-      CROSS JOIN LATERAL (
-        SELECT coalesce(sum(balance), 0) AS sum, coalesce(sum(entries), 0) AS entries FROM ledger.archived_balances
-        WHERE organisation_id = ${organisationId} AND environment = a.environment
-      ) b
-      CROSS JOIN LATERAL (
-        -- IS TRUE: as in seals.ts.
-        SELECT count(*) AS left FROM ledger.postings p
-        WHERE (p.organisation_id = ${organisationId}) IS TRUE AND (p.environment = a.environment) IS TRUE AND p.created_at <= a.until
-      ) l
-      ORDER BY a.environment`;
-    for (const { environment, gap, movedPostings, sum, entries, isIntact, left } of rows) {
-      const compare = (what: string, expected: string, found: string): void => {
-        if (found !== expected) add('ARCHIVE_MISMATCH', { environment }, `${expected} ${what}`, found);
-      };
-      if (gap !== null) add('ARCHIVE_MISMATCH', { environment }, `an archive that ends with seal ${gap}`, 'none');
-      compare('as the sum of the archived balances', '0', sum);
-      compare('archived entries', String(2n * BigInt(movedPostings)), entries);
-      compare('postings that are archived and in the database', '0', left);
-      if (isIntact === false) {
-        add('ARCHIVE_MISMATCH', { environment }, 'the balances that the last archive has left', 'other balances');
-      }
+    let archived = 0n;
+    for (const environment of ENVIRONMENTS) {
+      if (scope.books.archived[environment] !== undefined) archived += await checkBook(scope, environment);
     }
-    const archived = rows.reduce((total, { movedTransactions }) => total + BigInt(movedTransactions), 0n);
     const found = String(scope.counted().archived);
-    const [first] = rows;
-    if (first !== undefined && found !== String(archived)) {
-      const { environment } = first;
-      add('ARCHIVE_MISMATCH', { environment }, `${archived} transactions whose postings are archived`, found);
+    if (found !== String(archived)) {
+      const [environment] = Object.keys(scope.books.archived) as Environment[];
+      const expected = `${archived} transactions whose postings are archived`;
+      scope.add('ARCHIVE_MISMATCH', { environment: environment ?? 'test' }, expected, found);
     }
     return null;
   }),
 };
+
+/** Checks the archives of a book. Returns how many transactions were archived. */
+async function checkBook({ sql, organisationId, books, add }: Scope, environment: Environment): Promise<bigint> {
+  const mismatch = (expected: string, found: string): void => {
+    if (expected !== found) add('ARCHIVE_MISMATCH', { environment }, expected, found);
+  };
+  const archives = await sql<ArchiveRow[]>`
+    SELECT first_seal, archived_seal, moved_postings::text, moved_transactions::text, balances_digest FROM ledger.archives
+    WHERE organisation_id = ${organisationId} AND environment = ${environment} ORDER BY period`;
+  let before = 0;
+  for (const { firstSeal, archivedSeal } of archives) {
+    mismatch(`an archive that begins with seal ${before + 1}`, `an archive that begins with seal ${firstSeal}`);
+    before = archivedSeal;
+  }
+  const [balances] = await sql<{ sum: string; entries: string }[]>`
+    SELECT coalesce(sum(balance), 0)::text AS sum, coalesce(sum(entries), 0)::text AS entries FROM ledger.archived_balances
+    WHERE organisation_id = ${organisationId} AND environment = ${environment}`;
+  const sumOf = (name: 'movedPostings' | 'movedTransactions'): bigint =>
+    archives.reduce((sum, archive) => sum + BigInt(archive[name]), 0n);
+  mismatch('archived balances that sum to 0', `archived balances that sum to ${balances?.sum}`);
+  mismatch(`${2n * sumOf('movedPostings')} archived entries`, `${balances?.entries} archived entries`);
+  const digest = archives.at(-1)?.balancesDigest ?? null;
+  if (digest !== null) {
+    const [left] = await sql<{ digest: Buffer }[]>`
+      SELECT ledger.archived_balances_digest(${organisationId}, ${environment}) AS digest`;
+    const expected = 'the balances that the last archive has left';
+    mismatch(expected, left?.digest.equals(digest) ? expected : 'other balances');
+  }
+  // IS TRUE: as in seals.ts.
+  const [left] = await sql<{ postings: string }[]>`
+    SELECT count(*)::text AS postings FROM ledger.postings p
+    WHERE (p.organisation_id = ${organisationId}) IS TRUE AND (p.environment = ${environment}) IS TRUE
+      AND p.created_at <= ${books.archived[environment]?.until ?? '-infinity'}::text::timestamptz`;
+  mismatch('0 postings of the archived time', `${left?.postings} postings of the archived time`);
+  return sumOf('movedTransactions');
+}

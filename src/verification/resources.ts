@@ -179,7 +179,10 @@ async function archivedPositions(
       WHERE organisation_id = ${organisationId} AND environment = k.environment AND key = k.key
         AND ${isArchivedTime(scope, snapshot`t`)} OFFSET 0
     ) t
-    WHERE NOT EXISTS (SELECT FROM ledger.postings p WHERE p.organisation_id = ${organisationId} AND p.transaction_id = t.id)`;
+    LEFT JOIN LATERAL (
+      SELECT id FROM ledger.postings WHERE organisation_id = ${organisationId} AND transaction_id = t.id LIMIT 1
+    ) p ON true
+    WHERE p.id IS NULL`;
   return new Set(rows.map(({ position }) => position));
 }
 

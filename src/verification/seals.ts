@@ -125,25 +125,22 @@ export function sealCheck(published: readonly Seal[] = []): Check {
 
 /** The published seals that are not in the database. */
 export async function findMissingSeals(sql: Sql, published: readonly Seal[]): Promise<Finding[]> {
-  if (published.length === 0) return [];
-  const rows = await sql<{ position: number }[]>`
-    SELECT p.position::integer FROM unnest(
-      ${published.map(({ organisation }) => requireUuid('organisation', organisation))}::uuid[],
-      ${published.map(({ environment }) => environment)}::text[],
-      ${published.map(({ number }) => number)}::integer[]
-    ) WITH ORDINALITY AS p (organisation_id, environment, number, position)
-    WHERE NOT EXISTS (
-      SELECT FROM ledger.seals s
-      WHERE s.organisation_id = p.organisation_id AND s.environment = p.environment AND s.number = p.number)
-    ORDER BY p.position`;
-  return rows.flatMap(({ position }) => {
-    const seal = published[position - 1];
-    if (seal === undefined) return [];
-    const { organisation, environment } = seal;
-    const nowhere = { account: null, resource: null, transaction: null, posting: null };
-    const difference = { expected: describe(seal), found: 'no such seal' };
-    return [{ kind: 'SEAL_MISSING', organisation, environment, ...nowhere, ...difference }];
-  });
+  const findings: Finding[] = [];
+  for (const [organisation, seals] of Map.groupBy(published, (seal) => seal.organisation)) {
+    const rows = await sql<Pick<Seal, 'environment' | 'number'>[]>`
+      SELECT environment, number FROM ledger.seals
+      WHERE organisation_id = ${requireUuid('organisation', organisation)}
+        AND number = ANY (${seals.map(({ number }) => number)}::integer[])`;
+    const known = new Set(rows.map(({ environment, number }) => `${environment} ${number}`));
+    for (const seal of seals) {
+      const { environment, number } = seal;
+      if (known.has(`${environment} ${number}`)) continue;
+      const nowhere = { account: null, resource: null, transaction: null, posting: null };
+      const difference = { expected: describe(seal), found: 'no such seal' };
+      findings.push({ kind: 'SEAL_MISSING', organisation, environment, ...nowhere, ...difference });
+    }
+  }
+  return findings;
 }
 
 const nameOf = ({ organisation, environment, number }: Seal): string => `${organisation} ${environment} ${number}`;

@@ -5,18 +5,11 @@
 
 -- Up to when the postings of a book are archived; '-infinity': none are.
 CREATE OR REPLACE FUNCTION ledger.archived_until(organisation uuid, env text) RETURNS timestamptz
-LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
-  SELECT coalesce(max(archived_until), '-infinity') FROM ledger.archives
-  WHERE organisation_id = organisation AND environment = env
-$$;
-
--- Up to when entries of an account are archived; NULL: none are.
-CREATE OR REPLACE FUNCTION ledger.account_archived_until(organisation uuid, account bigint) RETURNS timestamptz
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
 BEGIN
   RETURN (
-    SELECT ledger.archived_until(organisation, b.environment) FROM ledger.archived_balances b
-    WHERE b.organisation_id = organisation AND b.account_id = account
+    SELECT coalesce(max(archived_until), '-infinity') FROM ledger.archives
+    WHERE organisation_id = organisation AND environment = env
   );
 END
 $$;
@@ -150,9 +143,15 @@ $$;
 
 -- The archived balances of a book as one digest: what `ledger verify` compares them with.
 CREATE OR REPLACE FUNCTION ledger.archived_balances_digest(organisation uuid, env text) RETURNS bytea
-LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
-  SELECT sha256(convert_to(coalesce(string_agg(concat_ws(' ', account_id, balance, entries), E'\n' ORDER BY account_id), ''), 'UTF8'))
-  FROM ledger.archived_balances WHERE organisation_id = organisation AND environment = env
+LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT sha256(convert_to(
+      coalesce(string_agg(concat_ws(' ', account_id, balance, entries), E'\n' ORDER BY account_id), ''), 'UTF8'
+    ))
+    FROM ledger.archived_balances WHERE organisation_id = organisation AND environment = env
+  );
+END
 $$;
 
 -- Moves the next seals of a month out of the table, as many as have about `postings_max` postings, at least one.
@@ -292,7 +291,7 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION
-  ledger.archived_until, ledger.account_archived_until, ledger.plan_archive, ledger.sealed_digest, ledger.archive_lines, ledger.begin_archive, ledger.archived_balances_digest,
+  ledger.archived_until, ledger.plan_archive, ledger.sealed_digest, ledger.archive_lines, ledger.begin_archive, ledger.archived_balances_digest,
   ledger.move_to_archive, ledger.begin_restore, ledger.move_from_archive
 FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ledger.archived_until, ledger.account_archived_until, ledger.archived_balances_digest TO manilla_app;
+GRANT EXECUTE ON FUNCTION ledger.archived_until, ledger.archived_balances_digest TO manilla_app;

@@ -45,8 +45,10 @@ BEGIN
        ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1)
     ) e ORDER BY e.number DESC LIMIT 1;
     IF FOUND THEN RETURN; END IF;
-    SELECT b.balance, b.last_number, ledger.archived_until(organisation, b.environment) AS until INTO archived
-    FROM ledger.archived_balances b WHERE b.organisation_id = organisation AND b.account_id = account;
+    SELECT b.balance, b.last_number, max(a.archived_until) AS until INTO archived
+    FROM ledger.archived_balances b
+    JOIN ledger.archives a ON a.organisation_id = b.organisation_id AND a.environment = b.environment
+    WHERE b.organisation_id = organisation AND b.account_id = account GROUP BY b.balance, b.last_number;
     EXIT WHEN archived::text = known;
     known := archived::text;
   END LOOP;
