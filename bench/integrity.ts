@@ -1,12 +1,16 @@
-// Seals a large book and verifies it with `ledger verify`, as its own process, while this one posts to its hot account.
+// Seals a large book, and verifies it with `ledger verify` as its own process: first one check at a time while this
+// process posts to its hot account, until the command is killed; then, from where it stopped, two checks at once.
 import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { serviceUrl } from '../dev/postgres.ts';
 import { EXIT } from '../src/cli/failure.ts';
-import type { Verification } from '../src/ledger/verify.ts';
+import type { Place, Verification } from '../src/ledger/verify.ts';
 import { sealNext } from '../src/verification/seals.ts';
 import { type BenchBook, newTransfer, pickPair } from './book.ts';
 import { callInParallel, formatted, type Measured, type Sample, summarise } from './measure.ts';
@@ -14,6 +18,11 @@ import { type Bench, type Goal, superuserUrl } from './stage.ts';
 
 const ROUND_SECONDS = 5;
 const ROUNDS = 3;
+/** Rounds of postings beside the verification before it is killed. */
+const ROUNDS_BESIDE = 6;
+const JOBS = 2;
+/** The longest acceptable verification, the part before the kill included. */
+const SECONDS_MAX = 600;
 const SEAL_LAG_MS = 60_000;
 const SNAPSHOT_EVERY_MS = 100;
 /** The highest acceptable latency of a hot transfer during the verification relative to one after it. */
@@ -21,64 +30,114 @@ const RATIO_MAX = 1.3;
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
 
-/** Throws when the book has a violation. */
-export async function sealAndVerify(
-  book: BenchBook,
-  { say, adminUrl }: Bench,
-): Promise<{ measured: Measured[]; goals: Goal[] }> {
-  // With its resource, because the verification explains every posting.
-  const post = async (): Promise<void> => {
-    const { source, destination } = pickPair(book, 'hot');
-    const { outcome } = await book.journal.post(newTransfer(book.book, source, destination));
-    if (outcome !== 'posted') throw new Error(`a transfer was ${outcome}`);
-  };
-  const sealStart = performance.now();
+/** Seals everything that was generated. */
+export async function sealAll(book: BenchBook, say: (line: string) => void): Promise<Measured> {
+  const startedAt = performance.now();
   let seals = 0;
   for (let isBehind = true; isBehind; ) {
     const sealed = await sealNext(book.sql, SEAL_LAG_MS);
     seals += sealed.seals;
     isBehind = sealed.isBehind;
   }
-  const sealSeconds = (performance.now() - sealStart) / 1000;
+  const measured = summarise(`sealing the large book, ${seals} seals`, 's', [{ value: secondsSince(startedAt) }]);
+  say(`    ${measured.name}: ${formatted(measured.median)} s`);
+  return measured;
+}
 
-  const verifyStart = performance.now();
-  let isVerified = false;
-  const verification = runVerify(book).finally(() => {
-    isVerified = true;
-  });
-  const snapshots = watchSnapshots(superuserUrl(adminUrl, book.url), () => isVerified);
-  const during: Sample[] = [];
-  while (!isVerified) during.push(await measurePosts(post));
-  const { postings, findings } = await verification;
-  const verifySeconds = (performance.now() - verifyStart) / 1000;
-  if (findings.length > 0) {
-    throw new Error(`The generated book has violations: ${JSON.stringify(findings.slice(0, 5))}`);
-  }
-  // The last round lasted longer than the verification.
-  during.pop();
-  const after: Sample[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) after.push(await measurePosts(post));
+const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1000;
 
-  const posts = summarise('transfer, hot, large, during the verification', 'ms', during);
-  const quiet = summarise('transfer, hot, large, after it', 'ms', after);
-  const measured = [
-    summarise(`sealing ${formatted(postings)} postings, ${seals} seals`, 's', [{ value: sealSeconds }]),
-    summarise(`ledger verify of ${formatted(postings)} postings, while posting`, 's', [{ value: verifySeconds }]),
-    summarise('its longest snapshot', 's', [{ value: await snapshots }]),
-    posts,
-    quiet,
-  ];
-  for (const { name, median, unit } of measured) say(`    ${name}: ${formatted(median)} ${unit}`);
-  return {
-    measured,
-    goals: [
-      {
-        text: 'transfer, hot, large: during ledger verify ÷ after it',
-        atMost: RATIO_MAX,
-        got: posts.median / quiet.median,
-      },
-    ],
+/** Throws when the book has a violation. */
+export async function verifyInParts(
+  book: BenchBook,
+  { say, adminUrl }: Bench,
+): Promise<{ measured: Measured[]; goals: Goal[] }> {
+  const post = async (): Promise<void> => {
+    const { source, destination } = pickPair(book, 'hot');
+    const { outcome } = await book.journal.post(newTransfer(book.book, source, destination));
+    if (outcome !== 'posted') throw new Error(`a transfer was ${outcome}`);
   };
+  const folder = await mkdtemp(path.join(tmpdir(), 'manilla-verify-'));
+  const place = path.join(folder, 'place.json');
+  let isVerified = false;
+  const snapshots = watchSnapshots(superuserUrl(adminUrl, book.url), () => isVerified);
+  try {
+    const killedAt = performance.now();
+    const killed = await verifyUntilKilled(book, place, () => measurePosts(post));
+    const besideSeconds = secondsSince(killedAt);
+    const rowsBefore = await rowsRead(place);
+    const resumedAt = performance.now();
+    const { postings, findings } = await runVerify(book, place, JOBS);
+    const restSeconds = secondsSince(resumedAt);
+    isVerified = true;
+    if (findings.length > 0) {
+      throw new Error(`The generated book has violations: ${JSON.stringify(findings.slice(0, 5))}`);
+    }
+    const after: Sample[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) after.push(await measurePosts(post));
+
+    const during = summarise('transfer, hot, large, during the verification', 'ms', killed);
+    const quiet = summarise('transfer, hot, large, after it', 'ms', after);
+    const measured = [
+      summarise('ledger verify, one check at a time, while posting, until it was killed', 's', [
+        { value: besideSeconds, details: { rows: rowsBefore } },
+      ]),
+      summarise(`ledger verify --jobs ${JOBS} of the rest of ${formatted(postings)} postings`, 's', [
+        { value: restSeconds },
+      ]),
+      summarise('its longest snapshot', 's', [{ value: await snapshots }]),
+      during,
+      quiet,
+    ];
+    for (const { name, median, unit } of measured) say(`    ${name}: ${formatted(median)} ${unit}`);
+    return {
+      measured,
+      goals: [
+        {
+          text: 'transfer, hot, large: during ledger verify ÷ after it',
+          atMost: RATIO_MAX,
+          got: during.median / quiet.median,
+        },
+        {
+          text: 'ledger verify of the large book, killed and resumed, in seconds',
+          atMost: SECONDS_MAX,
+          got: besideSeconds + restSeconds,
+        },
+      ],
+    };
+  } finally {
+    isVerified = true;
+    await snapshots.catch(() => {});
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Kills the command after some rounds of `measure`, unless it ends before. Returns the rounds that it ran beside. */
+async function verifyUntilKilled(book: BenchBook, place: string, measure: () => Promise<Sample>): Promise<Sample[]> {
+  const killer = new AbortController();
+  let hasEnded = false;
+  const verification = runVerify(book, place, 1, killer.signal)
+    .catch((error: unknown) => {
+      if (!killer.signal.aborted) throw error;
+    })
+    .finally(() => {
+      hasEnded = true;
+    });
+  const samples: Sample[] = [];
+  while (!hasEnded && samples.length < ROUNDS_BESIDE) samples.push(await measure());
+  // The last round lasted longer than a command that has ended.
+  if (hasEnded && samples.length > 1) samples.pop();
+  killer.abort();
+  await verification;
+  return samples;
+}
+
+/** How many rows the killed command had read by its last place; 0 without one. */
+async function rowsRead(place: string): Promise<number> {
+  const text = await readFile(place, 'utf8').catch(() => null);
+  if (text === null) return 0;
+  const { checks } = (JSON.parse(text) as { place: Place }).place;
+  const counts = Object.values(checks).map((one) => one.counts);
+  return counts.reduce((sum, one) => sum + one.postings + one.entries + one.transactions + one.sealed, 0);
 }
 
 /** The median latency of one caller, in milliseconds. */
@@ -87,9 +146,13 @@ async function measurePosts(post: () => Promise<unknown>): Promise<Sample> {
   return { value: details?.['p50 ms'] ?? Number.NaN, details: { 'p99 ms': details?.['p99 ms'] ?? Number.NaN } };
 }
 
-async function runVerify({ url }: BenchBook): Promise<Verification> {
-  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'ledger', 'verify', '--json'], {
+/** Runs the command. `signal` kills it: as `kill -9` does, without a last word. */
+async function runVerify({ url }: BenchBook, place: string, jobs: number, signal?: AbortSignal): Promise<Verification> {
+  const words = [MAIN, 'ledger', 'verify', '--json', '--resume', place, '--jobs', String(jobs)];
+  const { stdout } = await promisify(execFile)(process.execPath, words, {
     env: { ...process.env, DATABASE_URL: serviceUrl(url, new URL(url).pathname) },
+    killSignal: 'SIGKILL',
+    ...(signal && { signal }),
   }).catch((failure: { code?: unknown; stdout: string }) => {
     if (failure.code !== EXIT.failed) throw failure;
     return failure; // with violations

@@ -4,6 +4,8 @@ import type { Supervisor } from '../dev/supervisor.ts';
 import type { Measured } from './measure.ts';
 import type { Plot } from './plot.ts';
 
+export type DatabaseKind = 'books' | 'verified' | 'empty';
+
 /** The environment of a stage. */
 export interface Bench {
   /** A quick run: fewer and shorter rounds, less data. Its figures are not comparable. */
@@ -12,8 +14,11 @@ export interface Bench {
   supervisor: Supervisor;
   /** The superuser's URL of the Postgres server under test. */
   adminUrl: string;
-  /** Creates a database. `books`: migrated, and verified after the stage. Dropped with the stage. */
-  createDatabase: (kind: 'books' | 'empty') => Promise<string>;
+  /**
+   * Creates a database, which is dropped with the stage. `books`: migrated, and verified after the stage. `verified`:
+   * migrated, and the stage verifies it itself.
+   */
+  createDatabase: (kind: DatabaseKind) => Promise<string>;
   /** Prints one line to the terminal. */
   say: (line: string) => void;
 }

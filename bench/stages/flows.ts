@@ -56,7 +56,10 @@ export const flows: Stage = {
             {
               name: PAYMENTS,
               unit: 'flows/s',
-              measure: untilIdle(bare, () => callInParallel(CALLERS, seconds, () => payer.settlePayment())),
+              measure: weighed(
+                book,
+                untilIdle(bare, () => callInParallel(CALLERS, seconds, () => payer.settlePayment())),
+              ),
             },
             ...payoutSeries(bare, payer, items),
           ],
@@ -101,6 +104,28 @@ function payoutSeries(bare: BaselineWorker, payer: Payer, items: number): Series
       ),
     },
   ];
+}
+
+/**
+ * Adds what a settled payment takes in the database: the growth of all tables of the service with their indexes. Not
+ * those of the sandbox bank, nor those whose rows are deleted within a day.
+ */
+function weighed({ sql }: BenchBook, measure: () => Promise<Sample>): () => Promise<Sample> {
+  const weigh = async () => {
+    const [row] = await sql<{ bytes: number; payments: number }[]>`
+      SELECT sum(pg_total_relation_size(c.oid))::bigint AS bytes, (SELECT count(*) FROM payments) AS payments
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.relkind = 'r' AND n.nspname IN ('ledger', 'public')
+        AND c.relname NOT IN ('outbox', 'idempotency_keys', 'rate_counters')`;
+    return { bytes: row?.bytes ?? 0, payments: row?.payments ?? 0 };
+  };
+  return async () => {
+    const before = await weigh();
+    const sample = await measure();
+    const after = await weigh();
+    const bytes = (after.bytes - before.bytes) / (after.payments - before.payments);
+    return { ...sample, details: { ...sample.details, 'bytes a payment': bytes } };
+  };
 }
 
 /** Waits until no workflow is running, so that the leftovers of one series do not slow down the next. */

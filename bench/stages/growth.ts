@@ -1,16 +1,17 @@
 // The latency of a posting, a balance, a statement and a deep page of a list on a book that is a thousand times as
-// large: the same calls, interleaved, on a small and a large database of one server, with one caller and the service's
-// statements. Before them the large book is sealed and verified.
+// large, or three thousand times: the same calls, interleaved, on a small and a large database of one server, with one
+// caller and the service's statements. The large book is sealed before them and verified after them.
+import { statfs } from 'node:fs/promises';
 import postgres from 'postgres';
+import { stateFolderPath } from '../../src/cli/settings.ts';
 import type { Sql } from '../../src/database/pool.ts';
-import { walletAccount } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import { listPayments } from '../../src/resources/payments/queries.ts';
 import { findWallet, type Wallet } from '../../src/resources/wallets/queries.ts';
 import { balanceAt, listStatement } from '../../src/resources/wallets/statement.ts';
-import { type BenchBook, oneTransfer, openBook, pickAmount, pickPair } from '../book.ts';
-import { type Grown, grow } from '../growth.ts';
-import { sealAndVerify } from '../integrity.ts';
+import { type BenchBook, newTransfer, openBook, pickPair } from '../book.ts';
+import { type Grown, type Growth, grow, POSTINGS_MAX } from '../growth.ts';
+import { sealAll, verifyInParts } from '../integrity.ts';
 import { callInParallel, formatted, type Measured, measureInterleaved, ratio, type Series } from '../measure.ts';
 import { plansOf } from '../queryPlans.ts';
 import { type Bench, type Goal, type Stage, type StageResult, superuserUrl } from '../stage.ts';
@@ -19,10 +20,13 @@ const PAGE = 20;
 const UNIT = 'ms';
 /** Few wallets, so that each statement of the small book also has many pages. */
 const SMALL = { postings: 10_000, payments: 10_000, wallets: 20 };
-const LARGE = { postings: 10_000_000, payments: 1_000_000, wallets: 10_000 };
+const LARGE_POSTINGS = 10_000_000;
+const LARGE_WALLETS = 10_000;
 const LARGE_QUICK = { postings: 300_000, payments: 30_000, wallets: 500 };
 /** The highest acceptable latency of the large book relative to the small one. */
 const RATIO_MAX = 1.3;
+/** The postings in the large book for each payment. */
+const POSTINGS_OF_PAYMENT = 10;
 /**
  * The highest acceptable latency of a balance or statement of the past relative to the newest page, both of the large
  * book.
@@ -32,8 +36,7 @@ const PAST_RATIO_MAX = 3;
 const DEEP = 0.9;
 
 interface TestDatabase {
-  label: string;
-  size: typeof SMALL;
+  label: 'small' | 'large';
   book: BenchBook;
   grown: Grown;
   databaseUrl: string;
@@ -44,43 +47,58 @@ type Call = (database: TestDatabase, sql: Sql, journal: Journal) => Promise<unkn
 export const growth: Stage = {
   name: 'growth',
   title:
-    'One caller on a small book (10 thousand postings and payments) and a large one (10 million postings, 1 million payments).',
+    'One caller on a small book (10 thousand postings and payments) and a large one (10 million postings, or ' +
+    'GROWTH_POSTINGS, and a payment for every ten).',
   run: async (bench) => {
     const rounds = bench.quick ? 1 : 5;
     const seconds = bench.quick ? 1 : 2;
     const small = await openDatabase(bench, 'small', SMALL);
-    const large = await openDatabase(bench, 'large', bench.quick ? LARGE_QUICK : LARGE);
+    const large = await openDatabase(bench, 'large', largeSize(bench));
     try {
-      const integrity = await sealAndVerify(large.book, bench);
+      const sealed = await sealAll(large.book, bench.say);
       for (const database of [large, small]) await settle(bench, database);
       const series = Object.entries({ ...CALLS, ...PAST_CALLS }).flatMap(([name, call]) =>
         [small, large].map((database) =>
           timed(nameOf(name, database), seconds, () => call(database, database.book.sql, database.book.journal)),
         ),
       );
-      return report(
-        [...(await measureInterleaved(series, rounds, bench.say)), ...integrity.measured],
-        integrity.goals,
-        small,
-        large,
-        await collectPlans(bench, [small, large]),
-      );
+      const measured = await measureInterleaved(series, rounds, bench.say);
+      const plans = await collectPlans(bench, [small, large]);
+      const integrity = await verifyInParts(large.book, bench);
+      return report([...measured, sealed, ...integrity.measured], integrity.goals, large, plans);
     } finally {
       await Promise.all([small.book.close(), large.book.close()]);
     }
   },
 };
 
-async function openDatabase(bench: Bench, label: string, size: typeof SMALL): Promise<TestDatabase> {
-  const databaseUrl = await bench.createDatabase('books');
+/** The size of the large book: of GROWTH_POSTINGS, if it is set. */
+function largeSize({ quick }: Bench): Growth {
+  if (quick) return LARGE_QUICK;
+  const postings = Number(process.env.GROWTH_POSTINGS ?? LARGE_POSTINGS);
+  if (!(Number.isInteger(postings) && postings > 0 && postings <= POSTINGS_MAX)) {
+    throw new Error(`GROWTH_POSTINGS is ${process.env.GROWTH_POSTINGS}: write a number up to ${POSTINGS_MAX}`);
+  }
+  return { postings, payments: Math.ceil(postings / POSTINGS_OF_PAYMENT), wallets: LARGE_WALLETS };
+}
+
+async function openDatabase(bench: Bench, label: TestDatabase['label'], size: Growth): Promise<TestDatabase> {
+  const databaseUrl = await bench.createDatabase(label === 'large' ? 'verified' : 'books');
   const book = await openBook(databaseUrl);
   const started = performance.now();
-  const grown = await grow(book, size);
+  const grown = await grow(book, size, freeBytes, bench.say);
   const elapsedSeconds = (performance.now() - started) / 1000;
   bench.say(
-    `    ${label}: ${formatted(size.postings)} postings, ${formatted(size.payments)} payments, generated in ${formatted(elapsedSeconds)} s`,
+    `    ${label}: ${formatted(grown.postings)} postings, ${formatted(grown.payments)} payments, generated in ${formatted(elapsedSeconds)} s`,
   );
-  return { label, size, book, grown, databaseUrl };
+  return { label, book, grown, databaseUrl };
+}
+
+/** What is left on the disk of the server that the benchmark starts; null for a server of one's own. */
+async function freeBytes(): Promise<number | null> {
+  if (process.env.POSTGRES_URL !== undefined) return null;
+  const { bavail, bsize } = await statfs(stateFolderPath());
+  return bavail * bsize;
 }
 
 /**
@@ -120,9 +138,9 @@ function timed(name: string, seconds: number, call: () => Promise<unknown>): Ser
 }
 
 const post = async ({ book }: TestDatabase, journal: Journal, load: 'hot' | 'uniform', grown: Grown): Promise<void> => {
+  // With its resource, because the verification explains every posting.
   const { source, destination } = pickPair({ ...book, wallets: grown.active }, load);
-  const movement = oneTransfer(book.book, walletAccount(source), walletAccount(destination), pickAmount());
-  const { outcome } = await journal.post(movement);
+  const { outcome } = await journal.post(newTransfer(book.book, source, destination));
   if (outcome !== 'posted') throw new Error(`a posting was ${outcome}`);
 };
 
@@ -163,7 +181,7 @@ const CALLS: Record<string, Call> = {
       ),
     ),
   'statement of the hot wallet, deep page': async (database, sql) => {
-    const id = String(database.grown.postingAt(Math.random() * 0.8 + 0.1));
+    const id = String(database.grown.hotNumberAt(Math.random() * 0.8 + 0.1));
     const after = { createdAt: new Date(), id };
     return full(
       listStatement(
@@ -176,7 +194,7 @@ const CALLS: Record<string, Call> = {
     );
   },
   'payments, deep page': async (database, sql) => {
-    const number = Math.floor(database.size.payments * (1 - DEEP) * (0.5 + Math.random()));
+    const number = Math.floor(database.grown.payments * (1 - DEEP) * (0.5 + Math.random()));
     return full(listPayments(sql, database.book.book, {}, { limit: PAGE, after: database.grown.payment(number) }));
   },
 };
@@ -220,27 +238,23 @@ async function collectPlans(bench: Bench, databases: TestDatabase[]): Promise<st
   return texts.join('\n\n');
 }
 
-function report(
-  measured: Measured[],
-  goalsOfIntegrity: Goal[],
-  small: TestDatabase,
-  large: TestDatabase,
-  plans: string,
-): StageResult {
+function report(measured: Measured[], goalsOfIntegrity: Goal[], { grown }: TestDatabase, plans: string): StageResult {
+  const times = { ...CALLS, ...PAST_CALLS };
+  const bytes = Object.entries(grown.bytesPerRow).map(([table, size]) => `${table} ${formatted(size)}`);
   return {
     measured,
     goals: [
-      ...Object.keys(CALLS).map((name) => ({
+      ...Object.keys(times).map((name) => ({
         text: `${name}: large ÷ small`,
         atMost: RATIO_MAX,
-        got: ratio(measured, nameOf(name, large), nameOf(name, small)),
+        got: ratio(measured, `${name}, large`, `${name}, small`),
       })),
       ...Object.keys(PAST_CALLS)
         .filter((name) => name !== NEWEST_PAGE)
         .map((name) => ({
           text: `large: ${name} ÷ ${NEWEST_PAGE}`,
           atMost: PAST_RATIO_MAX,
-          got: ratio(measured, nameOf(name, large), nameOf(NEWEST_PAGE, large)),
+          got: ratio(measured, `${name}, large`, `${NEWEST_PAGE}, large`),
         })),
       ...goalsOfIntegrity,
     ],
@@ -252,7 +266,10 @@ function report(
         bars: measured.filter(({ unit }) => unit === UNIT),
       },
     ],
-    notes: [],
+    notes: [
+      `The large book has ${grown.postings.toLocaleString('en')} generated postings and ${grown.payments.toLocaleString('en')} payments.`,
+      `Bytes of a row with its indexes: ${bytes.join(', ')}.`,
+    ],
     files: { 'plans.txt': plans },
   };
 }

@@ -169,6 +169,10 @@ export const CATALOG = {
     422,
     'Money for another wallet than the one that it was sent to, or a large amount, is decided by two operators. Ask support.',
   ],
+  ENTRIES_ARCHIVED: [
+    422,
+    'The ledger entries up to details.archivedUntil are archived. Ask for a later time, such as createdAtFrom after it, or ask support to restore them.',
+  ],
   API_KEY_EXCEEDS_OWN: [
     422,
     'A key gives only what it has itself, and details.field is more. Choose less, or use a key that has it.',

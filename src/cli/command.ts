@@ -14,14 +14,15 @@ export function addCommand(parent: Command, usage: string, description: string, 
     .addHelpText('after', `\nExample:\n  $ npm run --silent cli -- ${example}`);
 }
 
-/** Runs `work` with a database connection and closes it afterwards. */
+/** Runs `work` with a database connection, or with several, and closes it afterwards. */
 export async function withDatabase<Result>(
   role: 'application' | 'owner',
   work: (sql: Sql, settings: Settings) => Promise<Result>,
+  connectionsMax = 1,
 ): Promise<Result> {
   const settings = readSettings();
   const url = role === 'owner' ? ownerUrlOf(settings) : settings.databaseUrl;
-  const sql = connect(url, { connectionsMax: 1, role });
+  const sql = connect(url, { connectionsMax, role });
   try {
     return await work(sql, settings);
   } finally {

@@ -2,16 +2,20 @@
 // commands for accountants are in accounting.ts.
 import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
-import type { Command } from 'commander';
-import type { Finding, Progress } from '../ledger/verify.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Sql } from '../database/pool.ts';
+import type { Finding, Progress, Verification } from '../ledger/verify.ts';
 import { listOpenItems } from '../verification/openItems.ts';
 import { parseSeals } from '../verification/seals.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
 import { addAccountingCommands } from './accounting.ts';
+import { addArchiveCommands } from './archives.ts';
 import { addCommand, organisationOption, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
+import { PlaceFile } from './placeFile.ts';
 import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import type { Settings } from './settings.ts';
 
 /** A description of each kind of violation. */
 const MEANINGS: Record<Finding['kind'], string> = {
@@ -29,6 +33,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   UNEXPLAINED_TRANSACTION: 'a transaction is not one of the resource that it names',
   SEAL_MISMATCH: 'sealed history was changed',
   SEAL_MISSING: 'a seal is missing',
+  ARCHIVE_MISMATCH: 'what archives have left behind was changed',
   BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last told',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
@@ -47,14 +52,14 @@ export function addLedgerCommands(program: Command): void {
     'ledger verify --json',
   )
     .option('--seals <file>', 'seals that were published (SEAL_FILE, or the log of the worker), to compare')
-    .action(async (options: { seals?: string; json?: true }) => {
-      const publishedSeals = options.seals === undefined ? [] : parseSeals(await readFile(options.seals, 'utf8'));
-      const verification = await withDatabase('application', (sql) => {
-        const bar = new Bar();
-        return verifyBooks(sql, { publishedSeals, onProgress: (progress) => bar.show(progress) }).finally(() =>
-          bar.stop(),
-        );
-      });
+    .option('--resume <file>', 'keep the place in this file, and go on from it after an interruption')
+    .option('--jobs <number>', 'checks that run at once, each with its own connection', jobCount, 1)
+    .action(async (options: VerifyOptions) => {
+      const verification = await withDatabase(
+        'application',
+        (sql, settings) => runVerify(sql, settings, options),
+        options.jobs,
+      );
       const { books, accounts, postings, transactions, findings, truncated } = verification;
       if (findings.length > 0) process.exitCode = EXIT.failed;
       if (options.json) {
@@ -86,6 +91,44 @@ export function addLedgerCommands(program: Command): void {
       if (findings.length > 0) printLine('What to do: docs/operating.md, alert LedgerIntegrityViolation.');
     });
   addAccountingCommands(group);
+  addArchiveCommands(group);
+}
+
+interface VerifyOptions {
+  seals?: string;
+  resume?: string;
+  jobs: number;
+  json?: true;
+}
+
+async function runVerify(
+  sql: Sql,
+  { databaseUrl }: Settings,
+  { seals, resume, jobs }: VerifyOptions,
+): Promise<Verification> {
+  const publishedSeals = seals === undefined ? [] : parseSeals(await readFile(seals, 'utf8'));
+  const file = resume === undefined ? null : new PlaceFile(resume, databaseUrl);
+  const bar = new Bar();
+  try {
+    const verification = await verifyBooks(sql, {
+      publishedSeals,
+      jobs,
+      from: file?.read() ?? null,
+      onProgress: (progress) => {
+        bar.show(progress);
+        file?.save(progress.place);
+      },
+    });
+    file?.remove();
+    return verification;
+  } finally {
+    bar.stop();
+  }
+}
+
+function jobCount(text: string): number {
+  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 99.');
+  return Number(text);
 }
 
 /** The maximum number of items in a list; the oldest are listed first. */

@@ -8,7 +8,6 @@ import type { Environment } from '../money.ts';
 import { type AccountCode, isSuspense, mayBeNegative } from './chart.ts';
 import { entryNumber, type Side } from './entries.ts';
 import {
-  addUnexplained,
   type Check,
   type Location,
   pagedCheck,
@@ -32,7 +31,7 @@ export type Held = (
 ) => Promise<bigint[]>;
 
 /** `held`: compares the suspense accounts too. */
-export const bookChecks = (held?: Held): [Check, ...Check[]] => [
+export const bookChecks = (held?: Held): Check[] => [
   postings,
   pagedCheck<AccountsPlace>('entries', (scope, place) => checkAccounts(scope, place, held)),
   transactions,
@@ -50,6 +49,13 @@ const numbered = (sql: Sql, key: Fragment, page: Fragment): Fragment => sql`
 const bookOf = ({ sql, organisationId }: Scope, table: 'accounts' | 'transactions', id: Fragment): Fragment => sql`
   LATERAL (SELECT environment FROM ${sql(`ledger.${table}`)}
            WHERE organisation_id = ${organisationId} AND id = ${id} LIMIT 1)`;
+
+/**
+ * SQL: whether the row, of a transaction, is so old that its postings are archived: it is as old as they are, or older.
+ */
+export const isArchivedTime = ({ sql, books }: Scope, row: Fragment): Fragment => sql`
+  (${row}.created_at <= (CASE ${row}.environment WHEN 'live' THEN ${books.archived.live?.until ?? '-infinity'}::text
+                         ELSE ${books.archived.test?.until ?? '-infinity'}::text END)::timestamptz)`;
 
 /** Each posting is in the book of its transaction and of its two accounts. */
 const postings = pagedCheck<{ transactionId: Uuid; id: string }>('postings', async (scope, after) => {
@@ -103,7 +109,7 @@ const postings = pagedCheck<{ transactionId: Uuid; id: string }>('postings', asy
     }
   }
   const last = rows.at(-1);
-  if (last !== undefined) addUnexplained(scope, 1, { postings: last.finalCount, ids: last.finalIds });
+  if (last !== undefined) scope.addUnexplained(1, { postings: last.finalCount, ids: last.finalIds });
   scope.count('postings', last?.number ?? 0);
   return last?.number === pageSize ? { transactionId: last.transactionId, id: last.postingId } : null;
 });
@@ -117,25 +123,29 @@ const transactions = pagedCheck<Uuid>('transactions', async (scope, after) => {
       number: number;
       transactionId: Uuid;
       isEmpty: boolean;
+      archived: number;
       named: Uuid | null;
       ofNamed: Environment | null;
     })[]
   >`
-    SELECT t.number, t.environment, t.id AS transaction_id, p.id IS NULL AS is_empty,
-           coalesce(t.resolves, t.reverses) AS named, r.environment AS of_named
-    FROM ${numbered(
-      sql,
-      sql`id`,
-      sql`SELECT * FROM ledger.transactions WHERE organisation_id = ${organisationId} ${from} ORDER BY id LIMIT ${pageSize}`,
-    )} t
-    LEFT JOIN LATERAL (
-      SELECT id FROM ledger.postings WHERE organisation_id = ${organisationId} AND transaction_id = t.id LIMIT 1
-    ) p ON true
-    LEFT JOIN ${bookOf(scope, 'transactions', sql`coalesce(t.resolves, t.reverses)`)} r ON true
-    WHERE p.id IS NULL OR (coalesce(t.resolves, t.reverses) IS NOT NULL AND r.environment IS DISTINCT FROM t.environment)
-       OR t.number = t.last
-    ORDER BY t.number`;
-  for (const { isEmpty, named, ofNamed, number: _number, ...place } of rows) {
+    SELECT * FROM (
+      SELECT t.number, t.last, t.environment, t.id AS transaction_id, a.is_archived, p.id IS NULL AND NOT a.is_archived AS is_empty,
+             count(*) FILTER (WHERE a.is_archived) OVER () AS archived, coalesce(t.resolves, t.reverses) AS named,
+             r.environment AS of_named
+      FROM ${numbered(
+        sql,
+        sql`id`,
+        sql`SELECT * FROM ledger.transactions WHERE organisation_id = ${organisationId} ${from} ORDER BY id LIMIT ${pageSize}`,
+      )} t
+      LEFT JOIN LATERAL (
+        SELECT id FROM ledger.postings WHERE organisation_id = ${organisationId} AND transaction_id = t.id LIMIT 1
+      ) p ON true
+      CROSS JOIN LATERAL (SELECT p.id IS NULL AND ${isArchivedTime(scope, sql`t`)} AS is_archived) a
+      LEFT JOIN ${bookOf(scope, 'transactions', sql`coalesce(t.resolves, t.reverses)`)} r ON true
+    ) t
+    WHERE is_empty OR (named IS NOT NULL AND of_named IS DISTINCT FROM environment) OR number = last
+    ORDER BY number`;
+  for (const { isEmpty, named, ofNamed, ...place } of rows) {
     if (isEmpty) add('TRANSACTION_EMPTY', place, '1', '0');
     if (named !== null && ofNamed !== place.environment) {
       const found = ofNamed === null ? 'no such transaction' : `one of the ${ofNamed} book`;
@@ -144,6 +154,7 @@ const transactions = pagedCheck<Uuid>('transactions', async (scope, after) => {
   }
   const last = rows.at(-1);
   scope.count('transactions', last?.number ?? 0);
+  scope.count('archived', last?.archived ?? 0);
   return last?.number === pageSize ? last.transactionId : null;
 });
 
@@ -251,30 +262,35 @@ async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: H
  */
 const accountsPerPage = ({ pageSize }: Scope): number => Math.ceil(Math.sqrt(pageSize));
 
-/** The next accounts, each with the last of its entries that the balance in the same snapshot includes. */
+/**
+ * The next accounts, each with the last of its entries that the balance in the same snapshot includes, and with what
+ * its archived entries add up to.
+ */
 async function readAccounts(scope: Scope, { lastAccount }: AccountsPlace): Promise<AccountScan[]> {
   const { sql, books, organisationId } = scope;
   const lastOf = (side: Side): Fragment => sql`
     (SELECT ${entryNumber(sql, side)} FROM ledger.postings
      WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = a.id
      ORDER BY ${entryNumber(sql, side)} DESC LIMIT 1)`;
-  type Row = Pick<AccountScan, 'id' | 'environment' | 'code' | 'balance' | 'lastNumber' | 'numberedAfter' | 'until'>;
+  type Row = Omit<AccountScan, 'before' | 'finalSum' | 'isRead'>;
   const accounts = await sql<Row[]>`
-    SELECT id::text, environment, code, balance::text, CASE WHEN balance IS NOT NULL THEN last_number::text END AS last_number,
-           CASE WHEN balance IS NOT NULL THEN numbered_after::text END AS numbered_after,
-           (CASE WHEN balance IS NULL THEN ${books.lastPosting}::text::bigint
-                 ELSE coalesce(greatest(${lastOf('debit')}, ${lastOf('credit')}), 0) END)::text AS until
+    SELECT a.id::text, a.environment, a.code, a.balance::text,
+           CASE WHEN a.balance IS NOT NULL THEN a.last_number::text END AS last_number,
+           CASE WHEN a.balance IS NOT NULL THEN a.numbered_after::text END AS numbered_after,
+           coalesce(o.last_number, 0)::text AS last, coalesce(o.balance, 0)::text AS sum,
+           (CASE WHEN a.balance IS NULL THEN ${books.lastPosting}::text::bigint
+                 ELSE coalesce(greatest(${lastOf('debit')}, ${lastOf('credit')}), o.last_number, 0) END)::text AS until
     FROM (
       SELECT * FROM ledger.accounts WHERE organisation_id = ${organisationId} AND id > ${lastAccount}::text::bigint
       ORDER BY id LIMIT ${accountsPerPage(scope)}
-    ) a ORDER BY a.id`;
+    ) a
+    LEFT JOIN ledger.archived_balances o ON o.organisation_id = a.organisation_id AND o.account_id = a.id
+    ORDER BY a.id`;
   return accounts.map((account) => ({
     ...account,
-    last: '0',
-    before: '0',
-    sum: '0',
-    finalSum: '0',
-    isRead: account.until === '0',
+    before: account.sum,
+    finalSum: account.sum,
+    isRead: account.until === account.last,
   }));
 }
 

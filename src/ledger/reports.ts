@@ -3,6 +3,7 @@
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Kobo } from '../money.ts';
+import { ArchivedError, bookArchivedUntil } from './archived.ts';
 import type { AccountCode } from './chart.ts';
 
 export interface AccountBalance {
@@ -43,13 +44,19 @@ export interface AccountReport {
   closing: Kobo;
 }
 
-/** The entries of an account in a period, `from` inclusive and `to` exclusive; null when there is no such account. */
+/**
+ * The entries of an account in a period, `from` inclusive and `to` exclusive; null when there is no such account.
+ * Throws an ArchivedError when postings of the period are archived.
+ */
 export async function reportAccount(
   sql: Sql,
-  { organisationId, environment }: Book,
+  book: Book,
   code: AccountCode,
   { from, to }: { from: Date; to: Date },
 ): Promise<AccountReport | null> {
+  const { organisationId, environment } = book;
+  const archived = await bookArchivedUntil(sql, book);
+  if (archived !== null && from <= archived) throw new ArchivedError(archived);
   // The numbers limit what is read; the times decide.
   const [account] = await sql<{ id: number; opening: Kobo; after: string; until: string }[]>`
     SELECT b.account_id AS id, b.balance AS opening,

@@ -1,5 +1,6 @@
 // The verification of all books, organisation by organisation. It may run for hours beside the postings, so it holds no
 // snapshot for longer than a page, memory and statements do not grow with the ledger, and it can go on from any page.
+// The checks of an organisation do not depend on each other, so several may run at once.
 //
 // Why it is exact nevertheless: each check reads what belongs together on one snapshot, or up to a point that is final.
 // Transactions and postings are immutable, and are committed together. A resource is read with its transactions, and a
@@ -27,7 +28,8 @@ export type FindingKind =
   | 'SUSPENSE_MISMATCH'
   | 'SEAL_MISMATCH'
   | 'SEAL_MISSING'
-  | 'BANK_BALANCE_MISMATCH';
+  | 'BANK_BALANCE_MISMATCH'
+  | 'ARCHIVE_MISMATCH';
 
 /** One violation. Amounts are kobo as text: a corrupt ledger may contain more than a safe integer. */
 export interface Finding {
@@ -66,13 +68,14 @@ export interface Progress {
 }
 
 /**
- * Where a page begins: plain JSON, so that a heartbeat can keep it. While there are findings it stays before the first
- * one, so that a verification that goes on finds them again.
+ * How far the verification is: plain JSON, so that a heartbeat or a file can keep it. A check with findings stays
+ * before its first one, so that a verification that goes on finds them again.
  */
 export interface Place extends Books {
-  check: string;
-  after: unknown;
+  /** Of the organisations before this one. */
   counts: Counts;
+  /** How far the checks of this organisation are, by name; without those that have not begun. */
+  checks: Record<string, Standing>;
 }
 
 /** The books of an organisation, while they are verified. */
@@ -80,18 +83,43 @@ interface Books {
   organisationId: Uuid;
   /** The last posting that was final when the verification of the organisation began: sums are as of it. */
   lastPosting: string;
-  /** Of the postings up to it, less those that resources explain: their number, and the sum of their ids. */
-  unexplained: Readonly<Record<'postings' | 'ids', string>>;
+  /** What is archived of each book. When it moves, the organisation is verified again. */
+  archived: Partial<Record<Environment, Archived>>;
 }
 
-/** What was read: each posting also as the entry of each of its accounts. */
-type Counts = Record<'books' | 'accounts' | 'postings' | 'transactions' | 'entries', number>;
+/** Up to where the postings of a book are in archives: a seal and its time, as text. */
+export interface Archived {
+  seal: number;
+  until: string;
+}
+
+/** How far a check is. */
+interface Standing {
+  /** Where its next page begins. */
+  after: unknown;
+  isDone: boolean;
+  counts: Counts;
+  unexplained: Unexplained;
+}
+
+/** Postings up to the last final one, less those that resources explain: their number, and the sum of their ids. */
+type Unexplained = Readonly<Record<'postings' | 'ids', string>>;
+
+/**
+ * What was read: each posting also as the entry of each of its accounts, and as one of those of a seal. `archived`:
+ * transactions whose postings are in an archive.
+ */
+type Counts = Record<'books' | 'accounts' | 'postings' | 'transactions' | 'entries' | 'sealed' | 'archived', number>;
 
 export interface VerificationOptions {
   onProgress?: (progress: Progress) => void;
   pageSize?: number;
   /** Goes on from here. */
   from?: Place | null;
+  /** How many checks run at once, each with a connection of its own. Default: 1. */
+  jobs?: number;
+  /** Verifies the books of this organisation only. */
+  only?: Uuid;
 }
 
 /** A check of the books of an organisation, in pages. */
@@ -99,6 +127,8 @@ export interface Check {
   name: string;
   /** Checks the page after `after` (null: the first) and returns where the next one begins; null after the last. */
   checkPage: (scope: Scope, after: unknown) => Promise<unknown>;
+  /** It reads what the others have found, so it runs after them. */
+  isLast?: true;
 }
 
 /** What a check reads, and where it reports. */
@@ -109,6 +139,12 @@ export interface Scope {
   pageSize: number;
   add: (kind: FindingKind, location: Location, expected: string, found: string) => void;
   count: (rows: keyof Counts, number: number) => void;
+  /** Adds postings to those that a resource must explain, or, with a sign of -1, takes them off. */
+  addUnexplained: (sign: 1 | -1, added: Unexplained) => void;
+  /** What all checks together have left unexplained. */
+  unexplained: () => Unexplained;
+  /** What all checks together have counted. */
+  counted: () => Counts;
 }
 
 /** Where a violation is. */
@@ -118,13 +154,6 @@ export interface Location {
   resource?: string;
   transactionId?: Uuid;
   postingId?: string;
-}
-
-/** Adds postings to those that a resource must explain, or, with a sign of -1, takes them off. */
-export function addUnexplained({ books }: Scope, sign: 1 | -1, added: Books['unexplained']): void {
-  const sum = (one: string, other: string): string => String(BigInt(one) + BigInt(sign) * BigInt(other));
-  const { postings, ids } = books.unexplained;
-  books.unexplained = { postings: sum(postings, added.postings), ids: sum(ids, added.ids) };
 }
 
 export const pagedCheck = <After>(
@@ -144,50 +173,168 @@ const FINDINGS_MAX = 1_000;
  */
 export async function verify(
   sql: Sql,
-  checks: readonly [Check, ...Check[]],
-  { onProgress, pageSize = PAGE_SIZE, from: given = null }: VerificationOptions = {},
+  checks: readonly Check[],
+  { onProgress, pageSize = PAGE_SIZE, from: given = null, jobs = 1, only }: VerificationOptions = {},
 ): Promise<Verification> {
-  // A place of another version of the checks is of no use.
-  const from = checks.some(({ name }) => name === given?.check) ? given : null;
-  const counts: Counts = { books: 0, accounts: 0, postings: 0, transactions: 0, entries: 0, ...from?.counts };
+  const from = placeOf(given, checks);
+  const estimate = await estimateRows(sql);
   const findings: Finding[] = [];
   let truncated = false;
-  const scopeOf = (books: Books): Scope => ({
-    sql,
-    books,
-    organisationId: books.organisationId,
-    pageSize,
-    count: (rows, number) => {
-      counts[rows] += number;
-    },
-    add: (...finding) => {
-      if (findings.length < FINDINGS_MAX) findings.push(describe(books.organisationId, ...finding));
-      else truncated = true;
-    },
-  });
-
-  const estimate = await estimateRows(sql);
-  let saved = from;
-  const report = (isComplete: boolean): void => {
-    const done = counts.accounts + counts.postings + counts.transactions + counts.entries;
-    onProgress?.({ done, total: isComplete ? done : Math.max(estimate, done), place: saved });
+  let counts: Counts = from?.counts ?? NOTHING;
+  let place = from;
+  let books: Books | null = from ?? (await nextBooks(sql, null, only));
+  const report = (read: Counts, isComplete = false): void => {
+    const done = read.accounts + read.postings + read.transactions + read.entries + read.sealed;
+    onProgress?.({ done, total: isComplete ? done : Math.max(estimate, done), place });
   };
-  report(false);
-  let books: Books | null = from === null ? await nextBooks(sql, null) : { ...from };
-  let position = from === null ? 0 : checks.findIndex(({ name }) => name === from.check);
-  let after: unknown = from?.after ?? null;
-  while (books !== null) {
-    const scope = scopeOf(books);
-    after = await (checks[position] ?? checks[0]).checkPage(scope, after);
-    if (after === null) position = (position + 1) % checks.length;
-    books = after === null && position === 0 ? await nextBooks(sql, books.organisationId) : scope.books;
-    if (books !== null && findings.length === 0) {
-      saved = { ...books, check: (checks[position] ?? checks[0]).name, after, counts: { ...counts } };
+  report(sumOf([counts, ...countsOf(from?.checks ?? {})]));
+  for (let begun = from?.checks ?? {}; books !== null; begun = {}) {
+    const { organisationId, lastPosting, archived }: Books = books;
+    const before = { organisationId, lastPosting, archived, counts };
+    const isOk = findings.length === 0;
+    const organisation = new OrganisationChecks(sql, books, begun, { pageSize, findingsMax: FINDINGS_MAX });
+    const isComplete = await organisation.run(checks, jobs, () => {
+      if (isOk) place = { ...before, checks: structuredClone(organisation.saved) };
+      report(sumOf([counts, ...countsOf(organisation.standings)]));
+    });
+    if (!isComplete) {
+      // An archive has moved postings meanwhile.
+      books = { organisationId, ...(await cutOf(sql, organisationId)) };
+      continue;
     }
-    report(books === null);
+    findings.push(...checks.flatMap(({ name }) => organisation.findings.get(name) ?? []));
+    truncated ||= organisation.truncated;
+    counts = sumOf([counts, ...countsOf(organisation.standings)]);
+    books = only === undefined ? await nextBooks(sql, organisationId) : null;
   }
-  const { entries: _entries, ...verified } = counts;
-  return { ...verified, findings, truncated };
+  report(counts, true);
+  const { entries: _entries, sealed: _sealed, archived: _archived, ...verified } = counts;
+  return {
+    ...verified,
+    findings: findings.slice(0, FINDINGS_MAX),
+    truncated: truncated || findings.length > FINDINGS_MAX,
+  };
+}
+
+/** The place, unless another version of the checks wrote it: then it is of no use. */
+function placeOf(given: Place | null, checks: readonly Check[]): Place | null {
+  const names = new Set(checks.map(({ name }) => name));
+  const begun: Place['checks'] | undefined = given?.checks;
+  return begun !== undefined && Object.keys(begun).every((name) => names.has(name)) ? given : null;
+}
+
+const NOTHING: Counts = { books: 0, accounts: 0, postings: 0, transactions: 0, entries: 0, sealed: 0, archived: 0 };
+
+const countsOf = (standings: Record<string, Standing>): Counts[] =>
+  Object.values(standings).map(({ counts }) => counts);
+
+function sumOf(all: readonly Counts[]): Counts {
+  const sum = { ...NOTHING };
+  for (const counts of all) for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += counts[name];
+  return sum;
+}
+
+/** The page before this was read while an archive moved postings. */
+class ArchiveMovedError extends Error {}
+
+/** The checks of the books of one organisation, while they run. */
+class OrganisationChecks {
+  readonly #sql: Sql;
+  readonly #books: Books;
+  readonly #limits: { pageSize: number; findingsMax: number };
+  /** How far each check is, and how far it was before its first finding. */
+  readonly standings: Record<string, Standing>;
+  readonly saved: Record<string, Standing>;
+  readonly findings = new Map<string, Finding[]>();
+  truncated = false;
+
+  constructor(
+    sql: Sql,
+    books: Books,
+    begun: Record<string, Standing>,
+    limits: { pageSize: number; findingsMax: number },
+  ) {
+    this.#sql = sql;
+    this.#books = books;
+    this.#limits = limits;
+    this.standings = structuredClone(begun);
+    this.saved = structuredClone(begun);
+  }
+
+  /**
+   * Runs the checks, `jobs` at once, from where they are. False: an archive has moved postings, so what was found is of
+   * no use. Throws the first error when the pages that run have ended.
+   */
+  async run(checks: readonly Check[], jobs: number, onPage: () => void): Promise<boolean> {
+    for (const isLast of [false, true]) {
+      const waiting = checks.filter((check) => (check.isLast ?? false) === isLast);
+      const errors: unknown[] = [];
+      const work = async (): Promise<void> => {
+        for (let check = waiting.shift(); check !== undefined && errors.length === 0; check = waiting.shift()) {
+          try {
+            await this.#runCheck(check, onPage, () => errors.length === 0);
+          } catch (error) {
+            errors.push(error);
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: jobs }, work));
+      if (errors.length > 0 && !(errors[0] instanceof ArchiveMovedError)) throw errors[0];
+      if (errors.length > 0) return false;
+    }
+    return true;
+  }
+
+  async #runCheck({ name, checkPage }: Check, onPage: () => void, goesOn: () => boolean): Promise<void> {
+    const standing = this.standings[name] ?? {
+      after: null,
+      isDone: false,
+      counts: { ...NOTHING },
+      unexplained: { postings: '0', ids: '0' },
+    };
+    this.standings[name] = standing;
+    const found = this.findings.get(name) ?? [];
+    this.findings.set(name, found);
+    const scope = this.#scopeOf(standing, found);
+    while (!standing.isDone && goesOn()) {
+      standing.after = await checkPage(scope, standing.after);
+      const archived = await archivedOf(this.#sql, this.#books.organisationId);
+      if (JSON.stringify(archived) !== JSON.stringify(this.#books.archived)) throw new ArchiveMovedError();
+      standing.isDone = standing.after === null;
+      if (found.length === 0) this.saved[name] = structuredClone(standing);
+      onPage();
+    }
+  }
+
+  #scopeOf(standing: Standing, found: Finding[]): Scope {
+    const { organisationId } = this.#books;
+    return {
+      sql: this.#sql,
+      books: this.#books,
+      organisationId,
+      pageSize: this.#limits.pageSize,
+      count: (rows, number) => {
+        standing.counts[rows] += number;
+      },
+      add: (...finding) => {
+        if (found.length < this.#limits.findingsMax) found.push(describe(organisationId, ...finding));
+        else this.truncated = true;
+      },
+      addUnexplained: (sign, added) => {
+        standing.unexplained = addUnexplained(standing.unexplained, sign, added);
+      },
+      unexplained: () =>
+        Object.values(this.standings)
+          .map(({ unexplained }) => unexplained)
+          .reduce((sum, one) => addUnexplained(sum, 1, one)),
+      counted: () => sumOf(countsOf(this.standings)),
+    };
+  }
+}
+
+function addUnexplained(to: Unexplained, sign: 1 | -1, added: Unexplained): Unexplained {
+  const sum = (one: string, other: string): string => String(BigInt(one) + BigInt(sign) * BigInt(other));
+  return { postings: sum(to.postings, added.postings), ids: sum(to.ids, added.ids) };
 }
 
 function describe(
@@ -213,22 +360,37 @@ function describe(
 /** How many rows there are to read, by the statistics of the tables: counting them would take as long as a check. */
 async function estimateRows(sql: Sql): Promise<number> {
   const [row] = await sql<{ rows: number }[]>`
-    SELECT sum(greatest(reltuples, 0) * CASE relname WHEN 'postings' THEN 3 ELSE 1 END)::bigint AS rows
+    SELECT sum(greatest(reltuples, 0) * CASE relname WHEN 'postings' THEN 4 ELSE 1 END)::bigint AS rows
     FROM pg_class WHERE oid IN ('ledger.accounts'::regclass, 'ledger.transactions'::regclass, 'ledger.postings'::regclass)`;
   return row?.rows ?? 0;
 }
 
-/** The books of the next organisation with rows in the ledger, whether or not it is registered; null after the last. */
-async function nextBooks(sql: Sql, after: Uuid | null): Promise<Books | null> {
-  const first = (table: 'postings' | 'accounts' | 'transactions') => sql`
+/**
+ * The books of the next organisation with rows in the ledger, whether or not it is registered; null after the last.
+ * `only`: this one, if it has any.
+ */
+async function nextBooks(sql: Sql, after: Uuid | null, only?: Uuid): Promise<Books | null> {
+  const which = after === null ? sql`` : sql`WHERE organisation_id > ${after}`;
+  const first = (table: 'postings' | 'accounts' | 'transactions' | 'seals') => sql`
     (SELECT organisation_id FROM ${sql(`ledger.${table}`)}
-     ${after === null ? sql`` : sql`WHERE organisation_id > ${after}`} ORDER BY organisation_id LIMIT 1)`;
+     ${only === undefined ? which : sql`WHERE organisation_id = ${only}`} ORDER BY organisation_id LIMIT 1)`;
   const [row] = await sql<{ organisationId: Uuid }[]>`
-    SELECT organisation_id FROM (${first('postings')} UNION ALL ${first('accounts')} UNION ALL ${first('transactions')}) f
+    SELECT organisation_id
+    FROM (${first('postings')} UNION ALL ${first('accounts')} UNION ALL ${first('transactions')} UNION ALL ${first('seals')}) f
     ORDER BY organisation_id LIMIT 1`;
-  if (row === undefined) return null;
-  const [last] = await sql<
-    { posting: string }[]
-  >`SELECT ledger.last_final_posting(${row.organisationId})::text AS posting`;
-  return { ...row, lastPosting: last?.posting ?? '0', unexplained: { postings: '0', ids: '0' } };
+  return row === undefined ? null : { ...row, ...(await cutOf(sql, row.organisationId)) };
+}
+
+/** Up to where the books of an organisation are verified, and from where. */
+async function cutOf(sql: Sql, organisationId: Uuid): Promise<Omit<Books, 'organisationId'>> {
+  const [last] = await sql<{ posting: string }[]>`SELECT ledger.last_final_posting(${organisationId})::text AS posting`;
+  return { lastPosting: last?.posting ?? '0', archived: await archivedOf(sql, organisationId) };
+}
+
+/** What is archived of the books of an organisation. */
+async function archivedOf(sql: Sql, organisationId: Uuid): Promise<Books['archived']> {
+  const rows = await sql<(Archived & { environment: Environment })[]>`
+    SELECT environment, max(archived_seal) AS seal, max(archived_until)::text AS until FROM ledger.archives
+    WHERE organisation_id = ${organisationId} GROUP BY environment ORDER BY environment`;
+  return Object.fromEntries(rows.map(({ environment, ...archived }) => [environment, archived]));
 }

@@ -3,8 +3,9 @@
 // row and its transaction are written together.
 import { onOneSnapshot, type Snapshot } from '../database/snapshot.ts';
 import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
+import { isArchivedTime } from '../ledger/bookChecks.ts';
 import type { AccountCode } from '../ledger/chart.ts';
-import { addUnexplained, pagedCheck, type Scope } from '../ledger/verify.ts';
+import { type Check, pagedCheck, type Scope } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
@@ -91,7 +92,10 @@ const READERS: Partial<Record<IdKind, Reader>> = {
   adjustment: reader<Adjustment>((sql, { rows }) => sql`${rows('adjustments')}`, expectAdjustment),
 };
 
-/** The transactions of each resource have moved what its status says. A page has resources of one or several kinds. */
+/**
+ * The transactions of each resource have moved what its status says; a resource with an archived transaction was
+ * compared before that was archived. A page has resources of one or several kinds.
+ */
 export const resourceCheck = pagedCheck<{ kind: string; id: Uuid }>('resources', (scope, place) =>
   onOneSnapshot(scope.sql, async (snapshot) => {
     const { organisationId, pageSize, add } = scope;
@@ -104,7 +108,9 @@ export const resourceCheck = pagedCheck<{ kind: string; id: Uuid }>('resources',
         SELECT * FROM ${snapshot(table)} WHERE organisation_id = ${organisationId} ${from} ORDER BY id LIMIT ${room}`;
       const page = await read(snapshot, { organisationId, rows });
       const effects = await netEffects(scope, snapshot, page);
+      const archived = await archivedPositions(scope, snapshot, page);
       for (const [position, { environment, expectation }] of page.entries()) {
+        if (archived.has(position)) continue;
         const found = effects.get(position) ?? new Map<AccountCode, bigint>();
         for (const { account, expected, found: actual } of differences(expectation, found)) {
           const location = { environment, code: account, resource: expectation.resource };
@@ -123,35 +129,79 @@ export const resourceCheck = pagedCheck<{ kind: string; id: Uuid }>('resources',
  * Each transaction is one of the resource that it names. They are read only if the resources have not explained as many
  * postings as there are.
  */
-export const transactionCheck = pagedCheck<Uuid>('resources of transactions', async (scope, after) => {
-  const { sql, books, organisationId, pageSize, add } = scope;
-  if (books.unexplained.postings === '0' && books.unexplained.ids === '0') return null;
-  return await onOneSnapshot(sql, async (snapshot) => {
-    const page = await snapshot<{ id: Uuid; environment: Environment; key: string; resource: string }[]>`
+export const transactionCheck: Check = {
+  isLast: true,
+  ...pagedCheck<Uuid>('resources of transactions', async (scope, after) => {
+    const { sql, organisationId, pageSize, add } = scope;
+    const unexplained = scope.unexplained();
+    if (unexplained.postings === '0' && unexplained.ids === '0') return null;
+    return await onOneSnapshot(sql, async (snapshot) => {
+      const page = await snapshot<{ id: Uuid; environment: Environment; key: string; resource: string }[]>`
       SELECT id, environment, key, resource FROM ledger.transactions
       WHERE organisation_id = ${organisationId} ${after === null ? snapshot`` : snapshot`AND id > ${after}`}
       ORDER BY id LIMIT ${pageSize}`;
-    const named = Map.groupBy(page, ({ resource }) => resource.slice(-SUFFIX_LENGTH));
-    const expectations = new Map<string, Expectation>();
-    for (const [kind, read] of Object.entries(READERS) as [IdKind, Reader][]) {
-      const ids = (named.get(ID_SUFFIXES[kind]) ?? []).map(({ resource }) => parseId(kind, resource));
-      if (ids.length === 0) continue;
-      const rows = (table: string): Fragment => snapshot`
+      const named = Map.groupBy(page, ({ resource }) => resource.slice(-SUFFIX_LENGTH));
+      const expectations = new Map<string, Expectation>();
+      for (const [kind, read] of Object.entries(READERS) as [IdKind, Reader][]) {
+        const ids = (named.get(ID_SUFFIXES[kind]) ?? []).map(({ resource }) => parseId(kind, resource));
+        if (ids.length === 0) continue;
+        const rows = (table: string): Fragment => snapshot`
         SELECT * FROM ${snapshot(table)} WHERE organisation_id = ${organisationId} AND id = ANY (${ids}::uuid[]) ORDER BY id`;
-      for (const { environment, expectation } of await read(snapshot, { organisationId, rows })) {
-        expectations.set(`${environment} ${expectation.resource}`, expectation);
+        for (const { environment, expectation } of await read(snapshot, { organisationId, rows })) {
+          expectations.set(`${environment} ${expectation.resource}`, expectation);
+        }
       }
-    }
-    for (const { id, environment, key, resource } of page) {
-      const expectation = expectations.get(`${environment} ${resource}`);
-      if (expectation?.keys.includes(key)) continue;
-      const found = expectation === undefined ? 'no such resource' : `the key ${key}, which it does not have`;
-      const location = { environment, resource, transactionId: id };
-      add('UNEXPLAINED_TRANSACTION', location, 'a transaction of its resource', found);
-    }
-    return page.length < pageSize ? null : (page.at(-1)?.id ?? null);
-  });
-});
+      for (const { id, environment, key, resource } of page) {
+        const expectation = expectations.get(`${environment} ${resource}`);
+        if (expectation?.keys.includes(key)) continue;
+        const found = expectation === undefined ? 'no such resource' : `the key ${key}, which it does not have`;
+        const location = { environment, resource, transactionId: id };
+        add('UNEXPLAINED_TRANSACTION', location, 'a transaction of its resource', found);
+      }
+      return page.length < pageSize ? null : (page.at(-1)?.id ?? null);
+    });
+  }),
+};
+
+/** The resources of a page, by position, of which a transaction has its postings in an archive. */
+async function archivedPositions(
+  scope: Scope,
+  snapshot: Snapshot,
+  page: readonly InBook<{ expectation: Expectation }>[],
+): Promise<Set<number>> {
+  const { books, organisationId } = scope;
+  const keys = keysOf(page).filter(({ environment }) => books.archived[environment] !== undefined);
+  if (keys.length === 0) return new Set();
+  const rows = await snapshot<{ position: number }[]>`
+    SELECT DISTINCT k.position FROM ${unnested(snapshot, keys)} k
+    CROSS JOIN LATERAL (
+      SELECT id FROM ledger.transactions t
+      WHERE organisation_id = ${organisationId} AND environment = k.environment AND key = k.key
+        AND ${isArchivedTime(scope, snapshot`t`)} OFFSET 0
+    ) t
+    LEFT JOIN LATERAL (
+      SELECT id FROM ledger.postings WHERE organisation_id = ${organisationId} AND transaction_id = t.id LIMIT 1
+    ) p ON true
+    WHERE p.id IS NULL`;
+  return new Set(rows.map(({ position }) => position));
+}
+
+interface PositionedKey {
+  position: number;
+  environment: Environment;
+  key: string;
+}
+
+const keysOf = (page: readonly InBook<{ expectation: Expectation }>[]): PositionedKey[] =>
+  page.flatMap(({ environment, expectation }, position) =>
+    expectation.keys.map((key) => ({ position, environment, key })),
+  );
+
+/** SQL: the keys as rows. */
+const unnested = (sql: Snapshot, keys: readonly PositionedKey[]): Fragment => sql`
+  (SELECT unnest(${keys.map(({ position }) => position)}::integer[]) AS position,
+          unnest(${keys.map(({ environment }) => environment)}::text[]) AS environment,
+          unnest(${keys.map(({ key }) => key)}::text[]) AS key)`;
 
 const SUFFIX_LENGTH = ID_SUFFIXES.transfer.length;
 
@@ -165,9 +215,7 @@ async function netEffects(
   page: readonly InBook<{ expectation: Expectation }>[],
 ): Promise<Map<number, Map<AccountCode, bigint>>> {
   if (page.length === 0) return new Map();
-  const keys = page.flatMap(({ environment, expectation }, position) =>
-    expectation.keys.map((key) => ({ position, environment, key })),
-  );
+  const keys = keysOf(page);
   const { books, organisationId } = scope;
   const isFinal = snapshot`e.amount < 0 AND e.id <= ${books.lastPosting}::text::bigint`;
   const rows = await snapshot<
@@ -175,11 +223,7 @@ async function netEffects(
   >`
     SELECT k.position, a.code, sum(e.amount)::text AS amount, (count(*) FILTER (WHERE ${isFinal}))::text AS postings,
            coalesce(sum(e.id) FILTER (WHERE ${isFinal}), 0)::text AS ids
-    FROM (
-      SELECT unnest(${keys.map(({ position }) => position)}::integer[]) AS position,
-             unnest(${keys.map(({ environment }) => environment)}::text[]) AS environment,
-             unnest(${keys.map(({ key }) => key)}::text[]) AS key
-    ) k
+    FROM ${unnested(snapshot, keys)} k
     CROSS JOIN LATERAL (
       SELECT id FROM ledger.transactions
       WHERE organisation_id = ${organisationId} AND environment = k.environment AND key = k.key OFFSET 0
@@ -198,7 +242,7 @@ async function netEffects(
   const effects = new Map<number, Map<AccountCode, bigint>>();
   for (const { position, code, amount, postings, ids } of rows) {
     if (position === null) {
-      addUnexplained(scope, -1, { postings, ids });
+      scope.addUnexplained(-1, { postings, ids });
       continue;
     }
     const effect = effects.get(position) ?? new Map<AccountCode, bigint>();

@@ -2,7 +2,7 @@
 // history that no longer has the digests of its seals.
 import type { Sql } from '../database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../ids.ts';
-import type { Finding } from '../ledger/verify.ts';
+import { type Check, type Finding, pagedCheck, type Scope } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
 
 /** Limits the memory of a statement, and how long it keeps a processor busy: about 0.2 s. */
@@ -14,6 +14,8 @@ const PAUSE_MAX_MS = 60_000;
 
 /** Few, because a seal may cover many postings, and no snapshot should be held for long. */
 const PAGE_SIZE = 5;
+/** Of archived seals, which are compared with their published copies only. */
+const ARCHIVED_PAGE_SIZE = 1_000;
 
 /** A seal as it is published. `digest`: hexadecimal. */
 export interface Seal {
@@ -90,63 +92,70 @@ interface Sealed extends SealRow {
   isIntact: boolean;
 }
 
+/** The last seal that was compared. */
+type SealPlace = Pick<SealRow, 'environment' | 'number'>;
+
+/** After the last seal of a book. */
+const NO_MORE = 2 ** 31 - 1;
+
 /**
- * Compares every seal with the postings that it covers, and every published seal with the one in the database. Of each
- * book the first violation is reported: the seals after it are chained to it.
+ * Compares every seal of an organisation with the postings that it covers, unless they are archived, and with its
+ * published copy. Of each book the first violation is reported: the seals after it are chained to it.
  */
-export async function checkSeals(sql: Sql, published: readonly Seal[] = []): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  let after: SealRow | undefined;
-  let wrongBook = '';
-  // The copies whose seal was not found yet.
+export function sealCheck(published: readonly Seal[] = []): Check {
   const copies = new Map(published.map((seal) => [nameOf(seal), seal]));
-  for (;;) {
-    const page = await readSeals(sql, after);
+  return pagedCheck<SealPlace>('seals', async (scope, after) => {
+    const size = pageSize(scope, after);
+    const page = await readSeals(scope, after, size);
+    let previous = after;
     for (const row of page) {
-      const seal = sealOf(row);
-      const copy = copies.get(nameOf(seal));
-      copies.delete(nameOf(seal));
-      const book = `${seal.organisation} ${seal.environment}`;
-      const previous = after !== undefined && bookOf(after) === bookOf(row) ? after.number : 0;
-      after = row;
-      if (book === wrongBook) continue;
-      const violation = violationOf(row, previous, copy);
-      if (violation === null) continue;
-      wrongBook = book;
-      findings.push({ ...place(seal), ...violation });
+      const { environment, number } = row;
+      const expected = previous?.environment === environment ? previous.number + 1 : 1;
+      const violation = violationOf(row, expected, copies.get(nameOf(sealOf(row))));
+      if (violation !== null) {
+        scope.add(violation.kind, { environment }, violation.expected, violation.found);
+        return { environment, number: NO_MORE };
+      }
+      scope.count('sealed', row.foundCount);
+      previous = { environment, number };
     }
-    if (page.length < PAGE_SIZE) break;
-  }
-  for (const seal of published) {
-    if (!copies.has(nameOf(seal))) continue;
-    findings.push({ ...place(seal), kind: 'SEAL_MISSING', expected: describe(seal), found: 'no such seal' });
+    return page.length < size ? null : previous;
+  });
+}
+
+/** The published seals that are not in the database. */
+export async function findMissingSeals(sql: Sql, published: readonly Seal[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [organisation, seals] of Map.groupBy(published, (seal) => seal.organisation)) {
+    const rows = await sql<Pick<Seal, 'environment' | 'number'>[]>`
+      SELECT environment, number FROM ledger.seals
+      WHERE organisation_id = ${requireUuid('organisation', organisation)}
+        AND number = ANY (${seals.map(({ number }) => number)}::integer[])`;
+    const known = new Set(rows.map(({ environment, number }) => `${environment} ${number}`));
+    for (const seal of seals) {
+      const { environment, number } = seal;
+      if (known.has(`${environment} ${number}`)) continue;
+      const nowhere = { account: null, resource: null, transaction: null, posting: null };
+      const difference = { expected: describe(seal), found: 'no such seal' };
+      findings.push({ kind: 'SEAL_MISSING', organisation, environment, ...nowhere, ...difference });
+    }
   }
   return findings;
 }
 
-const bookOf = ({ organisationId, environment }: SealRow): string => `${organisationId} ${environment}`;
 const nameOf = ({ organisation, environment, number }: Seal): string => `${organisation} ${environment} ${number}`;
-
-const place = ({ organisation, environment }: Seal) => ({
-  organisation,
-  environment,
-  account: null,
-  resource: null,
-  transaction: null,
-  posting: null,
-});
 
 const describe = ({ number, sealedUntil, postings, amount }: Omit<Seal, 'digest'>): string =>
   `seal ${number} until ${sealedUntil}: ${postings} postings of ${amount} kobo`;
 
 function violationOf(
   row: Sealed,
-  previousNumber: number,
+  expectedNumber: number,
   copy: Seal | undefined,
 ): Pick<Finding, 'kind' | 'expected' | 'found'> | null {
   const seal = sealOf(row);
-  if (row.number !== previousNumber + 1) {
-    return { kind: 'SEAL_MISSING', expected: `seal ${previousNumber + 1}`, found: `seal ${row.number} comes next` };
+  if (row.number !== expectedNumber) {
+    return { kind: 'SEAL_MISSING', expected: `seal ${expectedNumber}`, found: `seal ${row.number} comes next` };
   }
   if (copy !== undefined && copy.digest !== seal.digest) {
     return {
@@ -161,31 +170,45 @@ function violationOf(
   return { kind: 'SEAL_MISMATCH', expected: describe(seal), found: same ? `${found}, which were changed` : found };
 }
 
-/** The next page of seals, each with the postings that it covers; after the first of them it begins at its own book. */
-async function readSeals(sql: Sql, after: SealRow | undefined): Promise<Sealed[]> {
+/** A page of archived seals does not go beyond them. */
+function pageSize({ books }: Scope, after: SealPlace | null): number {
+  const archived = after === null ? 0 : (books.archived[after.environment]?.seal ?? 0) - after.number;
+  return archived > 0 ? Math.min(archived, ARCHIVED_PAGE_SIZE) : PAGE_SIZE;
+}
+
+/** The next page of seals of an organisation, each with what it covers now. */
+async function readSeals(
+  { sql, organisationId, books }: Scope,
+  after: SealPlace | null,
+  size: number,
+): Promise<Sealed[]> {
   const rows = await sql<Sealed[]>`
     SELECT s.organisation_id, s.environment, s.number, s.sealed_until, s.posting_count, s.amount::text, s.digest,
            f.found_count, f.found_amount,
-           sha256(coalesce(previous.digest, '') || coalesce(f.digests, '')) = s.digest AS is_intact
+           s.is_archived OR sha256(coalesce(previous.digest, '') || coalesce(f.digests, '')) = s.digest AS is_intact
     FROM (
-      SELECT * FROM ledger.seals
-      ${after === undefined ? sql`` : sql`WHERE (organisation_id, environment, number) > (${after.organisationId}, ${after.environment}, ${after.number})`}
-      ORDER BY organisation_id, environment, number LIMIT ${PAGE_SIZE}
+      SELECT *, number <= (CASE environment WHEN 'live' THEN ${books.archived.live?.seal ?? 0}::integer
+                           ELSE ${books.archived.test?.seal ?? 0}::integer END) AS is_archived
+      FROM ledger.seals WHERE organisation_id = ${organisationId}
+        ${after === null ? sql`` : sql`AND (environment, number) > (${after.environment}, ${after.number})`}
+      ORDER BY environment, number LIMIT ${size}
     ) s
     LEFT JOIN ledger.seals previous ON previous.organisation_id = s.organisation_id
       AND previous.environment = s.environment AND previous.number = s.number - 1
     CROSS JOIN LATERAL (
       SELECT count(*) AS found_count, coalesce(sum(p.amount), 0)::text AS found_amount,
-             CASE s.version WHEN 1 THEN string_agg(ledger.posting_digest(p, t), '' ORDER BY p.id)
-                            ELSE string_agg(d.digest, '' ORDER BY d.digest) END AS digests
+             -- Version 1 has the order of the ids, and version 2 that of the digests.
+             string_agg(d.digest, '' ORDER BY CASE s.version WHEN 1 THEN p.id END, d.digest) AS digests
       FROM ledger.postings p
       JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
-      CROSS JOIN LATERAL (SELECT ledger.posting_digest_2(p, t) AS digest OFFSET 0) d
+      CROSS JOIN LATERAL (
+        SELECT CASE s.version WHEN 1 THEN ledger.posting_digest(p, t) ELSE ledger.posting_digest_2(p, t) END AS digest OFFSET 0
+      ) d
       -- IS TRUE: only the index by time, which is small, fits; the others would be read from end to end for each seal.
-      WHERE (p.organisation_id = s.organisation_id) IS TRUE AND (p.environment = s.environment) IS TRUE
+      WHERE NOT s.is_archived AND (p.organisation_id = s.organisation_id) IS TRUE AND (p.environment = s.environment) IS TRUE
         AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until
     ) f
-    ORDER BY s.organisation_id, s.environment, s.number`;
+    ORDER BY s.environment, s.number`;
   return [...rows];
 }
 

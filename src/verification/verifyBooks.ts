@@ -1,31 +1,38 @@
-// Verifies the books: the ledger in itself, the resources against the ledger, and history against its seals.
+// Verifies the books: the ledger in itself, the resources against the ledger, and history against its seals and
+// archives.
 import type { Sql } from '../database/pool.ts';
 import { bookChecks } from '../ledger/bookChecks.ts';
 import { type Verification, type VerificationOptions, verify } from '../ledger/verify.ts';
+import { archiveCheck } from './archives.ts';
 import { bankBalanceCheck } from './bankBalances.ts';
 import { resourceCheck, transactionCheck } from './resources.ts';
-import { checkSeals, type Seal } from './seals.ts';
+import { findMissingSeals, type Seal, sealCheck } from './seals.ts';
 import { heldInSuspense, suspenseCheck } from './suspense.ts';
 
-/**
- * Each is run on the books of every organisation. The resources are compared with the postings that were read before.
- */
-const CHECKS = [
-  ...bookChecks(heldInSuspense),
-  resourceCheck,
-  transactionCheck,
-  suspenseCheck,
-  bankBalanceCheck,
-] as const;
+/** What `verifyBooks` can compare with, besides the options of every verification. */
+interface BooksOptions extends VerificationOptions {
+  /** Copies of seals from outside of the database. */
+  publishedSeals?: readonly Seal[];
+}
 
 /**
- * Verifies all books. `publishedSeals`: copies from outside of the database, to compare. When the database is
+ * Verifies all books: each check is run on the books of every organisation, the longest first. When the database is
  * unavailable it throws the error of the driver.
  */
 export async function verifyBooks(
   sql: Sql,
-  { publishedSeals, ...options }: VerificationOptions & { publishedSeals?: readonly Seal[] } = {},
+  { publishedSeals = [], ...options }: BooksOptions = {},
 ): Promise<Verification> {
-  const verification = await verify(sql, CHECKS, options);
-  return { ...verification, findings: [...verification.findings, ...(await checkSeals(sql, publishedSeals))] };
+  const checks = [
+    resourceCheck,
+    ...bookChecks(heldInSuspense),
+    transactionCheck,
+    suspenseCheck,
+    bankBalanceCheck,
+    sealCheck(publishedSeals),
+    archiveCheck,
+  ];
+  const verification = await verify(sql, checks, options);
+  const missing = await findMissingSeals(sql, publishedSeals);
+  return { ...verification, findings: [...verification.findings, ...missing] };
 }

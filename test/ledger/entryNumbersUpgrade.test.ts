@@ -12,10 +12,11 @@ import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import type { Movement } from '../../src/ledger/movement.ts';
 import { POST } from '../../src/ledger/postStatements.ts';
+import { verify } from '../../src/ledger/verify.ts';
 import type { Book } from '../../src/money.ts';
 import type { Wallet } from '../../src/resources/wallets/queries.ts';
 import { balanceAt, listStatement } from '../../src/resources/wallets/statement.ts';
-import { checkSeals, sealNext } from '../../src/verification/seals.ts';
+import { sealCheck, sealNext } from '../../src/verification/seals.ts';
 import { createEmptyDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { move, RAIL, transaction } from './books.ts';
@@ -186,7 +187,7 @@ test('a seal of the version before is compared as it was made, and the next one 
     SELECT ${book.organisationId}, 'test', 1, now() - interval '1 hour', 2, 300,
            sha256(string_agg(ledger.posting_digest(p, t), '' ORDER BY p.id))
     FROM ledger.postings p JOIN ledger.transactions t ON t.id = p.transaction_id`;
-  expect(await checkSeals(owner)).toEqual([]);
+  expect((await verify(owner, [sealCheck()])).findings).toEqual([]);
   await new Journal(owner).post(move(book, RAIL, a, 5));
   await owner.unsafe(`
     ALTER TABLE ledger.postings DISABLE TRIGGER append_only;
@@ -197,7 +198,7 @@ test('a seal of the version before is compared as it was made, and the next one 
     { number: 1, version: 1 },
     { number: 2, version: 2 },
   ]);
-  expect(await checkSeals(owner)).toEqual([]);
+  expect((await verify(owner, [sealCheck()])).findings).toEqual([]);
 });
 
 test('a new installation has neither the trigger of the upgrade nor a sequence of postings', async () => {

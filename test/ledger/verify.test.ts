@@ -165,10 +165,28 @@ describe('interruptions', () => {
     for (const pageSize of [1, 3]) {
       const { verification, places } = await interrupted(books, pageSize);
       expect(verification).toEqual(await verifyLedger(books.owner));
-      expect(new Set(places.map((place) => place?.check))).toEqual(
+      expect(new Set(places.flatMap((place) => Object.keys(place?.checks ?? {})))).toEqual(
         new Set(['postings', 'entries', 'transactions', 'reversals']),
       );
     }
+    await books.close();
+  });
+
+  test('checks that run at once are interrupted and go on as one after the other', async () => {
+    const { books, ids } = await smallLedger();
+    const places: Place[] = [];
+    const onProgress = ({ place }: Progress): void => {
+      if (place !== null) places.push(structuredClone(place));
+    };
+    const whole = await verifyLedger(books.owner, { pageSize: 1, jobs: 3, onProgress });
+    expect(whole).toEqual(await verifyLedger(books.owner));
+    for (const from of places) {
+      expect(await verifyLedger(books.owner, { pageSize: 1, jobs: 2, from })).toEqual(whole);
+    }
+    await books.asSuperuser((sql) => sql`DELETE FROM ledger.postings WHERE transaction_id = ${ids[1]}`);
+    expect(await verifyLedger(books.owner, { pageSize: 1, jobs: 3 })).toEqual(
+      await verifyLedger(books.owner, { pageSize: 1 }),
+    );
     await books.close();
   });
 

@@ -8,8 +8,16 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type postgres from 'postgres';
 import { publishSeals } from '../../src/activities/publishSeals.ts';
 import { publicId } from '../../src/ids.ts';
+import { type Progress, verify } from '../../src/ledger/verify.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { checkSeals, parseSeals, pauseAfter, sealNext } from '../../src/verification/seals.ts';
+import {
+  findMissingSeals,
+  parseSeals,
+  pauseAfter,
+  type Seal,
+  sealCheck,
+  sealNext,
+} from '../../src/verification/seals.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
@@ -39,12 +47,14 @@ async function post(hoursAgo: number, ...amounts: number[]): Promise<void> {
   });
 }
 
-const findings = async (published?: Parameters<typeof checkSeals>[1]) =>
-  (await checkSeals(books.sql, published)).map(({ kind, expected, found }) => ({
+async function findings(published: readonly Seal[] = []) {
+  const { findings: differing } = await verify(books.sql, [sealCheck(published)]);
+  return [...differing, ...(await findMissingSeals(books.sql, published))].map(({ kind, expected, found }) => ({
     kind,
     expected: expected.replace(/until \S+:/, 'until then:'),
     found,
   }));
+}
 
 /** Two seals, of three postings and of one. */
 async function sealTwice(): Promise<void> {
@@ -80,6 +90,25 @@ test('a long history is sealed in parts, which all are whole', async () => {
   const [total] = await books.sql`SELECT sum(posting_count)::int AS postings FROM ledger.seals`;
   expect(total).toEqual({ postings: 8 });
   expect(await findings()).toEqual([]);
+});
+
+test('a comparison that is interrupted goes on after the seals that it has compared', async () => {
+  for (const hours of [9, 8, 7, 6, 5, 4, 3]) {
+    await post(hours, 10, 20);
+    await sealNext(books.sql, (hours - 0.5) * HOUR_MS);
+  }
+  const reported: Progress[] = [];
+  await verify(books.sql, [sealCheck()], { onProgress: (progress) => reported.push(progress) });
+  const middle = reported.find(({ place }) => place !== null)?.place ?? null;
+  expect(middle).toMatchObject({ checks: { seals: { after: { number: 5 }, counts: { sealed: 10 } } } });
+  const resumed: Progress[] = [];
+  await verify(books.sql, [sealCheck()], { from: middle, onProgress: (progress) => resumed.push(progress) });
+  expect(resumed.map(({ done }) => done)).toEqual([10, 14, 14]);
+  // What is behind the place is not read again.
+  await books.asSuperuser((sql) => sql`UPDATE ledger.postings SET amount = 11 WHERE amount = 10`);
+  expect((await verify(books.sql, [sealCheck()], { from: middle })).findings).toMatchObject([
+    { kind: 'SEAL_MISMATCH', expected: expect.stringContaining('seal 6') },
+  ]);
 });
 
 test.each([

@@ -54,6 +54,7 @@ export const CONTENTS: readonly Group[] = [
   group('Operation', {
     'docs/operating.md': 'Operating',
     'docs/accounting.md': 'Accounting',
+    'docs/archives.md': 'Archives',
     'docs/configuration.md': 'Configuration',
     'docs/temporal.md': 'Temporal',
     'docs/metrics.md': 'Metrics',
@@ -62,6 +63,7 @@ export const CONTENTS: readonly Group[] = [
     'docs/kubernetes.md': 'Kubernetes',
     'docs/reliability.md': 'Reliability',
     'docs/performance.md': 'Performance',
+    'docs/performance/simulation.md': 'A large year, calculated',
     'SECURITY.md': 'Security',
   }),
   group('Development', {

@@ -2,8 +2,9 @@
 // to the transfer. Nothing is read before it, because the ledger returns the reason of a refusal.
 import { z } from 'zod';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
+import { requireUnarchived } from '../../ledger/archived.ts';
 import { transferFee } from '../../ledger/fees.ts';
-import type { PageRequest, Position } from '../../resources/pages.ts';
+import type { PageRequest, Position, RowsRead } from '../../resources/pages.ts';
 import { transferMovement } from '../../resources/transfers/movements.ts';
 import {
   findTransfer,
@@ -13,6 +14,7 @@ import {
   type TransferFilters,
   type WalletTransfer,
 } from '../../resources/transfers/queries.ts';
+import { cutAtArchive } from '../../resources/wallets/archive.ts';
 import { findWallet } from '../../resources/wallets/queries.ts';
 import { transfer as transferSchema } from '../contract/resources.ts';
 import { ApiError, notFound } from '../errors.ts';
@@ -75,15 +77,18 @@ function walletUuid(walletId: string): Uuid {
 
 /** All transfers in the order of their creation, or those of a wallet in the order of its statement. */
 async function find(
-  { dependencies: { sql }, caller: { book } }: Call<undefined, unknown>,
+  { dependencies: { sql }, caller: { book }, wantsCsv }: Call<undefined, unknown>,
   filters: TransferFilters,
   page: PageRequest,
-): Promise<(Transfer | WalletTransfer)[]> {
+): Promise<RowsRead<Transfer | WalletTransfer>> {
   const walletId = filters.sourceWalletId ?? filters.destinationWalletId;
   if (walletId === undefined) return await listTransfers(sql, book, filters, page);
   const wallet = await findWallet(sql, book, walletId);
   const side = filters.sourceWalletId === undefined ? 'credit' : 'debit';
-  return wallet === null ? [] : await listWalletTransfers(sql, book, { wallet, side }, filters, page);
+  if (wallet === null) return [];
+  if (wantsCsv) await requireUnarchived(sql, book, wallet.accountId, filters.createdAtFrom);
+  const transfers = await listWalletTransfers(sql, book, { wallet, side }, filters, page);
+  return await cutAtArchive(sql, book, wallet, filters, page, transfers);
 }
 
 const positionOf = (transfer: Transfer | WalletTransfer): Position =>
@@ -93,6 +98,7 @@ const list = listRoute({
   operationId: 'listTransfers',
   summary: 'List transfers',
   item: transferSchema,
+  errors: ['ENTRIES_ARCHIVED'],
   path: '/transfers',
   access: 'transfer',
   filters: {

@@ -1,4 +1,4 @@
--- version 3
+-- version 4
 -- The last entry of an account with a stored balance up to a time: its number, and the balance after it. `id` is the id
 -- of its posting, for processes of the version before.
 --
@@ -9,6 +9,9 @@
 -- A posting that is dated up to the time may be uncommitted while the time is recent. For a time within the last minute
 -- the function therefore waits for the lock of the account: what is posted later is dated later. A time less than a
 -- second ahead is waited for. So the same question has the same answer for ever, unless the time is further ahead.
+--
+-- Where no entry is left, the archived ones count (migration 0082): their balance, if the time is not before the last
+-- of them; otherwise the balance is NULL. They may move while this reads, so it reads again until they have not.
 DROP FUNCTION IF EXISTS ledger.last_posting; -- its results differ between versions
 CREATE FUNCTION ledger.last_posting(
   organisation uuid, account bigint, at timestamptz, OUT id bigint, OUT balance bigint, OUT number bigint
@@ -22,31 +25,41 @@ DECLARE
   after        CONSTANT timestamptz := at + interval '1 us'; -- the next one: microseconds are the resolution
   first_debit  bigint;
   first_credit bigint;
+  archived     record;
+  known        text;
 BEGIN
   IF ahead > interval '-1 minute' THEN
     IF ahead BETWEEN interval '0' AND interval '1 s' THEN PERFORM pg_sleep(extract(epoch FROM ahead)); END IF;
     PERFORM FROM ledger.accounts a WHERE a.organisation_id = organisation AND a.id = account FOR SHARE;
   END IF;
-  first_debit := ledger.first_entry_since(organisation, account, 'debit', after);
-  first_credit := ledger.first_entry_since(organisation, account, 'credit', after);
-  SELECT e.id, e.balance, e.number INTO id, balance, number FROM (
-    (SELECT p.id, p.debit_balance_after AS balance, coalesce(p.debit_number, p.id) AS number FROM ledger.postings p
-     WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < first_debit
-     ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1)
-    UNION ALL
-    (SELECT p.id, p.credit_balance_after, coalesce(p.credit_number, p.id) FROM ledger.postings p
-     WHERE p.organisation_id = organisation AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) < first_credit
-     ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1)
-  ) e ORDER BY e.number DESC LIMIT 1;
-  IF NOT FOUND THEN
-    id := 0;
-    balance := 0;
-    number := 0;
-  END IF;
+  LOOP
+    first_debit := ledger.first_entry_since(organisation, account, 'debit', after);
+    first_credit := ledger.first_entry_since(organisation, account, 'credit', after);
+    SELECT e.id, e.balance, e.number INTO id, balance, number FROM (
+      (SELECT p.id, p.debit_balance_after AS balance, coalesce(p.debit_number, p.id) AS number FROM ledger.postings p
+       WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < first_debit
+       ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1)
+      UNION ALL
+      (SELECT p.id, p.credit_balance_after, coalesce(p.credit_number, p.id) FROM ledger.postings p
+       WHERE p.organisation_id = organisation AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) < first_credit
+       ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1)
+    ) e ORDER BY e.number DESC LIMIT 1;
+    IF FOUND THEN RETURN; END IF;
+    SELECT b.balance, b.last_number, max(a.archived_until) AS until INTO archived
+    FROM ledger.archived_balances b
+    JOIN ledger.archives a ON a.organisation_id = b.organisation_id AND a.environment = b.environment
+    WHERE b.organisation_id = organisation AND b.account_id = account GROUP BY b.balance, b.last_number;
+    EXIT WHEN archived::text = known;
+    known := archived::text;
+  END LOOP;
+  id := 0;
+  number := 0;
+  balance := CASE WHEN archived.until IS NULL THEN 0 WHEN at >= archived.until THEN archived.balance END;
 END
 $$;
 COMMENT ON FUNCTION ledger.last_posting IS
-  'The last entry of an account with a stored balance up to a time, and the balance after it; zeros if it has none.';
+  'The last entry of an account with a stored balance up to a time, and the balance after it; zeros if it has none, and no '
+  'balance if it is archived.';
 REVOKE ALL ON FUNCTION ledger.last_posting FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.last_posting TO manilla_app;
 -- As ledger.post.
