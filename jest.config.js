@@ -10,7 +10,12 @@ export default {
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   // `npm run test:deploy`: they need Go, for Helm, and packages. `npm run test:citus`: they need a cluster.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/deploy/', '<rootDir>/test/citus/', ...(namesSlowTests ? [] : [SLOW_TESTS])],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '<rootDir>/test/deploy/',
+    '<rootDir>/test/citus/',
+    ...(namesSlowTests ? [] : [SLOW_TESTS]),
+  ],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/support/stripTypes.js' },
   testSequencer: '<rootDir>/test/support/longestFirst.ts',

@@ -61,14 +61,15 @@ async function withConnection<Result>(url: string, work: (sql: postgres.Sql) => 
 export const asClusterAdmin = <Result>(
   databaseUrl: string,
   work: (sql: postgres.Sql) => Promise<Result>,
-): Promise<Result> =>
-  withConnection(inDatabase(testStack().adminDatabaseUrl, new URL(databaseUrl).pathname), work);
+): Promise<Result> => withConnection(inDatabase(testStack().adminDatabaseUrl, new URL(databaseUrl).pathname), work);
 
 /**
  * Makes the roles and, on each node, the template with the tables of Manilla, distributed. What an earlier run left is
  * replaced. Throws when the database of the URL has no Citus or fewer than two nodes for shards.
  */
-export async function prepareCluster(adminDatabaseUrl: string): Promise<Pick<TestStack, 'adminDatabaseUrl' | 'otherNodeUrls'>> {
+export async function prepareCluster(
+  adminDatabaseUrl: string,
+): Promise<Pick<TestStack, 'adminDatabaseUrl' | 'otherNodeUrls'>> {
   const nodes = await withConnection(adminDatabaseUrl, async (sql) => {
     const [extension] = await sql`SELECT FROM pg_extension WHERE extname = 'citus'`;
     if (extension === undefined) throw new Error('The database of CITUS_URL has no extension citus.');

@@ -48,7 +48,10 @@ test('nodes can move shards, prepare transactions and keep the ledger append-onl
 });
 
 test('each role of roles.sql that connects from node to node may log in', () => {
-  const roles = [...read('roles.sql').matchAll(/CREATE ROLE (\w+) (LOGIN|NOLOGIN)/g)].map(([, name, login]) => [name, login]);
+  const roles = [...read('roles.sql').matchAll(/CREATE ROLE (\w+) (LOGIN|NOLOGIN)/g)].map(([, name, login]) => [
+    name,
+    login,
+  ]);
   expect(Object.fromEntries(roles)).toEqual({
     manilla: 'LOGIN',
     manilla_app: 'LOGIN',
