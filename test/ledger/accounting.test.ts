@@ -105,7 +105,7 @@ describe('closed days', () => {
       to: new Date(Date.now() + 1_000),
     });
     const stored =
-      await books.owner`SELECT balance_after AS balance FROM ledger.entries WHERE account = ${wallet} ORDER BY posting_id`;
+      await books.owner`SELECT balance_after AS balance FROM ledger.entries WHERE account = ${wallet} ORDER BY number`;
     expect(account?.entries.map(({ balance }) => ({ balance }))).toEqual([...stored]);
     expect(account?.entries[1]).toMatchObject({ debit: 1, credit: 0, contra: 'income:fees', kind: 'test' });
   });
@@ -130,10 +130,10 @@ describe('closed days', () => {
       });
       return waiting > 0;
     });
-    // As ledger.post: the date was taken before, the id of the posting is taken now.
+    // As ledger.post: the date was taken before.
     await writing`
-      INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount, created_at)
-      SELECT organisation_id, environment, ${id}, debit_account_id, credit_account_id, 50, created_at FROM ledger.postings`;
+      INSERT INTO ledger.postings (organisation_id, environment, id, transaction_id, debit_account_id, credit_account_id, amount, created_at)
+      SELECT organisation_id, environment, id + 1, ${id}, debit_account_id, credit_account_id, 50, created_at FROM ledger.postings`;
     await writing`COMMIT`;
     writing.release();
     expect(await closing).toBeGreaterThan(0);
@@ -227,7 +227,7 @@ describe('closed periods', () => {
     await expectPosted(books.journal.post(move(books.book, wallet, RAIL, 40, { effectiveAt: happened })));
     expect(await reported(end)).toEqual(report);
     expect(
-      await books.sql`SELECT belongs_to, debit FROM ledger.entries WHERE account = ${wallet} ORDER BY posting_id`,
+      await books.sql`SELECT belongs_to, debit FROM ledger.entries WHERE account = ${wallet} ORDER BY number`,
     ).toEqual([
       { belongsTo: null, debit: 0 },
       { belongsTo: before, debit: 40 },

@@ -557,7 +557,7 @@ describe('batches of a faulty client', () => {
     const derived: AccountCode = 'expense:wrong';
     await expectPosted(books.journal.post(move(books.book, wallet, derived, 10)));
     const columns = batchColumns([move(books.book, wallet, derived, 40)]);
-    columns.accounts = { codes: `{${derived},${wallet}}`, kinds: '{stored_balance,wallet}', changes: '{40,-40}' };
+    columns.accounts = { codes: `{${derived},${wallet}}`, kinds: '{stored_balance,wallet}', changes: '{40,-40}', entries: '{1,1}' };
     columns.postings = { ...columns.postings, debits: '{2}', credits: '{1}' };
     expect(await send(columns)).toEqual([]);
     expect([await balanceOf(books, wallet), await balanceOf(books, derived)]).toEqual([60, 50]);

@@ -166,7 +166,7 @@ describe('interruptions', () => {
       const { verification, places } = await interrupted(books, pageSize);
       expect(verification).toEqual(await verifyLedger(books.owner));
       expect(new Set(places.map((place) => place?.check))).toEqual(
-        new Set(['postings', 'accounts', 'transactions', 'reversals']),
+        new Set(['postings', 'entries', 'transactions', 'reversals']),
       );
     }
     await books.close();
