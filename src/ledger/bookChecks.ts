@@ -305,7 +305,9 @@ async function readEntries(scope: Scope, { scans }: AccountsPlace): Promise<Acco
             found: string | null;
           }[]
         | null;
-      gaps: { environment: Environment; transactionId: Uuid; postingId: string; number: string; previous: string }[] | null;
+      gaps:
+        | { environment: Environment; transactionId: Uuid; postingId: string; number: string; previous: string }[]
+        | null;
     })[]
   >`
     WITH entries AS (
@@ -346,7 +348,12 @@ async function readEntries(scope: Scope, { scans }: AccountsPlace): Promise<Acco
       add('RUNNING_BALANCE_MISMATCH', location, expected ?? 'no stored balance', found ?? 'no balance');
     }
     for (const { number, previous, ...place } of next.gaps ?? []) {
-      add('ENTRY_MISSING', { ...place, code: scan.code }, `${number} after ${BigInt(number) - 1n}`, `after ${previous}`);
+      add(
+        'ENTRY_MISSING',
+        { ...place, code: scan.code },
+        `${number} after ${BigInt(number) - 1n}`,
+        `after ${previous}`,
+      );
     }
     return {
       ...scan,

@@ -99,8 +99,7 @@ export async function listStatement(
   const condition = (number: postgres.Fragment) => sql`
     ${page.after ? sql`AND ${number} < ${Number(page.after.id)}` : sql``}
     ${before === null ? sql`` : sql`AND ${number} > ${before}`} ${last === null ? sql`` : sql`AND ${number} <= ${last}`}`;
-  const side = (direction: Side) =>
-    newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
+  const side = (direction: Side) => newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
   // LIMIT before the joins: otherwise the transactions of both sides are looked up and half of them discarded. Each
   // transaction's postings are numbered once: a page may have a thousand lines of one payout.
   const lines = await sql<LineRow[]>`
