@@ -108,9 +108,9 @@ test('a book keeps its order, numbers what follows, and no caller of the version
       posted += 1;
     }
   });
-  const untilMore = (more: number): Promise<void> => {
+  const untilMore = async (more: number): Promise<void> => {
     const from = posted;
-    return waitFor('further postings', () => Promise.resolve(posted >= from + more));
+    await waitFor('further postings', () => Promise.resolve(posted >= from + more));
   };
   await untilMore(5);
   const { applied } = await migrate(ownerOf(database.url));
@@ -122,8 +122,9 @@ test('a book keeps its order, numbers what follows, and no caller of the version
   isOver = true;
   await Promise.all(callers);
 
-  const [{ after = 0 } = {}] = await owner<{ after: number }[]>`
+  const [account] = await owner<{ after: number }[]>`
     SELECT numbered_after AS after FROM ledger.accounts WHERE code = ${a}`;
+  const after = account?.after ?? 0;
   expect(after).toBeGreaterThan(before?.last ?? 0);
   for (const code of [a, b]) {
     const lines = await statement(code);

@@ -50,9 +50,8 @@ $$;
 -- entries of each, in the order of their numbers. Returns the account after which to continue; NULL when the day is complete.
 --
 -- Entries of an account with a derived balance have ids for numbers. Two may share one, so a page ends with all that have
--- the last one; and a later one may commit with a lower one, but not with one that is lower than the end of the day, less
--- the half of a millisecond by which times are rounded. For the same reason an entry of the day may come after a
--- later one, by the seconds that a statement takes: a page ends the day of an account a minute after it.
+-- the last one; and one of a later day may commit with a lower one than those that were read, but not with one that is lower
+-- than the end of the day, less the half of a millisecond by which times are rounded.
 CREATE OR REPLACE FUNCTION ledger.fill_closing_balances(
   organisation uuid, env text, closing date, after_account bigint, accounts_max integer, postings_max integer
 ) RETURNS bigint
@@ -88,8 +87,7 @@ BEGIN
   ), entries AS (
     SELECT known.*, e.* FROM known
     CROSS JOIN LATERAL (
-      SELECT count(*) >= postings_max AND max(created_at) < closed.ends_at + interval '1 minute' AS is_full,
-             count(*) > 0 AS is_read, max(number) AS last_read,
+      SELECT count(*) >= postings_max AS is_full, count(*) > 0 AS is_read, max(number) AS last_read,
              sum(change) FILTER (WHERE created_at >= starts_at AND created_at < closed.ends_at) AS change,
              min(number) FILTER (WHERE created_at >= closed.ends_at) AS first_later
       FROM (
