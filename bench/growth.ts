@@ -18,7 +18,7 @@ export interface Grown {
   active: string[];
   /** Creation time and id of the payment with this number; numbers start at 0, oldest first. */
   payment: (number: number) => { createdAt: Date; id: string };
-  /** The id of the posting at this fraction (0 to 1) of the generated postings. */
+  /** The number of the entry at this fraction (0 to 1) of the generated postings. */
   postingAt: (share: number) => number;
   /** The time at this fraction of them. */
   timeAt: (share: number) => Date;
@@ -38,11 +38,11 @@ export async function grow(book: BenchBook, size: Growth): Promise<Grown> {
   let first: number;
   try {
     await sql`SET maintenance_work_mem = '1GB'`;
-    const [last] = await sql<{ id: number }[]>`SELECT max(id) AS id FROM ledger.postings`;
-    first = (last?.id ?? 0) + 1;
+    const [last] = await sql<{ number: number }[]>`SELECT max(last_number) AS number FROM ledger.accounts`;
+    first = (last?.number ?? 0) + 1;
     await dateDeposits(sql);
     const indexes = await dropIndexes(sql);
-    await addTransfers(sql, book, size);
+    await addTransfers(sql, book, size, first);
     await addPayments(sql, book, size);
     for (const statement of indexes) await sql.unsafe(statement);
     await sql`VACUUM (ANALYZE)`;
@@ -61,7 +61,7 @@ export async function grow(book: BenchBook, size: Growth): Promise<Grown> {
 }
 
 /**
- * Dates what was posted so far before the history, because the postings of an account have one order by id and time.
+ * Dates what was posted so far before the history, because the entries of an account have one order by number and time.
  */
 async function dateDeposits(sql: Sql): Promise<void> {
   for (const table of ['transactions', 'postings']) {
@@ -87,9 +87,10 @@ async function dropIndexes(sql: Sql): Promise<string[]> {
 
 /**
  * Cycles of three transfers: the hot wallet pays a wallet, which pays its neighbour, which pays the hot wallet. After
- * each cycle every balance is what it was before, so the running balances of each posting can be computed.
+ * each cycle every balance is what it was before, so the running balances of each posting can be computed. They are
+ * ordered by their ids, as what was posted before there were numbers of entries (decision 55).
  */
-async function addTransfers(sql: Sql, book: BenchBook, { postings, wallets }: Growth): Promise<void> {
+async function addTransfers(sql: Sql, book: BenchBook, { postings, wallets }: Growth, first: number): Promise<void> {
   const { organisationId, environment } = book.book;
   const ofWallets = [book.hot, ...book.wallets.slice(0, wallets)];
   const codes = ofWallets.map(walletAccount);
@@ -133,12 +134,13 @@ async function addTransfers(sql: Sql, book: BenchBook, { postings, wallets }: Gr
            ${AMOUNT}, 0, 'completed', at
     FROM ${cycle}`;
   await sql`
-    INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount,
+    INSERT INTO ledger.postings (organisation_id, environment, id, transaction_id, debit_account_id, credit_account_id, amount,
                                  debit_balance_after, credit_balance_after, created_at)
-    SELECT ${organisationId}, ${environment}, pg_temp.transfer_id(n), (${ids}::bigint[])[debit], (${ids}::bigint[])[credit],
+    SELECT ${organisationId}, ${environment}, ${first}::bigint + n, pg_temp.transfer_id(n), (${ids}::bigint[])[debit], (${ids}::bigint[])[credit],
            ${AMOUNT}, (${balances}::bigint[])[debit] - CASE step WHEN 0 THEN ${AMOUNT} ELSE 0 END,
            (${balances}::bigint[])[credit] + CASE step WHEN 2 THEN 0 ELSE ${AMOUNT} END, at
     FROM ${cycle}`;
+  await sql`UPDATE ledger.accounts SET last_number = ${first + last}, numbered_after = ${first + last}`;
 }
 
 /** Expired payments, each with its virtual account: no money was received, so they have no postings. */

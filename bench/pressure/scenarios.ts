@@ -19,7 +19,7 @@ const PROBE_MS = 1_000;
 /** So few tasks are those of the probes. */
 const BACKLOG_MAX = 10;
 /** More than the start of a payment's flow takes on two cores. */
-const START_MS = 20;
+const START_MS = 10;
 /** A day, so that no payment of another scenario expires meanwhile. */
 const NEVER_SECONDS = 86_400;
 

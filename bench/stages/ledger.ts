@@ -105,20 +105,21 @@ class BarePostings {
         SELECT id FROM ledger.accounts
         WHERE organisation_id = ${organisationId} AND id IN (${debit}, ${credit}) ORDER BY id FOR NO KEY UPDATE
       ), debited AS (
-        UPDATE ledger.accounts SET balance = balance - ${amount}
+        UPDATE ledger.accounts SET balance = balance - ${amount}, last_number = last_number + 1
         WHERE organisation_id = ${organisationId} AND id = ${debit} AND EXISTS (SELECT FROM locked)
-        RETURNING balance
+        RETURNING balance, last_number
       ), credited AS (
-        UPDATE ledger.accounts SET balance = balance + ${amount}
+        UPDATE ledger.accounts SET balance = balance + ${amount}, last_number = last_number + 1
         WHERE organisation_id = ${organisationId} AND id = ${credit} AND EXISTS (SELECT FROM debited)
-        RETURNING balance
+        RETURNING balance, last_number
       ), transaction AS (
         INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, effective_at)
         VALUES (${organisationId}, ${environment}, ${id}, ${`bench/${id}`}, 'transfer', ${publicId('transfer', id)}, now())
       )
-      INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id,
-                                   amount, debit_balance_after, credit_balance_after)
-      SELECT ${organisationId}, ${environment}, ${id}, ${debit}, ${credit}, ${amount}, debited.balance, credited.balance
+      INSERT INTO ledger.postings (organisation_id, environment, id, transaction_id, debit_account_id, credit_account_id,
+                                   amount, debit_balance_after, credit_balance_after, debit_number, credit_number)
+      SELECT ${organisationId}, ${environment}, 1, ${id}, ${debit}, ${credit}, ${amount}, debited.balance, credited.balance,
+             debited.last_number, credited.last_number
       FROM debited, credited`;
     if (written.count !== 1) throw new Error('a bare posting was not written');
   }

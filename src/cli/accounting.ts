@@ -95,8 +95,8 @@ function addAccount(group: Command): void {
           before: period.to,
           currency: CURRENCY,
           opening,
-          entries: entries.map(({ postingId, transactionId, ...entry }) => ({
-            entry: postingId,
+          entries: entries.map(({ number, transactionId, ...entry }) => ({
+            entry: number,
             transaction: publicId('transaction', transactionId),
             ...entry,
           })),
@@ -121,7 +121,7 @@ function addAccount(group: Command): void {
 
 const entryRow = (entry: Entry): string[] => [
   timeText(entry.createdAt),
-  String(entry.postingId),
+  String(entry.number),
   entry.kind,
   entry.resource,
   entry.contra,

@@ -18,6 +18,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   BOOK_UNBALANCED: 'the balances of the book do not sum to zero',
   BALANCE_MISMATCH: 'the balance is not the sum of its postings',
   RUNNING_BALANCE_MISMATCH: 'a running balance does not follow from the previous one and the posting',
+  ENTRY_MISSING: 'the numbers of the entries of an account have a gap, or do not end with its last number',
   NEGATIVE_BALANCE: 'the balance is negative',
   ACCOUNT_OUTSIDE_BOOK: 'a posting references an account that is not in its book',
   TRANSACTION_OUTSIDE_BOOK: 'a posting references a transaction that is not in its book',

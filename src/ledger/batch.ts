@@ -17,7 +17,7 @@ export const DOCUMENT_SEPARATOR = '\u001f';
 
 /** The columns of a batch. Those of transactions and outcomes are NULL for a movement that has none. */
 export interface BatchColumns {
-  accounts: Record<'codes' | 'kinds' | 'changes', ArrayText>;
+  accounts: Record<'codes' | 'kinds' | 'changes' | 'entries', ArrayText>;
   transactions: Record<'ids' | 'keys' | 'kinds' | 'resources' | 'times' | 'rules', ArrayText> & {
     /** Empty when no transaction of the batch resolves or reverses another. */
     resolves: ArrayText;
@@ -49,6 +49,7 @@ export function batchColumns(movements: readonly Movement[]): BatchColumns {
       codes: quotedArrayLiteral(accounts, ({ code }) => code),
       kinds: arrayLiteral(accounts, ({ kind }) => kind),
       changes: arrayLiteral(accounts, ({ change }) => change),
+      entries: arrayLiteral(accounts, ({ entries }) => entries),
     },
     transactions: {
       ids: arrayLiteral(transactions, (transaction) => transaction?.id),
@@ -128,6 +129,8 @@ interface BatchAccount {
   kind: AccountKind;
   /** Net change of the batch: credits less debits, in kobo. */
   change: number;
+  /** The number of its entries: the postings that name it. */
+  entries: number;
   slot: number;
 }
 
@@ -148,7 +151,7 @@ function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchA
   const account = (code: AccountCode): BatchAccount => {
     let entry = byCode.get(code);
     if (entry === undefined) {
-      entry = { code, kind: accountKind(code), change: 0, slot: 0 };
+      entry = { code, kind: accountKind(code), change: 0, entries: 0, slot: 0 };
       byCode.set(code, entry);
     }
     return entry;
@@ -160,6 +163,8 @@ function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchA
       const credit = account(creditCode);
       debit.change -= amount;
       credit.change += amount;
+      debit.entries += 1;
+      credit.entries += 1;
       postings.push({ m: position + 1, debit, credit, amount });
     }
   });

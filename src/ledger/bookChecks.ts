@@ -6,6 +6,7 @@ import { onOneSnapshot, type Snapshot } from '../database/snapshot.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import { type AccountCode, isSuspense, mayBeNegative } from './chart.ts';
+import { entryNumber, type Side } from './entries.ts';
 import {
   addUnexplained,
   type Check,
@@ -33,7 +34,7 @@ export type Held = (
 /** `held`: compares the suspense accounts too. */
 export const bookChecks = (held?: Held): [Check, ...Check[]] => [
   postings,
-  pagedCheck<AccountsPlace>('accounts', (scope, place) => checkAccounts(scope, place, held)),
+  pagedCheck<AccountsPlace>('entries', (scope, place) => checkAccounts(scope, place, held)),
   transactions,
   reversals,
 ];
@@ -181,30 +182,32 @@ interface AccountsPlace {
   scans: AccountScan[];
 }
 
-/**
- * The state of a scan over the entries of an account: the sides of postings that name it, in the order of the postings.
- */
+/** The state of a scan over the entries of an account, in the order of their numbers. */
 interface AccountScan {
   id: string;
   environment: Environment;
   code: AccountCode;
   /** Stored balance; null for an account with a derived balance. */
   balance: string | null;
-  /** The posting up to which entries are read: the last one of a stored balance, else the last one that is final. */
+  /** The number that the account has given last, and the one above which they have no gap; null for a derived balance. */
+  lastNumber: string | null;
+  numberedAfter: string | null;
+  /** The entry up to which they are read: the last one of a stored balance, else the last one that is final. */
   until: string;
-  /** Id of the last posting that was read. */
+  /** Number of the last entry that was read. */
   last: string;
-  /** The balance after that posting. */
+  /** The balance after that entry. */
   before: string;
   sum: string;
-  /** The sum as of the last posting that is final. */
+  /** The sum of those whose posting is final. */
   finalSum: string;
   isRead: boolean;
 }
 
 /**
- * Each stored balance is the sum of the account's entries, the balance after each entry is the previous one less or
- * plus its amount, and the balances of a book add up to zero.
+ * Each stored balance is the sum of the account's entries, which are numbered without a gap up to the last number of the
+ * account; the balance after each entry is the previous one less or plus its amount; and the balances of a book add up
+ * to zero.
  */
 async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: Held): Promise<AccountsPlace | null> {
   const { add, count } = scope;
@@ -217,7 +220,12 @@ async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: H
   if (scans.some(({ isRead }) => !isRead)) return { ...place, scans };
 
   const sums = { ...place.sums };
-  for (const { environment, code, balance, sum, finalSum } of scans) {
+  for (const { environment, code, balance, sum, finalSum, until, lastNumber, numberedAfter } of scans) {
+    // An account that is older than the numbers and has posted nothing since ends with an id that is not above them.
+    const isUnnumbered = lastNumber === numberedAfter && BigInt(until) <= BigInt(lastNumber ?? 0);
+    if (lastNumber !== null && until !== lastNumber && !isUnnumbered) {
+      add('ENTRY_MISSING', { environment, code }, `${lastNumber} as the last number`, until);
+    }
     const actual = BigInt(balance ?? sum);
     if (actual !== BigInt(sum)) add('BALANCE_MISMATCH', { environment, code }, sum, String(actual));
     if (actual < 0n && !mayBeNegative(code)) {
@@ -243,13 +251,17 @@ async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: H
  */
 const accountsPerPage = ({ pageSize }: Scope): number => Math.ceil(Math.sqrt(pageSize));
 
-/** The next accounts, each with the last of its postings that the balance in the same snapshot includes. */
+/** The next accounts, each with the last of its entries that the balance in the same snapshot includes. */
 async function readAccounts(scope: Scope, { lastAccount }: AccountsPlace): Promise<AccountScan[]> {
   const { sql, books, organisationId } = scope;
-  const lastOf = (side: 'debit' | 'credit'): Fragment => sql`
-    (SELECT id FROM ledger.postings WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = a.id ORDER BY id DESC LIMIT 1)`;
-  const accounts = await sql<Pick<AccountScan, 'id' | 'environment' | 'code' | 'balance' | 'until'>[]>`
-    SELECT id::text, environment, code, balance::text,
+  const lastOf = (side: Side): Fragment => sql`
+    (SELECT ${entryNumber(sql, side)} FROM ledger.postings
+     WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = a.id
+     ORDER BY ${entryNumber(sql, side)} DESC LIMIT 1)`;
+  type Row = Pick<AccountScan, 'id' | 'environment' | 'code' | 'balance' | 'lastNumber' | 'numberedAfter' | 'until'>;
+  const accounts = await sql<Row[]>`
+    SELECT id::text, environment, code, balance::text, CASE WHEN balance IS NOT NULL THEN last_number::text END AS last_number,
+           CASE WHEN balance IS NOT NULL THEN numbered_after::text END AS numbered_after,
            (CASE WHEN balance IS NULL THEN ${books.lastPosting}::text::bigint
                  ELSE coalesce(greatest(${lastOf('debit')}, ${lastOf('credit')}), 0) END)::text AS until
     FROM (
@@ -272,11 +284,14 @@ async function readEntries(scope: Scope, { scans }: AccountsPlace): Promise<Acco
   const unread = scans.filter(({ isRead }) => !isRead);
   if (unread.length === 0) return scans;
   const entriesMax = Math.ceil(pageSize / unread.length);
-  const entries = (side: 'debit' | 'credit', change: Fragment) => sql`
-    (SELECT environment, transaction_id, id AS posting_id, ${change} AS change, ${sql(`${side}_balance_after`)} AS after
+  // WITH TIES: entries of an account with a derived balance may share a number, and a page must not part them.
+  const entries = (side: Side, change: Fragment) => sql`
+    (SELECT environment, transaction_id, id AS posting_id, ${entryNumber(sql, side)} AS number, ${change} AS change,
+            ${sql(`${side}_balance_after`)} AS after
      FROM ledger.postings
-     WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = a.id AND id > a.last AND id <= a.until
-     ORDER BY id LIMIT ${entriesMax})`;
+     WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = a.id
+       AND ${entryNumber(sql, side)} > a.last AND ${entryNumber(sql, side)} <= a.until
+     ORDER BY ${entryNumber(sql, side)} FETCH FIRST ${entriesMax} ROWS WITH TIES)`;
   const read = await sql<
     (Pick<AccountScan, 'id' | 'last' | 'sum' | 'finalSum'> & {
       entries: number;
@@ -290,30 +305,38 @@ async function readEntries(scope: Scope, { scans }: AccountsPlace): Promise<Acco
             found: string | null;
           }[]
         | null;
+      gaps:
+        | { environment: Environment; transactionId: Uuid; postingId: string; number: string; previous: string }[]
+        | null;
     })[]
   >`
     WITH entries AS (
       SELECT a.id, e.*,
-             CASE WHEN a.has_balance THEN e.change + coalesce(lag(e.after, 1, a.before) OVER account, 0) END AS expected
+             CASE WHEN a.has_balance THEN e.change + coalesce(lag(e.after, 1, a.before) OVER account, 0) END AS expected,
+             CASE WHEN e.number > a.numbered_after THEN greatest(lag(e.number, 1, a.last) OVER account, a.numbered_after) END AS previous
       FROM (
         SELECT unnest(${unread.map(({ id }) => id)}::text[]::bigint[]) AS id,
                unnest(${unread.map(({ last }) => last)}::text[]::bigint[]) AS last,
                unnest(${unread.map(({ until }) => until)}::text[]::bigint[]) AS until,
                unnest(${unread.map(({ before }) => before)}::text[]::bigint[]) AS before,
+               unnest(${unread.map(({ numberedAfter }) => numberedAfter)}::text[]::bigint[]) AS numbered_after,
                unnest(${unread.map(({ balance }) => String(balance !== null))}::text[]::boolean[]) AS has_balance
       ) a
       CROSS JOIN LATERAL (
         ${entries('debit', sql`-amount::numeric`)} UNION ALL ${entries('credit', sql`amount::numeric`)}
-        ORDER BY posting_id LIMIT ${entriesMax}
+        ORDER BY number FETCH FIRST ${entriesMax} ROWS WITH TIES
       ) e
-      WINDOW account AS (PARTITION BY a.id ORDER BY e.posting_id)
+      WINDOW account AS (PARTITION BY a.id ORDER BY e.number)
     )
-    SELECT id::text, count(*) AS entries, max(posting_id)::text AS last, sum(change)::text AS sum,
+    SELECT id::text, count(*) AS entries, max(number)::text AS last, sum(change)::text AS sum,
            coalesce(sum(change) FILTER (WHERE posting_id <= ${books.lastPosting}::text::bigint), 0)::text AS final_sum,
-           (array_agg(after ORDER BY posting_id))[count(*)]::text AS before,
+           (array_agg(after ORDER BY number))[count(*)]::text AS before,
            jsonb_agg(jsonb_build_object('environment', environment, 'transactionId', transaction_id, 'postingId', posting_id::text,
-                                        'expected', expected::text, 'found', after::text) ORDER BY posting_id)
-             FILTER (WHERE after IS DISTINCT FROM expected) AS mismatched
+                                        'expected', expected::text, 'found', after::text) ORDER BY number)
+             FILTER (WHERE after IS DISTINCT FROM expected) AS mismatched,
+           jsonb_agg(jsonb_build_object('environment', environment, 'transactionId', transaction_id, 'postingId', posting_id::text,
+                                        'number', number::text, 'previous', previous::text) ORDER BY number)
+             FILTER (WHERE number <> previous + 1) AS gaps
     FROM entries GROUP BY entries.id`;
   const byId = new Map(read.map((account) => [account.id, account]));
   return scans.map((scan) => {
@@ -323,6 +346,14 @@ async function readEntries(scope: Scope, { scans }: AccountsPlace): Promise<Acco
     for (const { expected, found, ...place } of next.mismatched ?? []) {
       const location = { ...place, code: scan.code };
       add('RUNNING_BALANCE_MISMATCH', location, expected ?? 'no stored balance', found ?? 'no balance');
+    }
+    for (const { number, previous, ...place } of next.gaps ?? []) {
+      add(
+        'ENTRY_MISSING',
+        { ...place, code: scan.code },
+        `${number} after ${BigInt(number) - 1n}`,
+        `after ${previous}`,
+      );
     }
     return {
       ...scan,
@@ -343,9 +374,10 @@ async function checkSuspense(
 ): Promise<void> {
   const accounts = scans.filter(({ code }) => isSuspense(code));
   if (accounts.length === 0) return;
-  const since = (snapshot: Snapshot, side: 'debit' | 'credit'): Fragment => snapshot`
+  const since = (snapshot: Snapshot, side: Side): Fragment => snapshot`
     (SELECT coalesce(sum(amount), 0) FROM ledger.postings
-     WHERE organisation_id = ${organisationId} AND ${snapshot(`${side}_account_id`)} = a.id AND id > ${books.lastPosting}::text::bigint)`;
+     WHERE organisation_id = ${organisationId} AND ${snapshot(`${side}_account_id`)} = a.id
+       AND ${entryNumber(snapshot, side)} > ${books.lastPosting}::text::bigint)`;
   const { balances, expected } = await onOneSnapshot(sql, async (snapshot) => ({
     balances: await snapshot<{ balance: string }[]>`
       SELECT coalesce(x.balance, a.sum + ${since(snapshot, 'credit')} - ${since(snapshot, 'debit')})::text AS balance

@@ -48,6 +48,7 @@ export const POST: Statement = statement('SELECT movement, outcome, code, accoun
   ['messages', DOCUMENTS, ({ messages }) => messages.documents],
   ['resources', 'text::jsonb', ({ resources }) => resources],
   ['account_changes', 'bigint[]', ({ accounts }) => accounts.changes],
+  ['account_entries', 'integer[]', ({ accounts }) => accounts.entries],
 ]);
 
 function statement(head: string, callArguments: readonly Argument[]): Statement {

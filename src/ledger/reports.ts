@@ -20,7 +20,8 @@ export async function trialBalance(sql: Sql, book: Book, before: Date): Promise<
 
 /** One side of a posting, from the account that it debits or credits. */
 export interface Entry {
-  postingId: number;
+  /** Its number in the account, which orders the entries. */
+  number: number;
   transactionId: Uuid;
   kind: string;
   resource: string;
@@ -49,8 +50,8 @@ export async function reportAccount(
   code: AccountCode,
   { from, to }: { from: Date; to: Date },
 ): Promise<AccountReport | null> {
-  // The ids limit what is read; the times decide.
-  const [account] = await sql<{ id: number; opening: Kobo; firstId: string; lastId: string }[]>`
+  // The numbers limit what is read; the times decide.
+  const [account] = await sql<{ id: number; opening: Kobo; after: string; until: string }[]>`
     SELECT b.account_id AS id, b.balance AS opening,
            coalesce((
              SELECT c.last_posting_id FROM ledger.closing_balances c
@@ -58,17 +59,17 @@ export async function reportAccount(
              WHERE c.organisation_id = ${organisationId} AND c.account_id = b.account_id
                AND d.completed_at IS NOT NULL AND d.ends_at <= ${from}
              ORDER BY c.day DESC LIMIT 1
-           ), 0)::text AS first_id,
-           ledger.last_posting_before(${organisationId}, ${environment}, ${to})::text AS last_id
+           ), 0)::text AS after,
+           ledger.last_number_before(${organisationId}, b.account_id, ${to})::text AS until
     FROM ledger.balances_before(${organisationId}, ${environment}, ${from}, ${code}) b`;
   if (account === undefined) return null;
   const { opening } = account;
   const entries = await sql<Entry[]>`
-    SELECT posting_id, transaction_id, kind, resource, contra, debit, credit, created_at, effective_at, belongs_to,
-           (${opening} + sum(credit - debit) OVER (ORDER BY created_at, posting_id))::bigint AS balance
+    SELECT number, transaction_id, kind, resource, contra, debit, credit, created_at, effective_at, belongs_to,
+           (${opening} + sum(credit - debit) OVER (ORDER BY number, transaction_id))::bigint AS balance
     FROM ledger.entries
     WHERE organisation_id = ${organisationId} AND account_id = ${account.id} AND created_at >= ${from} AND created_at < ${to}
-      AND posting_id > ${account.firstId}::text::bigint AND posting_id <= ${account.lastId}::text::bigint
-    ORDER BY created_at, posting_id`;
+      AND number > ${account.after}::text::bigint AND number <= ${account.until}::text::bigint
+    ORDER BY number, transaction_id`;
   return { opening, entries: [...entries], closing: entries.at(-1)?.balance ?? opening };
 }

@@ -3,8 +3,8 @@
 //
 // Why it is exact nevertheless: each check reads what belongs together on one snapshot, or up to a point that is final.
 // Transactions and postings are immutable, and are committed together. A resource is read with its transactions, and a
-// transaction with its resource. An account with a stored balance is read with the id of its last posting: they were
-// written under its lock, so the balance is the sum of the entries up to that id, whatever is posted while they are
+// transaction with its resource. An account with a stored balance is read with the number of its last entry: they were
+// written under its lock, so the balance is the sum of the entries up to that number, whatever is posted while they are
 // read. Balances of an organisation are added up as of one posting, the last one that is final
 // (ledger.last_final_posting), because accounts with a derived balance are never locked.
 import type { Sql } from '../database/pool.ts';
@@ -15,6 +15,7 @@ export type FindingKind =
   | 'BOOK_UNBALANCED'
   | 'BALANCE_MISMATCH'
   | 'RUNNING_BALANCE_MISMATCH'
+  | 'ENTRY_MISSING'
   | 'NEGATIVE_BALANCE'
   | 'ACCOUNT_OUTSIDE_BOOK'
   | 'TRANSACTION_OUTSIDE_BOOK'
@@ -39,7 +40,7 @@ export interface Finding {
   resource: string | null;
   /** Public id of the transaction. */
   transaction: string | null;
-  /** Number of the posting. */
+  /** Id of the posting within its transaction. */
   posting: string | null;
   expected: string;
   found: string;

@@ -127,7 +127,7 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
   if (start === null) return null;
   const { message } = start;
   const flow = await lookUp(client, message.id);
-  const isMissing = flow === 'closed' || (flow === 'idle' && !(await hasSignal(client, message)));
+  const isMissing = flow === 'closed' || !(await hasSignal(client, message, flow));
   if (!isMissing || (await hasPendingMessage(sql, resource, message.id))) return null;
   // Read the row again: the flow may have ended because the resource ended after the page was read.
   const fresh = await read();
@@ -138,8 +138,13 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
  * Whether an open flow has already received the message's signal. A payment's flow holds credits that the rail has not
  * confirmed yet, so a credit that is not posted does not mean that its signal was lost.
  */
-async function hasSignal(client: Client, { id, signal }: FlowOutboxMessage['message']): Promise<boolean> {
-  if (signal === undefined) return true;
+async function hasSignal(
+  client: Client,
+  { id, signal }: FlowOutboxMessage['message'],
+  flow: 'notBegun' | 'busy' | 'idle',
+): Promise<boolean> {
+  if (signal === undefined || flow === 'busy') return true;
+  if (flow === 'notBegun') return false; // a signal begins it
   const { inboundCreditId } = signal.payload as CreditReceived;
   try {
     const unplaced = await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
@@ -152,11 +157,15 @@ async function hasSignal(client: Client, { id, signal }: FlowOutboxMessage['mess
   }
 }
 
-/** `busy`: an activity or a workflow task is pending. `idle`: it is open and waits, or is parked for an operator. */
-async function lookUp(client: Client, flowId: string): Promise<'closed' | 'busy' | 'idle'> {
+/**
+ * `notBegun`: it has had no task, because it has nothing to do before its first signal. `busy`: an activity or a workflow
+ * task is pending. `idle`: it is open and waits, or is parked for an operator.
+ */
+async function lookUp(client: Client, flowId: string): Promise<'closed' | 'notBegun' | 'busy' | 'idle'> {
   try {
-    const { status, raw } = await client.workflow.getHandle(flowId).describe();
+    const { status, historyLength, raw } = await client.workflow.getHandle(flowId).describe();
     if (status.name !== 'RUNNING') return 'closed';
+    if (historyLength === 1) return 'notBegun';
     return (raw.pendingActivities ?? []).length > 0 || raw.pendingWorkflowTask ? 'busy' : 'idle';
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'closed';

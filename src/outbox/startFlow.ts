@@ -18,7 +18,7 @@ import { flowAttributes } from '../workflows/searchAttributes.ts';
  * database, which records that the resource ended.
  */
 export async function startFlow(client: Client, taskQueue: string, message: FlowMessage): Promise<void> {
-  const { workflow, signal, allowRestart } = message;
+  const { workflow, signal, allowRestart, idleUntil } = message;
   const options = optionsOf(taskQueue, message);
   if (signal !== undefined) {
     await client.workflow.signalWithStart(workflow, {
@@ -32,6 +32,7 @@ export async function startFlow(client: Client, taskQueue: string, message: Flow
   try {
     await client.workflow.start(workflow, {
       ...options,
+      ...(idleUntil !== undefined && idleOptions(idleUntil, Date.now())),
       workflowIdReusePolicy: allowRestart
         ? WorkflowIdReusePolicy.ALLOW_DUPLICATE
         : WorkflowIdReusePolicy.REJECT_DUPLICATE,
@@ -41,6 +42,16 @@ export async function startFlow(client: Client, taskQueue: string, message: Flow
     // Already started, and that run has ended: the work is done.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
+}
+
+/**
+ * A flow without a task until then: one that is signalled by signalWithStart, as every signal of a message is, begins
+ * at once. The text stands for the current details, which a flow that has not begun cannot set.
+ */
+function idleOptions(idleUntil: string, now: number): { startDelay?: number; staticDetails?: string } {
+  const startDelay = Date.parse(idleUntil) - now;
+  if (startDelay <= 0) return {};
+  return { startDelay, staticDetails: `Until ${idleUntil} it begins with its first signal, and has no task before.` };
 }
 
 /** Sends an update to a flow, and starts the flow with it if none is running. Returns the result of the update. */

@@ -2,6 +2,7 @@
 // the resources behind a statement's lines may still post.
 import type { Sql } from '../database/pool.ts';
 import { type IdKind, parseId, type Uuid } from '../ids.ts';
+import { entryNumber } from '../ledger/entries.ts';
 import type { Book, Kobo } from '../money.ts';
 import { railAccounts } from '../resources/railAccounts.ts';
 import { caseOfReference } from '../resources/reviewCases/queries.ts';
@@ -40,21 +41,22 @@ export async function listClearingLines(
   rail: string,
   { from, to }: Period,
 ): Promise<PostedLine[]> {
-  // A clearing account has a derived balance: its ids follow the times but for the seconds that a statement takes.
-  const idsFrom = new Date(from.getTime() - MINUTE_MS);
-  const idsTo = new Date(to.getTime() + MINUTE_MS);
-  // OFFSET 0: the search for the ids is made once, and the postings are read by the index of their ids.
+  // A clearing account has a derived balance: its numbers follow the times but for the seconds that a statement takes.
+  const numbersFrom = new Date(from.getTime() - MINUTE_MS);
+  const numbersTo = new Date(to.getTime() + MINUTE_MS);
+  // OFFSET 0: the search for the numbers is made once, and the postings are read by the index of their numbers.
   const entries = (side: 'debit' | 'credit') => sql`
     SELECT p.transaction_id, ${side === 'debit' ? sql`p.amount` : sql`-p.amount`} AS amount
     FROM (
-      SELECT ledger.first_posting_since(a.organisation_id, a.id, ${side}, ${idsFrom}) AS first,
-             ledger.first_posting_since(a.organisation_id, a.id, ${side}, ${idsTo}) AS next
+      SELECT ledger.first_entry_since(a.organisation_id, a.id, ${side}, ${numbersFrom}) AS first,
+             ledger.first_entry_since(a.organisation_id, a.id, ${side}, ${numbersTo}) AS next
       OFFSET 0
-    ) ids
+    ) numbers
     CROSS JOIN LATERAL (
       SELECT transaction_id, amount FROM ledger.postings
       WHERE organisation_id = a.organisation_id AND ${sql(`${side}_account_id`)} = a.id
-        AND id >= ids.first AND id < ids.next AND created_at >= ${from} AND created_at < ${to}
+        AND ${entryNumber(sql, side)} >= numbers.first AND ${entryNumber(sql, side)} < numbers.next
+        AND created_at >= ${from} AND created_at < ${to}
       OFFSET 0
     ) p`;
   const postings = await sql<ClearingPosting[]>`

@@ -7,6 +7,7 @@
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { clearingAccount } from '../ledger/chart.ts';
+import { entryNumber } from '../ledger/entries.ts';
 import { pagedCheck } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
 
@@ -27,16 +28,20 @@ export const bankBalanceCheck = pagedCheck<Scan>(
   async ({ sql, organisationId, pageSize, add }, after) => {
     const scan = after ?? (await nextScan(sql, organisationId, null));
     if (scan === null) return null;
+    // WITH TIES: entries of this account may share a number, and a page must not part them.
     const entries = (side: 'debit' | 'credit', sign: 1 | -1) => sql`
-      (SELECT id, amount * ${sign}::integer AS change, created_at FROM ledger.postings
+      (SELECT ${entryNumber(sql, side)} AS number, amount * ${sign}::integer AS change, created_at FROM ledger.postings
        WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = ${scan.accountId}::text::bigint
-         AND id > ${scan.last}::text::bigint ORDER BY id LIMIT ${pageSize})`;
+         AND ${entryNumber(sql, side)} > ${scan.last}::text::bigint
+       ORDER BY ${entryNumber(sql, side)} FETCH FIRST ${pageSize} ROWS WITH TIES)`;
     const [read] = await sql<{ entries: number; last: string | null; sum: string }[]>`
-      SELECT count(*) AS entries, max(id)::text AS last,
+      SELECT count(*) AS entries, max(number)::text AS last,
              coalesce(sum(change) FILTER (WHERE created_at < ${scan.comparedAt}::text::timestamptz), 0)::text AS sum
-      FROM (${entries('debit', -1)} UNION ALL ${entries('credit', 1)} ORDER BY id LIMIT ${pageSize}) e`;
+      FROM (
+        ${entries('debit', -1)} UNION ALL ${entries('credit', 1)} ORDER BY number FETCH FIRST ${pageSize} ROWS WITH TIES
+      ) e`;
     const sum = String(BigInt(scan.sum) + BigInt(read?.sum ?? 0));
-    if (read?.entries === pageSize) return { ...scan, sum, last: read.last ?? scan.last };
+    if (read !== undefined && read.entries >= pageSize) return { ...scan, sum, last: read.last ?? scan.last };
     const { environment, rail, expected } = scan;
     if (sum !== expected) add('BANK_BALANCE_MISMATCH', { environment, code: clearingAccount(rail) }, expected, sum);
     return await nextScan(sql, organisationId, scan);

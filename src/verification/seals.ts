@@ -176,9 +176,11 @@ async function readSeals(sql: Sql, after: SealRow | undefined): Promise<Sealed[]
       AND previous.environment = s.environment AND previous.number = s.number - 1
     CROSS JOIN LATERAL (
       SELECT count(*) AS found_count, coalesce(sum(p.amount), 0)::text AS found_amount,
-             string_agg(ledger.posting_digest(p, t), '' ORDER BY p.id) AS digests
+             CASE s.version WHEN 1 THEN string_agg(ledger.posting_digest(p, t), '' ORDER BY p.id)
+                            ELSE string_agg(d.digest, '' ORDER BY d.digest) END AS digests
       FROM ledger.postings p
       JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
+      CROSS JOIN LATERAL (SELECT ledger.posting_digest_2(p, t) AS digest OFFSET 0) d
       -- IS TRUE: only the index by time, which is small, fits; the others would be read from end to end for each seal.
       WHERE (p.organisation_id = s.organisation_id) IS TRUE AND (p.environment = s.environment) IS TRUE
         AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until

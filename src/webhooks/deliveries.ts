@@ -289,7 +289,7 @@ async function withAttempts(sql: Sql, book: Book, deliveries: readonly DeliveryR
       FROM webhook_attempts
       WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
         AND event_id = d.event_id AND endpoint_id = d.endpoint_id
-      ORDER BY id DESC LIMIT ${ATTEMPTS_LISTED_MAX}
+      ORDER BY attempted_at DESC, id DESC LIMIT ${ATTEMPTS_LISTED_MAX}
     ) a`;
   const keyOf = ({ eventId, endpointId }: Pick<Delivery, 'eventId' | 'endpointId'>) => `${eventId}/${endpointId}`;
   const byDelivery = Map.groupBy(attempts, keyOf);

@@ -37,6 +37,11 @@ export interface FlowMessage {
   queue?: FlowQueue;
   /** The relay handles it apart from those that are not urgent. */
   urgent?: true;
+  /**
+   * ISO time until which the flow only waits for its first signal. Until then, or that signal, the server keeps the flow
+   * without a task for a worker (decision 21).
+   */
+  idleUntil?: string;
 }
 
 /**
@@ -75,6 +80,6 @@ export const toOutbox = (message: FlowMessage): FlowOutboxMessage => ({
   message: isUrgent(message) ? { ...message, urgent: true } : message,
 });
 
-/** The same message with `allowRestart`. */
-export const restarted = ({ message }: FlowOutboxMessage): FlowOutboxMessage =>
+/** The same message with `allowRestart`. Its flow begins at once, because an earlier run may have left work undone. */
+export const restarted = ({ message: { idleUntil: _, ...message } }: FlowOutboxMessage): FlowOutboxMessage =>
   toOutbox({ ...message, allowRestart: true });

@@ -1,31 +1,18 @@
 // Migrations: applied once under concurrent starts, immutable, never reversed; functions, which are applied when their
 // version is newer; and rules for every table of the schema.
-import { randomBytes } from 'node:crypto';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { OWNER, ownerUrl } from '../../dev/postgres.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
-import { administer, createDatabase, ownerOf, type TestDatabase, testStack } from '../support/stack.ts';
+import { createDatabase, createEmptyDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const FILES = (await readdir(new URL('../../src/database/migrations/', import.meta.url))).toSorted();
 const FUNCTIONS = (await readdir(new URL('../../src/ledger/sql/', import.meta.url))).toSorted();
-
-/** An empty database. */
-async function createEmptyDatabase(): Promise<TestDatabase> {
-  const { adminDatabaseUrl } = testStack();
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(adminDatabaseUrl, `CREATE DATABASE ${name} OWNER ${OWNER}`);
-  return {
-    url: ownerUrl(adminDatabaseUrl, name),
-    drop: () => administer(adminDatabaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  };
-}
 
 async function withOwner<Result>(url: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
   const sql = connect(ownerOf(url), { connectionsMax: 1, role: 'owner' });

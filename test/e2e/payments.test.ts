@@ -162,6 +162,23 @@ describe('bank-transfer payments', () => {
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('over_limit');
   });
 
+  test("a payment's flow has no task until its first credit, and then one that has heard of it", async () => {
+    const payment = await flows.createPayment(await flows.createWallet(), 150_000);
+    const flow = flows.temporal.workflow.getHandle(payment.id);
+    const { historyLength, staticDetails } = await waitFor('the flow to be there', async () => {
+      const described = await flow.describe().catch(() => null);
+      return described && { ...described, staticDetails: await described.staticDetails() };
+    });
+    expect(historyLength).toBe(1);
+    expect(staticDetails).toContain(payment.expiresAt);
+    await pay(payment, payment.payableAmount);
+    expect(await flow.result()).toEqual({ status: 'settled' });
+    const events = (await flow.fetchHistory()).events ?? [];
+    const firstTask = events.findIndex((event) => event.workflowTaskStartedEventAttributes);
+    expect(events.slice(0, firstTask).some((event) => event.workflowExecutionSignaledEventAttributes)).toBe(true);
+    expect(events.filter((event) => event.timerStartedEventAttributes)).toEqual([]);
+  });
+
   test('credits that race with the expiry are never posted twice: the wallet has exactly the settled payments', async () => {
     const wallet = await flows.createWallet();
     const payments = await Promise.all(Array.from({ length: 6 }, () => flows.createPayment(wallet, 10_000)));

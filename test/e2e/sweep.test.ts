@@ -204,10 +204,18 @@ describe('missing flows while the sweep is paused', () => {
     expect((await missing()).filter(({ id }) => id === payment.id)).toEqual([]);
   });
 
-  test('the running flow of a payment is signalled about a credit whose signal was lost', async () => {
+  test.each([
+    ['has not begun', 0],
+    ['waits for the rest', 50_000],
+  ])('the flow of a payment that %s is signalled about a credit whose signal was lost', async (_, received) => {
     const walletId = await flows.createWallet();
-    const { id, payableAmount, virtualAccount } = await flows.createPayment(walletId, 200_000);
+    const { id, virtualAccount, ...payment } = await flows.createPayment(walletId, 200_000);
+    const payableAmount = payment.payableAmount - received;
     await untilRuns(id);
+    if (received > 0) {
+      await flows.credit(virtualAccount.accountNumber, received);
+      await flows.untilStatus(`/payments/${id}`, 'partial');
+    }
     const { organisationId } = flows.organisation;
     // The bank and the database have the credit; only the signal is missing.
     await flows.sql`

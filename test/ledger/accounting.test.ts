@@ -21,11 +21,14 @@ beforeEach(async () => {
 
 afterEach(() => books.close());
 
-/** Dates the book back: its accounts to `days` ago, and each posting by `date`, SQL with `p.id` and `days`. */
+/** Dates the book back: its accounts to `days` ago, and each posting by `date`, SQL with `p.place` from 1 and `days`. */
 const dateBack = (days: number, date: string) =>
   books.asSuperuser(async (sql) => {
     await sql`UPDATE ledger.accounts SET created_at = now() - make_interval(days => ${days})`;
-    await sql.unsafe(`UPDATE ledger.postings p SET created_at = ${date}`);
+    await sql.unsafe(`
+      UPDATE ledger.postings o SET created_at = ${date}
+      FROM (SELECT transaction_id, id, row_number() OVER (ORDER BY id) AS place FROM ledger.postings) p
+      WHERE p.transaction_id = o.transaction_id AND p.id = o.id`);
   });
 
 /** The balances before a time as the postings say. */
@@ -55,10 +58,10 @@ describe('closed days', () => {
       await expectPosted(books.journal.post(move(books.book, RAIL, wallets[round % 3] ?? '', 1_000 + round)));
       await expectPosted(books.journal.post(move(books.book, wallets[round % 3] ?? '', 'income:fees', 10 + round)));
     }
-    // Over the days, not in the order of the ids: a batch may be dated before one with smaller ids.
+    // Over the days, not in the order of the numbers.
     await dateBack(
       DAYS,
-      `now() - make_interval(days => ${DAYS}) * (1 - p.id / 80.0) + make_interval(hours => (p.id * 7 % 5)::int - 5)`,
+      `now() - make_interval(days => ${DAYS}) * (1 - p.place / 80.0) + make_interval(hours => (p.place * 7 % 5)::int - 5)`,
     );
     // Small pages, by two callers at once.
     const page = { accountsMax: 2, postingsMax: 3 };
@@ -105,7 +108,7 @@ describe('closed days', () => {
       to: new Date(Date.now() + 1_000),
     });
     const stored =
-      await books.owner`SELECT balance_after AS balance FROM ledger.entries WHERE account = ${wallet} ORDER BY posting_id`;
+      await books.owner`SELECT balance_after AS balance FROM ledger.entries WHERE account = ${wallet} ORDER BY number`;
     expect(account?.entries.map(({ balance }) => ({ balance }))).toEqual([...stored]);
     expect(account?.entries[1]).toMatchObject({ debit: 1, credit: 0, contra: 'income:fees', kind: 'test' });
   });
@@ -130,10 +133,10 @@ describe('closed days', () => {
       });
       return waiting > 0;
     });
-    // As ledger.post: the date was taken before, the id of the posting is taken now.
+    // As ledger.post: the date was taken before.
     await writing`
-      INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount, created_at)
-      SELECT organisation_id, environment, ${id}, debit_account_id, credit_account_id, 50, created_at FROM ledger.postings`;
+      INSERT INTO ledger.postings (organisation_id, environment, id, transaction_id, debit_account_id, credit_account_id, amount, created_at)
+      SELECT organisation_id, environment, id + 1, ${id}, debit_account_id, credit_account_id, 50, created_at FROM ledger.postings`;
     await writing`COMMIT`;
     writing.release();
     expect(await closing).toBeGreaterThan(0);
@@ -227,7 +230,7 @@ describe('closed periods', () => {
     await expectPosted(books.journal.post(move(books.book, wallet, RAIL, 40, { effectiveAt: happened })));
     expect(await reported(end)).toEqual(report);
     expect(
-      await books.sql`SELECT belongs_to, debit FROM ledger.entries WHERE account = ${wallet} ORDER BY posting_id`,
+      await books.sql`SELECT belongs_to, debit FROM ledger.entries WHERE account = ${wallet} ORDER BY number`,
     ).toEqual([
       { belongsTo: null, debit: 0 },
       { belongsTo: before, debit: 40 },

@@ -52,7 +52,8 @@ test('a balance as of a time that was asked while two processes post is the sum 
   const postings = await books.sql<{ createdAt: Date; change: number; balance: number }[]>`
     SELECT created_at, CASE WHEN credit_account_id = ${account} THEN amount ELSE -amount END AS change,
            coalesce(debit_balance_after, credit_balance_after) AS balance
-    FROM ledger.postings WHERE ${account} IN (debit_account_id, credit_account_id) ORDER BY id`;
+    FROM ledger.postings WHERE ${account} IN (debit_account_id, credit_account_id)
+    ORDER BY coalesce(debit_number, credit_number)`;
   expect(postings).toHaveLength(POSTINGS + 1);
   const inversions = postings.filter(({ createdAt }, index) => createdAt < (postings[index - 1]?.createdAt ?? 0));
   expect(inversions).toEqual([]);
@@ -70,7 +71,7 @@ test('a balance as of a time that was asked while two processes post is the sum 
 
 test('a balance before the first posting, or of an account without postings, is zero', async () => {
   expect(await balanceAt(new Date(0))).toBe(0);
-  const [row] = await books.sql<{ id: number; balance: number }[]>`
-    SELECT id, balance FROM ledger.last_posting(${newUuid()}, ${account + 1_000}, now())`;
-  expect(row).toEqual({ id: 0, balance: 0 });
+  const [row] = await books.sql<{ number: number; balance: number }[]>`
+    SELECT number, balance FROM ledger.last_posting(${newUuid()}, ${account + 1_000}, now())`;
+  expect(row).toEqual({ number: 0, balance: 0 });
 });

@@ -255,13 +255,13 @@ describe('matching by reference', () => {
     const { id = 0 } = account ?? {};
     // A year of postings on the account, one an hour.
     await api.sql`
-      INSERT INTO ledger.postings (organisation_id, environment, transaction_id, debit_account_id, credit_account_id, amount, created_at)
-      SELECT ${book.organisationId}, 'test', gen_random_uuid(), ${id}, -1, 1, now() + n * interval '1 hour'
-      FROM generate_series(1, 8760) n`;
+      INSERT INTO ledger.postings (organisation_id, environment, id, transaction_id, debit_account_id, credit_account_id, amount, created_at)
+      SELECT ${book.organisationId}, 'test', ledger.posting_id(at), gen_random_uuid(), ${id}, -1, 1, at
+      FROM generate_series(now() + interval '1 hour', now() + interval '8760 hours', interval '1 hour') AS at`;
     const since = async (hours: number) => {
       const [row] = await api.sql<{ skipped: number }[]>`
         SELECT count(*) AS skipped FROM ledger.postings
-        WHERE debit_account_id = ${id} AND id < ledger.first_posting_since(
+        WHERE debit_account_id = ${id} AND id < ledger.first_entry_since(
           ${book.organisationId}, ${id}, 'debit', now() + ${hours} * interval '1 hour' - interval '1 minute')`;
       return row?.skipped;
     };

@@ -3,7 +3,7 @@
 import { findTransaction } from '../../ledger/transactions.ts';
 import { listStatement } from '../../resources/wallets/statement.ts';
 import { statementLine, transaction } from '../contract/ledger.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import { createdFilters } from '../schemas.ts';
@@ -24,7 +24,7 @@ const readStatement = listRoute({
     return await listStatement(call.dependencies.sql, call.caller.book, wallet, filters, page);
   },
   view: statementLineView,
-  positionOf: byCreation,
+  positionOf: ({ createdAt, number }) => ({ createdAt, id: number }),
   csv: {},
 });
 

@@ -87,7 +87,7 @@ async function find(
 }
 
 const positionOf = (transfer: Transfer | WalletTransfer): Position =>
-  'postingId' in transfer ? { createdAt: transfer.createdAt, id: transfer.postingId } : byCreation(transfer);
+  'entry' in transfer ? { createdAt: transfer.createdAt, id: transfer.entry } : byCreation(transfer);
 
 const list = listRoute({
   operationId: 'listTransfers',

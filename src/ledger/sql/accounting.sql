@@ -1,4 +1,4 @@
--- version 2
+-- version 3
 -- Accounting days, closing balances and periods. A day is closed in three steps, each a statement of its own:
 -- begin_day_close, settle_day, fill_closing_balances (src/ledger/closing.ts). All can be repeated at any point.
 
@@ -12,8 +12,7 @@ RETURN (day + 1)::timestamp AT TIME ZONE 'Africa/Lagos';
 -- The first day of a book: that of its first account. NULL: it has none.
 CREATE OR REPLACE FUNCTION ledger.first_day(organisation uuid, env text) RETURNS date LANGUAGE sql STABLE
 SET search_path = ledger, pg_temp AS $$
-  SELECT ledger.accounting_day(created_at) FROM ledger.accounts
-  WHERE organisation_id = organisation AND environment = env ORDER BY id LIMIT 1
+  SELECT ledger.accounting_day(min(created_at)) FROM ledger.accounts WHERE organisation_id = organisation AND environment = env
 $$;
 
 -- Begins to close the next day of a book and returns it; NULL when none is over. Once this is committed, ledger.post
@@ -38,18 +37,21 @@ $$;
 CREATE OR REPLACE FUNCTION ledger.settle_day(organisation uuid, env text, closing date) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE
-  settled CONSTANT bigint := (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ledger.postings_id_seq);
+  next_id CONSTANT bigint := ledger.posting_id(clock_timestamp());
 BEGIN
   IF NOT ledger.await_writers('ledger.transactions', interval '5 s') THEN RETURN false; END IF;
-  UPDATE ledger.closed_days
-  SET settled_posting_id = settled, last_posting_id = (SELECT last_value FROM ledger.postings_id_seq)
+  UPDATE ledger.closed_days SET settled_posting_id = next_id - 1
   WHERE organisation_id = organisation AND environment = env AND day = closing AND settled_posting_id IS NULL;
   RETURN true;
 END
 $$;
 
--- Adds the postings of the day to the balances of the next accounts of a book, by id: at most `postings_max` postings
--- of each. Returns the account after which to continue; NULL when the day is complete.
+-- Adds the postings of the day to the balances of the next accounts of a book, by id: at most about `postings_max`
+-- entries of each, in the order of their numbers. Returns the account after which to continue; NULL when the day is complete.
+--
+-- Entries of an account with a derived balance have ids for numbers. Two may share one, so a page ends with all that have
+-- the last one; and one of a later day may commit with a lower one than those that were read, but not with one that is lower
+-- than the end of the day, less the half of a millisecond by which times are rounded.
 CREATE OR REPLACE FUNCTION ledger.fill_closing_balances(
   organisation uuid, env text, closing date, after_account bigint, accounts_max integer, postings_max integer
 ) RETURNS bigint
@@ -57,6 +59,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE
   closed ledger.closed_days;
   starts_at timestamptz;
+  last_of_day bigint;
   page_size bigint;
   last_account bigint;
   unfinished boolean;
@@ -66,6 +69,7 @@ BEGIN
   WHERE organisation_id = organisation AND environment = env AND day = closing FOR NO KEY UPDATE;
   IF closed.completed_at IS NOT NULL THEN RETURN NULL; END IF;
   IF closed.settled_posting_id IS NULL THEN RAISE EXCEPTION 'the day % is not settled', closing; END IF;
+  last_of_day := ledger.posting_id(closed.ends_at - interval '1 ms');
   SELECT coalesce(max(ends_at), '-infinity') INTO starts_at FROM ledger.closed_days
   WHERE organisation_id = organisation AND environment = env AND day < closing;
 
@@ -83,25 +87,25 @@ BEGIN
   ), entries AS (
     SELECT known.*, e.* FROM known
     CROSS JOIN LATERAL (
-      SELECT count(*) = postings_max AS is_full, count(*) > 0 AS is_read, max(id) AS last_read,
+      SELECT count(*) >= postings_max AS is_full, count(*) > 0 AS is_read, max(number) AS last_read,
              sum(change) FILTER (WHERE created_at >= starts_at AND created_at < closed.ends_at) AS change,
-             min(id) FILTER (WHERE created_at >= closed.ends_at) AS first_later
+             min(number) FILTER (WHERE created_at >= closed.ends_at) AS first_later
       FROM (
-        (SELECT id, -amount AS change, created_at FROM ledger.postings
-         WHERE organisation_id = organisation AND debit_account_id = known.id AND id > read_after AND id <= closed.last_posting_id
-         ORDER BY id LIMIT postings_max)
+        (SELECT coalesce(debit_number, id) AS number, -amount AS change, created_at FROM ledger.postings
+         WHERE organisation_id = organisation AND debit_account_id = known.id AND coalesce(debit_number, id) > read_after
+         ORDER BY coalesce(debit_number, id) FETCH FIRST postings_max ROWS WITH TIES)
         UNION ALL
-        (SELECT id, amount, created_at FROM ledger.postings
-         WHERE organisation_id = organisation AND credit_account_id = known.id AND id > read_after AND id <= closed.last_posting_id
-         ORDER BY id LIMIT postings_max)
-        ORDER BY id LIMIT postings_max
+        (SELECT coalesce(credit_number, id), amount, created_at FROM ledger.postings
+         WHERE organisation_id = organisation AND credit_account_id = known.id AND coalesce(credit_number, id) > read_after
+         ORDER BY coalesce(credit_number, id) FETCH FIRST postings_max ROWS WITH TIES)
+        ORDER BY number FETCH FIRST postings_max ROWS WITH TIES
       ) p
     ) e
   ), written AS (
     INSERT INTO ledger.closing_balances (organisation_id, environment, account_id, day, balance, last_posting_id, read_posting_id)
     SELECT organisation, env, id, closing, balance + coalesce(change, 0),
            CASE WHEN is_begun AND last_posting_id < read_posting_id THEN last_posting_id -- a later one was read before
-                ELSE least(closed.settled_posting_id, first_later - 1, last_read) END,
+                ELSE least(last_of_day, first_later - 1, last_read) END,
            last_read
     FROM entries WHERE is_read AND (is_begun OR is_full OR change IS NOT NULL)
     ON CONFLICT (organisation_id, account_id, day) DO UPDATE
@@ -124,14 +128,12 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   closed record;
-  last_id bigint;
 BEGIN
   SELECT coalesce(max(day), '-infinity') AS day, coalesce(max(ends_at), '-infinity') AS ends_at INTO closed FROM (
     SELECT day, ends_at FROM ledger.closed_days
     WHERE organisation_id = organisation AND environment = env AND completed_at IS NOT NULL AND ends_at <= moment
     ORDER BY day DESC LIMIT 1
   ) d;
-  last_id := ledger.last_posting_before(organisation, env, moment);
   RETURN QUERY
   SELECT a.id, a.code::text, (coalesce(c.balance, 0) + coalesce(e.change, 0))::bigint
   FROM ledger.accounts a
@@ -140,13 +142,16 @@ BEGIN
     WHERE organisation_id = organisation AND account_id = a.id AND day <= closed.day ORDER BY day DESC LIMIT 1
   ) c ON true
   LEFT JOIN LATERAL (
-    SELECT sum(change) AS change FROM (
+    SELECT sum(change) AS change FROM (SELECT ledger.last_number_before(organisation, a.id, moment) AS last OFFSET 0) l
+    CROSS JOIN LATERAL (
       SELECT -amount AS change FROM ledger.postings
-      WHERE organisation_id = organisation AND debit_account_id = a.id AND id > coalesce(c.last_posting_id, 0) AND id <= last_id
+      WHERE organisation_id = organisation AND debit_account_id = a.id
+        AND coalesce(debit_number, id) > coalesce(c.last_posting_id, 0) AND coalesce(debit_number, id) <= l.last
         AND created_at >= closed.ends_at AND created_at < moment
       UNION ALL
       SELECT amount FROM ledger.postings
-      WHERE organisation_id = organisation AND credit_account_id = a.id AND id > coalesce(c.last_posting_id, 0) AND id <= last_id
+      WHERE organisation_id = organisation AND credit_account_id = a.id
+        AND coalesce(credit_number, id) > coalesce(c.last_posting_id, 0) AND coalesce(credit_number, id) <= l.last
         AND created_at >= closed.ends_at AND created_at < moment
     ) p
   ) e ON closed.ends_at < moment
@@ -155,13 +160,16 @@ BEGIN
 END
 $$;
 
--- A limit for the ids of postings that are dated before a time, so that an old date does not read what came after it.
-CREATE OR REPLACE FUNCTION ledger.last_posting_before(organisation uuid, env text, moment timestamptz) RETURNS bigint
+-- A limit for the numbers of an account's entries that are dated before a time, so that an old date does not read what came
+-- after it: what was read to close the day of that time, or the next one on which the balance changed.
+CREATE OR REPLACE FUNCTION ledger.last_number_before(organisation uuid, account bigint, moment timestamptz) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
   SELECT coalesce((
-    SELECT last_posting_id FROM ledger.closed_days
-    WHERE organisation_id = organisation AND environment = env AND completed_at IS NOT NULL AND ends_at >= moment
-    ORDER BY day LIMIT 1
+    SELECT c.read_posting_id FROM ledger.closing_balances c
+    JOIN ledger.closed_days d ON d.organisation_id = c.organisation_id AND d.environment = c.environment AND d.day = c.day
+    WHERE c.organisation_id = organisation AND c.account_id = account
+      AND c.day >= ledger.accounting_day(moment - interval '1 us') AND d.completed_at IS NOT NULL
+    ORDER BY c.day LIMIT 1
   ), 9223372036854775807)
 $$;
 
@@ -205,9 +213,9 @@ $$;
 
 REVOKE ALL ON FUNCTION
   ledger.accounting_day, ledger.day_end, ledger.first_day, ledger.begin_day_close, ledger.settle_day,
-  ledger.fill_closing_balances, ledger.balances_before, ledger.last_posting_before, ledger.close_period
+  ledger.fill_closing_balances, ledger.balances_before, ledger.last_number_before, ledger.close_period
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
   ledger.accounting_day, ledger.day_end, ledger.begin_day_close, ledger.settle_day, ledger.fill_closing_balances,
-  ledger.balances_before, ledger.last_posting_before, ledger.close_period
+  ledger.balances_before, ledger.last_number_before, ledger.close_period
 TO manilla_app;

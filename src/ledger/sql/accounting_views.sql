@@ -1,21 +1,24 @@
--- version 3
+-- version 4
 -- The views of the schema `accounting`. They run with the rights of their owner, so the role that reads them needs no
 -- right on a table. A version that changes the columns of a view drops it first.
 
 -- Both sides of every posting, from the account that it debits or credits. Also read by src/ledger/reports.ts.
 CREATE OR REPLACE VIEW ledger.entries AS
-SELECT a.organisation_id, a.environment, a.id AS account_id, a.code AS account, side.*, contra.code AS contra,
+SELECT a.organisation_id, a.environment, a.id AS account_id, a.code AS account,
+       side.posting_id, side.transaction_id, side.debit, side.credit, side.balance_after, side.created_at, side.contra_id,
+       contra.code AS contra,
        t.kind, t.resource, t.effective_at,
        ledger.accounting_day(side.created_at) AS day,
        CASE WHEN date_trunc('month', ledger.accounting_day(t.effective_at)) < date_trunc('month', ledger.accounting_day(side.created_at))
-            THEN to_char(ledger.accounting_day(t.effective_at), 'YYYY-MM') END AS belongs_to
+            THEN to_char(ledger.accounting_day(t.effective_at), 'YYYY-MM') END AS belongs_to,
+       side.number
 FROM ledger.accounts a
 CROSS JOIN LATERAL (
   SELECT id AS posting_id, transaction_id, amount AS debit, 0::bigint AS credit, debit_balance_after AS balance_after, created_at,
-         credit_account_id AS contra_id
+         credit_account_id AS contra_id, coalesce(debit_number, id) AS number
   FROM ledger.postings WHERE organisation_id = a.organisation_id AND debit_account_id = a.id
   UNION ALL
-  SELECT id, transaction_id, 0, amount, credit_balance_after, created_at, debit_account_id
+  SELECT id, transaction_id, 0, amount, credit_balance_after, created_at, debit_account_id, coalesce(credit_number, id)
   FROM ledger.postings WHERE organisation_id = a.organisation_id AND credit_account_id = a.id
 ) side
 JOIN ledger.transactions t ON t.organisation_id = a.organisation_id AND t.id = side.transaction_id
@@ -44,12 +47,15 @@ CREATE OR REPLACE VIEW accounting.account_entries AS
 WITH organisations AS MATERIALIZED (
   SELECT organisation_id, ledger.public_id(organisation_id, 'org') AS organisation FROM public.organisations
 )
-SELECT o.organisation, e.environment, e.account::text AS account, e.day, e.posting_id AS entry,
+SELECT o.organisation, e.environment, e.account::text AS account, e.day, e.number AS entry,
        ledger.public_id(e.transaction_id, 'txn') AS transaction, e.kind, e.resource, e.contra::text AS contra_account,
        e.debit, e.credit, e.balance_after, e.created_at AS booked_at, e.effective_at, e.belongs_to
 FROM organisations o JOIN ledger.entries e ON e.organisation_id = o.organisation_id;
 COMMENT ON VIEW accounting.account_entries IS
   'The entries of each account, in kobo. Restrict it to one organisation, environment and account.';
+COMMENT ON COLUMN accounting.account_entries.entry IS
+  'Its number in the account: 1, 2, 3 …. In an account of the platform, whose balance is the sum of its entries, a larger '
+  'number that follows the time, and entries of different transactions may share one.';
 COMMENT ON COLUMN accounting.account_entries.day IS 'The accounting day, a day in Nigeria, of booked_at.';
 COMMENT ON COLUMN accounting.account_entries.contra_account IS 'The account on the other side.';
 COMMENT ON COLUMN accounting.account_entries.balance_after IS

@@ -1,14 +1,18 @@
--- version 2
--- The last posting of an account with a stored balance up to a time, and the balance after it.
+-- version 3
+-- The last entry of an account with a stored balance up to a time: its number, and the balance after it. `id` is the id of
+-- its posting, for processes of the version before.
 --
--- The postings of such an account have the same order by id as by time, because ledger.post reads the clock while it
--- holds the lock of the account. So on each side it is the posting before the first one after the time, which
--- ledger.first_posting_since finds, and of these two the later one.
+-- The entries of such an account have the same order by number as by time, because ledger.post reads the clock while it
+-- holds the lock of the account. So on each side it is the entry before the first one after the time, which
+-- ledger.first_entry_since finds, and of these two the later one.
 --
 -- A posting that is dated up to the time may be uncommitted while the time is recent. For a time within the last minute
 -- the function therefore waits for the lock of the account: what is posted later is dated later. A time less than a
 -- second ahead is waited for. So the same question has the same answer for ever, unless the time is further ahead.
-CREATE OR REPLACE FUNCTION ledger.last_posting(organisation uuid, account bigint, at timestamptz, OUT id bigint, OUT balance bigint)
+DROP FUNCTION IF EXISTS ledger.last_posting; -- its results differ between versions
+CREATE FUNCTION ledger.last_posting(
+  organisation uuid, account bigint, at timestamptz, OUT id bigint, OUT balance bigint, OUT number bigint
+)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 #variable_conflict use_variable
@@ -23,25 +27,26 @@ BEGIN
     IF ahead BETWEEN interval '0' AND interval '1 s' THEN PERFORM pg_sleep(extract(epoch FROM ahead)); END IF;
     PERFORM FROM ledger.accounts a WHERE a.organisation_id = organisation AND a.id = account FOR SHARE;
   END IF;
-  first_debit := ledger.first_posting_since(organisation, account, 'debit', after);
-  first_credit := ledger.first_posting_since(organisation, account, 'credit', after);
-  -- IS TRUE: as in ledger.first_posting_since.
-  SELECT e.id, e.balance INTO id, balance FROM (
-    (SELECT p.id, p.debit_balance_after AS balance FROM ledger.postings p
-     WHERE (p.organisation_id = organisation) IS TRUE AND p.debit_account_id = account AND p.id < first_debit
-     ORDER BY p.id DESC LIMIT 1)
+  first_debit := ledger.first_entry_since(organisation, account, 'debit', after);
+  first_credit := ledger.first_entry_since(organisation, account, 'credit', after);
+  -- IS TRUE: as in ledger.first_entry_since.
+  SELECT e.id, e.balance, e.number INTO id, balance, number FROM (
+    (SELECT p.id, p.debit_balance_after AS balance, coalesce(p.debit_number, p.id) AS number FROM ledger.postings p
+     WHERE (p.organisation_id = organisation) IS TRUE AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < first_debit
+     ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1)
     UNION ALL
-    (SELECT p.id, p.credit_balance_after FROM ledger.postings p
-     WHERE (p.organisation_id = organisation) IS TRUE AND p.credit_account_id = account AND p.id < first_credit
-     ORDER BY p.id DESC LIMIT 1)
-  ) e ORDER BY e.id DESC LIMIT 1;
+    (SELECT p.id, p.credit_balance_after, coalesce(p.credit_number, p.id) FROM ledger.postings p
+     WHERE (p.organisation_id = organisation) IS TRUE AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) < first_credit
+     ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1)
+  ) e ORDER BY e.number DESC LIMIT 1;
   IF NOT FOUND THEN
     id := 0;
     balance := 0;
+    number := 0;
   END IF;
 END
 $$;
 COMMENT ON FUNCTION ledger.last_posting IS
-  'The last posting of an account with a stored balance up to a time, and the balance after it; 0 and 0 if it has none.';
+  'The last entry of an account with a stored balance up to a time, and the balance after it; zeros if it has none.';
 REVOKE ALL ON FUNCTION ledger.last_posting FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.last_posting TO manilla_app;

@@ -82,7 +82,7 @@ export async function listAdjustments(
 export async function listAuditEntries(sql: Sql, organisationId: Uuid, adjustmentId: string): Promise<AuditEntry[]> {
   return await sql<AuditEntry[]>`
     SELECT operator, action, reason, created_at FROM audit_log
-    WHERE organisation_id = ${organisationId} AND subject = ${adjustmentId} ORDER BY id`;
+    WHERE organisation_id = ${organisationId} AND subject = ${adjustmentId} ORDER BY created_at, id`;
 }
 
 /** Those of these accounts that the book has. */

@@ -36,8 +36,9 @@ function paymentFlow(book: Book, payment: PaymentOfFlow): FlowMessage {
   };
 }
 
+/** Until its first credit, or the end of its window, a payment has nothing to do. */
 export const startPayment = (book: Book, payment: PaymentOfFlow): FlowOutboxMessage =>
-  toOutbox(paymentFlow(book, payment));
+  toOutbox({ ...paymentFlow(book, payment), idleUntil: payment.expiresAt.toISOString() });
 
 /** After a credit to the payment's account number: signals the flow, and starts it if it is not running. */
 export function creditPayment(book: Book, payment: PaymentOfFlow, creditId: Uuid): FlowOutboxMessage {

@@ -2,11 +2,12 @@
 // afterwards.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
+import { entryNumber } from '../../ledger/entries.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { Wallet } from '../wallets/queries.ts';
-import { literal, postingsOf } from '../wallets/statement.ts';
+import { entriesOf, literal } from '../wallets/statement.ts';
 
 export interface Transfer extends Attached {
   id: Uuid;
@@ -52,9 +53,9 @@ export async function listTransfers(
     ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
 }
 
-/** A transfer with the id of its posting, which orders the transfers of a wallet. */
+/** A transfer with the number of its entry in the wallet's account, which orders the transfers of a wallet. */
 export interface WalletTransfer extends Transfer {
-  postingId: number;
+  entry: number;
 }
 
 /**
@@ -68,20 +69,20 @@ export async function listWalletTransfers(
   filters: TransferFilters,
   page: PageRequest,
 ): Promise<WalletTransfer[]> {
-  const { before, last } = await postingsOf(sql, book, wallet, filters);
+  const { before, last } = await entriesOf(sql, book, wallet, filters);
   const account = sql(`p.${side}_account_id`);
   return await sql<WalletTransfer[]>`
     SELECT t.id, t.source_wallet_id, t.destination_wallet_id, t.amount, t.fee, t.status, t.description, t.reference,
-           t.metadata, t.created_at, p.id AS posting_id
-    FROM ledger.postings p
+           t.metadata, t.created_at, p.number AS entry
+    FROM (SELECT *, ${entryNumber(sql, side)} AS number FROM ledger.postings) p
     JOIN transfers t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
     WHERE p.organisation_id = ${book.organisationId} AND ${account} BETWEEN ${wallet.accountId} AND ${wallet.accountId}
       AND t.environment = ${book.environment}
       AND p.credit_balance_after IS NOT NULL -- not the posting of a fee, which goes to an account without a balance
-      ${page.after ? sql`AND p.id < ${Number(page.after.id)}` : sql``}
-      ${before === null ? sql`` : sql`AND p.id > ${before}`} ${last === null ? sql`` : sql`AND p.id <= ${last}`}
+      ${page.after ? sql`AND p.number < ${Number(page.after.id)}` : sql``}
+      ${before === null ? sql`` : sql`AND p.number > ${before}`} ${last === null ? sql`` : sql`AND p.number <= ${last}`}
       ${filters.sourceWalletId ? sql`AND t.source_wallet_id = ${filters.sourceWalletId}` : sql``}
       ${filters.destinationWalletId ? sql`AND t.destination_wallet_id = ${filters.destinationWalletId}` : sql``}
       ${filters.reference ? sql`AND t.reference = ${filters.reference}` : sql``}
-    ORDER BY ${account} DESC, p.id DESC LIMIT ${literal(sql, page.limit + 1)}`;
+    ORDER BY ${account} DESC, p.number DESC LIMIT ${literal(sql, page.limit + 1)}`;
 }

@@ -5,6 +5,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import { componentOf, type PostingComponent } from '../../ledger/components.ts';
+import { entryNumber, type Side } from '../../ledger/entries.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
 import type { Wallet } from './queries.ts';
@@ -25,44 +26,44 @@ const newestPostings = (
   sql: Sql,
   book: Book,
   accountId: number,
-  side: 'debit' | 'credit',
-  condition: postgres.Fragment,
+  side: Side,
+  condition: (number: postgres.Fragment) => postgres.Fragment,
   max: number,
 ) => sql`
-  SELECT id, transaction_id, amount, created_at, ${side}::text AS direction,
+  SELECT id AS posting_id, ${entryNumber(sql, side)} AS number, transaction_id, amount, created_at, ${side}::text AS direction,
          ${sql(`${side}_balance_after`)} AS balance_after,
          ${sql(`${side === 'debit' ? 'credit' : 'debit'}_account_id`)} AS other_account_id
   FROM ledger.postings
   WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} BETWEEN ${accountId} AND ${accountId}
-    ${condition}
-  ORDER BY ${sql(`${side}_account_id`)} DESC, id DESC LIMIT ${literal(sql, max)}`;
+    ${condition(entryNumber(sql, side))}
+  ORDER BY ${sql(`${side}_account_id`)} DESC, ${entryNumber(sql, side)} DESC LIMIT ${literal(sql, max)}`;
 
-/** The balance of a wallet at a time: the balance after its last posting up to then. */
+/** The balance of a wallet at a time: the balance after its last entry up to then. */
 export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
   const [row] = await sql<{ balance: Kobo }[]>`
     SELECT balance FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
   return row?.balance ?? 0;
 }
 
-/** The last posting of a wallet before a period and the last one in it, by id; null where the period has no bound. */
-interface PostingRange {
+/** The last entry of a wallet before a period and the last one in it, by number; null where the period has no bound. */
+interface EntryRange {
   before: number | null;
   last: number | null;
 }
 
-export async function postingsOf(
+export async function entriesOf(
   sql: Sql,
   book: Book,
   wallet: Pick<Wallet, 'accountId'>,
   { createdAtFrom, createdAtTo }: ListFilters,
-): Promise<PostingRange> {
+): Promise<EntryRange> {
   const unbounded = { before: null, last: null };
   if (createdAtFrom === undefined && createdAtTo === undefined) return unbounded;
   const lastUntil = (at: postgres.Fragment | undefined) =>
     at === undefined
       ? sql`NULL::bigint`
-      : sql`(SELECT id FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at}))`;
-  const [row] = await sql<PostingRange[]>`
+      : sql`(SELECT number FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at}))`;
+  const [row] = await sql<EntryRange[]>`
     SELECT ${lastUntil(createdAtFrom && sql`${createdAtFrom}::timestamptz - interval '1 ms'`)} AS before,
            ${lastUntil(createdAtTo && sql`${createdAtTo}::timestamptz`)} AS last`;
   return row ?? unbounded;
@@ -70,8 +71,8 @@ export async function postingsOf(
 
 /** One line of a wallet's statement. */
 export interface StatementLine extends LineFacts {
-  /** The id of the posting, which orders the statement. */
-  id: number;
+  /** The number of the entry in the account of the wallet, which orders the statement. */
+  number: number;
   /** The place of the posting in its transaction, from 1. */
   place: number;
   component: PostingComponent;
@@ -94,18 +95,17 @@ export async function listStatement(
   page: PageRequest,
 ): Promise<StatementLine[]> {
   // A statement of its own: it may wait for a posting that is not in the snapshot of this statement.
-  const { before, last } = await postingsOf(sql, book, wallet, filters);
-  const condition = sql`
-    ${page.after ? sql`AND id < ${Number(page.after.id)}` : sql``}
-    ${before === null ? sql`` : sql`AND id > ${before}`} ${last === null ? sql`` : sql`AND id <= ${last}`}`;
-  const side = (direction: 'credit' | 'debit') =>
-    newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
+  const { before, last } = await entriesOf(sql, book, wallet, filters);
+  const condition = (number: postgres.Fragment) => sql`
+    ${page.after ? sql`AND ${number} < ${Number(page.after.id)}` : sql``}
+    ${before === null ? sql`` : sql`AND ${number} > ${before}`} ${last === null ? sql`` : sql`AND ${number} <= ${last}`}`;
+  const side = (direction: Side) => newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
   // LIMIT before the joins: otherwise the transactions of both sides are looked up and half of them discarded. Each
   // transaction's postings are numbered once: a page may have a thousand lines of one payout.
   const lines = await sql<LineRow[]>`
     WITH lines AS MATERIALIZED (
       SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides
-      ORDER BY id DESC LIMIT ${literal(sql, page.limit + 1)}
+      ORDER BY number DESC LIMIT ${literal(sql, page.limit + 1)}
     )
     SELECT p.*, t.kind, t.resource, t.effective_at, o.code AS other_account, n.place, n.count
     FROM lines p
@@ -114,12 +114,12 @@ export async function listStatement(
     JOIN (
       SELECT numbered.* FROM (SELECT DISTINCT transaction_id FROM lines) d
       CROSS JOIN LATERAL (
-        SELECT q.id, (row_number() OVER (ORDER BY q.id))::int AS place, (count(*) OVER ())::int AS count
+        SELECT q.transaction_id, q.id, (row_number() OVER (ORDER BY q.id))::int AS place, (count(*) OVER ())::int AS count
         FROM ledger.postings q
         WHERE q.organisation_id = ${book.organisationId} AND q.transaction_id = d.transaction_id
       ) numbered
-    ) n ON n.id = p.id
-    ORDER BY p.id DESC`;
+    ) n ON n.transaction_id = p.transaction_id AND n.id = p.posting_id
+    ORDER BY p.number DESC`;
   const placed = lines.map((line) => {
     const [debit, credit] =
       line.direction === 'debit' ? [wallet.id, line.otherAccount] : [line.otherAccount, wallet.id];

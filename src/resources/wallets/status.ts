@@ -60,6 +60,6 @@ export async function reportWallet(sql: Sql, organisationId: Uuid, walletId: Uui
   const audit = await sql<AuditEntry[]>`
     SELECT operator, action, reason, created_at FROM audit_log
     WHERE organisation_id = ${organisationId} AND subject = ${walletId} AND action LIKE 'wallet.%'
-    ORDER BY id DESC`;
+    ORDER BY created_at DESC, id DESC`;
   return { wallet, ...row, audit: [...audit] };
 }
