@@ -10,7 +10,7 @@ SET citus.multi_shard_modify_mode = 'sequential';
 DO $distribute$
 DECLARE
   -- Small tables of the whole installation, which statements of a node read: a copy on each node.
-  references CONSTANT text[] := ARRAY[
+  on_each_node CONSTANT text[] := ARRAY[
     'public.operators',
     'public.rail_pauses'
   ];
@@ -71,7 +71,7 @@ BEGIN
   END IF;
 
   FOR next IN
-    SELECT name FROM unnest(references) AS name
+    SELECT name FROM unnest(on_each_node) AS name
     WHERE NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = name::regclass)
   LOOP
     PERFORM create_reference_table(next.name::regclass);
@@ -98,7 +98,7 @@ BEGIN
     SELECT p.oid::regprocedure::text AS signature FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
     WHERE n.nspname = 'ledger' AND p.proargnames[1] = 'organisation' AND p.proargtypes[0] = 'uuid'::regtype
       AND NOT EXISTS (
-        SELECT FROM citus.pg_dist_object o
+        SELECT FROM pg_dist_object o
         WHERE o.classid = 'pg_proc'::regclass AND o.objid = p.oid AND o.distribution_argument_index IS NOT NULL)
   LOOP
     PERFORM create_distributed_function(next.signature::regprocedure, 'organisation', colocate_with := group_of);

@@ -22,6 +22,13 @@ BEGIN
   END IF;
 END
 $roles$;
+-- Citus keeps a list of the roles in each database, by which it lets others than a superuser name them. It takes in one that
+-- was made in another database with a table of that role.
+CREATE TABLE public.roles_of_manilla ();
+ALTER TABLE public.roles_of_manilla OWNER TO manilla;
+GRANT SELECT ON public.roles_of_manilla TO manilla_app, manilla_accountant, manilla_service;
+SELECT create_reference_table('public.roles_of_manilla');
+DROP TABLE public.roles_of_manilla;
 -- Migrations put triggers on tables that are distributed: those that keep the ledger append-only. Each checks one row or
 -- one statement, so it may run on the node of the row.
 ALTER ROLE manilla SET citus.enable_unsafe_triggers = on;

@@ -107,6 +107,7 @@ export async function prepareCluster(
       await sql`SELECT citus_set_node_property(${name}, ${port}, 'shouldhaveshards', ${hasShards})`;
     }
   });
+  await administer(inDatabase(adminDatabaseUrl, TEMPLATE), script('roles'));
   const owner = ownerUrl(adminDatabaseUrl, TEMPLATE);
   await migrate(owner);
   await administer(owner, `SET citus.shard_count = ${SHARDS}; ${script('distribute')}`);

@@ -13,7 +13,7 @@ function listed(name: string): string[] {
   return [...list.matchAll(/'([a-z_.]+)'/g)].map(([, table = '']) => table);
 }
 
-const references = listed('references');
+const onEachNode = listed('on_each_node');
 const byOrganisation = listed('by_organisation');
 
 let database: TestDatabase;
@@ -35,7 +35,7 @@ test('every table of an organisation is in exactly one list, and every listed ta
     SELECT n.nspname || '.' || c.relname AS name
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE a.attname = 'organisation_id' AND c.relkind IN ('r', 'p') AND n.nspname <> 'sandbox_bank'`;
-  expect([...references, ...byOrganisation].toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
+  expect([...onEachNode, ...byOrganisation].toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
 });
 
 test('each reference table is of the whole installation: no organisation has rows in it', async () => {
@@ -43,7 +43,7 @@ test('each reference table is of the whole installation: no organisation has row
     SELECT conrelid::regclass::text AS name FROM pg_constraint
     WHERE contype = 'c' AND pg_get_constraintdef(oid) = ${"CHECK ((organisation_id = '00000000-0000-0000-0000-000000000000'::uuid))"}`;
   const ofInstallation = tables.map(({ name }) => `public.${name}`);
-  expect(references.filter((table) => !ofInstallation.includes(table))).toEqual([]);
+  expect(onEachNode.filter((table) => !ofInstallation.includes(table))).toEqual([]);
 });
 
 test('every unique index of a distributed table has the organisation, or Citus refuses to distribute it', async () => {
