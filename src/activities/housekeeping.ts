@@ -5,7 +5,7 @@ import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
 import { closeDays, listBooksToClose } from '../ledger/closing.ts';
-import { ENVIRONMENTS } from '../money.ts';
+import { type Book, ENVIRONMENTS } from '../money.ts';
 import { listOrganisationIds } from '../resources/organisations.ts';
 import { deleteRequestLogs } from '../resources/requestLogs.ts';
 import type { DeletedRows, HousekeepingActivities } from '../workflows/housekeeping/messages.ts';
@@ -61,17 +61,28 @@ export function createHousekeepingActivities({
   };
 }
 
-/** Once its key is deleted, a repeated request is executed as a new one. */
+/**
+ * Once its key is deleted, a repeated request is executed as a new one. The oldest are found in all organisations, and
+ * deleted by organisation: a distributed database runs each DELETE on one node. One may have been used anew meanwhile.
+ */
 async function deleteIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
-  const { count } = await sql`
-    WITH old AS MATERIALIZED (
+  const isOld = sql`created_at < now() - make_interval(days => ${keptDays})`;
+  const old = await sql<(Book & { keys: string[] })[]>`
+    SELECT organisation_id, environment, array_agg(key) AS keys
+    FROM (
       SELECT organisation_id, environment, key FROM idempotency_keys
-      WHERE created_at < now() - make_interval(days => ${keptDays})
-      ORDER BY created_at LIMIT ${rowsMax} FOR UPDATE SKIP LOCKED
-    )
-    DELETE FROM idempotency_keys k USING old
-    WHERE k.organisation_id = old.organisation_id AND k.environment = old.environment AND k.key = old.key`;
-  return count;
+      WHERE ${isOld} ORDER BY created_at LIMIT ${rowsMax}
+    ) page
+    GROUP BY organisation_id, environment`;
+  let deleted = 0;
+  for (const { organisationId, environment, keys } of old) {
+    const { count } = await sql`
+      DELETE FROM idempotency_keys
+      WHERE organisation_id = ${organisationId} AND environment = ${environment} AND key = ANY (${keys}::text[])
+        AND ${isOld}`;
+    deleted += count;
+  }
+  return deleted;
 }
 
 /** The log of webhook attempts; the events and deliveries themselves stay. */

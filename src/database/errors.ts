@@ -1,4 +1,5 @@
-// Classifies errors of the Postgres driver by SQLSTATE, constraint or system error code; never by message.
+// Classifies errors of the Postgres driver by SQLSTATE, constraint or system error code; by message never, but for the
+// name of a constraint where the error has it nowhere else.
 
 /**
  * True when the database was unreachable, went away or timed out. The caller may retry; the statement may have been
@@ -32,13 +33,25 @@ export function isContention(error: unknown): boolean {
 }
 
 /** The name of the violated CHECK constraint; null for any other error. */
-export function violatedCheck(error: unknown): string | null {
-  const fault = error as { code?: unknown; constraint_name?: unknown } | null;
-  return fault?.code === '23514' && typeof fault.constraint_name === 'string' ? fault.constraint_name : null;
-}
+export const violatedCheck = (error: unknown): string | null => violated(error, '23514');
 
 /** The name of the violated unique constraint; null for any other error. */
-export function violatedUnique(error: unknown): string | null {
-  const fault = error as { code?: unknown; constraint_name?: unknown } | null;
-  return fault?.code === '23505' && typeof fault.constraint_name === 'string' ? fault.constraint_name : null;
+export const violatedUnique = (error: unknown): string | null => violated(error, '23505');
+
+/**
+ * The name as the migrations have it. Citus adds the number of the shard to it (`…_102008`) and does not forward the
+ * field that has it: then it is the last name in double quotes of the message.
+ */
+function violated(error: unknown, code: '23505' | '23514'): string | null {
+  const fault = error as { code?: unknown; constraint_name?: unknown; message?: unknown } | null;
+  if (fault?.code !== code) return null;
+  const told = typeof fault.constraint_name === 'string' ? fault.constraint_name : '';
+  const name = told === '' ? lastQuoted(fault.message) : told;
+  return name?.replace(SHARD_NUMBER, '') ?? null;
 }
+
+/** Citus numbers its shards from 102008. */
+const SHARD_NUMBER = /_\d{6,}$/;
+
+const lastQuoted = (message: unknown): string | undefined =>
+  typeof message === 'string' ? [...message.matchAll(/"([^"]+)"/g)].at(-1)?.[1] : undefined;

@@ -182,7 +182,8 @@ const applyFunctions = (
     name,
     `${text}
     INSERT INTO functions (name, version, checksum) VALUES ('${name}', ${version}, '${checksum}')
-    ON CONFLICT (name) DO UPDATE SET version = excluded.version, checksum = excluded.checksum, applied_at = now();`,
+    ON CONFLICT (name) DO UPDATE
+    SET version = excluded.version, checksum = excluded.checksum, applied_at = excluded.applied_at;`,
     log,
   );
 

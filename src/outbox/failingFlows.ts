@@ -5,7 +5,7 @@ import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/int
 import { inBatches } from '../concurrency/batches.ts';
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
-import { parseId, type Uuid } from '../ids.ts';
+import { ALL_ORGANISATIONS, parseId, type Uuid } from '../ids.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
 import { ATTENTION, ORGANISATION_ID } from '../workflows/searchAttributes.ts';
 import { type FailingLimits, type FailingTask, type Failure, failingTask, isSuspect, textOf } from './failingTask.ts';
@@ -55,7 +55,8 @@ export async function scanFailingFlows(
     onProgress(described);
     if (candidates.length > 0) await new Promise((resolve) => setTimeout(resolve, Math.max(0, nextAt - Date.now())));
   }
-  await sql`DELETE FROM failing_flows WHERE seen_at < ${startedAt}`; // mended, ended or parked
+  // Mended, ended or parked.
+  await sql`DELETE FROM failing_flows WHERE organisation_id = ${ALL_ORGANISATIONS} AND seen_at < ${startedAt}`;
   return { described, failing };
 }
 
@@ -121,11 +122,11 @@ async function decoded(client: Client, failure: Failure): Promise<Failure> {
 async function store(sql: Sql, flows: FailingFlow[]): Promise<void> {
   const column = <Name extends keyof FailingFlow>(name: Name): FailingFlow[Name][] => flows.map((flow) => flow[name]);
   await sql`
-    INSERT INTO failing_flows (workflow_id, workflow, task, activity, attempt, since, error, seen_at)
-    SELECT *, now() FROM unnest(
+    INSERT INTO failing_flows (organisation_id, workflow_id, workflow, task, activity, attempt, since, error, seen_at)
+    SELECT ${ALL_ORGANISATIONS}::uuid, f.*, now() FROM unnest(
       ${column('workflowId')}::text[], ${column('workflow')}::text[], ${column('task')}::text[],
       ${column('activity')}::text[], ${column('attempt')}::int[],
-      ${flows.map(({ since }) => since.toISOString())}::timestamptz[], ${column('error')}::text[])
+      ${flows.map(({ since }) => since.toISOString())}::timestamptz[], ${column('error')}::text[]) AS f
     ON CONFLICT (organisation_id, workflow_id) DO UPDATE SET
       task = excluded.task, activity = excluded.activity, attempt = excluded.attempt, since = excluded.since,
       error = excluded.error, seen_at = excluded.seen_at`;

@@ -27,22 +27,10 @@ export async function createOrganisation(
     liveSettlementWalletId: newUuid(),
     createdAt: new Date(),
   };
-  const walletIds = [organisation.settlementWalletId, organisation.liveSettlementWalletId];
   await sql`
-    WITH organisation AS (
-      INSERT INTO organisations (organisation_id, name, created_at)
-      VALUES (${organisation.organisationId}, ${organisation.name}, ${organisation.createdAt})
-      RETURNING organisation_id, created_at
-    ), settlement AS (
-      INSERT INTO wallets (organisation_id, environment, id, kind, email, full_name, created_at)
-      SELECT o.organisation_id, w.environment, w.id, 'settlement', ${options.email}, ${options.name}, o.created_at
-      FROM organisation o, unnest(${['test', 'live']}::text[], ${walletIds}::uuid[]) AS w (environment, id)
-      RETURNING *
-    ), audited AS (
-      INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject)
-      SELECT organisation_id, ${options.operator.id}::uuid, ${options.operator.name}, 'organisation.create', organisation_id::text FROM organisation
-    )
-    SELECT ledger.open_account(organisation_id, environment, account_code, true) FROM settlement`;
+    SELECT FROM ledger.create_organisation(
+      ${organisation.organisationId}, ${options.name}, ${options.email}, ${organisation.settlementWalletId},
+      ${organisation.liveSettlementWalletId}, ${organisation.createdAt}, ${options.operator.id}, ${options.operator.name})`;
   return organisation;
 }
 

@@ -15,7 +15,7 @@ export async function saveRailWords(
   await sql`
     INSERT INTO rail_words (organisation_id, environment, flow_id, words)
     VALUES (${organisationId}, ${environment}, ${flowId}, ${words.slice(0, WORDS_MAX).toWellFormed()})
-    ON CONFLICT (organisation_id, flow_id) DO UPDATE SET words = excluded.words, said_at = now()`;
+    ON CONFLICT (organisation_id, flow_id) DO UPDATE SET words = excluded.words, said_at = excluded.said_at`;
 }
 
 export interface RailWords {

@@ -106,7 +106,7 @@ export async function redeliverSince(
         INSERT INTO webhook_deliveries AS d (organisation_id, environment, event_id, endpoint_id, status)
         SELECT ${book.organisationId}::uuid, ${book.environment}::text, id, ${id}::uuid, 'pending' FROM page
         ON CONFLICT (organisation_id, event_id, endpoint_id) DO UPDATE
-          SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = now()
+          SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = excluded.created_at
           WHERE d.status = 'failed'
         RETURNING event_id
       ), queued AS (

@@ -149,7 +149,7 @@ export async function requestRedelivery(sql: Sql, book: Book, eventId: Uuid, end
       ON CONFLICT (organisation_id, event_id, endpoint_id) DO UPDATE SET
         status = 'pending', failure_reason = NULL,
         attempts = CASE WHEN r.status = 'pending' THEN r.attempts ELSE 0 END,
-        next_attempt_at = CASE WHEN r.status = 'pending' THEN r.next_attempt_at ELSE now() END
+        next_attempt_at = CASE WHEN r.status = 'pending' THEN r.next_attempt_at ELSE excluded.created_at END
       RETURNING r.endpoint_id
     ), queued AS (
       INSERT INTO outbox (organisation_id, environment, topic, message)

@@ -63,6 +63,17 @@ export function databaseGauges(
   });
   const withRail = ENVIRONMENTS.filter((environment) => rails.shared(environment) !== null);
   const railNames = withRail.map((environment) => rails.shared(environment)?.name ?? '');
+  // Not grouped: each min() is the first row of an index, however many are pending. A reopened delivery also has
+  // attempts = 0, but a next_attempt_at. IS TRUE is compared with the index; `= true` would be taken apart.
+  const oldestDeliveries = ENVIRONMENTS.map(
+    (environment) => sql`
+          UNION ALL
+          SELECT ${environment}::text, min(created_at), true FROM webhook_deliveries
+          WHERE status = 'pending' AND environment = ${environment} AND (attempts = 0 AND next_attempt_at IS NULL) IS TRUE
+          UNION ALL
+          SELECT ${environment}::text, min(created_at), false FROM webhook_deliveries
+          WHERE status = 'pending' AND environment = ${environment} AND (attempts = 0 AND next_attempt_at IS NULL) IS FALSE`,
+  );
   return {
     name: 'database',
     collect: async () => {
@@ -72,13 +83,7 @@ export function databaseGauges(
         WITH waiting AS (
           SELECT environment, min(created_at) AS created_at, true AS never_attempted
           FROM outbox WHERE topic = 'event' GROUP BY environment
-          UNION ALL
-          -- A reopened delivery also has attempts = 0, but a next_attempt_at. Each min() is the first row of an index.
-          SELECT environment, (
-            SELECT min(created_at) FROM webhook_deliveries d
-            WHERE d.status = 'pending' AND d.environment = e.environment
-              AND (d.attempts = 0 AND d.next_attempt_at IS NULL) = n.never_attempted), never_attempted
-          FROM unnest(${[...ENVIRONMENTS]}::text[]) AS e (environment), (VALUES (true), (false)) AS n (never_attempted)
+          ${oldestDeliveries}
         ), suspense AS (
           SELECT organisation_id, environment, id, balance FROM ledger.accounts
           WHERE code >= 'suspense' AND code < 'suspensf' AND code LIKE 'suspense:%'

@@ -329,7 +329,9 @@ describe('an open page', () => {
       // The log of the requests that created the payments is written a second later.
       const sent = takeStatements().filter(({ text }) => !/INTO request_logs\b/.test(text));
       const texts = new Set(sent.map(({ text }) => text));
-      expect([...texts]).toEqual([expect.stringMatching(/^SELECT s\.payment_id, changed\.version FROM unnest/)]);
+      expect([...texts]).toEqual([
+        expect.stringMatching(/^SELECT payment_id, version FROM ledger\.changed_payments\(/),
+      ]);
     } finally {
       await other.close();
     }

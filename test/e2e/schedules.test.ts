@@ -50,24 +50,30 @@ test('sealing seals the postings of the books that are old enough, and publishes
   expect(await flows.runUpkeep('ledgerSealing')).toEqual({ seals: 0, published: 0 });
 });
 
-test('housekeeping deletes idempotency keys after 7 days and webhook attempts after 90, in batches', async () => {
+test('housekeeping deletes idempotency keys after 7 days and webhook attempts after 90, in batches, of every organisation', async () => {
   const { organisationId } = flows.organisation;
-  const addKeys = (days: number, count: number) => flows.sql`
+  const another = newUuid();
+  const addKeys = (days: number, count: number, owner = organisationId) => flows.sql`
     INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, attempt, status_code, response, created_at)
-    SELECT ${organisationId}, 'test', ${`${days}-`} || n, '\\x00', gen_random_uuid(), 201, '{}',
+    SELECT ${owner}, CASE n % 2 WHEN 0 THEN 'test' ELSE 'live' END, ${`${days}-`} || n, '\\x00', gen_random_uuid(), 201, '{}',
            now() - make_interval(days => ${days})
     FROM generate_series(1, ${count}::int) n`;
-  const addAttempts = (days: number, count: number) => flows.sql`
+  const addAttempts = (days: number, count: number, owner = organisationId) => flows.sql`
     INSERT INTO webhook_attempts (organisation_id, environment, event_id, endpoint_id, attempted_at, duration_ms)
-    SELECT ${organisationId}, 'test', ${newUuid()}, ${newUuid()}, now() - make_interval(days => ${days}), 1
+    SELECT ${owner}, 'test', ${newUuid()}, ${newUuid()}, now() - make_interval(days => ${days}), 1
     FROM generate_series(1, ${count}::int)`;
-  await addKeys(8, 2_500);
+  await addKeys(8, 1_500);
+  await addKeys(8, 1_000, another);
   await addKeys(6, 3);
-  await addAttempts(91, 1_200);
+  await addAttempts(91, 1_100);
+  await addAttempts(91, 100, another);
   await addAttempts(89, 4);
   expect(await flows.runUpkeep('housekeeping')).toMatchObject({ idempotencyKeys: 2_500, webhookAttempts: 1_200 });
   expect(await flows.runUpkeep('housekeeping')).toMatchObject({ idempotencyKeys: 0, webhookAttempts: 0 });
   expect(await flows.sql`SELECT count(*)::int AS kept FROM webhook_attempts`).toEqual([{ kept: 4 }]);
+  expect(await flows.sql`SELECT count(*)::int AS kept FROM idempotency_keys WHERE key LIKE '6-%'`).toEqual([
+    { kept: 3 },
+  ]);
 });
 
 test('the application role cannot delete webhook attempts of the last month', async () => {

@@ -101,6 +101,16 @@ test('organisations take turns: the next claim begins behind the one that had th
   expect(ownersOf(await claim(1, { after: c }))).toBe('a');
 });
 
+test('a turn in one environment hides no message of the other, wherever the search begins', async () => {
+  const [a, b, c] = organisations;
+  await queue(b, 2);
+  expect(ownersOf(await claim(1, { after: c, environment: 'live' }))).toBe('b');
+  expect(ownersOf(await claim(1, { after: c }))).toBe('b');
+  await queue(a, 1, { environment: 'live' });
+  expect(ownersOf(await claim(1, { after: c, environment: 'live' }))).toBe('A');
+  expect(await claim(1, { after: b, environment: 'live' })).toEqual([]);
+});
+
 test('a message that belongs to no organisation has its turn too', async () => {
   const [a] = organisations;
   await queue(a, 2);
@@ -137,6 +147,23 @@ test('concurrent relays claim different messages', async () => {
   const numbers = claims.flat().map(({ message }) => message.number);
   expect(new Set(numbers).size).toBe(numbers.length);
   expect(numbers.length).toBeGreaterThan(0);
+});
+
+test('a claim that finds nothing searches once', async () => {
+  const [a] = organisations;
+  await queue(a, 3, { urgent: true });
+  await queue(a, 3, { topic: 'event' });
+  const one = await books.anotherPool().reserve();
+  const searches = async (): Promise<number> => {
+    await one`SELECT pg_stat_force_next_flush()`;
+    const [row] = await books.owner<{ scans: number }[]>`
+      SELECT idx_scan::int AS scans FROM pg_stat_all_indexes WHERE indexrelname = 'outbox_turns'`;
+    return row?.scans ?? Number.NaN;
+  };
+  const before = await searches();
+  expect(await claim(5, { sql: one })).toEqual([]);
+  expect((await searches()) - before).toBe(1);
+  one.release();
 });
 
 // A plan made while the table was empty stays cached.

@@ -1,7 +1,7 @@
 // Every statement of a hot path names one organisation, so that a distributed Postgres can run it on that
 // organisation's node (docs/scaling.md). Checked are the plans of everything the database ran for every route and every
 // step of a flow, including the statements inside ledger.post: each table is accessed by one and the same
-// organisation.
+// organisation. Their texts keep the rules of distribution.ts.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Uuid } from '../../src/ids.ts';
 import { EVERY_STEP } from '../support/everyStep.ts';
@@ -10,7 +10,10 @@ import { type PlanNode, plansOf, type RunPlan, tellPlans } from '../support/quer
 import { openScenarios } from '../support/scenarioContext.ts';
 import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, SIDE_SCENARIOS } from '../support/scenarios.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { RULES, type Schema } from './distribution.ts';
+import { EXCEPTIONS as RULE_EXCEPTIONS } from './distributionExceptions.ts';
 import { goodRequests } from './requests.ts';
+import { readSchema } from './schema.ts';
 
 /** The slowest scenario waits for three lost sends. */
 const LIMIT_MS = 300_000;
@@ -34,6 +37,7 @@ let plans: RunPlan[];
 /** The tables with organisation_id, without those of the sandbox bank, which is an external system. */
 let scoped: Set<string>;
 let organisations: Uuid[];
+let schema: Schema;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -44,6 +48,7 @@ beforeAll(async () => {
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE a.attname = 'organisation_id' AND c.relkind IN ('r', 'p') AND n.nspname <> 'sandbox_bank'`;
   scoped = new Set(tables.map(({ name }) => name));
+  schema = await readSchema(flows.sql);
   const openContext = await openScenarios(flows);
   const scenarios = [...SCENARIOS, ...SIDE_SCENARIOS].filter((scenario) => CHOSEN.includes(recordingOf(scenario)));
   const runScenarios = async (): Promise<void> => {
@@ -130,14 +135,22 @@ function problemOf(run: RunPlan): string | null {
   const text = JSON.stringify(run.plan);
   const organisationsNamed = organisations.filter((organisationId) => text.includes(organisationId));
   if (organisationsNamed.length !== 1) return `names ${organisationsNamed.length} organisations: ${run.text}`;
-  const unscoped = nodesOf(run.plan).find(
+  const [unscoped] = unscopedScans(run);
+  return unscoped === undefined ? null : `meets ${tableOf(unscoped)} without an organisation: ${run.text}`;
+}
+
+/** The scans of a plan that read a table by no organisation. */
+const unscopedScans = ({ plan }: RunPlan): PlanNode[] =>
+  nodesOf(plan).filter(
     (node) =>
       node['Node Type'] !== 'ModifyTable' &&
       scoped.has(tableOf(node)) &&
       !/\borganisation_id = ('[0-9a-f-]{36}'::uuid|\w+\.organisation_id)/.test(conditionsOf(node)),
   );
-  return unscoped === undefined ? null : `meets ${tableOf(unscoped)} without an organisation: ${run.text}`;
-}
+
+/** Whether a statement locks or changes rows. */
+const takesRows = ({ plan }: RunPlan): boolean =>
+  nodesOf(plan).some((node) => node['Node Type'] === 'LockRows' || node['Node Type'] === 'ModifyTable');
 
 test('every statement names one organisation and accesses every table by it', () => {
   const hot = plans.filter(({ text }) => !EXCEPTIONS.some(({ statement }) => statement.test(text)));
@@ -148,6 +161,22 @@ test.each(EXCEPTIONS)('the exception is still needed: $statement', ({ statement 
   const excepted = plans.filter(({ text }) => statement.test(text));
   expect(excepted.length).toBeGreaterThan(0);
   expect(excepted.map(problemOf)).not.toContain(null);
+});
+
+test('also a statement of no organisation, or of several, locks and changes only rows that it finds by organisation', () => {
+  expect(plans.filter(takesRows).length).toBeGreaterThan(100);
+  expect(plans.filter((run) => takesRows(run) && unscopedScans(run).length > 0).map(({ text }) => text)).toEqual([]);
+});
+
+test('the statements keep the rules of a distributed Postgres, as the server gets them', () => {
+  const excepted = new Set(RULE_EXCEPTIONS.map(({ problem }) => problem));
+  const problems = [...new Set(plans.map(({ text }) => text))].flatMap((text) =>
+    Object.values(RULES)
+      .flatMap((rule) => rule(text, schema))
+      .filter((problem) => !excepted.has(problem))
+      .map((problem) => `${problem}: ${text}`),
+  );
+  expect(problems).toEqual([]);
 });
 
 test('the recorded statements cover the service and the bodies of its functions', () => {

@@ -169,13 +169,18 @@ describe('statements of a transfer', () => {
 });
 
 test('an API key is looked up once for many requests, and never if it is malformed or of the other environment', async () => {
+  // The log of earlier requests is written once a second.
+  const takeKinds = () =>
+    takeStatements()
+      .map(kindOf)
+      .filter((kind) => kind !== 'log');
   const { key } = await api.createKey(api.organisation.organisationId);
   const caller = api.client(key);
-  takeStatements();
+  takeKinds();
   for (let count = 0; count < 3; count += 1) await caller.get('/fees/quote');
-  expect(takeStatements().map(kindOf)).toEqual(['key', 'rate', 'rate', 'rate']);
+  expect(takeKinds()).toEqual(['key', 'rate', 'rate', 'rate']);
   await api.client('nonsense').get('/wallets');
   await api.client(api.live.key).get('/wallets');
   await api.client(null).get('/wallets');
-  expect(takeStatements()).toEqual([]);
+  expect(takeKinds()).toEqual([]);
 });

@@ -20,7 +20,7 @@ export interface PlanNode {
 }
 
 export interface RunPlan {
-  /** The statement, on one line. */
+  /** The statement, on one line, without comments. */
   text: string;
   plan: PlanNode;
 }
@@ -74,7 +74,7 @@ export function plansOf(logged: readonly string[]): RunPlan[] {
     .map((line) => (JSON.parse(line) as { notice?: string }).notice ?? '')
     .filter((notice) => PLAN.test(notice))
     .map((notice) => JSON.parse(notice.replace(PLAN, '')) as { 'Query Text': string; Plan: PlanNode })
-    .map(({ 'Query Text': text, Plan: plan }) => ({ text: oneLine(text), plan }))
+    .map(({ 'Query Text': text, Plan: plan }) => ({ text: oneLine(text.replaceAll(/--[^\n]*/g, '')), plan }))
     .filter(({ text }) => !TYPE_QUERY.test(text));
 }
 

@@ -1,9 +1,12 @@
--- version 1
+-- version 2
 -- Leases due messages of the outbox for a relay: live ones, and sandbox ones in the room that those leave. In each
 -- environment the organisations take turns: those with due messages share the room equally, from the one behind `after`
 -- on, so that a burst of one does not stand in front of a message of another. The messages are returned in the order of
 -- the turns: organisation and environment of the last one are `after` and `after_environment` of the next call, and NULL
 -- begins with the first organisation.
+--
+-- Rows are locked and changed by organisation, an organisation a statement: a distributed database runs that on the node
+-- of the organisation, and refuses a lock that names none. Only the search for the next organisation asks all of them.
 --
 -- Every look-up is in the order of the index outbox_turns. A plan that was made while the table was almost empty, and
 -- stays cached, could otherwise use the primary key and read all messages of an organisation.
@@ -24,6 +27,7 @@ DECLARE
   seen    uuid;
   wrapped boolean;
   next    record;
+  owner   uuid;
   claimed integer;
 BEGIN
   FOREACH turning IN ARRAY ARRAY['live', 'test'] LOOP
@@ -42,6 +46,10 @@ BEGIN
         WHERE (o.topic, o.priority, o.environment, o.organisation_id) > (claimed_topic, claimed_priority, turning, seen)
         ORDER BY o.topic, o.priority, o.environment, o.organisation_id LIMIT 1;
       END IF;
+      -- Nothing from the first organisation on, in this environment and in the next one.
+      IF seen IS NULL AND waiting = '{}' AND (next.topic = claimed_topic AND next.priority = claimed_priority) IS NOT TRUE THEN
+        RETURN;
+      END IF;
       IF (next.topic = claimed_topic AND next.priority = claimed_priority AND next.environment = turning) IS NOT TRUE
         OR (wrapped AND next.organisation_id > start) THEN
         EXIT WHEN wrapped;
@@ -59,16 +67,17 @@ BEGIN
 
     -- 2. An equal share of what is left for each, so that one with fewer messages leaves its room to the next.
     FOR turn IN 1 .. cardinality(waiting) LOOP
+      owner := waiting[turn];
       RETURN QUERY
         WITH due AS MATERIALIZED (
           SELECT o.id FROM outbox o
           WHERE o.topic = claimed_topic AND o.priority = claimed_priority AND o.environment = turning
-            AND o.organisation_id = waiting[turn] AND o.available_at <= now()
+            AND o.organisation_id = owner AND o.available_at <= now()
           ORDER BY o.available_at, o.id
           LIMIT (room + cardinality(waiting) - turn) / (cardinality(waiting) - turn + 1) FOR UPDATE SKIP LOCKED
         )
         UPDATE outbox o SET available_at = now() + make_interval(secs => lease_seconds), attempts = o.attempts + 1
-        FROM due WHERE o.organisation_id = waiting[turn] AND o.id = due.id
+        FROM due WHERE o.organisation_id = owner AND o.id = due.id
         RETURNING o.*;
       GET DIAGNOSTICS claimed = ROW_COUNT;
       room := room - claimed;

@@ -1,18 +1,29 @@
--- version 1
+-- version 2
 -- Deletes webhook attempts made before a time, at most rows_max per call, and returns the number of deleted rows. The
 -- application role may not delete from this log itself; this function never deletes attempts of the last 30 days.
+-- The oldest are found in all organisations, and deleted by organisation: a distributed database runs each DELETE on one
+-- node.
 CREATE OR REPLACE FUNCTION ledger.delete_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-DECLARE deleted integer;
+DECLARE
+  old_before CONSTANT timestamptz := least(made_before, now() - interval '30 days');
+  old   record;
+  count integer;
+  total integer := 0;
 BEGIN
-  DELETE FROM webhook_attempts a USING (
-    SELECT organisation_id, id FROM webhook_attempts
-    WHERE attempted_at < least(made_before, now() - interval '30 days')
-    ORDER BY attempted_at LIMIT rows_max FOR UPDATE SKIP LOCKED
-  ) old
-  WHERE a.organisation_id = old.organisation_id AND a.id = old.id;
-  GET DIAGNOSTICS deleted = ROW_COUNT;
-  RETURN deleted;
+  FOR old IN
+    SELECT page.organisation_id AS organisation, array_agg(page.id) AS ids
+    FROM (
+      SELECT a.organisation_id, a.id FROM webhook_attempts a
+      WHERE a.attempted_at < old_before ORDER BY a.attempted_at LIMIT rows_max
+    ) page
+    GROUP BY page.organisation_id
+  LOOP
+    DELETE FROM webhook_attempts a WHERE a.organisation_id = old.organisation AND a.id = ANY (old.ids);
+    GET DIAGNOSTICS count = ROW_COUNT;
+    total := total + count;
+  END LOOP;
+  RETURN total;
 END $$;
 COMMENT ON FUNCTION ledger.delete_webhook_attempts(timestamptz, integer) IS
   'Deletes old webhook attempts in small batches.';

@@ -1,32 +1,36 @@
--- version 3
+-- version 4
 -- Number of open resources that will move money to or from a wallet, by kind. Zero counts are left out.
 CREATE OR REPLACE FUNCTION ledger.wallet_in_flight(organisation uuid, env text, wallet uuid) RETURNS jsonb
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-  SELECT coalesce(jsonb_object_agg(kind, number) FILTER (WHERE number > 0), '{}')
-  FROM (
-    SELECT 'payments' AS kind, count(*) AS number FROM payments
-    WHERE organisation_id = organisation AND environment = env AND target_wallet_id = wallet AND status IN ('pending', 'partial')
-    UNION ALL
-    SELECT 'inboundCredits', count(*) FROM inbound_credits
-    WHERE organisation_id = organisation AND owner_id = wallet AND status = 'received'
-    UNION ALL
-    SELECT 'withdrawals', count(*) FROM withdrawals
-    WHERE organisation_id = organisation AND environment = env AND source_wallet_id = wallet AND status = 'processing'
-    UNION ALL
-    SELECT 'refunds', count(*) FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
-    WHERE p.organisation_id = organisation AND p.environment = env AND p.target_wallet_id = wallet AND r.status = 'processing'
-    UNION ALL
-    SELECT 'payouts', count(*) FROM payouts
-    WHERE organisation_id = organisation AND environment = env AND source_wallet_id = wallet AND status = 'processing'
-    UNION ALL
-    SELECT 'payoutItems', count(*) FROM payout_items
-    WHERE organisation_id = organisation AND environment = env AND destination_wallet_id = wallet AND status IN ('pending', 'processing')
-    UNION ALL
-    SELECT 'adjustments', count(*) FROM adjustments
-    WHERE organisation_id = organisation AND environment = env AND status = 'requested'
-      AND jsonb_path_exists(postings, '$[*] ? (@.debit == $account || @.credit == $account)',
-                            jsonb_build_object('account', 'wallet:' || ledger.public_id(wallet, 'wlt')))
-  ) counted
+LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
+BEGIN
+  RETURN (
+    SELECT coalesce(jsonb_object_agg(kind, number) FILTER (WHERE number > 0), '{}')
+    FROM (
+      SELECT 'payments' AS kind, count(*) AS number FROM payments
+      WHERE organisation_id = organisation AND environment = env AND target_wallet_id = wallet AND status IN ('pending', 'partial')
+      UNION ALL
+      SELECT 'inboundCredits', count(*) FROM inbound_credits
+      WHERE organisation_id = organisation AND owner_id = wallet AND status = 'received'
+      UNION ALL
+      SELECT 'withdrawals', count(*) FROM withdrawals
+      WHERE organisation_id = organisation AND environment = env AND source_wallet_id = wallet AND status = 'processing'
+      UNION ALL
+      SELECT 'refunds', count(*) FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
+      WHERE p.organisation_id = organisation AND p.environment = env AND p.target_wallet_id = wallet AND r.status = 'processing'
+      UNION ALL
+      SELECT 'payouts', count(*) FROM payouts
+      WHERE organisation_id = organisation AND environment = env AND source_wallet_id = wallet AND status = 'processing'
+      UNION ALL
+      SELECT 'payoutItems', count(*) FROM payout_items
+      WHERE organisation_id = organisation AND environment = env AND destination_wallet_id = wallet AND status IN ('pending', 'processing')
+      UNION ALL
+      SELECT 'adjustments', count(*) FROM adjustments
+      WHERE organisation_id = organisation AND environment = env AND status = 'requested'
+        AND jsonb_path_exists(postings, '$[*] ? (@.debit == $account || @.credit == $account)',
+                              jsonb_build_object('account', 'wallet:' || ledger.public_id(wallet, 'wlt')))
+    ) counted
+  );
+END
 $$;
 
 -- Freezes, unfreezes ('active') or closes a wallet for an operator. It takes the row lock under which money moves, so
@@ -62,9 +66,11 @@ BEGIN
   IF outcome = 'changed' THEN
     UPDATE ledger.accounts a SET status = wanted
     WHERE a.organisation_id = organisation AND a.environment = env AND a.code = account;
-    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
+    -- The time under the lock: entries have the order of the changes.
+    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason, created_at)
     VALUES (organisation, env, deciding_operator, operator_name,
-            'wallet.' || CASE wanted WHEN 'frozen' THEN 'freeze' WHEN 'active' THEN 'unfreeze' ELSE 'close' END, wallet::text, why);
+            'wallet.' || CASE wanted WHEN 'frozen' THEN 'freeze' WHEN 'active' THEN 'unfreeze' ELSE 'close' END, wallet::text, why,
+            clock_timestamp());
   END IF;
   RETURN NEXT;
 END

@@ -25,11 +25,12 @@ export async function findFeeSweep(sql: Sql, book: Book, key: string): Promise<F
 
 /** The settlement wallet of a book, and its fee income that was not swept; null when there is no such book. */
 export async function findFeeIncome(sql: Sql, book: Book): Promise<{ walletId: Uuid; income: Kobo } | null> {
-  const [row] = await sql<{ walletId: Uuid; income: Kobo }[]>`
-    SELECT w.id AS wallet_id, coalesce((
-      SELECT balance FROM ledger.balances_before(w.organisation_id, w.environment, 'infinity', ${FEE_INCOME})
-    ), 0) AS income
-    FROM wallets w
-    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment} AND w.kind = 'settlement'`;
-  return row ?? null;
+  const [wallet] = await sql<{ id: Uuid }[]>`
+    SELECT id FROM wallets
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND kind = 'settlement'`;
+  if (wallet === undefined) return null;
+  const [fees] = await sql<{ income: Kobo }[]>`
+    SELECT balance AS income
+    FROM ledger.balances_before(${book.organisationId}, ${book.environment}, 'infinity', ${FEE_INCOME})`;
+  return { walletId: wallet.id, income: fees?.income ?? 0 };
 }

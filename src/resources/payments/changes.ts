@@ -11,8 +11,8 @@ export interface SeenPayment {
 }
 
 /**
- * The current versions of those payments that are newer than seen. One statement for any number, of any organisations:
- * each is one look-up in the primary key (LATERAL with OFFSET 0 is not flattened into a join).
+ * The current versions of those payments that are newer than seen. One statement for any number, of any organisations
+ * (src/ledger/sql/changed_payments.sql).
  */
 export async function readChangedPayments(
   sql: Sql,
@@ -21,14 +21,7 @@ export async function readChangedPayments(
   // Array literals, because the driver's serialiser of arrays takes several times as long for thousands of elements.
   const column = (cell: (one: SeenPayment) => string | number): string => `{${seen.map(cell).join(',')}}`;
   return await sql<{ paymentId: Uuid; version: number }[]>`
-    SELECT s.payment_id, changed.version
-    FROM unnest(
+    SELECT payment_id, version FROM ledger.changed_payments(
       ${column(({ book }) => book.organisationId)}::text::uuid[], ${column(({ book }) => book.environment)}::text::text[],
-      ${column(({ paymentId }) => paymentId)}::text::uuid[], ${column(({ version }) => version)}::text::integer[]
-    ) AS s (organisation_id, environment, payment_id, version),
-    LATERAL (
-      SELECT p.version FROM payments p
-      WHERE p.organisation_id = s.organisation_id AND p.environment = s.environment AND p.id = s.payment_id
-        AND p.version > s.version OFFSET 0
-    ) changed`;
+      ${column(({ paymentId }) => paymentId)}::text::uuid[], ${column(({ version }) => version)}::text::integer[])`;
 }

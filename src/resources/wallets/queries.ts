@@ -89,13 +89,9 @@ export type NewWallet = Pick<
  */
 export async function insertWallet(sql: Sql, book: Book, wallet: NewWallet): Promise<void> {
   await sql`
-    WITH wallet AS (
-      INSERT INTO wallets (organisation_id, environment, id, kind, email, full_name, phone, external_reference, created_at)
-      VALUES (${book.organisationId}, ${book.environment}, ${wallet.id}, ${wallet.kind}, ${wallet.email},
-              ${wallet.fullName}, ${wallet.phone}, ${wallet.externalReference}, ${wallet.createdAt})
-      RETURNING *
-    )
-    SELECT ledger.open_account(organisation_id, environment, account_code, kind = 'settlement') FROM wallet`;
+    SELECT FROM ledger.create_wallet(
+      ${book.organisationId}, ${book.environment}, ${wallet.id}, ${wallet.kind}, ${wallet.email}, ${wallet.fullName},
+      ${wallet.phone}, ${wallet.externalReference}, ${wallet.createdAt})`;
 }
 
 /**
@@ -103,18 +99,10 @@ export async function insertWallet(sql: Sql, book: Book, wallet: NewWallet): Pro
  * in one statement. A settlement wallet gets no limits.
  */
 export async function recordKyc(sql: Sql, book: Book, wallet: Wallet, sealed: string): Promise<void> {
+  const [balanceMax, postingMax] = wallet.kind === 'end_user' ? [TIER1_BALANCE_MAX, TIER1_POSTING_MAX] : [null, null];
   await sql`
-    WITH details AS (
-      INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed)
-      VALUES (${book.organisationId}, ${book.environment}, ${wallet.id}, ${sealed})
-      ON CONFLICT (organisation_id, wallet_id) DO UPDATE SET sealed = excluded.sealed, submitted_at = now()
-    ), verified AS (
-      SELECT ledger.verify_account(${book.organisationId}, ${wallet.accountId},
-                                   ${wallet.kind === 'end_user' ? TIER1_BALANCE_MAX : null},
-                                   ${wallet.kind === 'end_user' ? TIER1_POSTING_MAX : null})
-    )
-    UPDATE wallets SET kyc_status = 'tier1' FROM verified
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${wallet.id}`;
+    SELECT FROM ledger.record_kyc(
+      ${book.organisationId}, ${book.environment}, ${wallet.id}, ${sealed}, ${balanceMax}, ${postingMax})`;
 }
 
 export type WalletChanges = {

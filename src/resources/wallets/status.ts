@@ -51,12 +51,15 @@ export interface WalletReport {
 
 /** The report that an operator needs before changing a wallet; null when this organisation has no such wallet. */
 export async function reportWallet(sql: Sql, organisationId: Uuid, walletId: Uuid): Promise<WalletReport | null> {
-  const [row] = await sql<{ environment: Environment; inFlight: InFlight }[]>`
-    SELECT environment, ledger.wallet_in_flight(organisation_id, environment, id) AS in_flight
-    FROM wallets WHERE organisation_id = ${organisationId} AND id = ${walletId}`;
-  if (row === undefined) return null;
-  const wallet = await findWallet(sql, { organisationId, environment: row.environment }, walletId);
+  const [found] = await sql<{ environment: Environment }[]>`
+    SELECT environment FROM wallets WHERE organisation_id = ${organisationId} AND id = ${walletId}`;
+  if (found === undefined) return null;
+  const { environment } = found;
+  const wallet = await findWallet(sql, { organisationId, environment }, walletId);
   if (wallet === null) return null;
+  const [counted] = await sql<{ inFlight: InFlight }[]>`
+    SELECT ledger.wallet_in_flight(${organisationId}, ${environment}, ${walletId}) AS in_flight`;
+  const row = { environment, inFlight: counted?.inFlight ?? {} };
   const audit = await sql<AuditEntry[]>`
     SELECT operator, action, reason, created_at FROM audit_log
     WHERE organisation_id = ${organisationId} AND subject = ${walletId} AND action LIKE 'wallet.%'

@@ -1,0 +1,54 @@
+-- version 1
+-- Wallets and organisations: what is written of them together with accounts of the ledger. Each is one function of one
+-- organisation, its first argument, so that a distributed database can run all of it on the node of the organisation. A
+-- statement that writes as the application and calls a function of the owner could not run there
+-- (docs/decisions/0056-right-on-citus-too.md).
+
+-- Creates a wallet and its ledger account. A settlement wallet belongs to the platform: its account is verified from the
+-- beginning. Violates wallet_external_reference_unique when the reference is taken.
+CREATE OR REPLACE FUNCTION ledger.create_wallet(
+  organisation uuid, env text, wallet uuid, wallet_kind text, mail text, name text, phone_number text, reference text,
+  created timestamptz
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+DECLARE wallet_account text;
+BEGIN
+  INSERT INTO wallets (organisation_id, environment, id, kind, email, full_name, phone, external_reference, created_at)
+  VALUES (organisation, env, wallet, wallet_kind, mail, name, phone_number, reference, created)
+  RETURNING account_code INTO wallet_account;
+  PERFORM ledger.open_account(organisation, env, wallet_account, wallet_kind = 'settlement');
+END $$;
+
+-- Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1, verifies its account and sets the
+-- limits of it. NULL: no limit. The account is that of the wallet, whatever the caller has read.
+CREATE OR REPLACE FUNCTION ledger.record_kyc(
+  organisation uuid, env text, wallet uuid, sealed_details text, new_balance_max bigint, new_posting_max bigint
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+DECLARE wallet_account text;
+BEGIN
+  SELECT w.account_code INTO STRICT wallet_account FROM wallets w
+  WHERE w.organisation_id = organisation AND w.environment = env AND w.id = wallet;
+  UPDATE ledger.accounts a SET verified = true, balance_max = new_balance_max, posting_max = new_posting_max
+  WHERE a.organisation_id = organisation AND a.environment = env AND a.code = wallet_account;
+  UPDATE wallets w SET kyc_status = 'tier1'
+  WHERE w.organisation_id = organisation AND w.environment = env AND w.id = wallet;
+  INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed)
+  VALUES (organisation, env, wallet, sealed_details)
+  ON CONFLICT (organisation_id, wallet_id) DO UPDATE
+  SET sealed = excluded.sealed, submitted_at = excluded.submitted_at;
+END $$;
+
+-- Creates an organisation, its settlement wallet in each environment, and the audit entry.
+CREATE OR REPLACE FUNCTION ledger.create_organisation(
+  organisation uuid, organisation_name text, mail text, test_wallet uuid, live_wallet uuid, created timestamptz,
+  deciding_operator uuid, operator_name text
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+BEGIN
+  INSERT INTO organisations (organisation_id, name, created_at) VALUES (organisation, organisation_name, created);
+  PERFORM ledger.create_wallet(organisation, 'test', test_wallet, 'settlement', mail, organisation_name, NULL, NULL, created);
+  PERFORM ledger.create_wallet(organisation, 'live', live_wallet, 'settlement', mail, organisation_name, NULL, NULL, created);
+  INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject)
+  VALUES (organisation, deciding_operator, operator_name, 'organisation.create', organisation::text);
+END $$;
+
+REVOKE ALL ON FUNCTION ledger.create_wallet, ledger.record_kyc, ledger.create_organisation FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.create_wallet, ledger.record_kyc, ledger.create_organisation TO manilla_app;

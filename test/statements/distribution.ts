@@ -1,0 +1,198 @@
+// What a distributed Postgres refuses that a plain one accepts, as rules over the text of a statement
+// (docs/decisions/0056-right-on-citus-too.md). Each rule returns what is wrong with the statement.
+import {
+  type Block,
+  blocksOf,
+  expanded,
+  fromOf,
+  nestedIn,
+  orderOf,
+  parse,
+  partsOf,
+  type Source,
+  sourcesOf,
+} from '../support/sqlBlocks.ts';
+
+/** What the rules know about the schema. Tables of `public` are named without it. */
+export interface Schema {
+  /** The columns of each distributed table. */
+  columns: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The identity column of those that have one. */
+  identities: ReadonlyMap<string, string>;
+  /** The functions that read or write a table, without the name of their schema. */
+  functions: ReadonlySet<string>;
+}
+
+type Rule = (statement: string, schema: Schema) => string[];
+
+const NAME = /[a-z_][\w.]*/g;
+
+/** The distributed tables that a part of a block names at its own level. */
+const tablesIn = (part: string, { columns }: Schema): string[] =>
+  [...part.matchAll(NAME)].map(([name]) => name).filter((name) => columns.has(name));
+
+const readsTable = (block: Block, schema: Schema): boolean =>
+  blocksOf(block).some(({ text }) => tablesIn(text, schema).length > 0);
+
+/** What may stand in the action of an upsert besides columns: it is evaluated on the node of the row. */
+const UPSERT_WORDS = new Set(
+  (
+    'do update set where case when then else end and or not is null distinct from true false in between like ' +
+    'coalesce greatest least nullif'
+  ).split(' '),
+);
+
+/**
+ * `ON CONFLICT DO UPDATE` names columns of the row and of `excluded` only: no function, parameter or variable. A
+ * fragment without its INSERT may name nothing.
+ */
+const upserts: Rule = (statement, schema) =>
+  blocksOf(parse(statement)).flatMap((block) => {
+    const [, table = '', alias = table.split('.').at(-1) ?? ''] =
+      /\binsert into ([a-z_][\w.]*)(?: as ([a-z_]\w*))?/.exec(block.text) ?? [];
+    if (table !== '' && !schema.columns.has(table)) return [];
+    return [...block.text.matchAll(/\bon conflict\b.*?\b(do update\b.*?)(?=\breturning\b|;|$)/g)].flatMap(
+      ([, action]) => {
+        const words = expanded(action as string, block)
+          .replaceAll(/::[a-z_]\w*/g, '')
+          .matchAll(/\$\d+|[a-z_][\w.]*/g);
+        return [...words]
+          .map(([word]) => word)
+          .filter((word) => !UPSERT_WORDS.has(word) && !isColumn(word, table, alias, schema))
+          .map((word) => `ON CONFLICT DO UPDATE has ${word}`);
+      },
+    );
+  });
+
+function isColumn(word: string, table: string, alias: string, { columns }: Schema): boolean {
+  if (word.startsWith('$')) return false;
+  const [column = '', qualifier] = word.split('.').toReversed();
+  const isQualified = qualifier === undefined || qualifier === alias || qualifier === 'excluded';
+  return isQualified && columns.get(table)?.has(column) === true;
+}
+
+/** Over a FROM of functions and VALUES only, no subquery outside of it reads a table for each of their rows. */
+const correlations: Rule = (statement, schema) => {
+  const root = parse(statement);
+  const queries = namesOfQueries(root);
+  return blocksOf(root).flatMap((block) =>
+    partsOf(block).flatMap((part) => {
+      const from = fromOf(part);
+      const sources = sourcesOf(from, block);
+      const reads = ({ table, nested }: Source): boolean =>
+        nested === null
+          ? table !== null && (schema.columns.has(table) || queries.has(table))
+          : readsTable(nested, schema);
+      if (sources.length === 0 || sources.some(reads)) return [];
+      const own = nestedIn(from, block);
+      const subqueries = nestedIn(part, block)
+        .filter((nested) => !own.includes(nested))
+        .flatMap(blocksOf)
+        .filter((nested) => /\bselect\b/.test(nested.text) && readsTable(nested, schema))
+        .map((nested) => expanded(nested.text, nested));
+      return sources
+        .filter(({ alias }) => subqueries.some((text) => new RegExp(`\\b${alias}\\.`).test(text)))
+        .map(({ alias }) => `a subquery reads a table for each row of ${alias}, which is no table`);
+    }),
+  );
+};
+
+/** What limits, orders or adds up the rows of a subquery as a whole. */
+const WHOLE = /\b(?:limit|offset|group by|distinct)\b|\b(?:count|sum|min|max|array_agg|bool_or) ?\(#/;
+
+/**
+ * A LATERAL subquery that is evaluated as a whole for each row of a function or of VALUES does not take its
+ * organisation from that row.
+ */
+const laterals: Rule = (statement, schema) =>
+  blocksOf(parse(statement)).flatMap((block) =>
+    partsOf(block).flatMap((part) => {
+      const sources = sourcesOf(fromOf(part), block);
+      const functions = sources
+        .filter(({ table, nested }) => table === null && !(nested && readsTable(nested, schema)))
+        .map(({ alias }) => alias);
+      return sources
+        .flatMap(({ nested }) => nested ?? [])
+        .filter((nested) => readsTable(nested, schema) && WHOLE.test(nested.text))
+        .filter((nested) => {
+          const [, value, alias] =
+            /\borganisation_id = (?:(\$\d+|[a-z_]\w*\b(?![.\w(]))|([a-z_]\w*)\.)/.exec(nested.text) ?? [];
+          return value === undefined && (alias === undefined || functions.includes(alias));
+        })
+        .map((nested) => expanded(nested.text, nested))
+        .flatMap((text) => functions.filter((alias) => new RegExp(`\\b${alias}\\.`).test(text)))
+        .map((alias) => `a lateral subquery has no organisation but that of ${alias}, which is no table`);
+    }),
+  );
+
+/** The names that the WITH clauses of a statement give to queries. */
+const namesOfQueries = (root: Block): Set<string> =>
+  new Set(
+    blocksOf(root)
+      .flatMap(({ text }) => [...text.matchAll(/(?:\bwith |, ?)([a-z_]\w*)(?: ?\(#\d+\))? as (?:materialized )?\(#/g)])
+      .map(([, name]) => name as string),
+  );
+
+/** Rows are locked by one organisation, which is a value. */
+const locks: Rule = (statement, schema) =>
+  blocksOf(parse(statement))
+    .filter(({ text }) => /\bfor (?:no key )?update\b|\bfor (?:key )?share\b/.test(text))
+    .filter((block) => readsTable(block, schema))
+    .filter(({ text }) => !/\borganisation_id = (?:\$\d+|[a-z_]\w*\b(?![.\w(]))/.test(text))
+    .map(() => 'rows are locked without naming their organisation');
+
+/** A function that reads or writes tables stands in a statement of its own. */
+const calls: Rule = (statement, schema) => {
+  const blocks = blocksOf(parse(statement));
+  if (!blocks.some(({ text }) => tablesIn(text.replace(/\bfunction .*/, ''), schema).length > 0)) return [];
+  return blocks
+    .flatMap(({ text }) => [...text.matchAll(/\bledger\.([a-z_]\w*) ?\(#/g)])
+    .filter(([, name]) => schema.functions.has(name as string))
+    .map(([, name]) => `ledger.${name} is called beside a table`);
+};
+
+/** The rows of one moment of these tables have no order of their own: the id may come behind the time. */
+const LOGS = new Set(['outbox', 'webhook_attempts', 'audit_log']);
+
+/** The FROM clause that the names in an ORDER BY are of. */
+interface Scope {
+  from: string;
+  block: Block;
+}
+
+/** No order by an identity column: nodes have ranges, so an organisation that moves gets lower ids than it had. */
+const orders: Rule = (statement, schema) => {
+  const problems: string[] = [];
+  const visit = (block: Block, outer: Scope): void => {
+    for (const part of partsOf(block)) {
+      const from = fromOf(part);
+      const scope = from === '' ? outer : { from, block };
+      const order = orderOf(part);
+      for (const [position, item] of order.entries()) {
+        const table = identityTable(item, scope, schema);
+        const isBehindTime = order.slice(0, position).some((before) => before.endsWith('_at'));
+        if (table !== null && !(LOGS.has(table) && isBehindTime))
+          problems.push(`ORDER BY has the identity of ${table}`);
+      }
+      for (const nested of nestedIn(part, block)) visit(nested, scope);
+    }
+  };
+  const root = parse(statement);
+  visit(root, { from: '', block: root });
+  return problems;
+};
+
+/** The table whose identity column an item of an ORDER BY is; null: it is another column. */
+function identityTable(item: string, { from, block }: Scope, schema: Schema): string | null {
+  const [, qualifier, column] = /^(?:([a-z_]\w*)\.)?([a-z_]\w*)$/.exec(item) ?? [];
+  const tables = sourcesOf(from, block)
+    .filter(({ alias }) => qualifier === undefined || alias === qualifier)
+    .flatMap(({ table, nested }) => (nested === null ? (table ?? []) : tablesRead(nested, schema)));
+  return tables.find((table) => column !== undefined && schema.identities.get(table) === column) ?? null;
+}
+
+const tablesRead = (block: Block, schema: Schema): string[] =>
+  blocksOf(block).flatMap((inner) => partsOf(inner).flatMap((part) => tablesIn(fromOf(part), schema)));
+
+/** Each rule by what it is about. */
+export const RULES = { upserts, correlations, laterals, locks, calls, orders } satisfies Record<string, Rule>;
