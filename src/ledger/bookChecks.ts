@@ -189,7 +189,7 @@ interface AccountScan {
   code: AccountCode;
   /** Stored balance; null for an account with a derived balance. */
   balance: string | null;
-  /** The number that the account has given last, and the one above which they have no gap; null for a derived balance. */
+  /** The last number of the account, and the one above which they have no gap; null for a derived balance. */
   lastNumber: string | null;
   numberedAfter: string | null;
   /** The entry up to which they are read: the last one of a stored balance, else the last one that is final. */
@@ -205,9 +205,9 @@ interface AccountScan {
 }
 
 /**
- * Each stored balance is the sum of the account's entries, which are numbered without a gap up to the last number of the
- * account; the balance after each entry is the previous one less or plus its amount; and the balances of a book add up
- * to zero.
+ * Each stored balance is the sum of the account's entries, which are numbered without a gap up to the last number of
+ * the account; the balance after each entry is the previous one less or plus its amount; and the balances of a book add
+ * up to zero.
  */
 async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: Held): Promise<AccountsPlace | null> {
   const { add, count } = scope;

@@ -227,6 +227,8 @@ async function nextBooks(sql: Sql, after: Uuid | null): Promise<Books | null> {
     SELECT organisation_id FROM (${first('postings')} UNION ALL ${first('accounts')} UNION ALL ${first('transactions')}) f
     ORDER BY organisation_id LIMIT 1`;
   if (row === undefined) return null;
-  const [last] = await sql<{ posting: string }[]>`SELECT ledger.last_final_posting()::text AS posting`;
+  const [last] = await sql<
+    { posting: string }[]
+  >`SELECT ledger.last_final_posting(${row.organisationId})::text AS posting`;
   return { ...row, lastPosting: last?.posting ?? '0', unexplained: { postings: '0', ids: '0' } };
 }

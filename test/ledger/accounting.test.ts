@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 afterEach(() => books.close());
 
-/** Dates the book back: its accounts to `days` ago, and each posting by `date`, SQL with `p.place` from 1 and `days`. */
+/** Dates the book back: its accounts to `days` ago, and each posting by `date`, SQL with `p.place`, from 1. */
 const dateBack = (days: number, date: string) =>
   books.asSuperuser(async (sql) => {
     await sql`UPDATE ledger.accounts SET created_at = now() - make_interval(days => ${days})`;

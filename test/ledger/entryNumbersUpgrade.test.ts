@@ -1,5 +1,5 @@
 // The upgrade of a book to numbers of entries (migrations 0076 to 0080), while processes of the version before post and
-// without rewriting a posting. `versionBefore/post.sql` is that version's ledger.post.
+// without rewriting a posting. `versionBefore/post.sql.txt` is that version's ledger.post.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -51,7 +51,7 @@ beforeEach(async () => {
     await owner`INSERT INTO migrations (number, name, checksum) VALUES (${numberOf(file)}, ${file}, ${checksum})`;
   }
   for (const file of ['accounts.sql', 'write_rows.sql']) await owner.unsafe(textOf(file, FUNCTIONS));
-  await owner.unsafe(textOf('versionBefore/post.sql', new URL('./', import.meta.url)));
+  await owner.unsafe(textOf('versionBefore/post.sql.txt', new URL('./', import.meta.url)));
 });
 
 afterEach(async () => {

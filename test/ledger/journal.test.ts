@@ -807,6 +807,35 @@ describe('concurrency', () => {
     60_000,
   );
 
+  test('accounts of the platform come into being once, with the first postings of two processes', async () => {
+    const fresh = await openBooks();
+    try {
+      const accounts: AccountCode[] = ['clearing:one', 'clearing:two', 'suspense:payment:one', 'suspense:payment:two'];
+      const journals = [fresh.journal, fresh.anotherJournal()];
+      const results = await Promise.all(
+        Array.from({ length: 40 }, (_, n) => {
+          const order = n % 2 === 0 ? accounts : accounts.toReversed();
+          const [first, second] = order.filter((code) => code.startsWith('clearing')) as [AccountCode, AccountCode];
+          const postings = order
+            .filter((code) => code.startsWith('suspense'))
+            .map((credit) => ({ debit: first, credit, amount: 1 + n }));
+          const movement = {
+            book: fresh.book,
+            transaction: transaction([...postings, { debit: first, credit: second, amount: 1 }]),
+          };
+          return (journals[n % 2] as Journal).post(movement);
+        }),
+      );
+      expect(outcomes(results)).toEqual(results.map(() => 'posted'));
+      const found =
+        await fresh.sql`SELECT code, balance IS NOT NULL AS stored FROM ledger.accounts ORDER BY code COLLATE "C"`;
+      expect(found).toEqual(accounts.map((code) => ({ code, stored: code.startsWith('suspense') })));
+      expect((await verifyLedger(fresh.owner)).findings).toEqual([]);
+    } finally {
+      await fresh.close();
+    }
+  });
+
   test('of 200 concurrent debits of the whole balance by two processes, exactly one is posted', async () => {
     const wallet = await newWallet(books, { balance: 500 });
     const journals = [books.journal, books.anotherJournal()];

@@ -1,10 +1,11 @@
--- Entries of an account are ordered by a number that its lock gives, no longer by the id of a sequence: an id comes from
--- the node that wrote it, and goes down when a book moves to another one (docs/decisions/0055-numbers-of-entries.md).
+-- Entries of an account are ordered by a number that its lock gives, no longer by the id of a sequence: an id comes
+-- from the node that wrote it, and goes down when a book moves to another one
+-- (docs/decisions/0055-numbers-of-entries.md).
 --
--- No posting is rewritten. What was posted before has no number: its number is its id, which came from the one sequence of
--- this database. Accounts that exist go on above these ids, so that all numbers have one order. Above means far above,
--- because ids are taken until the next file is applied: each file locks one table of money, so that it cannot deadlock with
--- a posting. New accounts begin at 1 from migration 0080 on.
+-- No posting is rewritten. What was posted before has no number: its number is its id, which came from the one sequence
+-- of this database. Accounts that exist go on above these ids, so that all numbers have one order. Above means far
+-- above, because ids are taken until the next file is applied: each file locks one table of money, so that it cannot
+-- deadlock with a posting. New accounts begin at 1 from migration 0080 on.
 DO $$
 DECLARE
   above CONSTANT bigint := (SELECT CASE WHEN is_called THEN last_value + 1000000000 ELSE 0 END FROM ledger.postings_id_seq);

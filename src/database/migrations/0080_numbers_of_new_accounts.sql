@@ -1,8 +1,8 @@
 -- The postings have numbers (0077): the entries of new accounts begin at 1.
 ALTER TABLE ledger.accounts ALTER COLUMN last_number SET DEFAULT 0, ALTER COLUMN numbered_after SET DEFAULT 0;
 
--- What the digest of a seal covers: 1: the postings in the order of their ids; 2: with the numbers, in the order of their
--- own digests, which needs no other order.
+-- What the digest of a seal covers: 1: the postings in the order of their ids; 2: with the numbers, in the order of
+-- their own digests, which needs no other order.
 ALTER TABLE ledger.seals ADD COLUMN version smallint NOT NULL DEFAULT 1 CHECK (version IN (1, 2));
 COMMENT ON COLUMN ledger.seals.digest IS
   'SHA-256 over the digest of the seal before it (nothing for the first) and the digest of each posting. The version says '

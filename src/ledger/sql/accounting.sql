@@ -47,11 +47,12 @@ END
 $$;
 
 -- Adds the postings of the day to the balances of the next accounts of a book, by id: at most about `postings_max`
--- entries of each, in the order of their numbers. Returns the account after which to continue; NULL when the day is complete.
+-- entries of each, in the order of their numbers. Returns the account after which to continue; NULL when the day is
+-- complete.
 --
--- Entries of an account with a derived balance have ids for numbers. Two may share one, so a page ends with all that have
--- the last one; and one of a later day may commit with a lower one than those that were read, but not with one that is lower
--- than the end of the day, less the half of a millisecond by which times are rounded.
+-- Entries of an account with a derived balance have ids for numbers. Two may share one, so a page ends with all that
+-- have the last one; and one of a later day may commit with a lower one than those that were read, but not with one
+-- that is lower than the end of the day, less the half of a millisecond by which times are rounded.
 CREATE OR REPLACE FUNCTION ledger.fill_closing_balances(
   organisation uuid, env text, closing date, after_account bigint, accounts_max integer, postings_max integer
 ) RETURNS bigint
@@ -160,8 +161,8 @@ BEGIN
 END
 $$;
 
--- A limit for the numbers of an account's entries that are dated before a time, so that an old date does not read what came
--- after it: what was read to close the day of that time, or the next one on which the balance changed.
+-- A limit for the numbers of an account's entries that are dated before a time, so that an old date does not read what
+-- came after it: what was read to close the day of that time, or the next one on which the balance changed.
 CREATE OR REPLACE FUNCTION ledger.last_number_before(organisation uuid, account bigint, moment timestamptz) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = ledger, pg_temp AS $$
   SELECT coalesce((

@@ -1,29 +1,29 @@
 -- version 1
--- The lowest number of the entries of one side of an account from a time on; above its last one when there is none. Found
--- by bisection over the numbers: a few look-ups in the index by account for a time that is long ago as for a recent one,
--- and without an index by time. Entries without a number have their id in its place.
+-- The lowest number of the entries of one side of an account from a time on; above its last one when there is none.
+-- Found by bisection over the numbers: a few look-ups in the index by account for a time that is long ago as for a
+-- recent one, and without an index by time. Entries without a number have their id in its place.
 --
 -- It is exact when the entries have the same order by number as by time, which the lock of the account gives those of a
 -- stored balance. No lock orders those of a derived balance: their ids follow the times but for the seconds that a
 -- statement takes, so the caller asks for a time that much earlier and still compares the times.
 CREATE OR REPLACE FUNCTION ledger.first_entry_since(organisation uuid, account bigint, side text, since timestamptz)
 RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
   low    bigint := 0; -- the entries before this number are before the time
   high   bigint;      -- the entries from this number on are not
   middle bigint;
   entry  record;
 BEGIN
-  -- The last entry is looked up first, because most times are recent. IS TRUE: only the index by account fits; the
+  -- The last entry is looked up first, because most times are recent. Without sorts only the index by account fits: the
   -- primary key would be read for the whole organisation.
   IF side = 'debit' THEN
     SELECT coalesce(p.debit_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
-    WHERE (p.organisation_id = organisation) IS TRUE AND p.debit_account_id = account
+    WHERE p.organisation_id = organisation AND p.debit_account_id = account
     ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1;
   ELSE
     SELECT coalesce(p.credit_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
-    WHERE (p.organisation_id = organisation) IS TRUE AND p.credit_account_id = account
+    WHERE p.organisation_id = organisation AND p.credit_account_id = account
     ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1;
   END IF;
   middle := coalesce(entry.number, 0);
@@ -34,11 +34,11 @@ BEGIN
     middle := (low + high) / 2;
     IF side = 'debit' THEN
       SELECT coalesce(p.debit_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
-      WHERE (p.organisation_id = organisation) IS TRUE AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) >= middle
+      WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) >= middle
       ORDER BY coalesce(p.debit_number, p.id) LIMIT 1;
     ELSE
       SELECT coalesce(p.credit_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
-      WHERE (p.organisation_id = organisation) IS TRUE AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) >= middle
+      WHERE p.organisation_id = organisation AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) >= middle
       ORDER BY coalesce(p.credit_number, p.id) LIMIT 1;
     END IF;
   END LOOP;
@@ -46,3 +46,9 @@ BEGIN
 END $$;
 REVOKE ALL ON FUNCTION ledger.first_entry_since FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.first_entry_since TO manilla_app;
+-- As ledger.post.
+DO $$
+BEGIN
+  IF ledger.is_distributed() THEN ALTER FUNCTION ledger.first_entry_since RESET plan_cache_mode; END IF;
+END
+$$;

@@ -1,11 +1,12 @@
 -- version 3
--- The id up to which all postings are final: those with it or a lower one are committed, and no other will be. The
--- sums of an account with a derived balance, which is never locked, are exact and repeatable up to such an id only: a
--- statement may commit later than another one that took higher ids.
+-- The id up to which all postings of an organisation are final: those with it or a lower one are committed, and no
+-- other will be. The sums of an account with a derived balance, which is never locked, are exact and repeatable up to
+-- such an id only: a statement may commit later than another one that took higher ids.
 --
--- An id is the time at which a statement posts, which it reads while it has a lock on ledger.transactions. So the function
--- reads the clock, and waits for the statements that have the lock then: those that come later take higher ids.
-CREATE OR REPLACE FUNCTION ledger.last_final_posting() RETURNS bigint
+-- An id is the time at which a statement posts, which it reads while it has a lock on ledger.transactions. So the
+-- function reads the clock, and waits for the statements that have the lock then: those that come later take higher
+-- ids. The organisation says whose clock and locks, where it has a node of its own.
+CREATE OR REPLACE FUNCTION ledger.last_final_posting(organisation uuid) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE
   next_id CONSTANT bigint := ledger.posting_id(clock_timestamp());
@@ -14,7 +15,12 @@ BEGIN
   RAISE EXCEPTION 'a transaction that posts has been open for 15 seconds: end it, or try again later' USING ERRCODE = 'lock_not_available';
 END
 $$;
-COMMENT ON FUNCTION ledger.last_final_posting IS
+COMMENT ON FUNCTION ledger.last_final_posting(uuid) IS
   'The id up to which all postings are final: no posting with it or a lower one will be committed any more.';
-REVOKE ALL ON FUNCTION ledger.last_final_posting FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ledger.last_final_posting TO manilla_app;
+
+-- For processes of the version before.
+CREATE OR REPLACE FUNCTION ledger.last_final_posting() RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$ SELECT ledger.last_final_posting(NULL::uuid) $$;
+
+REVOKE ALL ON FUNCTION ledger.last_final_posting(uuid), ledger.last_final_posting() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.last_final_posting(uuid), ledger.last_final_posting() TO manilla_app;

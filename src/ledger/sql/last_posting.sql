@@ -1,6 +1,6 @@
 -- version 3
--- The last entry of an account with a stored balance up to a time: its number, and the balance after it. `id` is the id of
--- its posting, for processes of the version before.
+-- The last entry of an account with a stored balance up to a time: its number, and the balance after it. `id` is the id
+-- of its posting, for processes of the version before.
 --
 -- The entries of such an account have the same order by number as by time, because ledger.post reads the clock while it
 -- holds the lock of the account. So on each side it is the entry before the first one after the time, which
@@ -14,7 +14,7 @@ CREATE FUNCTION ledger.last_posting(
   organisation uuid, account bigint, at timestamptz, OUT id bigint, OUT balance bigint, OUT number bigint
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 #variable_conflict use_variable
 DECLARE
   -- Times are stored in milliseconds: a posting of the next half of a millisecond is dated `at` too.
@@ -29,14 +29,13 @@ BEGIN
   END IF;
   first_debit := ledger.first_entry_since(organisation, account, 'debit', after);
   first_credit := ledger.first_entry_since(organisation, account, 'credit', after);
-  -- IS TRUE: as in ledger.first_entry_since.
   SELECT e.id, e.balance, e.number INTO id, balance, number FROM (
     (SELECT p.id, p.debit_balance_after AS balance, coalesce(p.debit_number, p.id) AS number FROM ledger.postings p
-     WHERE (p.organisation_id = organisation) IS TRUE AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < first_debit
+     WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < first_debit
      ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1)
     UNION ALL
     (SELECT p.id, p.credit_balance_after, coalesce(p.credit_number, p.id) FROM ledger.postings p
-     WHERE (p.organisation_id = organisation) IS TRUE AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) < first_credit
+     WHERE p.organisation_id = organisation AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) < first_credit
      ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1)
   ) e ORDER BY e.number DESC LIMIT 1;
   IF NOT FOUND THEN
@@ -50,3 +49,9 @@ COMMENT ON FUNCTION ledger.last_posting IS
   'The last entry of an account with a stored balance up to a time, and the balance after it; zeros if it has none.';
 REVOKE ALL ON FUNCTION ledger.last_posting FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.last_posting TO manilla_app;
+-- As ledger.post.
+DO $$
+BEGIN
+  IF ledger.is_distributed() THEN ALTER FUNCTION ledger.last_posting RESET plan_cache_mode; END IF;
+END
+$$;

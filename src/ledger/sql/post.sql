@@ -14,11 +14,10 @@
 --                `account_entries` how many of its postings name it: they save adding up the postings here, and the
 --                results are compared with them
 --   movements    the transaction of each (null if it has none) and the outcome of its Idempotency-Key (likewise).
---                Under the rules `credit_exempt` the credited account may be frozen, unverified or over a limit, and under
---                `exempt` the debited one too.
---                `resolved_keys` and `reversed_keys` are the business keys of the hold that a transaction resolves
---                and of the transaction that it reverses (step 0). These two, and the arrays of the outcomes, are
---                empty when no movement has one
+--                Under the rules `credit_exempt` the credited account may be frozen, unverified or over a limit, and
+--                under `exempt` the debited one too. `resolved_keys` and `reversed_keys` are the business keys of the
+--                hold that a transaction resolves and of the transaction that it reverses (step 0). These two, and the
+--                arrays of the outcomes, are empty when no movement has one
 --   postings     in the order of their movements; accounts are given by position
 --   events, messages
 --                each with the position of its movement
@@ -31,11 +30,11 @@
 -- again, so the returned reasons are those of the committed pass: all of its decisions were made on locked balances.
 -- Without concurrent changes the second pass is the last.
 --
--- Numbers: the entries of an account with a stored balance are numbered 1, 2, 3 … under its lock, so their order is that
--- of the books, whichever node wrote them and whatever its clock said. The row of the account has the last number, which
--- a deleted entry no longer has (`ledger verify`). Accounts with a derived balance have no lock, and so no numbers. The
--- id of a posting is the microsecond at which it was posted, counted on within a statement: it tells the postings of a
--- transaction apart and orders them, and it orders the entries of accounts that have no numbers.
+-- Numbers: the entries of an account with a stored balance are numbered 1, 2, 3 … under its lock, so their order is
+-- that of the books, whichever node wrote them and whatever its clock said. The row of the account has the last number,
+-- which a deleted entry no longer has (`ledger verify`). Accounts with a derived balance have no lock, and so no
+-- numbers. The id of a posting is the microsecond at which it was posted, counted on within a statement: it tells the
+-- postings of a transaction apart and orders them, and it orders the entries of accounts that have no numbers.
 --
 -- Lock order, the same for all callers: keys and rows, new accounts by code, existing accounts by slot. Two statements
 -- that lock the same accounts in different orders deadlock, so the order must not depend on the query plan, which
@@ -47,17 +46,8 @@
 --
 -- On Citus a statement is routed by the organisation as a constant, and planned anew for
 -- each call. There the accounts are locked first, by a look-up for each code of the list in turn: LATERAL with OFFSET 0
--- over a materialised list has no other order, whatever the plan. Then the UPDATE may find them in any order. Here it would
--- cost a tenth of the statement.
--- Whether the tables are distributed by Citus: a constant, so that asking costs nothing.
-DO $$
-BEGIN
-  EXECUTE format('CREATE OR REPLACE FUNCTION ledger.is_distributed() RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN %L::boolean',
-                 EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'));
-END
-$$;
-REVOKE ALL ON FUNCTION ledger.is_distributed FROM PUBLIC;
-
+-- over a materialised list has no other order, whatever the plan. Then the UPDATE may find them in any order. Here it
+-- would cost a tenth of the statement.
 DROP FUNCTION IF EXISTS ledger.post; -- its arguments differ between versions
 CREATE FUNCTION ledger.post(
   organisation          uuid,
@@ -171,7 +161,8 @@ BEGIN
   -- account. A reversal credits what was debited: the accounts that the other transaction debited, or those of the hold
   -- that it resolves. Money of a reserve returns to the account that funded the reserve, and money whose account was
   -- closed goes to suspense. `once` is enforced by the unique index resolved_or_reversed_once.
-  -- What leaves transit must name its hold: otherwise a hold could be returned after a completion that does not name it.
+  -- What leaves transit must name its hold: otherwise a hold could be returned after a completion that does not name
+  -- it.
   IF strpos(array_to_string(account_codes, ' '), 'in_transit:') > 0 AND EXISTS (
     SELECT FROM (SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit) p
     WHERE p.debit = ANY (ARRAY(
@@ -289,8 +280,8 @@ BEGIN
       EXIT passes WHEN posting_count = 0;
 
       -- 2. Accounts of the platform are created by their first posting; the account of a wallet is opened with the
-      -- wallet. Those with a stored balance are often new, as a payout's reserve. Those with a derived balance nearly always
-      -- exist: they are created in another pass, when step 3 misses one.
+      -- wallet. Those with a stored balance are often new, as a payout's reserve. Those with a derived balance nearly
+      -- always exist: they are created in another pass, when step 3 misses one.
       IF 'stored_balance' = ANY (account_kinds) OR creates_all THEN
         SELECT array_agg(a.code) INTO existing
         FROM (SELECT unnest(account_codes) AS code, unnest(account_kinds) AS kind) a
@@ -368,10 +359,10 @@ BEGIN
         INTO slots, account_ids, balances, balances_last, balance_maxes, posting_maxes, numbers, numbers_last
         FROM (SELECT * FROM moved ORDER BY slot) a;
       END IF;
-      -- Read while the accounts are locked: so the entries of an account have the order of their times, and a balance as
-      -- of a time is the balance after the last entry up to then.
-      -- No posting is dated into a closed day, whatever the clock says. The lock of step 1 on ledger.transactions is held by
-      -- now: the closing of a day waits for it (settle_day in accounting.sql).
+      -- Read while the accounts are locked: so the entries of an account have the order of their times, and a balance
+      -- as of a time is the balance after the last entry up to then. No posting is dated into a closed day, whatever
+      -- the clock says. The lock of step 1 on ledger.transactions is held by now: the closing of a day waits for it
+      -- (settle_day in accounting.sql).
       posted_at := greatest(clock_timestamp(), (
         SELECT x.ends_at FROM ledger.closed_days x WHERE x.organisation_id = organisation AND x.environment = book ORDER BY x.day DESC LIMIT 1
       ));

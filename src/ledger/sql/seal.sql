@@ -3,11 +3,12 @@
 -- transaction that it belongs to.
 
 -- Version 2 of a seal covers the numbers of the entries too, and has the digests of its postings in their own order: it
--- needs no other, and the numbers say which entry came first. Version 1, of seals from before decision 55, had the order of
--- the ids, which were those of one sequence.
+-- needs no other, and the numbers say which entry came first. Version 1, of seals from before decision 55, had the
+-- order of the ids, which were those of one sequence.
 --
--- SHA-256 over the columns, one a line, with NULL as an empty line and times in milliseconds since 1970: the same in every
--- session. No column of a posting that the service wrote contains a line break, so no other columns have the same text.
+-- SHA-256 over the columns, one a line, with NULL as an empty line and times in milliseconds since 1970: the same in
+-- every session. No column of a posting that the service wrote contains a line break, so no other columns have the same
+-- text.
 CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.transactions) RETURNS bytea LANGUAGE sql STABLE AS $$
   SELECT sha256(convert_to(concat_ws(E'\n',
     p.organisation_id, p.environment, p.id, p.transaction_id, p.debit_account_id, p.credit_account_id, p.amount,
@@ -22,15 +23,14 @@ CREATE OR REPLACE FUNCTION ledger.posting_digest_2(p ledger.postings, t ledger.t
     '', coalesce(p.debit_number::text, ''), coalesce(p.credit_number::text, '')), 'UTF8'))
 $$;
 
--- Seals the postings of all books that are dated before a time, which must be longer ago than a statement of the service
--- can take: then all of them are committed. Seals at most about `postings_max` at a time, to limit memory, and returns
--- the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns false.
--- The postings are found by their time, and the transaction of each by its id (LATERAL with OFFSET 0 allows no other
--- plan): a hash join would read every transaction of the ledger for the few postings of a seal. The memory is for sorting
--- the digests of one seal.
--- The index of times is brought up to date first: the database does so about once a minute, and each seal would read all
--- postings since. If another process holds the lock, such as a vacuum, that is what it does; it does not wait, because a
--- wait of a second would cancel the vacuum.
+-- Seals the postings of all books that are dated before a time, which must be longer ago than a statement of the
+-- service can take: then all of them are committed. Seals at most about `postings_max` at a time, to limit memory, and
+-- returns the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns
+-- false. The postings are found by their time, and the transaction of each by its id (LATERAL with OFFSET 0 allows no
+-- other plan): a hash join would read every transaction of the ledger for the few postings of a seal. The memory is for
+-- sorting the digests of one seal. The index of times is brought up to date first: the database does so about once a
+-- minute, and each seal would read all postings since. If another process holds the lock, such as a vacuum, that is
+-- what it does; it does not wait, because a wait of a second would cancel the vacuum.
 CREATE OR REPLACE FUNCTION ledger.seal(closed_before timestamptz, postings_max integer, OUT seals integer, OUT is_behind boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = ledger, pg_temp
