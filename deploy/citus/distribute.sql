@@ -103,6 +103,14 @@ BEGIN
   LOOP
     PERFORM create_distributed_function(next.signature::regprocedure, 'organisation', colocate_with := group_of);
   END LOOP;
+
+  -- A plan without the values of a call cannot be routed: Citus refuses it.
+  FOR next IN
+    SELECT p.oid::regprocedure AS signature FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE n.nspname = 'ledger' AND 'plan_cache_mode=force_generic_plan' = ANY (p.proconfig)
+  LOOP
+    EXECUTE format('ALTER FUNCTION %s RESET plan_cache_mode', next.signature);
+  END LOOP;
 END
 $distribute$;
 

@@ -11,6 +11,6 @@ export default {
   ],
   testPathIgnorePatterns: ['/node_modules/', '\\.slow\\.test\\.ts$'],
   globalSetup: '<rootDir>/test/citus/globalSetup.ts',
-  // Each test database has a connection of its own from node to node for each connection of its pools.
-  maxWorkers: 2,
+  // One file at a time: a test that stops a node stops it for all.
+  maxWorkers: 1,
 };
