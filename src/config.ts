@@ -90,6 +90,7 @@ const settings = z.object({
   WORKER_SLOTS: z.enum(['fixed', 'resources']).default('fixed'),
   WORKER_CPU_TARGET: share.default(0.9),
   WORKER_MEMORY_TARGET: share.default(0.8),
+  WORKER_EXPIRIES_PER_SECOND: positive.default(40),
   WORKER_POLLERS: z.union([z.literal('auto'), slots]).default(pollers),
   MANILLA_KEYS: z.string().min(1),
   BIND_ADDRESS: z.string().default('127.0.0.1'),
@@ -98,6 +99,7 @@ const settings = z.object({
   SANDBOX_HOST: z.string().default(''),
   LIVE_HOST: z.string().default(''),
   RATE_LIMIT_PER_MINUTE: positive.default(600),
+  REQUESTS_IN_PROGRESS_MAX: positive.default(512),
   TRUSTED_PROXIES: addressRanges,
   SANDBOX_CHECKOUT_URL: optionalOrigin,
   LIVE_CHECKOUT_URL: optionalOrigin,
@@ -200,6 +202,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       targets:
         value.WORKER_SLOTS === 'fixed' ? null : { cpu: value.WORKER_CPU_TARGET, memory: value.WORKER_MEMORY_TARGET },
       pollers: value.WORKER_POLLERS,
+      expiriesPerSecond: value.WORKER_EXPIRIES_PER_SECOND,
     },
     keyring: parseKeyring(value.MANILLA_KEYS),
     codec: { port: value.CODEC_PORT },
@@ -207,6 +210,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     ports: { test: value.SANDBOX_PORT, live: value.LIVE_PORT },
     hosts: { test: value.SANDBOX_HOST, live: value.LIVE_HOST },
     rateLimitPerMinute: value.RATE_LIMIT_PER_MINUTE,
+    requestsInProgressMax: value.REQUESTS_IN_PROGRESS_MAX,
     /** Addresses and ranges of the proxies in front of the API, whose X-Forwarded-For is believed. */
     trustedProxies: value.TRUSTED_PROXIES,
     checkout: {

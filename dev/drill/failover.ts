@@ -122,7 +122,7 @@ async function comeBack(servers: DrillServers, former: DrillServer, say: (line: 
     if (waiting.length > 0) wrong.push(`${waiting.length} commits of the service wait on the former primary`);
     for (const { table, count } of writes)
       wrong.push(`the service wrote ${count} rows of ${table} to the former primary`);
-    if (wrong.length === 0) say('          it was written to by nobody, and a commit on it was not answered');
+    if (wrong.length === 0) say('          it was not written to, and a commit on it was not answered');
     await servers.kill(back);
     await commit;
   } finally {

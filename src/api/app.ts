@@ -5,6 +5,7 @@
 //   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked; 403: used
 //                   from an address that it does not allow
 //   rate limit      429: the key's requests this minute; the same statement looks up the Idempotency-Key
+//   overload        429: the process has too many requests in progress, or too many of this organisation
 //   authorise       403: the route's scope
 //   validate        400: query and body against the route's schemas
 //   idempotency     400, 409 or a replay (money routes)
@@ -14,7 +15,7 @@ import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Environment } from '../money.ts';
 import { readChangedPayments } from '../resources/payments/changes.ts';
-import { rateLimited } from '../telemetry/metrics.ts';
+import { overloaded, rateLimited } from '../telemetry/metrics.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';
 import { type AddressRanges, clientAddress, parseRanges } from './admission/clientAddress.ts';
@@ -27,6 +28,7 @@ import {
   readIdempotencyKey,
   type StoredOutcome,
 } from './admission/idempotency.ts';
+import { RequestsInProgress } from './admission/inProgress.ts';
 import { type Rate, RateLimiter } from './admission/rateLimit.ts';
 import { OpenPages } from './checkout/openPages.ts';
 import { addCheckout } from './checkout/pages.ts';
@@ -43,6 +45,9 @@ import type { Call, Caller, CsvExport, ItemResponse, Page, PlaceOf, Route } from
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
+/** By then most of the requests in progress are done. */
+const OVERLOAD_RETRY_AFTER_SECONDS = 1;
+
 /**
  * Shared by all listeners of a process: the API key cache, the rate limiter, the idempotency keys, the request log, the
  * open payment pages.
@@ -50,6 +55,7 @@ import { noQuery, parse } from './schemas.ts';
 export interface RequestGuards {
   apiKeys: ApiKeys;
   rateLimiter: RateLimiter;
+  inProgress: RequestsInProgress;
   idempotencyKeys: IdempotencyKeys;
   trustedProxies: AddressRanges;
   requestLog: RequestLog;
@@ -71,6 +77,7 @@ export function createRequestGuards(dependencies: ApiDependencies): RequestGuard
     }),
     trustedProxies: parseRanges(dependencies.config.trustedProxies),
     rateLimiter: new RateLimiter(dependencies.asyncCommitSql, dependencies.config.rateLimitPerMinute),
+    inProgress: new RequestsInProgress(dependencies.config.requestsInProgressMax),
     idempotencyKeys: new IdempotencyKeys({
       ...dependencies,
       keptDays: dependencies.config.maintenance.idempotencyKeysKeptDays,
@@ -119,7 +126,36 @@ async function serve(
 ): Promise<void> {
   ctx.state.route = `${route.method.toUpperCase()} ${route.path}`;
   ctx.state.params = ctx.params;
-  const { caller, now, keyIsKnown } = await checkRequest(guards, environment, route, ctx);
+  const checked = await checkRequest(guards, environment, route, ctx);
+  const leave = enter(guards.inProgress, checked, ctx);
+  try {
+    await handle(dependencies, guards, environment, route, ctx, checked);
+  } finally {
+    leave();
+  }
+}
+
+/** What a request passed with. */
+interface Checked {
+  caller: Caller;
+  now: Date;
+  keyIsKnown: boolean;
+}
+
+async function handle(
+  dependencies: ApiDependencies,
+  guards: RequestGuards,
+  environment: Environment,
+  route: Route,
+  ctx: KoaRouterContext,
+  { caller, now, keyIsKnown }: Checked,
+): Promise<void> {
+  if (!mayUse(caller, route)) {
+    throw new ApiError('API_KEY_SCOPE_FORBIDDEN', {
+      requiredScopes: [route.access],
+      providedScopes: [...caller.scopes],
+    });
+  }
   const rawBody =
     ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
   const { query, body, placeOf } = readRequest(route, ctx, rawBody);
@@ -182,13 +218,13 @@ function readQuery(route: Route, ctx: Context): unknown {
   return undefined;
 }
 
-/** Checks API key, rate limit and scope. A route without authentication gets a caller that owns nothing. */
+/** Checks API key and rate limit. A route without authentication gets a caller that owns nothing. */
 async function checkRequest(
   guards: RequestGuards,
   environment: Environment,
   route: Route,
   ctx: Context,
-): Promise<{ caller: Caller; now: Date; keyIsKnown: boolean }> {
+): Promise<Checked> {
   if (route.access === 'none') return { caller: ANONYMOUS, now: new Date(), keyIsKnown: false };
   const address = clientAddress(ctx.req, guards.trustedProxies);
   const caller = await guards.apiKeys.authenticate(ctx.headers.authorization, environment, address);
@@ -199,13 +235,16 @@ async function checkRequest(
     isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined,
   );
   setRateLimitHeaders(ctx, rate, now);
-  if (!mayUse(caller, route)) {
-    throw new ApiError('API_KEY_SCOPE_FORBIDDEN', {
-      requiredScopes: [route.access],
-      providedScopes: [...caller.scopes],
-    });
-  }
   return { caller, now, keyIsKnown };
+}
+
+/** Takes a place for the request; call the result when it is done. Throws RATE_LIMIT_EXCEEDED. */
+function enter(inProgress: RequestsInProgress, { caller, now }: Checked, ctx: Context): () => void {
+  const leave = inProgress.enter(caller.book.organisationId);
+  if (leave !== null) return leave;
+  overloaded.inc();
+  const resetAt = new Date(now.getTime() + OVERLOAD_RETRY_AFTER_SECONDS * 1_000);
+  throw refusal(ctx, { limit: inProgress.maxOfOrganisation, resetAt }, OVERLOAD_RETRY_AFTER_SECONDS);
 }
 
 /** A read needs the scope, or its reads alone. */
@@ -223,11 +262,15 @@ function setRateLimitHeaders(ctx: Context, rate: Rate, now: Date): void {
   if (!rate.exceeded) return;
   rateLimited.inc();
   const retryAfterSeconds = Math.max(1, Math.ceil((rate.resetAt.getTime() - now.getTime()) / 1000));
+  throw refusal(ctx, rate, retryAfterSeconds);
+}
+
+function refusal(ctx: Context, { limit, resetAt }: Pick<Rate, 'limit' | 'resetAt'>, retryAfterSeconds: number) {
   ctx.set('Retry-After', String(retryAfterSeconds));
-  throw new ApiError('RATE_LIMIT_EXCEEDED', {
-    limit: rate.limit,
+  return new ApiError('RATE_LIMIT_EXCEEDED', {
+    limit,
     remaining: 0,
-    resetAt: rate.resetAt.toISOString(),
+    resetAt: resetAt.toISOString(),
     retryAfterSeconds,
   });
 }

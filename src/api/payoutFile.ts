@@ -1,5 +1,5 @@
 // A payout as a CSV file: a header, and a line for each item. It becomes the body that the same items have as JSON, so
-// every rule is checked once; what is wrong is told by line and column.
+// every rule is checked once; what is wrong is reported by line and column.
 import { CsvError, parse as parseCsv } from 'csv-parse/sync';
 import { z } from 'zod';
 import { ApiError, type FieldError, invalidField } from './errors.ts';

@@ -16,6 +16,7 @@ import type { SpanAttributes } from '../telemetry/span.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import type { Dispatcher, EventMessage } from '../webhooks/dispatcher.ts';
 import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
+import { Beginnings } from './beginnings.ts';
 import { createSecondLook } from './secondLook.ts';
 import { startFlow } from './startFlow.ts';
 
@@ -53,12 +54,14 @@ export interface RelayDependencies {
   client: Client;
   taskQueue: string;
   dispatcher: Dispatcher;
+  /** Payments of one organisation that expire without a credit, at most: see `Beginnings`. */
+  expiriesPerSecond: number;
   log: Log;
 }
 
 /** The polling loops of one process. Start them with the worker; stop them before the connection pools are closed. */
 export function createRelay(dependencies: RelayDependencies): { start: () => void; stop: () => Promise<void> } {
-  const { asyncCommitSql: sql, client, taskQueue, log, dispatcher } = dependencies;
+  const { asyncCommitSql: sql, client, taskQueue, log, dispatcher, expiriesPerSecond } = dependencies;
 
   const deletions = new GroupCommit<OutboxRow, void>({
     partitionOf: (row) => row.organisationId,
@@ -111,6 +114,13 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
 
   const start = (message: FlowMessage) => startFlow(client, taskQueue, message);
   const startRow = ({ message }: OutboxRow) => start(message as unknown as FlowMessage);
+  const beginnings = new Beginnings(expiriesPerSecond);
+  const startInTurn = ({ message, organisationId }: OutboxRow) => {
+    const { idleUntil, ...flow } = message as unknown as FlowMessage;
+    if (idleUntil === undefined) return start(flow);
+    const begins = beginnings.take(organisationId, Date.parse(idleUntil), Date.now());
+    return start({ ...flow, idleUntil: new Date(begins).toISOString() });
+  };
   const starts = new AdaptiveLimit(START_CONCURRENCY);
   const secondLook = createSecondLook<OutboxRow>({ sql, start, deleteRow: (row) => deletions.add(row), log });
   const loops = [
@@ -118,7 +128,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     loop(
       { topic: FLOW_TOPIC, priority: NOT_URGENT },
       () => starts.value,
-      (row) => starts.measure(() => startRow(row)),
+      (row) => starts.measure(() => startInTurn(row)),
     ),
     loop(
       { topic: 'event', priority: NOT_URGENT },

@@ -30,7 +30,7 @@ export interface RailCapabilities {
     unknownIsFinalAfterMs: number | null;
     /** Two equal transfers to one account must be this far apart; 0: no limit. */
     sameRecipientGapMs: number;
-    /** Where the interbank session id of a transfer is told. */
+    /** Where the interbank session id of a transfer is reported. */
     sessionId: 'answer' | 'callback' | 'none';
     minAmount: Kobo;
     /** Null: no limit. */

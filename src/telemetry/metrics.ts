@@ -59,6 +59,12 @@ export const rateLimited = new Counter({
   registers,
 });
 
+export const overloaded = new Counter({
+  name: 'manilla_http_overloaded_total',
+  help: 'Requests rejected because too many were in progress.',
+  registers,
+});
+
 export const checkoutPagesOpen = new Gauge({
   name: 'manilla_checkout_pages_open',
   help: 'Payment pages that are open in browsers and get their changes from this process.',
@@ -155,7 +161,7 @@ export const railNotices = new Counter({
 
 export const railUnknownAnswers = new Counter({
   name: 'manilla_rail_unknown_answers_total',
-  help: 'Answers of a rail that nobody has described: status, payment_status; or otp, a transfer that waits for a password.',
+  help: 'Undocumented answers of a rail: status, payment_status; or otp, a transfer that waits for a password.',
   labelNames: ['rail', 'kind'],
   registers,
 });

@@ -16,12 +16,13 @@ type Capacity = Pick<
   | 'maxCachedWorkflows'
   | 'maxConcurrentWorkflowTaskExecutions'
   | 'maxConcurrentActivityTaskExecutions'
+  | 'maxConcurrentLocalActivityExecutions'
   | 'tuner'
   | 'workflowTaskPollerBehavior'
   | 'activityTaskPollerBehavior'
 >;
 
-/** Local activities and Nexus tasks: no flow has any. */
+/** Nexus tasks: no flow has any. */
 const UNUSED = { minimumSlots: 1, maximumSlots: 1 };
 
 /**
@@ -42,13 +43,18 @@ export function capacityIn({ targets, pollers }: Pick<Config['worker'], 'targets
     workflowTaskPollerBehavior: pollersOf(tasksMax),
     activityTaskPollerBehavior: pollersOf(activitiesMax),
     ...(controller === null
-      ? { maxConcurrentWorkflowTaskExecutions: tasksMax, maxConcurrentActivityTaskExecutions: activitiesMax }
+      ? {
+          maxConcurrentWorkflowTaskExecutions: tasksMax,
+          maxConcurrentActivityTaskExecutions: activitiesMax,
+          maxConcurrentLocalActivityExecutions: tasksMax,
+        }
       : {
           tuner: {
             controller,
             workflowTaskSlotOptions: { maximumSlots: tasksMax },
             activityTaskSlotOptions: { maximumSlots: activitiesMax },
-            localActivityTaskSlotOptions: UNUSED,
+            // Each runs inside of a workflow task.
+            localActivityTaskSlotOptions: { maximumSlots: tasksMax },
             nexusTaskSlotOptions: UNUSED,
           },
         }),

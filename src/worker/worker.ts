@@ -4,13 +4,13 @@ import { Client } from '@temporalio/client';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../concurrency/timeLimits.ts';
 import { createRelay } from '../outbox/relay.ts';
-import { startFlow, wakeFlow } from '../outbox/startFlow.ts';
+import { wakeFlow } from '../outbox/startFlow.ts';
 import { type MetricsServer, startMetricsServer } from '../telemetry/metricsServer.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { dataConverterOf } from '../temporal/dataConverter.ts';
 import { readSdkMetrics } from '../temporal/sdkMetrics.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';
-import { deliveryFlowId, webhookDeliveryFlow } from '../webhooks/flow.ts';
+import { deliveryFlowId, startDelivery } from '../webhooks/flow.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
 import { deliveryChanged } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
@@ -136,7 +136,7 @@ async function createWorkers(
 
 /** The loops outside of Temporal: relay and sandbox bank, and the upkeep of the Schedules. */
 async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ stop: () => Promise<void> }[]> {
-  const { config, log, sql, asyncCommitSql } = runtime;
+  const { config, log, sql, asyncCommitSql, journal } = runtime;
   const { roles } = config.worker;
   const { taskQueue } = config.temporal;
   const loops: { stop: () => Promise<void> }[] = [];
@@ -150,10 +150,11 @@ async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ sto
       keyring: config.keyring,
       config,
       log,
-      startDelivery: (input, change) => startFlow(client, taskQueue, webhookDeliveryFlow(input, change)),
+      startDelivery: (input, change) => startDelivery(journal, input, change),
       wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
     });
-    const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log });
+    const { expiriesPerSecond } = config.worker;
+    const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, expiriesPerSecond, log });
     const bank = runtime.sandboxBank.clock();
     relay.start();
     bank.start();

@@ -1,6 +1,6 @@
 // Options of activities. They are retried without limit, with exponential backoff, so that an outage never fails a
 // flow.
-import type { ActivityOptions } from '@temporalio/workflow';
+import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import { STEP_MAX_MS } from '../concurrency/timeLimits.ts';
 
 /**
@@ -12,3 +12,6 @@ export const MONEY_ACTIVITY: ActivityOptions = {
   startToCloseTimeout: STEP_MAX_MS,
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
 };
+
+/** For a local activity that an activity repeats if it fails. Shorter than a workflow task may take, ten seconds. */
+export const ONE_TRY: LocalActivityOptions = { startToCloseTimeout: '5 seconds', retry: { maximumAttempts: 1 } };

@@ -66,6 +66,7 @@ function openRelay() {
     client: { workflow: { start: record, signalWithStart: record } } as unknown as Client,
     taskQueue: 'tests',
     dispatcher: {} as Dispatcher,
+    expiriesPerSecond: 40,
     log: createLog('worker', 'silent'),
   });
   relay.start();

@@ -17,9 +17,9 @@ import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts'
 import type { ApiDependencies } from '../../src/api/dependencies.ts';
 import type { Uuid } from '../../src/ids.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
-import { startFlow, wakeFlow } from '../../src/outbox/startFlow.ts';
+import { wakeFlow } from '../../src/outbox/startFlow.ts';
 import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
-import { deliveryFlowId, webhookDeliveryFlow } from '../../src/webhooks/flow.ts';
+import { deliveryFlowId, startDelivery } from '../../src/webhooks/flow.ts';
 import { type FlowScope, taskQueuesOf } from '../../src/workflows/flows.ts';
 import { deliveryChanged } from '../../src/workflows/webhookDelivery/messages.ts';
 import { testStack } from './stack.ts';
@@ -114,10 +114,13 @@ export async function startFaultInjectingWorker(
   const client = new Client({ connection });
   const dispatcher = createDispatcher({
     ...deliveryDependenciesOf(dependencies),
-    startDelivery: (input, redelivered) => startFlow(client, taskQueue, webhookDeliveryFlow(input, redelivered)),
+    startDelivery: (input, change) => startDelivery(dependencies.journal, input, change),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
-  const loops = [createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log }), sandboxBank.clock()];
+  const loops = [
+    createRelay({ asyncCommitSql, client, taskQueue, dispatcher, expiriesPerSecond: 40, log }),
+    sandboxBank.clock(),
+  ];
   for (const loop of loops) loop.start();
   const runs = workers.map((worker) => worker.run());
   return {

@@ -24,7 +24,9 @@ const COMMANDS = [
   'CancellationScope',
   'condition',
   'continueAsNew',
+  'patched',
   'proxyActivities',
+  'proxyLocalActivities',
   'sleep',
   'startChild',
   'upsertSearchAttributes',
@@ -131,10 +133,16 @@ function commandsOf(folder: string): string[] {
   const proxies = [...code.matchAll(/const \{([^}]*)\}\s*=\s*proxyActivities\b/g)];
   if (proxies.length !== calls('proxyActivities').length) throw new Error(`${folder} does not destructure its proxies`);
   const activities = proxies.flatMap(([, list = '']) => list.split(',').map((name) => name.trim()));
+  const localActivities = [...code.matchAll(/\bproxyLocalActivities(?:<\w+>)?\(\w+\)\.(\w+)\(/g)];
+  if (localActivities.length !== calls('proxyLocalActivities').length) {
+    throw new Error(`${folder} does not call its local activities at once`);
+  }
   const timers = calls('sleep').map(([, options]) => summaryOf(options));
   const waits = calls('condition').some((args) => args.length > 1);
   const commands = [
     ...activities.filter((name) => name !== '').map((name) => `activity ${name}`),
+    ...localActivities.map(([, name]) => `local activity ${name}`),
+    ...calls('patched').map(([id = '']) => `patch ${id.replaceAll("'", '')}`),
     ...timers.flatMap((summary) => [`timer: ${summary}`, `fired timer: ${summary}`]),
     ...(waits ? ['timer', 'fired timer', 'cancelled timer'] : []),
     ...calls('startChild').map(([child]) => `child ${child}`),
@@ -177,6 +185,14 @@ function recordedIn({ events }: History): string[] {
   for (const event of events ?? []) {
     const activity = event.activityTaskScheduledEventAttributes?.activityType?.name;
     if (activity) own(`activity ${activity}`);
+    const marker = event.markerRecordedEventAttributes;
+    const [data] = (marker?.details?.data ?? marker?.details?.['patch-data'])?.payloads ?? [];
+    if (data) {
+      const { activity_type: local, id } = defaultPayloadConverter.fromPayload<{ activity_type?: string; id?: string }>(
+        data,
+      );
+      own(local === undefined ? `patch ${id}` : `local activity ${local}`);
+    }
     const child = event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowType?.name;
     if (child) own(`child ${child}`);
     if (event.workflowExecutionContinuedAsNewEventAttributes) own('continue as new');

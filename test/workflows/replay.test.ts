@@ -36,7 +36,8 @@ test('every workflow of a money flow has a scenario', () => {
 });
 
 test.each(recorded)('$name has no personal data, no account number and no machine name', ({ history }) => {
-  const text = textOf(history);
+  // A local activity records its times as seconds.
+  const text = textOf(history).replaceAll(/"seconds":\d+/g, '');
   const { bvn, dateOfBirth, phone, addressLine1 } = KYC;
   for (const word of ['Ada Obi', 'Chidi Eze', bvn, dateOfBirth, phone, addressLine1]) expect(text).not.toContain(word);
   expect(text).not.toMatch(/\b\d{10,11}\b/); // an account number, or a BVN

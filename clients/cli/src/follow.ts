@@ -87,7 +87,7 @@ interface Following<Item> {
 }
 
 /**
- * Yields new items, oldest first, until the signal. An outage of the API, which is told once, is waited out: what came
+ * Yields new items, oldest first, until the signal. An outage of the API, which is printed once, is waited out: what came
  * meanwhile follows after it. Throws what no waiting changes, such as a revoked key.
  */
 export async function* follow<Item>(following: Following<Item>): AsyncGenerator<Item> {

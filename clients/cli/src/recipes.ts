@@ -1,5 +1,5 @@
 // How `trigger` makes each event happen in the sandbox: by the requests that an integrator sends, and the bank's
-// simulated part. What only operators or days of failures cause is told, not imitated.
+// simulated part. What only operators or days of failures cause is explained, not imitated.
 import { dataOf, type Event, pagesOf } from '../../typescript/src/index.ts';
 import { CommandError } from './failure.ts';
 import { ACCOUNTS, partOf, type Stage } from './stage.ts';

@@ -1,5 +1,5 @@
 // What the recipes of `trigger` are made of: wallets, payments and money in the sandbox, and waiting for what follows.
-// Every step is told as it is done.
+// Every step is reported as it is done.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dataOf, pagesOf, type Schemas } from '../../typescript/src/index.ts';
 import { nairaText } from './arguments.ts';
@@ -8,7 +8,7 @@ import type { Session } from './session.ts';
 
 type Payment = Schemas['Payment'];
 
-/** Details of nobody: the sandbox verifies none. */
+/** Invented details: the sandbox verifies none. */
 const KYC = {
   bvn: '12345678901',
   dateOfBirth: '1990-05-17',

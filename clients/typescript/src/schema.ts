@@ -1674,7 +1674,7 @@ export type components = {
              * @enum {string}
              */
             acceptsAmount: "exact" | "any";
-            /** @description The page on which the payer pays: whoever has this address sees the payment. Of a bank_transfer payment */
+            /** @description The page on which the payer pays: anyone with this address can see the payment. Of a bank_transfer payment */
             checkoutUrl: string | null;
         };
         /** @description A payment expired before it was paid in full */

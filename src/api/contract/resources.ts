@@ -81,7 +81,7 @@ export const payment = z
       .string()
       .nullable()
       .describe(
-        'The page on which the payer pays: whoever has this address sees the payment. Of a bank_transfer payment',
+        'The page on which the payer pays: anyone with this address can see the payment. Of a bank_transfer payment',
       ),
   })
   .meta({ id: 'Payment' });

@@ -24,7 +24,7 @@ import { type Route, route } from '../route.ts';
 /** How many names are asked for at the same time. */
 const ENQUIRIES_AT_ONCE = 10;
 
-/** A caller waits for the answer: items whose bank has not answered by then are told as not checked. */
+/** A caller waits for the answer: items whose bank has not answered by then are reported as not checked. */
 const ENQUIRIES_WITHIN_MS = REQUEST_RAIL_MAX_MS - 1_000;
 
 type Item = PayoutBody['items'][number];

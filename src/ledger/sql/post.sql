@@ -147,6 +147,7 @@ DECLARE
   named    record;
   new_outcomes     boolean;
   posted_at        timestamptz;
+  closed_until     timestamptz;
   first_id         bigint;
   existing         text[];
   creates_all      boolean := false;
@@ -363,9 +364,9 @@ BEGIN
       -- as of a time is the balance after the last entry up to then. No posting is dated into a closed day, whatever
       -- the clock says. The lock of step 1 on ledger.transactions is held by now: the closing of a day waits for it
       -- (settle_day in accounting.sql).
-      posted_at := greatest(clock_timestamp(), (
-        SELECT x.ends_at FROM ledger.closed_days x WHERE x.organisation_id = organisation AND x.environment = book ORDER BY x.day DESC LIMIT 1
-      ));
+      SELECT x.ends_at INTO closed_until FROM ledger.closed_days x
+      WHERE x.organisation_id = organisation AND x.environment = book ORDER BY x.day DESC LIMIT 1;
+      posted_at := greatest(clock_timestamp(), closed_until);
       first_id := ledger.posting_id(posted_at);
       IF account_count > coalesce(cardinality(slots), 0) THEN
         -- Accounts that were not updated: those with a derived balance, whose balance is NULL and which are never

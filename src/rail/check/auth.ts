@@ -27,7 +27,7 @@ async function wrongSecret({ provider, credentials, openRail }: CheckBench): Pro
       (error: unknown) => error,
     );
   if (outcome instanceof RailNotReadyError && outcome.why === 'unauthorised')
-    return pass('a wrong secret is told from an outage');
+    return pass('a wrong secret is distinguished from an outage');
   if (outcome === null)
     return fail(
       'a wrong secret is accepted',

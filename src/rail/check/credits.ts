@@ -109,7 +109,7 @@ async function confirm({ rail, organisationId, facts, limit }: CheckBench): Prom
         "the payer's account number is masked",
         'A refund then needs a bankAccount; the callback may have the number.',
       )
-    : pass('amount, reference and payer are told');
+    : pass('amount, reference and payer are reported');
 }
 
 async function signature(bench: CheckBench): Promise<Finding> {

@@ -61,7 +61,7 @@ async function resolveNothing(
 ): Promise<Finding> {
   const { rail, organisationId, isLive, limit } = bench;
   const found = await rail.resolveAccount({ organisationId, accountNumber, bankCode }, limit());
-  if (found === null) return pass(`${what} is told as one that does not exist`);
+  if (found === null) return pass(`${what} is reported as one that does not exist`);
   const text = `${what} has a holder`;
   return isLive
     ? fail(text, 'Ask the provider whether name enquiry is real for your contract.')

@@ -158,7 +158,7 @@ async function unknown({ rail, organisationId, newReference, limit, facts }: Che
   const report = await rail.transferStatus({ organisationId, reference: newReference() }, limit());
   if (report !== null)
     return fail('a reference that was never sent has a status', 'Report this with the stored exchanges.');
-  const text = 'a reference that was never sent is told as unknown';
+  const text = 'a reference that was never sent is reported as unknown';
   const { sent, visibleAfterMs = null } = facts.firstSend ?? {};
   if (visibleAfterMs === null)
     return sent === undefined || sent instanceof Error

@@ -94,7 +94,7 @@ function told(bench: RailBench, sessionId: string): InboundCreditReport | null {
 
 const creditPromises = (kind: AccountRequest['kind'], capabilities: RailCapabilities): RailPromise[] => [
   {
-    title: `a credit (${kind}) is told by a callback, which the rail's books confirm to the kobo`,
+    title: `a credit (${kind}) is reported by a callback, which the rail's books confirm to the kobo`,
     check: async (bench) => {
       const request = accountRequest(bench, kind);
       const account = await bench.rail.openVirtualAccount(request);

@@ -148,7 +148,7 @@ export const transferPromises: PromisesOf = ({ transfers }) => [
     },
   },
   {
-    title: 'the end of a transfer is told by a callback with its reference',
+    title: 'the end of a transfer is reported by a callback with its reference',
     check: async (bench) => {
       const instruction = await instruct(bench);
       await bench.rail.sendTransfer(instruction);
