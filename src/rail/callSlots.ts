@@ -74,9 +74,11 @@ async function takeSlots(
              least(${wanted}::int, greatest(0, 1 + floor(
                (${WAIT_MAX_MS / 1000}::float8 - extract(epoch FROM first_at - now_at)::float8) * rate))::int) AS count
       FROM held
+    ), issued AS (
+      SELECT *, first_at + make_interval(secs => count / rate) AS free_at FROM taken
     )
-    UPDATE rail_call_limits l SET next_at = t.first_at + make_interval(secs => t.count / t.rate)
-    FROM taken t
+    UPDATE rail_call_limits l SET next_at = t.free_at
+    FROM issued t
     WHERE l.organisation_id = ${ALL_ORGANISATIONS} AND l.environment = ${environment}
     RETURNING t.count, t.wait_seconds * 1000 AS wait_ms, 1000 / t.rate AS gap_ms`;
   if (row === undefined) throw new Error(`there is no call limit of ${environment}`);

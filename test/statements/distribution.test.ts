@@ -59,6 +59,12 @@ describe('the rules', () => {
       'WITH old AS (SELECT id FROM outbox WHERE topic = $1 FOR NO KEY UPDATE) DELETE FROM outbox o USING old WHERE o.id = old.id',
       'SELECT o.id FROM outbox o JOIN wallets w ON o.organisation_id = w.organisation_id FOR SHARE OF o',
     ],
+    updates: [
+      'UPDATE wallets SET created_at = clock_timestamp() WHERE organisation_id = $1',
+      'UPDATE outbox o SET available_at = o.available_at + make_interval(secs => $1) WHERE o.organisation_id = $2',
+      'WITH t AS (SELECT 1 AS n) DELETE FROM outbox USING t WHERE organisation_id = $1 AND random() < $2',
+      `DELETE FROM outbox WHERE organisation_id = $1 AND date_trunc('day', available_at) < $2`,
+    ],
     calls: [
       "WITH wallet AS (INSERT INTO wallets (id) VALUES ($1) RETURNING *) SELECT ledger.open_account(id, 'test') FROM wallet",
       'SELECT id, ledger.open_account(organisation_id, id) FROM wallets WHERE organisation_id = $1',
@@ -102,6 +108,9 @@ describe('the rules', () => {
     'SELECT id FROM outbox WHERE organisation_id = $1 AND topic = $2 LIMIT 1 FOR UPDATE SKIP LOCKED',
     'SELECT o.id FROM outbox o WHERE o.organisation_id = owner FOR UPDATE',
     'SELECT id FROM elsewhere.jobs FOR UPDATE SKIP LOCKED',
+    'UPDATE outbox SET available_at = now() + make_interval(secs => $1) WHERE organisation_id = $2 AND id = $3',
+    'WITH t AS (SELECT available_at + make_interval(secs => 1) AS at FROM outbox) UPDATE outbox SET available_at = t.at FROM t',
+    'INSERT INTO wallets (organisation_id, created_at) VALUES ($1, clock_timestamp())',
     'SELECT FROM ledger.open_account($1, $2)',
     'SELECT ledger.public_id(id) FROM wallets',
     'SELECT id FROM wallets ORDER BY id',

@@ -141,6 +141,23 @@ const locks: Rule = (statement, schema) =>
     .filter(({ text }) => !/\borganisation_id = (?:\$\d+|[a-z_]\w*\b(?![.\w(]))/.test(text))
     .map(() => 'rows are locked without naming their organisation');
 
+/** Depend on more than their arguments: on the moment, a sequence, or the time zone. */
+const UNSTABLE = /\b(?:clock_timestamp|timeofday|random|gen_random_uuid|nextval|date_trunc|to_char) ?\(/;
+
+/** A time of a row with an interval added: on the time zone too. */
+const SHIFTED = /\b[a-z_]\w*_at [+-] (?:make_interval|interval)\b/;
+
+/** What UPDATE and DELETE evaluate for each row depends on the row only. */
+const updates: Rule = (statement, schema) =>
+  blocksOf(parse(statement)).flatMap((block) =>
+    [...block.text.matchAll(/\b(?:update|delete from) (?:only )?([a-z_][\w.]*)/g)]
+      .filter(([, table]) => schema.columns.has(table as string))
+      .map(({ index }) => expanded(block.text.slice(index), block))
+      .flatMap((text) => [UNSTABLE.exec(text)?.[0], SHIFTED.exec(text)?.[0]])
+      .filter((found) => found !== undefined)
+      .map((found) => `an UPDATE or DELETE evaluates ${found.replace(/ ?\($/, '')} for its rows`),
+  );
+
 /** A function that reads or writes tables stands in a statement of its own. */
 const calls: Rule = (statement, schema) => {
   const blocks = blocksOf(parse(statement));
@@ -195,4 +212,4 @@ const tablesRead = (block: Block, schema: Schema): string[] =>
   blocksOf(block).flatMap((inner) => partsOf(inner).flatMap((part) => tablesIn(fromOf(part), schema)));
 
 /** Each rule by what it is about. */
-export const RULES = { upserts, correlations, laterals, locks, calls, orders } satisfies Record<string, Rule>;
+export const RULES = { upserts, correlations, laterals, locks, updates, calls, orders } satisfies Record<string, Rule>;
