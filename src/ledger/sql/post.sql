@@ -1,4 +1,4 @@
--- version 7
+-- version 8
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -146,6 +146,7 @@ DECLARE
   seen     record;
   named    record;
   new_outcomes     boolean;
+  same_postings    boolean;
   posted_at        timestamptz;
   closed_until     timestamptz;
   first_id         bigint;
@@ -551,8 +552,9 @@ BEGIN
           codes[seen.slot] := NULL;
           failing_accounts[seen.slot] := NULL;
           details[seen.slot] := NULL;
-          -- The same key must have the same postings, in any order.
-          outcomes[seen.slot] := CASE WHEN (
+          -- The same key must have the same postings, in any order. (A plain variable: Citus cannot run an assignment to an
+          -- element that reads a table.)
+          same_postings := (
             SELECT array_agg(concat_ws(' ', debit.code, credit.code, p.amount) ORDER BY concat_ws(' ', debit.code, credit.code, p.amount))
             FROM ledger.postings p
             CROSS JOIN LATERAL (SELECT x.code FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = p.debit_account_id OFFSET 0) debit
@@ -565,7 +567,8 @@ BEGIN
               SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit, unnest(credits) AS credit, unnest(amounts) AS amount
             ) p
             WHERE p.movement = seen.slot
-          ) THEN 'duplicate' ELSE 'duplicate_differs' END;
+          );
+          outcomes[seen.slot] := CASE WHEN same_postings THEN 'duplicate' ELSE 'duplicate_differs' END;
         END LOOP;
         IF cardinality(outcome_keys) > 0 THEN
           FOR seen IN
