@@ -165,13 +165,15 @@ BEGIN
   -- closed goes to suspense. `once` is enforced by the unique index resolved_or_reversed_once.
   -- What leaves transit must name its hold: otherwise a hold could be returned after a completion that does not name
   -- it.
-  IF strpos(array_to_string(account_codes, ' '), 'in_transit:') > 0 AND EXISTS (
-    SELECT FROM (SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit) p
-    WHERE p.debit = ANY (ARRAY(
-      SELECT a.slot FROM (SELECT unnest(account_codes) AS code, generate_series(1, account_count) AS slot) a WHERE starts_with(a.code, 'in_transit:')
-    )) AND coalesce(resolved_keys[p.movement], reversed_keys[p.movement]) IS NULL
-  ) THEN
-    RAISE EXCEPTION 'a movement takes money from transit and names no hold' USING ERRCODE = 'check_violation', CONSTRAINT = 'transit_names_hold';
+  IF strpos(array_to_string(account_codes, ' '), 'in_transit:') > 0 THEN
+    IF EXISTS (
+      SELECT FROM (SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit) p
+      WHERE p.debit = ANY (ARRAY(
+        SELECT a.slot FROM (SELECT unnest(account_codes) AS code, generate_series(1, account_count) AS slot) a WHERE starts_with(a.code, 'in_transit:')
+      )) AND coalesce(resolved_keys[p.movement], reversed_keys[p.movement]) IS NULL
+    ) THEN
+      RAISE EXCEPTION 'a movement takes money from transit and names no hold' USING ERRCODE = 'check_violation', CONSTRAINT = 'transit_names_hold';
+    END IF;
   END IF;
   IF cardinality(resolved_keys) > 0 THEN
     resolved_ids := array_fill(NULL::uuid, ARRAY[cardinality(transaction_ids)]);
