@@ -1,4 +1,4 @@
-// The cluster of CITUS_URL: its nodes, the template of the test databases on each of them, and where an organisation is.
+// The cluster of CITUS_URL: its nodes, the template of the test databases on each of them, and where organisations are.
 //
 // A template is the same on all nodes: what Citus knows about placements is in the database itself, and names nodes by
 // their addresses. So a test database is a copy of the template on each node, as fast as on one server.

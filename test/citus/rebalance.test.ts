@@ -172,7 +172,7 @@ if (stopWorker !== undefined && startWorker !== undefined) {
     await run('sh', ['-c', startWorker]);
     await load.untilMore(ENOUGH);
     await load.stop();
-    expect([...load.statuses.keys()].toSorted()).toEqual([201, 503]);
+    expect(new Set(load.statuses.keys())).toEqual(new Set([201, 503]));
     const moved = await Promise.all(parties.map(movedBy));
     for (const { rows, paid, received } of moved) expect([paid, received]).toEqual([rows, rows]);
     const rows = moved.reduce((sum, one) => sum + one.rows, 0);

@@ -36,7 +36,9 @@ test('every table of an organisation is in exactly one list, and every listed ta
     SELECT n.nspname || '.' || c.relname AS name
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE a.attname = 'organisation_id' AND c.relkind IN ('r', 'p') AND n.nspname <> 'sandbox_bank'`;
-  expect([...onEachNode, ...byOrganisation, ...onCoordinator].toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
+  expect([...onEachNode, ...byOrganisation, ...onCoordinator].toSorted()).toEqual(
+    tables.map(({ name }) => name).toSorted(),
+  );
 });
 
 test('what is on each node, or on the coordinator alone, is of the whole installation: no organisation has rows in it', async () => {
