@@ -9,8 +9,13 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
-  // `npm run test:deploy`: they need Go, for Helm, and packages.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/deploy/', ...(namesSlowTests ? [] : [SLOW_TESTS])],
+  // `npm run test:deploy`: they need Go, for Helm, and packages. `npm run test:citus`: they need a cluster.
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '<rootDir>/test/deploy/',
+    '<rootDir>/test/citus/',
+    ...(namesSlowTests ? [] : [SLOW_TESTS]),
+  ],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/support/stripTypes.js' },
   testSequencer: '<rootDir>/test/support/longestFirst.ts',

@@ -1,7 +1,7 @@
 // Open items: what stands in transit, in reserve and in suspense, for which resource and since when, as the view for
 // accountants has them.
 import type { Sql } from '../database/pool.ts';
-import { publicId, type Uuid } from '../ids.ts';
+import type { Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';
 import type { Environment, Kobo } from '../money.ts';
 
@@ -23,7 +23,7 @@ export async function listOpenItems(
 ): Promise<{ items: OpenItem[]; total: number }> {
   const rows = await sql<(OpenItem & { total: number })[]>`
     SELECT environment, account, resource, amount, since, count(*) OVER ()::int AS total
-    FROM accounting.open_items WHERE organisation = ${publicId('organisation', organisationId)}
+    FROM ledger.open_items WHERE organisation_id = ${organisationId}
     ORDER BY since, resource LIMIT ${max}`;
   return { items: rows.map(({ total: _total, ...item }) => item), total: rows[0]?.total ?? 0 };
 }

@@ -182,6 +182,13 @@ async function readSeals(
   after: SealPlace | null,
   size: number,
 ): Promise<Sealed[]> {
+  // IS TRUE: only the index by time, which is small, fits; the others would be read from end to end for each seal. Citus
+  // routes by an equality.
+  const [{ isDistributed } = { isDistributed: false }] = await sql<{ isDistributed: boolean }[]>`
+    SELECT count(*) > 0 AS is_distributed FROM pg_extension WHERE extname = 'citus'`;
+  const ofBook = isDistributed
+    ? sql`p.organisation_id = ${organisationId} AND p.environment = s.environment`
+    : sql`(p.organisation_id = s.organisation_id) IS TRUE AND (p.environment = s.environment) IS TRUE`;
   const rows = await sql<Sealed[]>`
     SELECT s.organisation_id, s.environment, s.number, s.sealed_until, s.posting_count, s.amount::text, s.digest,
            f.found_count, f.found_amount,
@@ -202,10 +209,12 @@ async function readSeals(
       FROM ledger.postings p
       JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
       CROSS JOIN LATERAL (
-        SELECT CASE s.version WHEN 1 THEN ledger.posting_digest(p, t) ELSE ledger.posting_digest_2(p, t) END AS digest OFFSET 0
+        SELECT CASE s.version
+                 WHEN 1 THEN ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions)
+                 ELSE ledger.posting_digest_2(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions)
+               END AS digest OFFSET 0
       ) d
-      -- IS TRUE: only the index by time, which is small, fits; the others would be read from end to end for each seal.
-      WHERE NOT s.is_archived AND (p.organisation_id = s.organisation_id) IS TRUE AND (p.environment = s.environment) IS TRUE
+      WHERE NOT s.is_archived AND ${ofBook}
         AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until
     ) f
     ORDER BY s.environment, s.number`;

@@ -17,7 +17,17 @@ import { administer, STACK_VARIABLE, TEMPLATE, type TestStack } from './stack.ts
 
 const say = (line: string) => console.log(line);
 
-export default async function globalSetup(): Promise<void> {
+const globalSetup = (): Promise<void> => startStack(startDatabase);
+export default globalSetup;
+
+/** The servers that `openDatabase` starts or finds, with the template database on each. */
+export type OpenDatabase = (
+  supervisor: Supervisor,
+  folder: string,
+) => Promise<Pick<TestStack, 'adminDatabaseUrl' | 'otherNodeUrls'>>;
+
+/** Starts the stack for all test files. The supervisor stops what it started when the run ends. */
+export async function startStack(openDatabase: OpenDatabase): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'manilla-test-'));
   // Postgres may run as another account, which must be able to enter the folder.
   await chmod(folder, 0o711);
@@ -27,12 +37,12 @@ export default async function globalSetup(): Promise<void> {
   keepForTeardown(supervisor);
   tuneRuntimes(folder);
 
-  const [adminDatabaseUrl, temporalAddress, workflowBundlePath] = await Promise.all([
-    startDatabase(supervisor, folder),
+  const [database, temporalAddress, workflowBundlePath] = await Promise.all([
+    openDatabase(supervisor, folder),
     startTemporalServer(supervisor),
     writeBundle(folder),
   ]);
-  const stack: TestStack = { adminDatabaseUrl, temporalAddress, workflowBundlePath };
+  const stack: TestStack = { ...database, temporalAddress, workflowBundlePath };
   process.env[STACK_VARIABLE] = JSON.stringify(stack);
 }
 
@@ -48,19 +58,22 @@ function tuneRuntimes(folder: string): void {
   process.env.NODE_COMPILE_CACHE ??= path.join(folder, 'compiled');
 }
 
-async function startDatabase(supervisor: Supervisor, folder: string): Promise<string> {
+const startDatabase: OpenDatabase = async (supervisor, folder) => {
   const { adminUrl } = await startPostgres(supervisor, {
     folder: path.join(folder, 'postgres'),
     password: randomBytes(12).toString('hex'),
     durability: 'throwAway',
   });
   await administer(adminUrl, `CREATE DATABASE ${TEMPLATE} OWNER ${OWNER}`);
-  // Tests await what the sessions of the service do, and end them.
-  await administer(adminUrl, `GRANT pg_read_all_stats, pg_signal_backend TO ${OWNER}`);
+  await grantToTests(adminUrl);
   await migrate(ownerUrl(adminUrl, TEMPLATE));
   await createTestOperators(ownerUrl(adminUrl, TEMPLATE));
-  return adminUrl;
-}
+  return { adminDatabaseUrl: adminUrl };
+};
+
+/** Tests await what the sessions of the service do, and end them. */
+export const grantToTests = (adminUrl: string): Promise<void> =>
+  administer(adminUrl, `GRANT pg_read_all_stats, pg_signal_backend TO ${OWNER}`);
 
 async function startTemporalServer(supervisor: Supervisor): Promise<string> {
   const program = await findTemporal({ say });

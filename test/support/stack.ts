@@ -1,5 +1,6 @@
 // Access to the test stack that globalSetup starts for all test files: one Postgres, one Temporal server and the
-// workflow bundle. Each test file creates its own database.
+// workflow bundle. Each test file creates its own database. `npm run test:citus` has the same stack with a cluster in
+// place of the one Postgres.
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { OWNER, ownerUrl, serviceUrl } from '../../dev/postgres.ts';
@@ -7,6 +8,8 @@ import { OWNER, ownerUrl, serviceUrl } from '../../dev/postgres.ts';
 export interface TestStack {
   /** The superuser's URL of the database `postgres`. */
   adminDatabaseUrl: string;
+  /** The superuser's URLs of the other nodes of a cluster. Each has the template. */
+  otherNodeUrls?: string[];
   temporalAddress: string;
   /** The bundle of src/workflows, built once per run: `{ workflowBundle: { codePath: workflowBundlePath } }`. */
   workflowBundlePath: string;
@@ -36,12 +39,15 @@ export interface TestDatabase {
  * strategy writes every page to the log, which takes several times the processor time.
  */
 export async function createDatabase(): Promise<TestDatabase> {
-  const { adminDatabaseUrl } = testStack();
+  const { adminDatabaseUrl, otherNodeUrls = [] } = testStack();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(adminDatabaseUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} OWNER ${OWNER} STRATEGY file_copy`);
+  const onEachNode = async (statement: string): Promise<void> => {
+    await Promise.all([adminDatabaseUrl, ...otherNodeUrls].map((url) => administer(url, statement)));
+  };
+  await onEachNode(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} OWNER ${OWNER} STRATEGY file_copy`);
   return {
     url: serviceUrl(adminDatabaseUrl, name),
-    drop: () => administer(adminDatabaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: () => onEachNode(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
 }
 

@@ -60,6 +60,7 @@ export const CONTENTS: readonly Group[] = [
     'docs/metrics.md': 'Metrics',
     'docs/traces.md': 'Traces',
     'docs/scaling.md': 'Scaling',
+    'docs/citus.md': 'Citus',
     'docs/kubernetes.md': 'Kubernetes',
     'docs/reliability.md': 'Reliability',
     'docs/performance.md': 'Performance',

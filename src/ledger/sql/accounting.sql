@@ -64,6 +64,7 @@ DECLARE
   page_size bigint;
   last_account bigint;
   unfinished boolean;
+  now_at CONSTANT timestamptz := clock_timestamp(); -- Citus takes no volatile function in an UPDATE
 BEGIN
   -- The lock makes two callers take turns: a posting is added once.
   SELECT * INTO STRICT closed FROM ledger.closed_days
@@ -116,7 +117,7 @@ BEGIN
 
   IF unfinished THEN RETURN after_account; END IF;
   IF page_size = accounts_max THEN RETURN last_account; END IF;
-  UPDATE ledger.closed_days SET completed_at = clock_timestamp()
+  UPDATE ledger.closed_days SET completed_at = now_at
   WHERE organisation_id = organisation AND environment = env AND day = closing;
   RETURN NULL;
 END
@@ -149,7 +150,16 @@ BEGIN
     WHERE organisation_id = organisation AND account_id = a.id AND day <= closed.day ORDER BY day DESC LIMIT 1
   ) c ON true
   LEFT JOIN LATERAL (
-    SELECT sum(change) AS change FROM (SELECT ledger.last_number_before(organisation, a.id, moment) AS last OFFSET 0) l
+    SELECT sum(change) AS change FROM (
+      -- As ledger.last_number_before: a distributed database calls no function that reads a table for each row.
+      SELECT coalesce((
+        SELECT b.read_posting_id FROM ledger.closing_balances b
+        JOIN ledger.closed_days d ON d.organisation_id = organisation AND d.environment = b.environment AND d.day = b.day
+        WHERE b.organisation_id = organisation AND b.account_id = a.id
+          AND b.day >= ledger.accounting_day(moment - interval '1 us') AND d.completed_at IS NOT NULL
+        ORDER BY b.day LIMIT 1
+      ), 9223372036854775807) AS last OFFSET 0
+    ) l
     CROSS JOIN LATERAL (
       SELECT -amount AS change FROM ledger.postings
       WHERE organisation_id = organisation AND debit_account_id = a.id
@@ -190,8 +200,8 @@ DECLARE
   last_day CONSTANT date := (month + interval '1 month')::date - 1;
   written integer;
 BEGIN
-  SELECT coalesce((max(period) + interval '1 month')::date, date_trunc('month', ledger.first_day(organisation, env))::date)
-  INTO next_period FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env;
+  SELECT (max(period) + interval '1 month')::date INTO next_period FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env;
+  next_period := coalesce(next_period, date_trunc('month', ledger.first_day(organisation, env))::date);
 
   outcome := CASE
     WHEN EXISTS (SELECT FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env AND period = month) THEN 'unchanged'

@@ -1,4 +1,4 @@
--- version 4
+-- version 5
 -- The views of the schema `accounting`. They run with the rights of their owner, so the role that reads them needs no
 -- right on a table. A version that changes the columns of a view drops it first.
 
@@ -64,12 +64,10 @@ COMMENT ON COLUMN accounting.account_entries.effective_at IS 'When it happened; 
 COMMENT ON COLUMN accounting.account_entries.belongs_to IS
   'The month in which it happened, when it was booked in a later one, for example as a correction of a closed period.';
 
-CREATE OR REPLACE VIEW accounting.open_items AS
-WITH organisations AS MATERIALIZED (
-  SELECT organisation_id, ledger.public_id(organisation_id, 'org') AS organisation FROM public.organisations
-)
-SELECT o.organisation, i.environment, i.account, i.resource, i.amount, i.since
-FROM organisations o
+-- The open items of each organisation, also read by src/verification/openItems.ts.
+CREATE OR REPLACE VIEW ledger.open_items AS
+SELECT o.organisation_id, i.environment, i.account, i.resource, i.amount, i.since
+FROM public.organisations o
 CROSS JOIN LATERAL (
   SELECT environment, 'in_transit:withdrawals' AS account, ledger.public_id(id, 'wth') AS resource, amount + fee AS amount,
          created_at AS since
@@ -98,6 +96,14 @@ CROSS JOIN LATERAL (
   FROM public.review_cases
   WHERE organisation_id = o.organisation_id AND status IN ('open', 'returning') AND account_code IS NOT NULL
 ) i;
+GRANT SELECT ON ledger.open_items TO manilla_app;
+
+CREATE OR REPLACE VIEW accounting.open_items AS
+WITH organisations AS MATERIALIZED (
+  SELECT organisation_id, ledger.public_id(organisation_id, 'org') AS organisation FROM public.organisations
+)
+SELECT o.organisation, i.environment, i.account, i.resource, i.amount, i.since
+FROM organisations o JOIN ledger.open_items i ON i.organisation_id = o.organisation_id;
 COMMENT ON VIEW accounting.open_items IS
   'What stands in transit, in reserve and in suspense now, in kobo: the sum by account is its balance.';
 COMMENT ON COLUMN accounting.open_items.resource IS 'The withdrawal, refund, payout item, payment or review case.';

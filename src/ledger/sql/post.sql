@@ -146,6 +146,7 @@ DECLARE
   seen     record;
   named    record;
   new_outcomes     boolean;
+  same_postings    boolean;
   posted_at        timestamptz;
   closed_until     timestamptz;
   first_id         bigint;
@@ -164,13 +165,15 @@ BEGIN
   -- closed goes to suspense. `once` is enforced by the unique index resolved_or_reversed_once.
   -- What leaves transit must name its hold: otherwise a hold could be returned after a completion that does not name
   -- it.
-  IF strpos(array_to_string(account_codes, ' '), 'in_transit:') > 0 AND EXISTS (
-    SELECT FROM (SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit) p
-    WHERE p.debit = ANY (ARRAY(
-      SELECT a.slot FROM (SELECT unnest(account_codes) AS code, generate_series(1, account_count) AS slot) a WHERE starts_with(a.code, 'in_transit:')
-    )) AND coalesce(resolved_keys[p.movement], reversed_keys[p.movement]) IS NULL
-  ) THEN
-    RAISE EXCEPTION 'a movement takes money from transit and names no hold' USING ERRCODE = 'check_violation', CONSTRAINT = 'transit_names_hold';
+  IF strpos(array_to_string(account_codes, ' '), 'in_transit:') > 0 THEN
+    IF EXISTS (
+      SELECT FROM (SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit) p
+      WHERE p.debit = ANY (ARRAY(
+        SELECT a.slot FROM (SELECT unnest(account_codes) AS code, generate_series(1, account_count) AS slot) a WHERE starts_with(a.code, 'in_transit:')
+      )) AND coalesce(resolved_keys[p.movement], reversed_keys[p.movement]) IS NULL
+    ) THEN
+      RAISE EXCEPTION 'a movement takes money from transit and names no hold' USING ERRCODE = 'check_violation', CONSTRAINT = 'transit_names_hold';
+    END IF;
   END IF;
   IF cardinality(resolved_keys) > 0 THEN
     resolved_ids := array_fill(NULL::uuid, ARRAY[cardinality(transaction_ids)]);
@@ -558,8 +561,9 @@ BEGIN
           codes[seen.slot] := NULL;
           failing_accounts[seen.slot] := NULL;
           details[seen.slot] := NULL;
-          -- The same key must have the same postings, in any order.
-          outcomes[seen.slot] := CASE WHEN (
+          -- The same key must have the same postings, in any order. (A plain variable: Citus cannot run an assignment to an
+          -- element that reads a table.)
+          same_postings := (
             SELECT array_agg(concat_ws(' ', debit.code, credit.code, p.amount) ORDER BY concat_ws(' ', debit.code, credit.code, p.amount))
             FROM ledger.postings p
             CROSS JOIN LATERAL (SELECT x.code FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = p.debit_account_id OFFSET 0) debit
@@ -572,7 +576,8 @@ BEGIN
               SELECT unnest(posting_movements) AS movement, unnest(debits) AS debit, unnest(credits) AS credit, unnest(amounts) AS amount
             ) p
             WHERE p.movement = seen.slot
-          ) THEN 'duplicate' ELSE 'duplicate_differs' END;
+          );
+          outcomes[seen.slot] := CASE WHEN same_postings THEN 'duplicate' ELSE 'duplicate_differs' END;
         END LOOP;
         IF cardinality(outcome_keys) > 0 THEN
           FOR seen IN

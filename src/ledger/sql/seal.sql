@@ -1,4 +1,4 @@
--- version 4
+-- version 5
 -- Seals (migration 0013). The digest of a posting covers everything that is said about it: the posting, and the
 -- transaction that it belongs to.
 
@@ -28,7 +28,7 @@ $$;
 -- returns the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns
 -- false. The postings are found by their time, and the transaction of each by its id (LATERAL with OFFSET 0 allows no
 -- other plan): a hash join would read every transaction of the ledger for the few postings of a seal. The memory is for
--- sorting the digests of one seal. The index of times is brought up to date first: the database does so about once a
+-- sorting the digests of one seal. Rows are cast, because on Citus those of a shard have another type. The index of times is brought up to date first: the database does so about once a
 -- minute, and each seal would read all postings since. If another process holds the lock, such as a vacuum, that is
 -- what it does; it does not wait, because a wait of a second would cancel the vacuum.
 CREATE OR REPLACE FUNCTION ledger.seal(closed_before timestamptz, postings_max integer, OUT seals integer, OUT is_behind boolean)
@@ -69,7 +69,7 @@ BEGIN
            string_agg(d.digest, '' ORDER BY d.digest) AS digests
     FROM ledger.postings p
     CROSS JOIN LATERAL (
-      SELECT ledger.posting_digest_2(p, t) AS digest FROM ledger.transactions t
+      SELECT ledger.posting_digest_2(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest FROM ledger.transactions t
       WHERE t.organisation_id = p.organisation_id AND t.id = p.transaction_id OFFSET 0
     ) d
     WHERE p.created_at > sealed_before AND p.created_at <= new_until

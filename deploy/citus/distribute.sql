@@ -1,0 +1,121 @@
+-- Distributes the tables and functions of Manilla on a Citus cluster by organisation (docs/scaling.md, Citus). Run on the
+-- coordinator as the owner of the database after every `migrate`, while the service is stopped or before it is started: a
+-- new table and a new version of a function are local until then. Can be repeated: what is distributed stays as it is.
+--
+-- `test/database/citusTables.test.ts` compares the lists with the tables of the migrations.
+SET citus.enable_unsafe_triggers = on; -- as in roles.sql
+-- One connection to each node: the tables of a transaction are then created one after the other.
+SET citus.multi_shard_modify_mode = 'sequential';
+
+DO $distribute$
+DECLARE
+  -- Small tables of the whole installation, which statements of a node read: a copy on each node.
+  on_each_node CONSTANT text[] := ARRAY[
+    'public.operators',
+    'public.rail_pauses'
+  ];
+  -- One colocation group: all rows of an organisation are on one node. Rows of the whole installation have the nil UUID
+  -- and are on one node too. The first table founds the group.
+  by_organisation CONSTANT text[] := ARRAY[
+    'public.organisations',
+    'ledger.accounts',
+    'ledger.closed_days',
+    'ledger.closed_periods',
+    'ledger.closing_balances',
+    'ledger.postings',
+    'ledger.seals',
+    'ledger.transactions',
+    'public.adjustments',
+    'public.api_keys',
+    'public.audit_log',
+    'public.bank_balances',
+    'public.credit_polls',
+    'public.events',
+    'public.failing_flows',
+    'public.fee_sweeps',
+    'public.idempotency_keys',
+    'public.inbound_credits',
+    'public.operator_codes',
+    'public.outbox',
+    'public.payments',
+    'public.payout_items',
+    'public.payouts',
+    'public.rail_balances',
+    'public.rail_checks',
+    'public.rail_contracts',
+    'public.rail_words',
+    'public.rate_counters',
+    'public.reconciliation_breaks',
+    'public.reconciliation_progress',
+    'public.reconciliation_reports',
+    'public.refunds',
+    'public.request_logs',
+    'public.review_cases',
+    'public.statement_entries',
+    'public.transfers',
+    'public.virtual_accounts',
+    'public.wallet_kyc',
+    'public.wallets',
+    'public.webhook_attempts',
+    'public.webhook_deliveries',
+    'public.webhook_endpoints',
+    'public.withdrawals'
+  ];
+  -- Rows that are changed at each call of a rail, in forms that Citus does not take: they stay on the coordinator.
+  on_coordinator CONSTANT text[] := ARRAY[
+    'public.rail_call_limits'
+  ];
+  next  record;
+  group_of CONSTANT text := by_organisation[1];
+BEGIN
+  -- An unlogged table is in no publication, by which a shard is moved without stopping writes.
+  IF (SELECT relpersistence = 'u' FROM pg_class WHERE oid = 'public.rate_counters'::regclass) THEN
+    ALTER TABLE public.rate_counters SET LOGGED;
+  END IF;
+
+  FOR next IN
+    SELECT name FROM unnest(on_each_node) AS name
+    WHERE NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = name::regclass)
+  LOOP
+    PERFORM create_reference_table(next.name::regclass);
+  END LOOP;
+  FOR next IN
+    SELECT name FROM unnest(by_organisation) WITH ORDINALITY AS listed (name, place)
+    WHERE NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = name::regclass)
+    ORDER BY place
+  LOOP
+    PERFORM create_distributed_table(next.name::regclass, 'organisation_id',
+                                     colocate_with := CASE next.name WHEN group_of THEN 'none' ELSE group_of END);
+  END LOOP;
+  FOR next IN
+    SELECT c.oid::regclass AS name
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE n.nspname IN ('ledger', 'public') AND c.relkind IN ('r', 'p') AND a.attname = 'organisation_id'
+      AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid) AND c.oid <> ALL (on_coordinator::regclass[])
+  LOOP
+    RAISE EXCEPTION 'the table % is in no list of distribute.sql', next.name;
+  END LOOP;
+
+  -- A call of a function whose first argument is the organisation runs as a whole on the node of the organisation.
+  FOR next IN
+    SELECT p.oid::regprocedure::text AS signature FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE n.nspname = 'ledger' AND p.proargnames[1] = 'organisation' AND p.proargtypes[0] = 'uuid'::regtype
+      AND NOT EXISTS (
+        SELECT FROM pg_dist_object o
+        WHERE o.classid = 'pg_proc'::regclass AND o.objid = p.oid AND o.distribution_argument_index IS NOT NULL)
+  LOOP
+    PERFORM create_distributed_function(next.signature::regprocedure, 'organisation', colocate_with := group_of);
+  END LOOP;
+
+  -- A plan without the values of a call cannot be routed: Citus refuses it.
+  FOR next IN
+    SELECT p.oid::regprocedure AS signature FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE n.nspname = 'ledger' AND 'plan_cache_mode=force_generic_plan' = ANY (p.proconfig)
+  LOOP
+    EXECUTE format('ALTER FUNCTION %s RESET plan_cache_mode', next.signature);
+  END LOOP;
+END
+$distribute$;
+
+-- The node that receives an INSERT takes the number of the row for the node that stores it, with the rights of the service.
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA ledger, public TO manilla_app;

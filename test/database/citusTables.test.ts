@@ -1,0 +1,68 @@
+// The lists of deploy/citus/distribute.sql have every table of the migrations: one that is added later is noticed here,
+// without a Citus. What the cluster does with them is tested by `npm run test:citus`.
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connect, type Sql } from '../../src/database/pool.ts';
+import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
+
+const script = readFileSync(new URL('../../deploy/citus/distribute.sql', import.meta.url), 'utf8');
+
+function listed(name: string): string[] {
+  const [, list] = new RegExp(`\\b${name} CONSTANT text\\[\\] := ARRAY\\[([^\\]]+)\\]`).exec(script) ?? [];
+  if (list === undefined) throw new Error(`distribute.sql has no list ${name}`);
+  return [...list.matchAll(/'([a-z_.]+)'/g)].map(([, table = '']) => table);
+}
+
+const onEachNode = listed('on_each_node');
+const byOrganisation = listed('by_organisation');
+const onCoordinator = listed('on_coordinator');
+
+let database: TestDatabase;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  sql = connect(ownerOf(database.url), { connectionsMax: 1, role: 'owner' });
+});
+
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+test('every table of an organisation is in exactly one list, and every listed table exists', async () => {
+  // The sandbox bank, a stand-in for an external system, stays on the coordinator.
+  const tables = await sql<{ name: string }[]>`
+    SELECT n.nspname || '.' || c.relname AS name
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE a.attname = 'organisation_id' AND c.relkind IN ('r', 'p') AND n.nspname <> 'sandbox_bank'`;
+  expect([...onEachNode, ...byOrganisation, ...onCoordinator].toSorted()).toEqual(
+    tables.map(({ name }) => name).toSorted(),
+  );
+});
+
+test('what is on each node, or on the coordinator alone, is of the whole installation: no organisation has rows in it', async () => {
+  const tables = await sql<{ name: string }[]>`
+    SELECT conrelid::regclass::text AS name FROM pg_constraint
+    WHERE contype = 'c' AND pg_get_constraintdef(oid) = ${"CHECK ((organisation_id = '00000000-0000-0000-0000-000000000000'::uuid))"}`;
+  const ofInstallation = tables.map(({ name }) => `public.${name}`);
+  expect([...onEachNode, ...onCoordinator].filter((table) => !ofInstallation.includes(table))).toEqual([]);
+});
+
+test('every unique index of a distributed table has the organisation, or Citus refuses to distribute it', async () => {
+  const wrong = await sql<{ index: string }[]>`
+    SELECT i.indexrelid::regclass::text AS index FROM pg_index i
+    WHERE i.indisunique AND i.indrelid = ANY (${byOrganisation}::regclass[]) AND NOT EXISTS (
+      SELECT FROM pg_attribute a
+      WHERE a.attrelid = i.indrelid AND a.attname = 'organisation_id' AND a.attnum = ANY (i.indkey))`;
+  expect(wrong.map(({ index }) => index)).toEqual([]);
+});
+
+test('a function of the ledger that takes an organisation takes it first, by the name that distribute.sql looks for', async () => {
+  const wrong = await sql<{ name: string }[]>`
+    SELECT p.proname AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE n.nspname = 'ledger' AND EXISTS (
+      SELECT FROM unnest(p.proargnames, p.proallargtypes) AS a (name, type) WHERE a.name ~ '^organisation' AND a.type IS NULL)
+      AND (p.proargnames[1] <> 'organisation' OR p.proargtypes[0] <> 'uuid'::regtype)`;
+  expect(wrong.map(({ name }) => name)).toEqual([]);
+});
