@@ -25,8 +25,8 @@ export interface Grown {
   active: string[];
   /** Creation time and id of the payment with this number; numbers start at 0, oldest first. */
   payment: (number: number) => { createdAt: Date; id: string };
-  /** The number of the entry at this fraction (0 to 1) of the generated postings. */
-  postingAt: (share: number) => number;
+  /** The number of the entry of the hot wallet at this fraction (0 to 1) of the generated ones. */
+  hotNumberAt: (share: number) => number;
   /** The time at this fraction of them. */
   timeAt: (share: number) => Date;
 }

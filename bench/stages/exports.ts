@@ -30,7 +30,7 @@ export const csvExports: Stage = {
     const temporal = await startBenchTemporal(bench.supervisor, bench.say);
     const book = await openBook(await bench.createDatabase('books'));
     try {
-      await grow(book, bench.quick ? SIZE_QUICK : SIZE);
+      await grow(book, bench.quick ? SIZE_QUICK : SIZE, () => Promise.resolve(null), bench.say);
       const metricsPort = await freePort();
       const api = await startBenchApi(bench.supervisor, book, temporal, 'api', { METRICS_PORT: String(metricsPort) });
       const lists = {
