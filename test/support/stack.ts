@@ -51,28 +51,6 @@ export async function createDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** Creates a database without tables, to be migrated. */
-export async function createEmptyDatabase(): Promise<TestDatabase> {
-  const { adminDatabaseUrl } = testStack();
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(adminDatabaseUrl, `CREATE DATABASE ${name} OWNER ${OWNER}`);
-  return {
-    url: ownerUrl(adminDatabaseUrl, name),
-    drop: () => administer(adminDatabaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  };
-}
-
-/** Creates a database without tables, to be migrated. */
-export async function createEmptyDatabase(): Promise<TestDatabase> {
-  const { adminDatabaseUrl } = testStack();
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(adminDatabaseUrl, `CREATE DATABASE ${name} OWNER ${OWNER}`);
-  return {
-    url: ownerUrl(adminDatabaseUrl, name),
-    drop: () => administer(adminDatabaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  };
-}
-
 /** The URL of the same database for its owner, also by way of a proxy. */
 export function ownerOf(url: string): string {
   const owner = new URL(url);
