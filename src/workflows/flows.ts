@@ -81,5 +81,5 @@ export const toOutbox = (message: FlowMessage): FlowOutboxMessage => ({
 });
 
 /** The same message with `allowRestart`. Its flow begins at once, because an earlier run may have left work undone. */
-export const restarted = ({ message: { idleUntil: _, ...message } }: FlowOutboxMessage): FlowOutboxMessage =>
+export const restarted = ({ message: { idleUntil: _idleUntil, ...message } }: FlowOutboxMessage): FlowOutboxMessage =>
   toOutbox({ ...message, allowRestart: true });
