@@ -13,6 +13,7 @@ import { EXIT } from '../src/cli/failure.ts';
 import type { Place, Verification } from '../src/ledger/verify.ts';
 import { sealNext } from '../src/verification/seals.ts';
 import { type BenchBook, newTransfer, pickPair } from './book.ts';
+import type { Grown } from './growth.ts';
 import { callInParallel, formatted, type Measured, type Sample, summarise } from './measure.ts';
 import { type Bench, type Goal, superuserUrl } from './stage.ts';
 
@@ -24,16 +25,25 @@ const JOBS = 2;
 /** The longest acceptable verification, the part before the kill included. */
 const SECONDS_MAX = 600;
 const SEAL_LAG_MS = 60_000;
+/** Less than a seal takes at a time. */
+const POSTINGS_OF_SEAL = 15_000;
 const SNAPSHOT_EVERY_MS = 100;
 /** The highest acceptable latency of a hot transfer during the verification relative to one after it. */
 const RATIO_MAX = 1.3;
 
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
 
-/** Seals everything that was generated. */
-export async function sealAll(book: BenchBook, say: (line: string) => void): Promise<Measured> {
+/**
+ * Seals everything that was generated, a part after the other up to the time of its end: left to itself, each seal looks
+ * for its end among all postings that are not sealed.
+ */
+export async function sealAll(book: BenchBook, grown: Grown, say: (line: string) => void): Promise<Measured> {
   const startedAt = performance.now();
   let seals = 0;
+  for (let posting = POSTINGS_OF_SEAL; posting < grown.postings; posting += POSTINGS_OF_SEAL) {
+    const until = grown.timeAt(posting / grown.postings);
+    seals += (await sealNext(book.sql, Date.now() - until.getTime())).seals;
+  }
   for (let isBehind = true; isBehind; ) {
     const sealed = await sealNext(book.sql, SEAL_LAG_MS);
     seals += sealed.seals;

@@ -55,7 +55,7 @@ export const growth: Stage = {
     const small = await openDatabase(bench, 'small', SMALL);
     const large = await openDatabase(bench, 'large', largeSize(bench));
     try {
-      const sealed = await sealAll(large.book, bench.say);
+      const sealed = await sealAll(large.book, large.grown, bench.say);
       for (const database of [large, small]) await settle(bench, database);
       const series = Object.entries({ ...CALLS, ...PAST_CALLS }).flatMap(([name, call]) =>
         [small, large].map((database) =>

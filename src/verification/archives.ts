@@ -1,6 +1,6 @@
-// Checks what archives have left behind: that they follow each other, the balances that the postings in the database begin
-// from, and that as many transactions have no postings as were archived. The archived postings themselves are in files,
-// which `ledger archives --folder` compares.
+// Checks what archives have left behind: that they follow each other, the balances that the postings in the database
+// begin from, and that as many transactions have no postings as were archived. The archived postings themselves are in
+// files, which `ledger archives --folder` compares.
 import type { Uuid } from '../ids.ts';
 import { type Check, pagedCheck, type Scope } from '../ledger/verify.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';

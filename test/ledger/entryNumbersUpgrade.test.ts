@@ -206,9 +206,9 @@ test('a new installation has neither the trigger of the upgrade nor a sequence o
   try {
     await migrate(ownerOf(fresh.url));
     const sql = connect(ownerOf(fresh.url), { connectionsMax: 1, role: 'owner' });
-    expect(await sql`SELECT tgname AS name FROM pg_trigger WHERE tgrelid = 'ledger.postings'::regclass`).toEqual([
-      { name: 'append_only' },
-    ]);
+    expect(
+      await sql`SELECT tgname AS name FROM pg_trigger WHERE tgrelid = 'ledger.postings'::regclass ORDER BY 1`,
+    ).toEqual([{ name: 'append_only' }, { name: 'archived_only' }]);
     expect(await sql`SELECT pg_get_serial_sequence('ledger.postings', 'id') AS sequence`).toEqual([{ sequence: null }]);
     await sql.end();
   } finally {
