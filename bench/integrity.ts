@@ -34,8 +34,8 @@ const RATIO_MAX = 1.3;
 const MAIN = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
 
 /**
- * Seals everything that was generated, a part after the other up to the time of its end: left to itself, each seal looks
- * for its end among all postings that are not sealed.
+ * Seals everything that was generated, a part after the other up to the time of its end: left to itself, each seal
+ * looks for its end among all postings that are not sealed.
  */
 export async function sealAll(book: BenchBook, grown: Grown, say: (line: string) => void): Promise<Measured> {
   const startedAt = performance.now();
