@@ -162,6 +162,11 @@ function endpoints(stack: Stack): Scenario {
         return performance.now() - startedAt;
       };
       await inParallel(sized(DELIVERIES, stack), CALLERS, () => large.transfer());
+      // From here on they wait for the endpoints that hang and fail; the healthy one has them.
+      await until(async () => {
+        const [row] = await large.book.sql`SELECT FROM outbox WHERE topic = 'event' LIMIT 1`;
+        return row === undefined;
+      });
     },
     probes,
     everyMs: PROBE_MS,

@@ -11,14 +11,14 @@ import type { FlowMessage } from '../workflows/flows.ts';
 import type { PaymentCreditInput } from '../workflows/paymentCredit/messages.ts';
 
 /** Longer than a credit waits while its flow is not held up; much shorter than the lease of a message. */
-const LOOK_AFTER_MS = 600;
+const LOOK_AFTER_MS = 1_000;
 const BATCH_MAX = 500;
 
 /**
  * The most second flows that a process starts a second. A second flow adds half of the cost of a payment. If every
  * credit of an overloaded service had one, the service could stay overloaded with a load that it serves otherwise.
  */
-const STARTS_PER_SECOND_MAX = 10;
+const STARTS_PER_SECOND_MAX = 3;
 
 /** A leased outbox row, and the flow that places its credit. */
 interface SignalledCredit<Row> {

@@ -10,8 +10,8 @@ import { EndpointLimiter } from './endpointLimiter.ts';
 
 /**
  * Concurrent direct attempts to one endpoint, per process. A new or failing endpoint can occupy at most 10 of the
- * relay's 100 slots even if it never responds; an endpoint that responds quickly is raised to 40, enough for a burst.
- * Deliveries above the limit become flows.
+ * relay's 100 slots even if it never responds; an endpoint that responds quickly is raised to 40. Deliveries above the
+ * limit wait for a moment if the endpoint has not failed yet; otherwise they become flows.
  */
 const IN_FLIGHT = { perEndpointMin: 10, perEndpointMax: 40, totalMax: Number.POSITIVE_INFINITY };
 
@@ -57,7 +57,7 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
     // Later scheduled attempts are made by the flow; a requested redelivery gets one extra direct attempt.
     const isFirst = delivery.attempts === 0;
     const isDirect = redelivery || (isFirst && !limiter.isUnhealthy(delivery.endpointId));
-    const release = isDirect ? limiter.acquire(delivery.endpointId) : null;
+    const release = isDirect ? await limiter.acquireSoon(delivery.endpointId) : null;
     if (release === null) return delivery.status;
     let outcome: 'answered' | 'failed' = 'failed';
     try {

@@ -9,6 +9,8 @@ const SLOW_MS = 2_000;
 /** An endpoint that failed or was slow is unhealthy for this long; after that it gets direct attempts again. */
 const UNHEALTHY_MS = 30_000;
 const REMEMBERED_ENDPOINTS_MAX = 10_000;
+/** How long a request waits for a slot of an endpoint that is not known to fail. A quick one frees many in that time. */
+const WAIT_MS = 2_000;
 
 export interface TrafficLimits {
   /**
@@ -33,11 +35,15 @@ interface EndpointHealth {
   failingAt: number | null;
 }
 
+type Release = (outcome: 'answered' | 'failed') => void;
+
 export class EndpointLimiter {
   readonly #limits: TrafficLimits;
   readonly #now: () => number;
   readonly #open = new Map<Uuid, Set<OpenRequest>>();
   readonly #health = new LRUCache<Uuid, EndpointHealth>({ max: REMEMBERED_ENDPOINTS_MAX });
+  /** Requests that wait for a slot, first come, first served. */
+  readonly #waiting = new Map<Uuid, Set<() => void>>();
   #total = 0;
 
   constructor(limits: TrafficLimits, now: () => number = () => performance.now()) {
@@ -48,7 +54,7 @@ export class EndpointLimiter {
   /**
    * Acquires a slot for a request to this endpoint; null when a limit is reached. Call the result to release the slot.
    */
-  acquire(endpointId: Uuid): ((outcome: 'answered' | 'failed') => void) | null {
+  acquire(endpointId: Uuid): Release | null {
     const open = this.#open.get(endpointId) ?? new Set();
     if (this.#total >= this.#limits.totalMax || open.size >= this.#limit(endpointId)) return null;
     const request = { since: this.#now() };
@@ -65,7 +71,50 @@ export class EndpointLimiter {
           : Math.min(this.#limits.perEndpointMax, this.#limit(endpointId) + 1),
         failingAt: failing ? this.#now() : null,
       });
+      this.#wake(endpointId);
     };
+  }
+
+  /**
+   * The same, and waits for a slot, two seconds at most, while the endpoint is not known to fail or to be slow: a burst
+   * for an endpoint that responds is delivered in order of arrival, and is not left to retries.
+   */
+  async acquireSoon(endpointId: Uuid): Promise<Release | null> {
+    const until = this.#now() + WAIT_MS;
+    for (;;) {
+      const release = this.acquire(endpointId);
+      if (release !== null) return release;
+      const left = until - this.#now();
+      if (left <= 0 || this.#isSuspect(endpointId)) return null;
+      await this.#turn(endpointId, left);
+    }
+  }
+
+  /** Whether its last request failed or was slow, however long ago, or one that is open is slow. */
+  #isSuspect(endpointId: Uuid): boolean {
+    return (this.#health.get(endpointId)?.failingAt ?? null) !== null || this.isUnhealthy(endpointId);
+  }
+
+  /** Resolves when a slot may be free, or after `ms`. */
+  #turn(endpointId: Uuid, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(endpointId) ?? new Set();
+      const wake = (): void => {
+        clearTimeout(timer);
+        waiting.delete(wake);
+        if (waiting.size === 0) this.#waiting.delete(endpointId);
+        resolve();
+      };
+      const timer = setTimeout(wake, ms);
+      this.#waiting.set(endpointId, waiting.add(wake));
+    });
+  }
+
+  /** Wakes as many as there are free slots; all of them when the endpoint fails. */
+  #wake(endpointId: Uuid): void {
+    const free = this.#limit(endpointId) - (this.#open.get(endpointId)?.size ?? 0);
+    const count = this.#isSuspect(endpointId) ? Number.POSITIVE_INFINITY : free;
+    for (const wake of [...(this.#waiting.get(endpointId) ?? [])].slice(0, count)) wake();
   }
 
   /** Whether the endpoint failed or was slow within the last 30 s, or has a slow request open now. */

@@ -68,7 +68,7 @@ async function statementsOf(send: Send, successful = true): Promise<SentStatemen
   await api.test.get('/fees/quote'); // caches the API key
   takeStatements();
   const answer = await send();
-  const sent = takeStatements();
+  const sent = takeStatements().filter((statement) => kindOf(statement) !== 'log');
   if (answer.status >= 400 === successful) throw new Error(`unexpected response: ${answer.text}`);
   return sent;
 }

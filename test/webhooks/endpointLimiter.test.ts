@@ -1,5 +1,5 @@
 // EndpointLimiter with a clock that the test controls.
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import { EndpointLimiter } from '../../src/webhooks/endpointLimiter.ts';
 
 let now: number;
@@ -61,4 +61,34 @@ test('an endpoint is struggling while a request is open for over two seconds, an
   expect(limiter.isUnhealthy('a')).toBe(true);
   now += 30_000;
   expect(limiter.isUnhealthy('a')).toBe(false);
+});
+
+test('over the limit, a request waits for the next slot of an endpoint that responds', async () => {
+  const [first] = [limiter.acquire('a'), limiter.acquire('a')];
+  const waiting = limiter.acquireSoon('a');
+  first?.('answered');
+  expect(await waiting).not.toBeNull();
+});
+
+test('a failure ends all waits, and while the endpoint is suspect none begins', async () => {
+  const [first] = [limiter.acquire('a'), limiter.acquire('a')];
+  const waiting = [limiter.acquireSoon('a'), limiter.acquireSoon('a'), limiter.acquireSoon('a')];
+  first?.('failed');
+  expect((await Promise.all(waiting)).filter((release) => release === null)).toHaveLength(2);
+  now = 40_000;
+  expect(await limiter.acquireSoon('a')).toBeNull();
+});
+
+test('a wait for an endpoint that does not respond ends after two seconds', async () => {
+  jest.useFakeTimers({ doNotFake: ['performance'] });
+  try {
+    limiter.acquire('a');
+    limiter.acquire('a');
+    const waiting = limiter.acquireSoon('a');
+    now = 2_000;
+    await jest.advanceTimersByTimeAsync(2_000);
+    expect(await waiting).toBeNull();
+  } finally {
+    jest.useRealTimers();
+  }
 });
