@@ -26,9 +26,14 @@ export function isBadValue(error: unknown): error is { code: string } {
   return typeof code === 'string' && /^22[0-9A-Z]{3}$/.test(code);
 }
 
-/** True for a serialization failure, a deadlock or a lock timeout: nothing was written, and a retry may succeed. */
+/**
+ * True for a serialization failure, a deadlock or a lock timeout: nothing was written, and a retry may succeed. Likewise
+ * for a statement of Citus that was planned before the shard of its organisation was split.
+ */
 export function isContention(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (code === 'XX000')
+    return typeof message === 'string' && message.startsWith('could not find valid entry for shard');
   return code === '40001' || code === '40P01' || code === '55P03';
 }
 

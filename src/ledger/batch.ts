@@ -12,8 +12,11 @@ type ArrayText = string;
 /** JSON documents joined by `DOCUMENT_SEPARATOR`; an empty text is NULL. */
 type DocumentTexts = string;
 
-/** A character that JSON contains only in escaped form, so the many quotes in a document need no escaping. */
-export const DOCUMENT_SEPARATOR = '\u001f';
+/**
+ * A character that JSON contains only in escaped form, so the many quotes in a document need no escaping. ledger.post
+ * splits by it.
+ */
+const DOCUMENT_SEPARATOR = '\u001f';
 
 /** The columns of a batch. Those of transactions and outcomes are NULL for a movement that has none. */
 export interface BatchColumns {

@@ -1,11 +1,21 @@
 // Constraints are known by the names of the migrations, whatever the server makes of them: errors of a plain Postgres,
 // and errors as Citus passes them on from a shard.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { violatedCheck, violatedUnique } from '../../src/database/errors.ts';
+import { isContention, violatedCheck, violatedUnique } from '../../src/database/errors.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 
 const DUPLICATE = 'duplicate key value violates unique constraint';
+test.each([
+  [{ code: '40P01', message: 'deadlock detected' }, true],
+  [{ code: 'XX000', message: 'could not find valid entry for shard 102067' }, true],
+  [{ code: 'XX000', message: 'cache lookup failed' }, false],
+  [{ code: '23505' }, false],
+  [null, false],
+])('a statement with %j may be sent again at once: %s', (error, may) => {
+  expect(isContention(error)).toBe(may);
+});
+
 const REFUSED = 'new row for relation "wallets_102040" violates check constraint';
 
 test.each([

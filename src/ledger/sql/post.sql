@@ -1,4 +1,4 @@
--- version 8
+-- version 9
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -82,7 +82,11 @@ CREATE FUNCTION ledger.post(
   messages              text[],
   resources             jsonb,
   account_changes       bigint[] DEFAULT NULL,
-  account_entries       integer[] DEFAULT NULL
+  account_entries       integer[] DEFAULT NULL,
+  outcome_texts         text DEFAULT NULL,
+  event_texts           text DEFAULT NULL,
+  message_texts         text DEFAULT NULL,
+  resource_text         text DEFAULT NULL
 )
 RETURNS TABLE (movement integer, outcome text, code text, account_code text, detail jsonb)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -157,6 +161,15 @@ DECLARE
   table_rows jsonb;
   row_count  integer;
 BEGIN
+  -- The documents as they were sent: each list in one text, after the separator of src/ledger/batch.ts. Split here and not
+  -- in the call: Citus sends the values of the arguments on to the node of the organisation, and in an array each of the
+  -- many quotes of a document would be escaped twice.
+  IF event_texts IS NOT NULL THEN
+    outcome_responses := string_to_array(outcome_texts, E'\x1f', '');
+    event_documents := string_to_array(event_texts, E'\x1f', '');
+    messages := string_to_array(message_texts, E'\x1f', '');
+    resources := resource_text::jsonb;
+  END IF;
   IF book NOT IN ('test', 'live') THEN RAISE EXCEPTION 'unknown environment: %', book USING ERRCODE = 'check_violation'; END IF;
 
   -- 0. A hold is resolved once, and a transaction is reversed once: by debiting what the other one credited, account by
