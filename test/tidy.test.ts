@@ -28,7 +28,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   resources: ['database', 'ledger', 'rail', 'workflows'],
   verification: ['database', 'ledger', 'resources'],
   reconciliation: ['database', 'ledger', 'resources'],
-  webhooks: ['database', 'resources', 'telemetry', 'workflows'],
+  webhooks: ['database', 'ledger', 'resources', 'telemetry', 'workflows'],
   outbox: ['concurrency', 'database', 'ledger', 'resources', 'telemetry', 'webhooks', 'workflows'],
   activities: [
     'concurrency',

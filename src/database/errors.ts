@@ -27,8 +27,8 @@ export function isBadValue(error: unknown): error is { code: string } {
 }
 
 /**
- * True for a serialization failure, a deadlock or a lock timeout: nothing was written, and a retry may succeed. Likewise
- * for a statement of Citus that was planned before the shard of its organisation was split.
+ * True for a serialization failure, a deadlock or a lock timeout: nothing was written, and a retry may succeed.
+ * Likewise for a statement of Citus that was planned before the shard of its organisation was split.
  */
 export function isContention(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };

@@ -158,8 +158,8 @@ async function hasSignal(
 }
 
 /**
- * `notBegun`: it has had no task, because it has nothing to do before its first signal. `busy`: an activity or a workflow
- * task is pending. `idle`: it is open and waits, or is parked for an operator.
+ * `notBegun`: it has had no task, because it has nothing to do before its first signal. `busy`: an activity or a
+ * workflow task is pending. `idle`: it is open and waits, or is parked for an operator.
  */
 async function lookUp(client: Client, flowId: string): Promise<'closed' | 'notBegun' | 'busy' | 'idle'> {
   try {

@@ -182,8 +182,8 @@ async function readSeals(
   after: SealPlace | null,
   size: number,
 ): Promise<Sealed[]> {
-  // IS TRUE: only the index by time, which is small, fits; the others would be read from end to end for each seal. Citus
-  // routes by an equality.
+  // IS TRUE: only the index by time, which is small, fits; the others would be read from end to end for each seal.
+  // Citus routes by an equality.
   const [{ isDistributed } = { isDistributed: false }] = await sql<{ isDistributed: boolean }[]>`
     SELECT count(*) > 0 AS is_distributed FROM pg_extension WHERE extname = 'citus'`;
   const ofBook = isDistributed

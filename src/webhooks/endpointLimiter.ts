@@ -9,7 +9,9 @@ const SLOW_MS = 2_000;
 /** An endpoint that failed or was slow is unhealthy for this long; after that it gets direct attempts again. */
 const UNHEALTHY_MS = 30_000;
 const REMEMBERED_ENDPOINTS_MAX = 10_000;
-/** How long a request waits for a slot of an endpoint that is not known to fail. A quick one frees many in that time. */
+/**
+ * How long a request waits for a slot of an endpoint that is not known to fail. A quick one frees many in that time.
+ */
 const WAIT_MS = 2_000;
 
 export interface TrafficLimits {

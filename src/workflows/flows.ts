@@ -38,8 +38,8 @@ export interface FlowMessage {
   /** The relay handles it apart from those that are not urgent. */
   urgent?: true;
   /**
-   * ISO time until which the flow only waits for its first signal. Until then, or that signal, the server keeps the flow
-   * without a task for a worker (decision 21).
+   * ISO time until which the flow only waits for its first signal. Until then, or that signal, the server keeps the
+   * flow without a task for a worker (decision 21).
    */
   idleUntil?: string;
 }

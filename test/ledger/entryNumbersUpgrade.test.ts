@@ -60,11 +60,22 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Posts a batch as the version before does: its statement has no numbers of entries. */
-const POST_BEFORE = POST.text.replace(/, account_entries => \$\d+::integer\[\]/, '');
+/** The arguments that the version before does not have, each with the one that had its documents, as a list. */
+const TEXTS = { outcome_texts: 'outcome_responses', event_texts: 'event_documents', message_texts: 'messages' };
+const NAMES = [...POST.text.matchAll(/(\w+) => \$/g)].map(([, name]) => name as string);
+const NAMES_BEFORE = NAMES.slice(0, NAMES.indexOf('account_entries'));
+const POST_BEFORE = `${POST.text.slice(0, POST.text.indexOf(', account_entries'))})`
+  .replaceAll(/(outcome_responses|event_documents|messages) => (\$\d+)::text\[\]/g, "$1 => string_to_array($2::text, chr(31), '')")
+  .replace(/(resources => \$\d+)::jsonb/, '$1::text::jsonb');
+
+/** Posts a batch as the version before does: its statement has no numbers of entries, and splits the documents. */
 async function postBefore(...movements: Movement[]): Promise<void> {
-  const values = POST.values(book, batchColumns(movements)).slice(0, -1);
-  const refused = await old.unsafe(POST_BEFORE, values, { prepare: true });
+  const values = POST.values(book, batchColumns(movements));
+  const byName = new Map(NAMES.map((name, index) => [name, values[index] ?? '']));
+  for (const [name, before] of Object.entries({ ...TEXTS, resource_text: 'resources' }))
+    byName.set(before, byName.get(name) ?? '');
+  const before = NAMES_BEFORE.map((name) => byName.get(name) ?? '');
+  const refused = await old.unsafe(POST_BEFORE, before, { prepare: true });
   if (refused.length > 0) throw new Error(`not posted: ${JSON.stringify(refused)}`);
 }
 

@@ -122,7 +122,9 @@ CREATE OR REPLACE FUNCTION ledger.begin_archive(
   organisation uuid, env text, month date, months_kept integer, manifest bytea, deciding_operator uuid, operator_name text
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = ledger, public, pg_temp AS $$
-DECLARE plan record;
+DECLARE
+  plan           record;
+  archived_until timestamptz;
 BEGIN
   SELECT * INTO plan FROM ledger.plan_archive(organisation, env, month, months_kept);
   IF plan.outcome = 'begun' THEN
@@ -132,10 +134,11 @@ BEGIN
   ELSIF plan.outcome <> 'ready' THEN
     RAISE EXCEPTION 'the month % cannot be archived: %', month, plan.outcome;
   END IF;
+  archived_until := ledger.archived_until(organisation, env);
   INSERT INTO ledger.archives (organisation_id, environment, period, first_seal, last_seal, sealed_until, posting_count,
                                manifest_digest, archived_seal, archived_until)
   VALUES (organisation, env, month, plan.first_seal, plan.last_seal, plan.sealed_until, plan.posting_count, manifest, plan.first_seal - 1,
-          ledger.archived_until(organisation, env));
+          archived_until);
   INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject)
   VALUES (organisation, env, deciding_operator, operator_name, 'ledger.archive', to_char(month, 'YYYY-MM'));
 END
@@ -163,6 +166,7 @@ DECLARE
   next_seal ledger.seals;
   expected  bigint;
   moved     record;
+  balances  bytea;
 BEGIN
   SELECT * INTO STRICT archive FROM ledger.archives a
   WHERE a.organisation_id = organisation AND a.environment = env AND a.period = month FOR NO KEY UPDATE;
@@ -204,7 +208,8 @@ BEGIN
       moved_postings = a.moved_postings + moved.postings, moved_transactions = a.moved_transactions + moved.transactions
   WHERE a.organisation_id = organisation AND a.environment = env AND a.period = month;
   IF next_seal.number < archive.last_seal THEN RETURN true; END IF;
-  UPDATE ledger.archives a SET balances_digest = ledger.archived_balances_digest(organisation, env)
+  balances := ledger.archived_balances_digest(organisation, env);
+  UPDATE ledger.archives a SET balances_digest = balances
   WHERE a.organisation_id = organisation AND a.environment = env AND a.period = month;
   RETURN false;
 END
@@ -231,11 +236,12 @@ CREATE OR REPLACE FUNCTION ledger.move_from_archive(organisation uuid, env text,
 LANGUAGE plpgsql SET search_path = ledger, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-  archive  ledger.archives;
-  since    timestamptz;
-  expected bigint;
-  restored record;
-  changed  integer;
+  archive    ledger.archives;
+  since      timestamptz;
+  expected   bigint;
+  restored   record;
+  sealed     ledger.seals;
+  are_intact boolean;
 BEGIN
   SELECT * INTO STRICT archive FROM ledger.archives a
   WHERE a.organisation_id = organisation AND a.environment = env AND a.period = month FOR NO KEY UPDATE;
@@ -270,10 +276,14 @@ BEGIN
   )
   SELECT count(*) AS postings, count(DISTINCT transaction_id) AS transactions INTO restored FROM added;
 
-  SELECT count(*) INTO changed FROM ledger.seals s
-  WHERE s.organisation_id = organisation AND s.environment = env AND s.number BETWEEN first AND archive.archived_seal
-    AND ledger.sealed_digest(s) <> s.digest;
-  IF changed > 0 OR restored.postings <> expected THEN
+  are_intact := restored.postings = expected;
+  FOR sealed IN
+    SELECT * FROM ledger.seals s
+    WHERE s.organisation_id = organisation AND s.environment = env AND s.number BETWEEN first AND archive.archived_seal
+  LOOP
+    are_intact := are_intact AND ledger.sealed_digest(sealed) = sealed.digest;
+  END LOOP;
+  IF NOT are_intact THEN
     RAISE EXCEPTION 'the postings of the file are not those of the seals % to %', first, archive.archived_seal
       USING ERRCODE = 'check_violation', CONSTRAINT = 'archive_has_its_seals';
   END IF;

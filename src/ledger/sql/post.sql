@@ -233,10 +233,9 @@ BEGIN
           WHERE o.organisation_id = organisation AND o.transaction_id = named.origin
         )
       )) THEN
-        IF EXISTS (
-          SELECT FROM unnest(ARRAY[named.id, named.origin]) AS n (id)
-          WHERE NOT EXISTS (SELECT FROM ledger.postings p WHERE p.organisation_id = organisation AND p.transaction_id = n.id)
-        ) THEN
+        IF NOT EXISTS (SELECT FROM ledger.postings p WHERE p.organisation_id = organisation AND p.transaction_id = named.id)
+          OR NOT EXISTS (SELECT FROM ledger.postings p WHERE p.organisation_id = organisation AND p.transaction_id = named.origin)
+        THEN
           RAISE EXCEPTION 'the postings of % are archived: restore them', named.key
             USING ERRCODE = 'check_violation', CONSTRAINT = 'named_transaction_archived';
         END IF;

@@ -1,7 +1,7 @@
 // The flow of one payment.
 //
-//   1. Wait for money until the payment expires.   The rail's callback signals `creditReceived`. Before the first credit
-//      Temporal waits, by a start delay until the payment expires: the flow has not begun, and has no task.
+//   1. Wait for money until the payment expires.   The rail's callback signals `creditReceived`. Before the first
+//      credit Temporal waits, by a start delay until the payment expires: the flow has not begun, and has no task.
 //   2. Confirm each credit, decide and post it.   Compensation: none; money that the payment does not take goes to
 //      suspense, with a review case.
 //   3. Retry a credit that the rail does not confirm, with growing delays, while everything else continues. After the
