@@ -194,7 +194,8 @@ test('random movements keep the order of the book however the ids change between
   await fc.assert(
     fc.asyncProperty(
       fc.array(pairs, { minLength: 1, maxLength: 6 }),
-      fc.integer({ min: -900, max: 900 }),
+      // Twelve of these leave every id above zero.
+      fc.integer({ min: -140, max: 140 }),
       async (moves, shift) => {
         const movements = moves.map(([from, step, amount]) =>
           move(books.book, wallets[from] as AccountCode, wallets[(from + step) % 3] as AccountCode, amount),

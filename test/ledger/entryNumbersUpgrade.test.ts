@@ -65,7 +65,10 @@ const TEXTS = { outcome_texts: 'outcome_responses', event_texts: 'event_document
 const NAMES = [...POST.text.matchAll(/(\w+) => \$/g)].map(([, name]) => name as string);
 const NAMES_BEFORE = NAMES.slice(0, NAMES.indexOf('account_entries'));
 const POST_BEFORE = `${POST.text.slice(0, POST.text.indexOf(', account_entries'))})`
-  .replaceAll(/(outcome_responses|event_documents|messages) => (\$\d+)::text\[\]/g, "$1 => string_to_array($2::text, chr(31), '')")
+  .replaceAll(
+    /(outcome_responses|event_documents|messages) => (\$\d+)::text\[\]/g,
+    "$1 => string_to_array($2::text, chr(31), '')",
+  )
   .replace(/(resources => \$\d+)::jsonb/, '$1::text::jsonb');
 
 /** Posts a batch as the version before does: its statement has no numbers of entries, and splits the documents. */

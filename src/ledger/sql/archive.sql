@@ -67,24 +67,26 @@ END
 $$;
 
 -- What the postings that a seal covers make together now: the digest that it has, if none was changed.
-CREATE OR REPLACE FUNCTION ledger.sealed_digest(seal ledger.seals) RETURNS bytea
+CREATE OR REPLACE FUNCTION ledger.sealed_digest(organisation uuid, env text, seal integer) RETURNS bytea
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET enable_seqscan = off AS $$
 DECLARE
+  sealed  ledger.seals;
   since   timestamptz;
   before  bytea;
   digests bytea;
 BEGIN
+  SELECT * INTO STRICT sealed FROM ledger.seals s WHERE s.organisation_id = organisation AND s.environment = env AND s.number = seal;
   SELECT s.sealed_until, s.digest INTO since, before FROM ledger.seals s
-  WHERE s.organisation_id = seal.organisation_id AND s.environment = seal.environment AND s.number = seal.number - 1;
-  SELECT string_agg(d.digest, '' ORDER BY CASE seal.version WHEN 1 THEN p.id END, d.digest) INTO digests
+  WHERE s.organisation_id = organisation AND s.environment = env AND s.number = seal - 1;
+  SELECT string_agg(d.digest, '' ORDER BY CASE sealed.version WHEN 1 THEN p.id END, d.digest) INTO digests
   FROM ledger.postings p
   JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
   CROSS JOIN LATERAL (
-    SELECT CASE seal.version WHEN 1 THEN ledger.posting_digest(p, t) ELSE ledger.posting_digest_2(p, t) END AS digest OFFSET 0
+    SELECT CASE sealed.version WHEN 1 THEN ledger.posting_digest(p, t) ELSE ledger.posting_digest_2(p, t) END AS digest OFFSET 0
   ) d
   -- IS TRUE: as in src/verification/seals.ts.
-  WHERE (p.organisation_id = seal.organisation_id) IS TRUE AND (p.environment = seal.environment) IS TRUE
-    AND p.created_at > coalesce(since, '-infinity') AND p.created_at <= seal.sealed_until;
+  WHERE (p.organisation_id = organisation) IS TRUE AND (p.environment = env) IS TRUE
+    AND p.created_at > coalesce(since, '-infinity') AND p.created_at <= sealed.sealed_until;
   RETURN sha256(coalesce(before, '') || coalesce(digests, ''));
 END
 $$;
@@ -101,7 +103,7 @@ BEGIN
   SELECT * INTO STRICT sealed FROM ledger.seals s WHERE s.organisation_id = organisation AND s.environment = env AND s.number = seal;
   SELECT s.sealed_until INTO since FROM ledger.seals s
   WHERE s.organisation_id = organisation AND s.environment = env AND s.number = seal - 1;
-  is_intact := ledger.sealed_digest(sealed) = sealed.digest;
+  is_intact := ledger.sealed_digest(organisation, env, seal) = sealed.digest;
   SELECT string_agg(
     json_build_object('seal', seal, 'debit', debit.code, 'credit', credit.code, 'posting', p, 'transaction', t)::text,
     E'\n' ORDER BY p.id, p.transaction_id
@@ -281,7 +283,7 @@ BEGIN
     SELECT * FROM ledger.seals s
     WHERE s.organisation_id = organisation AND s.environment = env AND s.number BETWEEN first AND archive.archived_seal
   LOOP
-    are_intact := are_intact AND ledger.sealed_digest(sealed) = sealed.digest;
+    are_intact := are_intact AND ledger.sealed_digest(organisation, env, sealed.number) = sealed.digest;
   END LOOP;
   IF NOT are_intact THEN
     RAISE EXCEPTION 'the postings of the file are not those of the seals % to %', first, archive.archived_seal
