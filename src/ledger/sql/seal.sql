@@ -28,9 +28,10 @@ $$;
 -- returns the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns
 -- false. The postings are found by their time, and the transaction of each by its id (LATERAL with OFFSET 0 allows no
 -- other plan): a hash join would read every transaction of the ledger for the few postings of a seal. The memory is for
--- sorting the digests of one seal. Rows are cast, because on Citus those of a shard have another type. The index of times is brought up to date first: the database does so about once a
--- minute, and each seal would read all postings since. If another process holds the lock, such as a vacuum, that is
--- what it does; it does not wait, because a wait of a second would cancel the vacuum.
+-- sorting the digests of one seal. Rows are cast, because on Citus those of a shard have another type. The index of
+-- times is brought up to date first: the database does so about once a minute, and each seal would read all postings
+-- since. If another process holds the lock, such as a vacuum, that is what it does; it does not wait, because a wait of
+-- a second would cancel the vacuum.
 CREATE OR REPLACE FUNCTION ledger.seal(closed_before timestamptz, postings_max integer, OUT seals integer, OUT is_behind boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = ledger, pg_temp
