@@ -58,8 +58,10 @@ export async function replayEverything(flows: TestFlows, words: readonly string[
   if (misfit !== undefined) throw new Error(`${misfit.workflowId} does not replay: ${misfit.error}`);
 }
 
+/** Without those that have had no task, with which a replay does not end. */
 async function* withoutWords(histories: ReplayHistoriesIterable, words: readonly string[]): ReplayHistoriesIterable {
   for await (const entry of histories) {
+    if ((entry.history as History).events?.length === 1) continue;
     const found = findWords(entry.history as History, words);
     if (found.length > 0)
       throw new Error(`the history of ${entry.workflowId} contains personal data: ${found.join(', ')}`);

@@ -92,6 +92,7 @@ test('by default the maxima are the slots; with slots by resources they are uppe
     maxCachedWorkflows: 500,
     maxConcurrentWorkflowTaskExecutions: 10,
     maxConcurrentActivityTaskExecutions: 7,
+    maxConcurrentLocalActivityExecutions: 10,
     workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: 10 },
     activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 7 },
   });

@@ -55,11 +55,18 @@ async function versionsOf(workflowId: string): Promise<{ versions: string[]; pat
   return { versions: sequence, patched: events.some((event) => event.markerRecordedEventAttributes != null) };
 }
 
-const untilStarted = (payment: PaymentResource) =>
-  waitFor('a version to start the payment', async () => (await versionsOf(payment.id)).versions.length > 0);
+const PART = 1_000;
+
+/** A payment whose flow has begun, with a first credit. */
+async function startPayment(wallet: string): Promise<PaymentResource> {
+  const payment = await flows.createPayment(wallet, 200_000);
+  await flows.credit(payment.virtualAccount.accountNumber, PART);
+  await waitFor('a version to start the payment', async () => (await versionsOf(payment.id)).versions.length > 0);
+  return payment;
+}
 
 async function settle(payment: PaymentResource): Promise<void> {
-  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
+  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount - PART);
   await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   await flows.temporal.workflow.getHandle(payment.id).result();
 }
@@ -69,8 +76,7 @@ test(
   async () => {
     const wallet = await flows.createWallet();
     await makeCurrent('1.0');
-    const startedBefore = await flows.createPayment(wallet, 200_000);
-    await untilStarted(startedBefore);
+    const startedBefore = await startPayment(wallet);
 
     // The workers of the next version poll, and get no tasks yet.
     const { config } = flows.dependencies;
@@ -79,13 +85,11 @@ test(
       { ...flows.dependencies, config: nextConfig },
       await bundleWorkflowCode({ workflowsPath: NEXT }),
     );
-    const startedBeside = await flows.createPayment(wallet, 200_000);
-    await untilStarted(startedBeside);
+    const startedBeside = await startPayment(wallet);
     expect(await versionsOf(startedBeside.id)).toEqual({ versions: ['1.0'], patched: false });
 
     await makeCurrent('2.0');
-    const startedAfter = await flows.createPayment(wallet, 200_000);
-    await untilStarted(startedAfter);
+    const startedAfter = await startPayment(wallet);
 
     await flows.stopWorker(); // no workers of the old version remain
     for (const payment of [startedBefore, startedBeside, startedAfter]) await settle(payment);

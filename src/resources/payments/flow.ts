@@ -8,6 +8,7 @@ import {
   type PaymentInput,
   type PaymentSettledByWallet,
   paymentSettledByWallet,
+  wake,
 } from '../../workflows/payment/messages.ts';
 import type { PaymentCreditInput } from '../../workflows/paymentCredit/messages.ts';
 import type { Payment } from './queries.ts';
@@ -45,6 +46,10 @@ export function creditPayment(book: Book, payment: PaymentOfFlow, creditId: Uuid
   const payload: CreditReceived = { inboundCreditId: publicId('inboundCredit', creditId) };
   return toOutbox({ ...paymentFlow(book, payment), signal: { name: creditReceived.name, payload } });
 }
+
+/** Begins a run of the flow that the server holds back. */
+export const wakePayment = (book: Book, payment: PaymentOfFlow): FlowOutboxMessage =>
+  toOutbox({ ...paymentFlow(book, payment), signal: { name: wake.name, payload: null } });
 
 /** From the message that signals a credit: starts the flow that places it beside the payment's. Null for any other. */
 export function placementOf({

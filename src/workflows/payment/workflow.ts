@@ -9,7 +9,8 @@
 //   4. Settled or expired: close the account number, and end once all credits are placed. A later credit restarts the
 //      flow.
 //   5. Many credits at once are not all signalled: read those that are not placed yet. Also when the history is long,
-//      after continuing as new.
+//      after continuing as new. Before the payment expires Temporal holds that run back, as it did the first one,
+//      and the flow has itself woken.
 //   6. The ledger refuses a posting that it must accept: park. Credits that arrive meanwhile are queued.
 //
 // A `virtual_wallet` payment is settled in the API, by the wallet that pays it. The signal `paymentSettledByWallet`
@@ -42,11 +43,11 @@ import {
   paymentSettledByWallet,
   type UnplacedCredits,
   unplacedCredits,
+  wake,
 } from './messages.ts';
 
-const { applyCredit, setAsideCredit, listUnplacedCredits, recordOperatorAction, identifyOperator } = proxyActivities<
-  PaymentActivities & AttentionActivities
->(MONEY_ACTIVITY);
+const { applyCredit, setAsideCredit, listUnplacedCredits, wakeNextRun, recordOperatorAction, identifyOperator } =
+  proxyActivities<PaymentActivities & AttentionActivities>(MONEY_ACTIVITY);
 
 export async function payment({ continued, ...input }: PaymentInput): Promise<PaymentResult> {
   const attention = createAttention(
@@ -60,7 +61,11 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Pa
   let progress: PaymentProgress = continued?.progress ?? { status: 'pending', amountReceived: 0 };
   let shownStatus = continued?.shownStatus ?? progress.status;
   let placed = 0; // credits, since those that were not signalled were read
+  let isWoken = false;
+  let isWakeSent = false;
   const isOpen = (): boolean => progress.status === 'pending' || progress.status === 'partial';
+  const nextStep = (): PaymentStep =>
+    decideNext({ isOpen: isOpen(), expiresAt, fresh: [...fresh], waits: rail.waits() }, Date.now());
   const unplaced = (): string[] => [...fresh, ...rail.credits()];
   const hear = (inboundCreditId: string): void => {
     if (!rail.credits().includes(inboundCreditId)) fresh.add(inboundCreditId);
@@ -68,6 +73,10 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Pa
   setHandler(creditReceived, ({ inboundCreditId }) => hear(inboundCreditId));
   setHandler(paymentSettledByWallet, ({ amountReceived }) => {
     progress = { status: 'settled', amountReceived };
+  });
+  setHandler(wake, () => {
+    isWoken = true;
+    isWakeSent = false; // it came before this run has ended
   });
   setHandler(unplacedCredits, unplaced);
 
@@ -79,9 +88,19 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Pa
   };
 
   setCurrentDetails(describePayment(input, progress, []));
-  if (continued !== undefined) await eachUnplacedCredit(input, hear);
+  // A wake that comes after the flow has ended starts it again.
+  if (continued === undefined && isWoken) progress = await doStep(input, { do: 'closeAccount' }, false);
+  if (continued !== undefined || isWoken) await eachUnplacedCredit(input, hear);
   for (;;) {
     if (await mustContinueAsNew(attention)) {
+      if (patched('wake-next-run')) {
+        if (nextStep().do === 'end') break;
+        if (Date.now() < expiresAt && !isWakeSent) {
+          isWakeSent = true;
+          await wakeNextRun(input);
+          continue;
+        }
+      }
       const { status, amountReceived } = progress;
       const carried = { progress: { status, amountReceived }, shownStatus, rail: rail.carried() };
       await continueAsNew<typeof payment>({ ...input, continued: { ...carried, ...attention.carried() } });
@@ -91,13 +110,13 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Pa
       placed = 0;
     }
     await rail.hearOperator();
-    const step = decideNext({ isOpen: isOpen(), expiresAt, fresh: [...fresh], waits: rail.waits() }, Date.now());
+    const step = nextStep();
     if (step.do === 'end') break;
     if (step.do === 'wait') {
       if (!rail.askForOperator()) setCurrentDetails(describePayment(input, progress, rail.waits()));
       const wasOpen = isOpen();
-      const isWoken = (): boolean => fresh.size > 0 || isOpen() !== wasOpen || attention.isDecided();
-      await condition(isWoken, Math.max(1, step.until - Date.now()), {
+      const isDue = (): boolean => fresh.size > 0 || isOpen() !== wasOpen || attention.isDecided();
+      await condition(isDue, Math.max(1, step.until - Date.now()), {
         summary: 'until the payment expires, or the rail is queried again',
       });
       continue;
