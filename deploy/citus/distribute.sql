@@ -98,6 +98,16 @@ BEGIN
     RAISE EXCEPTION 'the table % is in no list of distribute.sql', next.name;
   END LOOP;
 
+  -- Where all rows of a time are read, by the index of times, the book is compared in a form that no other index fits
+  -- (`IS TRUE`). Citus needs the plain form to choose a node.
+  FOR next IN
+    SELECT pg_get_functiondef(p.oid) AS definition FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE n.nspname = 'ledger' AND p.prosrc LIKE '%(p.organisation_id = organisation) IS TRUE%'
+  LOOP
+    EXECUTE replace(replace(next.definition, '(p.organisation_id = organisation) IS TRUE', 'p.organisation_id = organisation'),
+                    '(p.environment = env) IS TRUE', 'p.environment = env');
+  END LOOP;
+
   -- A call of a function whose first argument is the organisation runs as a whole on the node of the organisation.
   FOR next IN
     SELECT p.oid::regprocedure::text AS signature FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace

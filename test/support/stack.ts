@@ -71,7 +71,8 @@ export function ownerOf(url: string): string {
 
 /** Runs `work` in a database as a superuser without triggers, so past all privileges and checks by trigger. */
 export async function asSuperuser(url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
-  const superuser = new URL(testStack().adminDatabaseUrl);
+  const { adminDatabaseUrl, otherNodeUrls } = testStack();
+  const superuser = new URL(adminDatabaseUrl);
   superuser.pathname = new URL(url).pathname;
   const sql = postgres(superuser.href, {
     max: 1,
@@ -79,7 +80,14 @@ export async function asSuperuser(url: string, work: (sql: postgres.Sql) => Prom
     onnotice: () => {},
   });
   try {
+    if (otherNodeUrls === undefined) {
+      await work(sql);
+      return;
+    }
+    // The nodes of a cluster take a setting over within a transaction only.
+    await sql.unsafe('BEGIN; SET LOCAL citus.propagate_set_commands = local; SET LOCAL session_replication_role = replica');
     await work(sql);
+    await sql`COMMIT`;
   } finally {
     await sql.end();
   }

@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Archives (migration 0082): the postings of a month go to a file and come back, some seals at a time. After each step
 -- archived_balances has the sum of what is in files, so that the ledger is whole at any moment, and a step that was
 -- interrupted is repeated. Nothing here but the reading functions is granted to the service.
@@ -82,7 +82,10 @@ BEGIN
   FROM ledger.postings p
   JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
   CROSS JOIN LATERAL (
-    SELECT CASE sealed.version WHEN 1 THEN ledger.posting_digest(p, t) ELSE ledger.posting_digest_2(p, t) END AS digest OFFSET 0
+    SELECT CASE sealed.version
+             WHEN 1 THEN ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions)
+             ELSE ledger.posting_digest_2(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions)
+           END AS digest OFFSET 0
   ) d
   -- IS TRUE: as in src/verification/seals.ts.
   WHERE (p.organisation_id = organisation) IS TRUE AND (p.environment = env) IS TRUE
@@ -307,3 +310,24 @@ REVOKE ALL ON FUNCTION
   ledger.move_to_archive, ledger.begin_restore, ledger.move_from_archive
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.archived_until, ledger.archived_balances_digest TO manilla_app;
+
+-- Postings leave the table by way of an archive only. (The trigger of migration 0082; here each book is looked up on its own,
+-- which Citus can do too.)
+CREATE OR REPLACE FUNCTION ledger.refuse_unarchived() RETURNS trigger LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
+DECLARE
+  book           record;
+  archived_until timestamptz;
+BEGIN
+  FOR book IN
+    SELECT r.organisation_id, r.environment, max(r.created_at) AS last_posted FROM removed r GROUP BY r.organisation_id, r.environment
+  LOOP
+    SELECT max(a.sealed_until) INTO archived_until FROM ledger.archives a
+    WHERE a.organisation_id = book.organisation_id AND a.environment = book.environment;
+    IF archived_until IS NULL OR book.last_posted > archived_until THEN
+      RAISE EXCEPTION 'postings is append-only: post a reversing transaction instead' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END
+$$;
+REVOKE ALL ON FUNCTION ledger.refuse_unarchived FROM PUBLIC;

@@ -1,4 +1,4 @@
--- version 9
+-- version 10
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -44,10 +44,10 @@
 -- they would allow a plan that starts from ledger.accounts. The codes are compared under the collation of the hash
 -- index: the unique index has another one, and could otherwise be scanned from end to end.
 --
--- On Citus a statement is routed by the organisation as a constant, and planned anew for
--- each call. There the accounts are locked first, by a look-up for each code of the list in turn: LATERAL with OFFSET 0
--- over a materialised list has no other order, whatever the plan. Then the UPDATE may find them in any order. Here it
--- would cost a tenth of the statement.
+-- On Citus a statement is routed by the organisation, and planned anew for each call, unless it reads or writes one table
+-- by the organisation and is neither joined nor nested: then its plan is kept. So there the accounts are locked first, after
+-- a sort by their place in the list, whatever the plan, and the UPDATE may find them in any order. Here it would cost a tenth
+-- of the statement.
 DROP FUNCTION IF EXISTS ledger.post; -- its arguments differ between versions
 CREATE FUNCTION ledger.post(
   organisation          uuid,
@@ -340,29 +340,36 @@ BEGIN
         END LOOP;
       END IF;
       IF ledger.is_distributed() THEN
-        WITH list AS MATERIALIZED (SELECT unnest(account_codes) AS code)
-        SELECT array_agg(x.id) INTO account_ids -- by slot
-        FROM list w
-        LEFT JOIN LATERAL (
-          SELECT a.id FROM ledger.accounts a
-          WHERE a.organisation_id = organisation AND a.environment = book AND a.code = w.code AND a.balance IS NOT NULL
-          OFFSET 0 FOR NO KEY UPDATE
-        ) x ON true;
-        WITH moved AS (
-          UPDATE ledger.accounts x
-          SET balance = x.balance + changes[array_position(account_ids, x.id)],
-              last_number = x.last_number + entries[array_position(account_ids, x.id)]
-          WHERE x.organisation_id = organisation AND x.id = ANY (account_ids)
-            AND x.balance + changes[array_position(account_ids, x.id)] BETWEEN 0 AND balance_limit
-            AND (changes[array_position(account_ids, x.id)] = 0 OR x.status <> 'closed') AND entries[array_position(account_ids, x.id)] >= 0
-          RETURNING array_position(account_ids, x.id) AS slot, x.id, x.balance AS balance_last, x.last_number AS number_last,
-                    least(x.balance_max, balance_limit) AS balance_max,
-                    CASE WHEN x.status = 'active' AND x.verified THEN coalesce(x.posting_max, no_limit) ELSE 0 END AS posting_max
-        )
-        SELECT array_agg(a.slot), array_agg(a.id), array_agg(a.balance_last - changes[a.slot]), array_agg(a.balance_last),
-               array_agg(a.balance_max), array_agg(a.posting_max), array_agg(a.number_last - entries[a.slot]), array_agg(a.number_last)
-        INTO slots, account_ids, balances, balances_last, balance_maxes, posting_maxes, numbers, numbers_last
-        FROM (SELECT * FROM moved ORDER BY slot) a;
+        slots := NULL; -- these are appended to
+        account_ids := NULL;
+        balances := NULL;
+        balances_last := NULL;
+        balance_maxes := NULL;
+        posting_maxes := NULL;
+        numbers := NULL;
+        numbers_last := NULL;
+        FOR named IN
+          SELECT x.id, x.code, x.status, x.balance, x.last_number, least(x.balance_max, balance_limit) AS balance_max,
+                 CASE WHEN x.status = 'active' AND x.verified THEN coalesce(x.posting_max, no_limit) ELSE 0 END AS posting_max
+          FROM ledger.accounts x
+          WHERE x.organisation_id = organisation AND x.environment = book AND x.code = ANY (account_codes) AND x.balance IS NOT NULL
+          ORDER BY array_position(account_codes, x.code) FOR NO KEY UPDATE
+        LOOP
+          d := array_position(account_codes, named.code);
+          CONTINUE WHEN named.balance + changes[d] NOT BETWEEN 0 AND balance_limit OR (changes[d] <> 0 AND named.status = 'closed') OR entries[d] < 0;
+          slots := slots || d;
+          account_ids := account_ids || named.id;
+          balances := balances || named.balance;
+          balances_last := balances_last || named.balance + changes[d];
+          balance_maxes := balance_maxes || named.balance_max;
+          posting_maxes := posting_maxes || named.posting_max;
+          numbers := numbers || named.last_number;
+          numbers_last := numbers_last || named.last_number + entries[d];
+        END LOOP;
+        UPDATE ledger.accounts x -- coalesce: Citus 14.0 crashes when an element of an array alone is assigned
+        SET balance = coalesce(balances_last[array_position(account_ids, x.id)], x.balance),
+            last_number = coalesce(numbers_last[array_position(account_ids, x.id)], x.last_number)
+        WHERE x.organisation_id = organisation AND x.id = ANY (account_ids);
       ELSE
         WITH moved AS (
           UPDATE ledger.accounts x SET balance = x.balance + w.change, last_number = x.last_number + w.entries
