@@ -311,8 +311,8 @@ REVOKE ALL ON FUNCTION
 FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.archived_until, ledger.archived_balances_digest TO manilla_app;
 
--- Postings leave the table by way of an archive only. (The trigger of migration 0082; here each book is looked up on its own,
--- which Citus can do too.)
+-- Postings leave the table by way of an archive only. (The trigger of migration 0082; here each book is looked up on
+-- its own, which Citus can do too.)
 CREATE OR REPLACE FUNCTION ledger.refuse_unarchived() RETURNS trigger LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 DECLARE
   book           record;

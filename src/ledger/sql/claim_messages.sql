@@ -2,11 +2,12 @@
 -- Leases due messages of the outbox for a relay: live ones, and sandbox ones in the room that those leave. In each
 -- environment the organisations take turns: those with due messages share the room equally, from the one behind `after`
 -- on, so that a burst of one does not stand in front of a message of another. The messages are returned in the order of
--- the turns: organisation and environment of the last one are `after` and `after_environment` of the next call, and NULL
--- begins with the first organisation.
+-- the turns: organisation and environment of the last one are `after` and `after_environment` of the next call, and
+-- NULL begins with the first organisation.
 --
--- Rows are locked and changed by organisation, an organisation a statement: a distributed database runs that on the node
--- of the organisation, and refuses a lock that names none. Only the search for the next organisation asks all of them.
+-- Rows are locked and changed by organisation, an organisation a statement: a distributed database runs that on the
+-- node of the organisation, and refuses a lock that names none. Only the search for the next organisation asks all of
+-- them.
 --
 -- Every look-up is in the order of the index outbox_turns. A plan that was made while the table was almost empty, and
 -- stays cached, could otherwise use the primary key and read all messages of an organisation.

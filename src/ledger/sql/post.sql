@@ -44,10 +44,10 @@
 -- they would allow a plan that starts from ledger.accounts. The codes are compared under the collation of the hash
 -- index: the unique index has another one, and could otherwise be scanned from end to end.
 --
--- On Citus a statement is routed by the organisation, and planned anew for each call, unless it reads or writes one table
--- by the organisation and is neither joined nor nested: then its plan is kept. So there the accounts are locked first, after
--- a sort by their place in the list, whatever the plan, and the UPDATE may find them in any order. Here it would cost a tenth
--- of the statement.
+-- On Citus a statement is routed by the organisation, and planned anew for each call, unless it reads or writes one
+-- table by the organisation and is neither joined nor nested: then its plan is kept. So there the accounts are locked
+-- first, after a sort by their place in the list, whatever the plan, and the UPDATE may find them in any order. Here it
+-- would cost a tenth of the statement.
 DROP FUNCTION IF EXISTS ledger.post; -- its arguments differ between versions
 CREATE FUNCTION ledger.post(
   organisation          uuid,
@@ -161,9 +161,9 @@ DECLARE
   table_rows jsonb;
   row_count  integer;
 BEGIN
-  -- The documents as they were sent: each list in one text, after the separator of src/ledger/batch.ts. Split here and not
-  -- in the call: Citus sends the values of the arguments on to the node of the organisation, and in an array each of the
-  -- many quotes of a document would be escaped twice.
+  -- The documents as they were sent: each list in one text, after the separator of src/ledger/batch.ts. Split here and
+  -- not in the call: Citus sends the values of the arguments on to the node of the organisation, and in an array each
+  -- of the many quotes of a document would be escaped twice.
   IF event_texts IS NOT NULL THEN
     outcome_responses := string_to_array(outcome_texts, E'\x1f', '');
     event_documents := string_to_array(event_texts, E'\x1f', '');
@@ -580,8 +580,8 @@ BEGIN
           codes[seen.slot] := NULL;
           failing_accounts[seen.slot] := NULL;
           details[seen.slot] := NULL;
-          -- The same key must have the same postings, in any order. (A plain variable: Citus cannot run an assignment to an
-          -- element that reads a table.)
+          -- The same key must have the same postings, in any order. (A plain variable: Citus cannot run an assignment
+          -- to an element that reads a table.)
           same_postings := (
             SELECT array_agg(concat_ws(' ', debit.code, credit.code, p.amount) ORDER BY concat_ws(' ', debit.code, credit.code, p.amount))
             FROM ledger.postings p

@@ -4,8 +4,8 @@
 -- statement that writes as the application and calls a function of the owner could not run there
 -- (docs/decisions/0056-right-on-citus-too.md).
 
--- Creates a wallet and its ledger account. A settlement wallet belongs to the platform: its account is verified from the
--- beginning. Violates wallet_external_reference_unique when the reference is taken.
+-- Creates a wallet and its ledger account. A settlement wallet belongs to the platform: its account is verified from
+-- the beginning. Violates wallet_external_reference_unique when the reference is taken.
 CREATE OR REPLACE FUNCTION ledger.create_wallet(
   organisation uuid, env text, wallet uuid, wallet_kind text, mail text, name text, phone_number text, reference text,
   created timestamptz

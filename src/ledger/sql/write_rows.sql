@@ -200,8 +200,8 @@ BEGIN
   RETURN written;
 END $$;
 
--- The entries that a decision writes with the money. The name is that of the operator with this id, and an unknown id fails
--- on NOT NULL; without an id it is the caller's API key.
+-- The entries that a decision writes with the money. The name is that of the operator with this id, and an unknown id
+-- fails on NOT NULL; without an id it is the caller's API key.
 CREATE OR REPLACE FUNCTION ledger.write_audit_log(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE written integer;
 BEGIN
@@ -224,8 +224,8 @@ BEGIN
   RETURN written;
 END $$;
 
--- Income has a derived balance and no floor. So the sweeps of a book take turns, until they are committed, and the income
--- is added up under the lock: a sweep of more is not written, and not counted.
+-- Income has a derived balance and no floor. So the sweeps of a book take turns, until they are committed, and the
+-- income is added up under the lock: a sweep of more is not written, and not counted.
 CREATE OR REPLACE FUNCTION ledger.write_fee_sweeps(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
   sweep   record;
