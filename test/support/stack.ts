@@ -85,7 +85,9 @@ export async function asSuperuser(url: string, work: (sql: postgres.Sql) => Prom
       return;
     }
     // The nodes of a cluster take a setting over within a transaction only.
-    await sql.unsafe('BEGIN; SET LOCAL citus.propagate_set_commands = local; SET LOCAL session_replication_role = replica');
+    await sql.unsafe(
+      'BEGIN; SET LOCAL citus.propagate_set_commands = local; SET LOCAL session_replication_role = replica',
+    );
     await work(sql);
     await sql`COMMIT`;
   } finally {
