@@ -1,4 +1,4 @@
--- Distributes the tables and functions of Manilla on a Citus cluster by organisation (docs/scaling.md, Citus). Run on the
+-- Distributes the tables and functions of Manilla on a Citus cluster by organisation (docs/citus.md). Run on the
 -- coordinator as the owner of the database after every `migrate`, while the service is stopped or before it is started: a
 -- new table and a new version of a function are local until then. Can be repeated: what is distributed stays as it is.
 --
@@ -119,6 +119,38 @@ BEGIN
     PERFORM create_distributed_function(next.signature::regprocedure, 'organisation', colocate_with := group_of);
   END LOOP;
 
+  -- Citus creates a function on the other nodes as soon as it is created, unless it takes a row of a table that is not
+  -- distributed yet, as those of digests do.
+  FOR next IN
+    SELECT p.oid::regprocedure::text AS signature FROM pg_proc p
+    WHERE p.pronamespace = 'ledger'::regnamespace AND p.prokind = 'f'
+      AND NOT EXISTS (SELECT FROM pg_dist_object o WHERE o.classid = 'pg_proc'::regclass AND o.objid = p.oid)
+  LOOP
+    PERFORM create_distributed_function(next.signature::regprocedure);
+  END LOOP;
+
+  -- Citus asks the nodes as the reader of a view, not as its owner: accountants may read the columns that their views read,
+  -- and no others.
+  GRANT USAGE ON SCHEMA ledger TO manilla_accountant;
+  FOR next IN
+    WITH RECURSIVE reads AS (
+      SELECT r.ev_class AS view, d.refobjid AS relation, d.refobjsubid AS number
+      FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+      WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid <> r.ev_class
+    ), views AS (
+      SELECT oid FROM pg_class WHERE relnamespace = 'accounting'::regnamespace AND relkind = 'v'
+      UNION
+      SELECT reads.relation FROM views JOIN reads ON reads.view = views.oid JOIN pg_class c ON c.oid = reads.relation AND c.relkind = 'v'
+    )
+    SELECT a.attrelid::regclass AS name, string_agg(DISTINCT quote_ident(a.attname), ', ') AS columns
+    FROM views JOIN reads ON reads.view = views.oid
+    JOIN pg_class c ON c.oid = reads.relation AND c.relkind IN ('r', 'p')
+    JOIN pg_attribute a ON a.attrelid = reads.relation AND a.attnum = reads.number AND a.attnum > 0
+    GROUP BY a.attrelid
+  LOOP
+    EXECUTE format('GRANT SELECT (%s) ON %s TO manilla_accountant', next.columns, next.name);
+  END LOOP;
+
   -- A plan without the values of a call cannot be routed: Citus refuses it.
   FOR next IN
     SELECT p.oid::regprocedure AS signature FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
@@ -129,5 +161,7 @@ BEGIN
 END
 $distribute$;
 
+-- Citus creates a function on the other nodes with the right of everyone to call it, which was taken away before.
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ledger FROM PUBLIC;
 -- The node that receives an INSERT takes the number of the row for the node that stores it, with the rights of the service.
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA ledger, public TO manilla_app;

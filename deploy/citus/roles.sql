@@ -1,4 +1,4 @@
--- The roles of Manilla on a Citus cluster (docs/scaling.md, Citus). Run by a superuser on the coordinator, in the
+-- The roles of Manilla on a Citus cluster (docs/citus.md). Run by a superuser on the coordinator, in the
 -- database of the service, once every node is registered and before the first `migrate`: Citus makes a role on the nodes
 -- that it knows, and only in a database with its extension. Can be repeated. Passwords are set afterwards, for example by
 -- `\password manilla_service`.

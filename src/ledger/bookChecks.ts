@@ -284,7 +284,7 @@ async function readAccounts(scope: Scope, { lastAccount }: AccountsPlace): Promi
       SELECT * FROM ledger.accounts WHERE organisation_id = ${organisationId} AND id > ${lastAccount}::text::bigint
       ORDER BY id LIMIT ${accountsPerPage(scope)}
     ) a
-    LEFT JOIN ledger.archived_balances o ON o.organisation_id = a.organisation_id AND o.account_id = a.id
+    LEFT JOIN ledger.archived_balances o ON o.organisation_id = ${organisationId} AND o.account_id = a.id
     ORDER BY a.id`;
   return accounts.map((account) => ({
     ...account,

@@ -38,7 +38,7 @@ export async function closeDays(
 ): Promise<number> {
   for (let closed = 0; ; closed += 1) {
     const [begun] = await sql<{ day: Day | null }[]>`
-      SELECT ledger.begin_day_close(${organisationId}, ${environment})::text AS day`;
+      SELECT day::text FROM ledger.begin_day_close(${organisationId}, ${environment}) AS day`;
     const day = begun?.day ?? null;
     if (day === null) return closed;
     const [row] = await sql<{ isSettled: boolean }[]>`

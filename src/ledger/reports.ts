@@ -14,9 +14,10 @@ export interface AccountBalance {
 
 /** The balances of a book before a time; accounts with a balance of zero are left out. */
 export async function trialBalance(sql: Sql, book: Book, before: Date): Promise<AccountBalance[]> {
-  return await sql<AccountBalance[]>`
+  const balances = await sql<AccountBalance[]>`
     SELECT account, balance FROM ledger.balances_before(${book.organisationId}, ${book.environment}, ${before})
-    WHERE balance <> 0 ORDER BY account COLLATE "C"`;
+    ORDER BY account COLLATE "C"`;
+  return balances.filter(({ balance }) => balance !== 0);
 }
 
 /** One side of a posting, from the account that it debits or credits. */
@@ -59,16 +60,8 @@ export async function reportAccount(
   if (archived !== null && from <= archived) throw new ArchivedError(archived);
   // The numbers limit what is read; the times decide.
   const [account] = await sql<{ id: number; opening: Kobo; after: string; until: string }[]>`
-    SELECT b.account_id AS id, b.balance AS opening,
-           coalesce((
-             SELECT c.last_posting_id FROM ledger.closing_balances c
-             JOIN ledger.closed_days d ON d.organisation_id = c.organisation_id AND d.environment = c.environment AND d.day = c.day
-             WHERE c.organisation_id = ${organisationId} AND c.account_id = b.account_id
-               AND d.completed_at IS NOT NULL AND d.ends_at <= ${from}
-             ORDER BY c.day DESC LIMIT 1
-           ), 0)::text AS after,
-           ledger.last_number_before(${organisationId}, b.account_id, ${to})::text AS until
-    FROM ledger.balances_before(${organisationId}, ${environment}, ${from}, ${code}) b`;
+    SELECT account_id AS id, opening, after::text, until::text
+    FROM ledger.account_range(${organisationId}, ${environment}, ${code}, ${from}, ${to})`;
   if (account === undefined) return null;
   const { opening } = account;
   const entries = await sql<Entry[]>`

@@ -383,7 +383,9 @@ async function nextBooks(sql: Sql, after: Uuid | null, only?: Uuid): Promise<Boo
 
 /** Up to where the books of an organisation are verified, and from where. */
 async function cutOf(sql: Sql, organisationId: Uuid): Promise<Omit<Books, 'organisationId'>> {
-  const [last] = await sql<{ posting: string }[]>`SELECT ledger.last_final_posting(${organisationId})::text AS posting`;
+  // A call that stands alone in FROM runs on the node of the organisation (Citus), which has the locks of its writers.
+  const [last] = await sql<{ posting: string }[]>`
+    SELECT posting::text FROM ledger.last_final_posting(${organisationId}) AS posting`;
   return { lastPosting: last?.posting ?? '0', archived: await archivedOf(sql, organisationId) };
 }
 

@@ -29,6 +29,15 @@ interface ClearingPosting {
   effectiveAt: Date;
 }
 
+/** The entries of an account in a period, by number: on each side from the first one up to before the next one. */
+interface EntriesOfAccount {
+  accountId: number;
+  debitFirst: number;
+  debitNext: number;
+  creditFirst: number;
+  creditNext: number;
+}
+
 const toLines = (rail: string, postings: readonly ClearingPosting[]): PostedLine[] =>
   postings.flatMap(({ key, amount, at, effectiveAt }) => {
     const name = lineOfKey(rail, key);
@@ -49,31 +58,26 @@ export async function listClearingLines(
   // A clearing account has a derived balance: its numbers follow the times but for the seconds that a statement takes.
   const numbersFrom = new Date(from.getTime() - MINUTE_MS);
   const numbersTo = new Date(to.getTime() + MINUTE_MS);
-  // OFFSET 0: the search for the numbers is made once, and the postings are read by the index of their numbers.
+  const ranges = await sql<EntriesOfAccount[]>`
+    SELECT account_id, debit_first, debit_next, credit_first, credit_next
+    FROM ledger.entries_between(${book.organisationId}, ${book.environment}, ${railAccounts(rail)}, ${numbersFrom}, ${numbersTo})`;
+  // OFFSET 0: the postings are read by the index of their numbers, whatever the planner believes about the tables.
   const entries = (side: 'debit' | 'credit') => sql`
-    SELECT p.transaction_id, ${side === 'debit' ? sql`p.amount` : sql`-p.amount`} AS amount
-    FROM (
-      SELECT ledger.first_entry_since(a.organisation_id, a.id, ${side}, ${numbersFrom}) AS first,
-             ledger.first_entry_since(a.organisation_id, a.id, ${side}, ${numbersTo}) AS next
-      OFFSET 0
-    ) numbers
-    CROSS JOIN LATERAL (
-      SELECT transaction_id, amount FROM ledger.postings
-      WHERE organisation_id = a.organisation_id AND ${sql(`${side}_account_id`)} = a.id
-        AND ${entryNumber(sql, side)} >= numbers.first AND ${entryNumber(sql, side)} < numbers.next
-        AND created_at >= ${from} AND created_at < ${to}
-      OFFSET 0
-    ) p`;
+    SELECT transaction_id, ${side === 'debit' ? sql`amount` : sql`-amount`} AS amount FROM ledger.postings
+    WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} = a.id
+      AND ${entryNumber(sql, side)} >= ${sql(`a.${side}_first`)} AND ${entryNumber(sql, side)} < ${sql(`a.${side}_next`)}
+      AND created_at >= ${from} AND created_at < ${to}
+    OFFSET 0`;
+  const column = (name: keyof EntriesOfAccount) => sql`${ranges.map((range) => range[name])}::bigint[]`;
   const postings = await sql<ClearingPosting[]>`
     SELECT t.key, sum(e.amount)::bigint AS amount, t.created_at AS at, t.effective_at
-    FROM ledger.accounts a
-    CROSS JOIN LATERAL (${entries('debit')} UNION ALL ${entries('credit')}) e
+    FROM unnest(${column('accountId')}, ${column('debitFirst')}, ${column('debitNext')}, ${column('creditFirst')},
+                ${column('creditNext')}) AS a (id, debit_first, debit_next, credit_first, credit_next)
+    CROSS JOIN LATERAL ((${entries('debit')}) UNION ALL (${entries('credit')})) e
     CROSS JOIN LATERAL (
       SELECT id, key, created_at, effective_at FROM ledger.transactions
-      WHERE organisation_id = a.organisation_id AND id = e.transaction_id OFFSET 0
+      WHERE organisation_id = ${book.organisationId} AND id = e.transaction_id OFFSET 0
     ) t
-    WHERE a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
-      AND a.code = ANY (${railAccounts(rail)})
     GROUP BY t.id, t.key, t.created_at, t.effective_at HAVING sum(e.amount) <> 0`;
   return toLines(rail, postings);
 }

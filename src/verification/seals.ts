@@ -200,7 +200,7 @@ async function readSeals(
         ${after === null ? sql`` : sql`AND (environment, number) > (${after.environment}, ${after.number})`}
       ORDER BY environment, number LIMIT ${size}
     ) s
-    LEFT JOIN ledger.seals previous ON previous.organisation_id = s.organisation_id
+    LEFT JOIN ledger.seals previous ON previous.organisation_id = ${organisationId}
       AND previous.environment = s.environment AND previous.number = s.number - 1
     CROSS JOIN LATERAL (
       SELECT count(*) AS found_count, coalesce(sum(p.amount), 0)::text AS found_amount,

@@ -8,7 +8,7 @@ export default async function globalSetup(): Promise<void> {
   if (url === undefined || url === '') {
     throw new Error(
       'CITUS_URL is not set. Set it to the URL of a superuser at the coordinator of a Citus cluster for tests, such as ' +
-        'that of deploy/citus/docker-compose.yml, and run `npm run test:citus` again. docs/scaling.md has the rest.',
+        'that of deploy/citus/docker-compose.yml, and run `npm run test:citus` again. docs/citus.md has the rest.',
     );
   }
   await startStack(() => prepareCluster(url));

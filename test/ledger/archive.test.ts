@@ -342,11 +342,13 @@ describe('what verify finds', () => {
   });
 
   test('an archived transaction that was deleted', async () => {
-    await books.asSuperuser(
-      (sql) => sql`
-        DELETE FROM ledger.transactions WHERE id = (
-          SELECT id FROM ledger.transactions t WHERE NOT EXISTS (SELECT FROM ledger.postings p WHERE p.transaction_id = t.id) LIMIT 1)`,
-    );
+    await books.asSuperuser(async (sql) => {
+      const { organisationId } = books.book;
+      const [archived] = await sql<{ id: string }[]>`
+        SELECT id FROM ledger.transactions t WHERE organisation_id = ${organisationId} AND NOT EXISTS (
+          SELECT FROM ledger.postings p WHERE p.organisation_id = t.organisation_id AND p.transaction_id = t.id) LIMIT 1`;
+      await sql`DELETE FROM ledger.transactions WHERE organisation_id = ${organisationId} AND id = ${archived?.id ?? ''}`;
+    });
     expect(await findings()).toEqual(['ARCHIVE_MISMATCH - 9 transactions whose postings are archived, found 8']);
   });
 

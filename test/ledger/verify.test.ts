@@ -1,12 +1,13 @@
 // `ledger verify` finds and names every kind of violation, and reports none in a consistent ledger.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type postgres from 'postgres';
+import postgres from 'postgres';
 import { connect } from '../../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import { verifyLedger } from '../../src/ledger/bookChecks.ts';
 import type { AccountCode } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import type { Finding, Place, Progress } from '../../src/ledger/verify.ts';
+import { adminOf, nodeOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Books, move, newWallet, openBooks, RAIL, transaction } from './books.ts';
 
@@ -118,19 +119,20 @@ describe('consistent ledgers', () => {
 
 test('verification waits for a statement that took lower ids and has not committed', async () => {
   const { books, a } = await smallLedger();
-  const slow = connect(books.url, { connectionsMax: 1 });
+  const slow = connect(await nodeOf(books.url, books.book.organisationId), { connectionsMax: 1 });
   await slow`BEGIN`;
   await new Journal(slow).post(move(books.book, RAIL, a, 5));
   await newWallet(books, { balance: 7 });
   const verifying = verifyLedger(books.sql, { pageSize: 1 });
-  await books.asSuperuser((sql) =>
-    waitFor('the verification to wait', async () => {
-      const [waiting] = await sql`
-        SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND state = 'active' AND query LIKE 'SELECT ledger.last_final_posting%'`;
-      return waiting !== undefined;
-    }),
-  );
+  const admin = postgres(adminOf(books.url), { max: 1 });
+  await waitFor('the verification to wait', async () => {
+    const [waiting] = await admin`
+      SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
+        AND query LIKE '%FROM ledger.last_final_posting(%'`;
+    return waiting !== undefined;
+  });
+  await admin.end();
   await slow`COMMIT`;
   expect((await verifying).findings).toEqual([]);
   await slow.end();

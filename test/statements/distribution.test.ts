@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { statementsOfCode, statementsOfFunctions } from '../support/sqlBlocks.ts';
 import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
-import { RULES, type Schema } from './distribution.ts';
+import { delegation, RULES, type Schema } from './distribution.ts';
 import { EXCEPTIONS, FUNCTIONS_IN_SQL } from './distributionExceptions.ts';
 import { readSchema } from './schema.ts';
 
@@ -23,7 +23,8 @@ describe('the rules', () => {
       ['outbox', 'id'],
       ['ledger.postings', 'id'],
     ]),
-    functions: new Set(['open_account']),
+    functions: new Set(['open_account', 'reset_all']),
+    delegated: new Set(['open_account']),
   };
 
   const UPSERT =
@@ -53,6 +54,12 @@ describe('the rules', () => {
          SELECT count(*) FROM wallets w WHERE w.email = k.email) n`,
       `SELECT w.id FROM (SELECT unnest($1) AS email) k JOIN LATERAL (
          SELECT id FROM wallets w WHERE w.email = k.email ORDER BY created_at LIMIT 1) w ON true`,
+    ],
+    joins: [
+      `SELECT o.id FROM (SELECT * FROM wallets WHERE organisation_id = $1 ORDER BY id LIMIT 5) w
+       LEFT JOIN outbox o ON o.organisation_id = w.organisation_id AND o.topic = w.email`,
+      `SELECT n.id FROM outbox n JOIN (SELECT organisation_id FROM wallets OFFSET 0) w
+       ON w.organisation_id = n.organisation_id`,
     ],
     locks: [
       'SELECT id FROM outbox ORDER BY available_at LIMIT 1 FOR UPDATE SKIP LOCKED',
@@ -102,6 +109,8 @@ describe('the rules', () => {
        SELECT id FROM outbox o WHERE o.organisation_id = w.organisation_id AND o.topic = k.topic LIMIT 1) o`,
     `SELECT n.count FROM wallets k CROSS JOIN LATERAL (
        SELECT count(*) FROM outbox o WHERE o.organisation_id = k.organisation_id AND o.topic = k.email) n`,
+    `SELECT o.id FROM (SELECT * FROM wallets WHERE organisation_id = $1 ORDER BY id LIMIT 5) w
+     LEFT JOIN outbox o ON o.organisation_id = $1 AND o.topic = w.email`,
     `SELECT id FROM wallets k WHERE ${NOT_THERE}`,
     'SELECT k.email FROM unnest($1) AS k (email) WHERE EXISTS (SELECT FROM wallets w WHERE w.organisation_id = $2)',
     `WITH k AS (SELECT email FROM wallets) SELECT email FROM k WHERE ${NOT_THERE}`,
@@ -122,6 +131,43 @@ describe('the rules', () => {
   });
 });
 
+describe('the rule of delegation', () => {
+  const schema: Schema = {
+    columns: new Map(),
+    identities: new Map(),
+    functions: new Set(['open_account', 'reset_all']),
+    delegated: new Set(['open_account']),
+  };
+
+  test.each([
+    'SELECT ledger.open_account($1)::text AS id',
+    'SELECT coalesce(ledger.open_account($1), 0)',
+    'SELECT id FROM ledger.open_account($1) AS id WHERE id > 0',
+    'SELECT id FROM ledger.open_account($1) AS id, unnest($2) AS k',
+    'SELECT id FROM ledger.open_account($1) AS id JOIN ledger.open_account($2) AS other USING (id)',
+    'SELECT ledger.open_account($1), ledger.open_account($2)',
+    'SELECT to_char(at, $2) FROM ledger.open_account($1)',
+    'SELECT (SELECT id FROM ledger.open_account($1)) AS id',
+    'WITH a AS (SELECT id FROM ledger.open_account($1)) SELECT id FROM a',
+    'INSERT INTO wallets (id) SELECT id FROM ledger.open_account($1) AS id',
+    'SELECT ledger.open_account((SELECT $1))',
+    'SELECT ledger.open_account($1, clock_timestamp())',
+  ])('%s', (statement) => {
+    expect(delegation(statement, schema)).not.toEqual([]);
+  });
+
+  test.each([
+    'SELECT ledger.open_account($1)',
+    'SELECT ledger.open_account($1, now() - make_interval(secs => $2)) AS id',
+    'SELECT FROM ledger.open_account($1)',
+    "SELECT id::text, to_char(at, 'YYYY') AS at FROM ledger.open_account($1) AS a (id, at) ORDER BY id LIMIT 1",
+    'SELECT id::text FROM ledger.open_account($1) AS id',
+    'SELECT ledger.reset_all()::text WHERE $1',
+  ])('allow: %s', (statement) => {
+    expect(delegation(statement, schema)).toEqual([]);
+  });
+});
+
 describe('the statements', () => {
   let database: TestDatabase;
   let owner: Sql;
@@ -138,9 +184,10 @@ describe('the statements', () => {
       const found = file.endsWith('.ts') ? statementsOfCode(text) : statementsOfFunctions(text);
       return found.map((statement) => ({ file: file.replaceAll('\\', '/'), statement }));
     });
-    problems = statements.flatMap(({ file, statement }) =>
-      Object.values(RULES).flatMap((rule) => rule(statement, schema).map((problem) => ({ file, problem }))),
-    );
+    problems = statements.flatMap(({ file, statement }) => {
+      const rules: (typeof delegation)[] = [...Object.values(RULES), ...(file.endsWith('.ts') ? [delegation] : [])];
+      return rules.flatMap((rule) => rule(statement, schema).map((problem) => ({ file, problem })));
+    });
   });
 
   afterAll(async () => {

@@ -21,6 +21,8 @@ export interface Schema {
   identities: ReadonlyMap<string, string>;
   /** The functions that read or write a table, without the name of their schema. */
   functions: ReadonlySet<string>;
+  /** Those of them whose first argument is the organisation: a call runs on its node (deploy/citus/distribute.sql). */
+  delegated: ReadonlySet<string>;
 }
 
 type Rule = (statement: string, schema: Schema) => string[];
@@ -211,5 +213,63 @@ function identityTable(item: string, { from, block }: Scope, schema: Schema): st
 const tablesRead = (block: Block, schema: Schema): string[] =>
   blocksOf(block).flatMap((inner) => partsOf(inner).flatMap((part) => tablesIn(fromOf(part), schema)));
 
+/** The rows of a subquery are known only when it has been evaluated. */
+const EVALUATED = /\b(?:limit|offset|fetch first)\b/;
+
+/**
+ * A table is not joined to a limited subquery by the organisation of that one: Citus then evaluates the subquery first,
+ * and reads the table afterwards, of all organisations and on another snapshot.
+ */
+const joins: Rule = (statement, schema) =>
+  blocksOf(parse(statement)).flatMap((block) =>
+    partsOf(block).flatMap((part) =>
+      sourcesOf(fromOf(part), block)
+        .filter(({ nested }) => nested !== null && readsTable(nested, schema) && EVALUATED.test(nested.text))
+        .filter(({ alias, nested }) => {
+          const others = block.nested.map((one) => (one === nested ? { text: '', nested: [] } : one));
+          const text = expanded(part, { ...block, nested: others });
+          const column = '\\b[a-z_]\\w*\\.organisation_id';
+          const own = `\\b${alias}\\.organisation_id`;
+          return new RegExp(`${column} = ${own}|${own} = ${column}`).test(text);
+        })
+        .map(({ alias }) => `a table is joined by the organisation of ${alias}, which is limited`),
+    ),
+  );
+
+/** The whole of a statement that Citus sends to the node of the organisation: the call alone, or alone in FROM. */
+const DELEGATED =
+  /^select (?:.*\bfrom )?ledger\.[a-z_]\w* ?\(#\d+\)(?: (?:as )?(?!order\b|limit\b)[a-z_]\w*(?: ?\(#\d+\))?)?(?: order by .*)?(?: limit .*)?$/;
+
+/** A function is all that is selected, FROM another one. */
+const FUNCTION_OF_FUNCTION = /^select [a-z_][\w.]* ?\(#\d+\)(?: (?:as )?[a-z_]\w*)? from /;
+
+/**
+ * A call of the code that Citus runs on the node of its organisation stands alone there, with values for arguments.
+ * Otherwise it runs on the coordinator, with the clock and the locks of that one. Not for the bodies of functions, which
+ * are on the node already.
+ */
+export const delegation: Rule = (statement, schema) => {
+  const root = parse(statement);
+  const text = root.text.trim();
+  return blocksOf(root).flatMap((block) =>
+    [...block.text.matchAll(/\bledger\.([a-z_]\w*) ?(\(#\d+\))/g)]
+      .filter(([, name]) => schema.delegated.has(name as string))
+      .flatMap(([, name, list]) => {
+        const values = expanded(list as string, block);
+        if (block !== root || !DELEGATED.test(text) || text.split(/\bledger\.[a-z_]\w* ?\(/).length > 2) {
+          return [`ledger.${name} does not stand alone`];
+        }
+        if (FUNCTION_OF_FUNCTION.test(text))
+          return [`a function of what ledger.${name} returns is all that is selected`];
+        return /\bselect\b/.test(values) || UNSTABLE.test(values)
+          ? [`ledger.${name} has an argument that is no value`]
+          : [];
+      }),
+  );
+};
+
 /** Each rule by what it is about. */
-export const RULES = { upserts, correlations, laterals, locks, updates, calls, orders } satisfies Record<string, Rule>;
+export const RULES = { upserts, correlations, laterals, joins, locks, updates, calls, orders } satisfies Record<
+  string,
+  Rule
+>;

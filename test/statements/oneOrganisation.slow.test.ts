@@ -1,5 +1,5 @@
 // Every statement of a hot path names one organisation, so that a distributed Postgres can run it on that
-// organisation's node (docs/scaling.md). Checked are the plans of everything the database ran for every route and every
+// organisation's node (docs/citus.md). Checked are the plans of everything the database ran for every route and every
 // step of a flow, including the statements inside ledger.post: each table is accessed by one and the same
 // organisation. Their texts keep the rules of distribution.ts.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -9,11 +9,14 @@ export async function readSchema(sql: Sql): Promise<Schema> {
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relkind IN ('r', 'p') AND n.nspname IN ('public', 'ledger') AND a.attnum > 0 AND NOT a.attisdropped
     GROUP BY 1 HAVING bool_or(a.attname = 'organisation_id')`;
-  const bodies = await sql<{ name: string; body: string }[]>`
-    SELECT proname AS name, prosrc AS body FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace`;
+  const bodies = await sql<{ name: string; body: string; isOfOrganisation: boolean }[]>`
+    SELECT proname AS name, prosrc AS body, coalesce(proargnames[1] = 'organisation', false) AS is_of_organisation
+    FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace`;
   const columns = new Map(tables.map(({ name, columns: names }) => [name, new Set(names)]));
   const identities = tables.flatMap(({ name, identity }) => (identity === null ? [] : [[name, identity] as const]));
-  return { columns, identities: new Map(identities), functions: accessing(bodies, [...columns.keys()]) };
+  const functions = accessing(bodies, [...columns.keys()]);
+  const delegated = bodies.filter(({ name, isOfOrganisation }) => isOfOrganisation && functions.has(name));
+  return { columns, identities: new Map(identities), functions, delegated: new Set(delegated.map(({ name }) => name)) };
 }
 
 /** The functions that read or write a table, or call one that does. */

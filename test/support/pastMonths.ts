@@ -25,13 +25,16 @@ export async function postedInMonth(databaseUrl: string, book: Book, month: Mont
   const start = new Date(startOfMonth(month));
   await asSuperuser(databaseUrl, async (sql) => {
     await sql`
-      UPDATE ledger.transactions t SET created_at = ${start}::timestamptz + interval '1 day' + n.number * interval '1 hour'
+      UPDATE ledger.transactions t SET created_at = n.at
       FROM (
-        SELECT transaction_id, row_number() OVER (ORDER BY min(created_at), transaction_id) AS number
-        FROM ledger.postings GROUP BY transaction_id
+        SELECT organisation_id, transaction_id, ${start}::timestamptz + interval '1 day' + interval '1 hour' *
+                 row_number() OVER (PARTITION BY organisation_id ORDER BY min(created_at), transaction_id) AS at
+        FROM ledger.postings GROUP BY organisation_id, transaction_id OFFSET 0
       ) n
-      WHERE n.transaction_id = t.id`;
-    await sql`UPDATE ledger.postings p SET created_at = t.created_at FROM ledger.transactions t WHERE t.id = p.transaction_id`;
+      WHERE t.organisation_id = n.organisation_id AND t.id = n.transaction_id`;
+    await sql`
+      UPDATE ledger.postings p SET created_at = t.created_at FROM ledger.transactions t
+      WHERE t.organisation_id = p.organisation_id AND t.id = p.transaction_id`;
     await sql`UPDATE ledger.accounts SET created_at = ${start}`;
   });
   const sql = connect(ownerOf(databaseUrl), { connectionsMax: 1, role: 'owner' });

@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { OWNER, ownerUrl, serviceUrl } from '../../dev/postgres.ts';
+import type { Uuid } from '../../src/ids.ts';
 
 export interface TestStack {
   /** The superuser's URL of the database `postgres`. */
@@ -67,6 +68,27 @@ export function ownerOf(url: string): string {
   const owner = new URL(url);
   const admin = new URL(testStack().adminDatabaseUrl);
   return ownerUrl(Object.assign(owner, { password: admin.password }).href, owner.pathname);
+}
+
+/** The URL of the same database, on the same server, for the superuser. */
+export function adminOf(url: string): string {
+  const { username, password } = new URL(testStack().adminDatabaseUrl);
+  return Object.assign(new URL(url), { username, password }).href;
+}
+
+/** The URL of the same database on the node of a cluster that has the rows of an organisation, where its locks are. */
+export async function nodeOf(url: string, organisationId: Uuid): Promise<string> {
+  if (testStack().otherNodeUrls === undefined) return url;
+  const sql = postgres(adminOf(url), { max: 1, onnotice: () => {} });
+  try {
+    const [node] = await sql<{ hostname: string; port: string }[]>`
+      SELECT n.nodename AS hostname, n.nodeport::text AS port
+      FROM pg_dist_placement p JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
+      WHERE p.shardid = get_shard_id_for_distribution_column('organisations', ${organisationId}::uuid)`;
+    return Object.assign(new URL(url), node).href;
+  } finally {
+    await sql.end();
+  }
 }
 
 /** Runs `work` in a database as a superuser without triggers, so past all privileges and checks by trigger. */

@@ -67,16 +67,18 @@ export async function entriesOf(
   wallet: Pick<Wallet, 'accountId'>,
   { createdAtFrom, createdAtTo }: ListFilters,
 ): Promise<EntryRange> {
-  const unbounded = { before: null, last: null };
-  if (createdAtFrom === undefined && createdAtTo === undefined) return unbounded;
-  const lastUntil = (at: postgres.Fragment | undefined) =>
-    at === undefined
-      ? sql`NULL::bigint`
-      : sql`(SELECT number FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at}))`;
-  const [row] = await sql<EntryRange[]>`
-    SELECT ${lastUntil(createdAtFrom && sql`${createdAtFrom}::timestamptz - interval '1 ms'`)} AS before,
-           ${lastUntil(createdAtTo && sql`${createdAtTo}::timestamptz`)} AS last`;
-  return row ?? unbounded;
+  // A statement for each bound: a call that stands alone in FROM runs on the node of the organisation (Citus).
+  const lastUntil = async (at: postgres.Fragment): Promise<number> => {
+    const [row] = await sql<{ number: number }[]>`
+      SELECT number FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
+    if (row === undefined) throw new Error('ledger.last_posting returned no row');
+    return row.number;
+  };
+  const [before, last] = await Promise.all([
+    createdAtFrom === undefined ? null : lastUntil(sql`${createdAtFrom}::timestamptz - interval '1 ms'`),
+    createdAtTo === undefined ? null : lastUntil(sql`${createdAtTo}::timestamptz`),
+  ]);
+  return { before, last };
 }
 
 /** One line of a wallet's statement. */

@@ -1,0 +1,23 @@
+-- version 1
+-- Where the entries of accounts in a period are, by number: on each side from `…_first` up to and not including
+-- `…_next`, as ledger.first_entry_since finds them. One call for all accounts of a list, because on Citus a call stands
+-- alone in its statement.
+CREATE OR REPLACE FUNCTION ledger.entries_between(organisation uuid, env text, codes text[], starts timestamptz, ends timestamptz)
+RETURNS TABLE (account_id bigint, debit_first bigint, debit_next bigint, credit_first bigint, credit_next bigint)
+LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
+DECLARE
+  account_ids CONSTANT bigint[] := ARRAY(
+    SELECT a.id FROM ledger.accounts a WHERE a.organisation_id = organisation AND a.environment = env AND a.code = ANY (codes)
+  );
+BEGIN
+  FOREACH account_id IN ARRAY account_ids LOOP
+    debit_first := ledger.first_entry_since(organisation, account_id, 'debit', starts);
+    debit_next := ledger.first_entry_since(organisation, account_id, 'debit', ends);
+    credit_first := ledger.first_entry_since(organisation, account_id, 'credit', starts);
+    credit_next := ledger.first_entry_since(organisation, account_id, 'credit', ends);
+    RETURN NEXT;
+  END LOOP;
+END
+$$;
+REVOKE ALL ON FUNCTION ledger.entries_between FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.entries_between TO manilla_app;
