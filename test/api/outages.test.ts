@@ -2,11 +2,13 @@
 // later.
 import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from '@jest/globals';
+import postgres from 'postgres';
 import { startTcpProxy, type TcpProxy } from '../../dev/chaos/tcpProxy.ts';
+import { requireUuid, type Uuid } from '../../src/ids.ts';
 import { instrumentedRail } from '../../src/rail/instrumented.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { type Answer, startTestApi, type TestApi, type TestApiOptions } from '../support/api.ts';
-import { createDatabase } from '../support/stack.ts';
+import { adminOf, createDatabase, nodeOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 /** Part of the business key of a transfer's movement; only the statement that moves its money contains it. */
@@ -278,13 +280,18 @@ test.concurrent('when the backend is terminated during the statement, the respon
   const { api } = await open();
   const attempt = await attemptTransfer(api);
   // Lock the row of the source, so that the statement waits inside ledger.post; then terminate its backend.
-  const holder = await api.sql.reserve();
+  const [{ organisationId } = { organisationId: '' }] = await api.sql<{ organisationId: Uuid }[]>`
+    SELECT organisation_id FROM wallets WHERE id = ${requireUuid('wallet', attempt.source)}`;
+  const admin = postgres(adminOf(await nodeOf(api.databaseUrl, organisationId)), { max: 2 });
+  const holder = await admin.reserve();
   try {
     await holder`BEGIN`;
-    await holder`SELECT FROM ledger.accounts WHERE code = ${`wallet:${attempt.source}`} FOR UPDATE`;
+    await holder`
+      SELECT FROM ledger.accounts
+      WHERE organisation_id = ${organisationId} AND code = ${`wallet:${attempt.source}`} FOR UPDATE`;
     const sending = attempt.send();
     const terminated = await waitFor('the statement to wait', async () => {
-      const [row] = await api.sql<{ terminated: boolean }[]>`
+      const [row] = await admin<{ terminated: boolean }[]>`
         SELECT pg_terminate_backend(pid) AS terminated FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ledger.post%'`;
       return row?.terminated;
@@ -294,6 +301,19 @@ test.concurrent('when the backend is terminated during the statement, the respon
     expect((await sending).status).toBe(201);
   } finally {
     holder.release();
+    await admin.end();
   }
   await expectOneTransfer(attempt);
+});
+
+test.concurrent('a serialization failure is 503: nothing was written, and the request may be sent again', async () => {
+  const { api } = await open();
+  await api.sql`
+    CREATE FUNCTION public.contend() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = 'serialization_failure'; END $$`;
+  await api.sql`CREATE TRIGGER contend BEFORE INSERT ON wallets FOR EACH ROW EXECUTE FUNCTION public.contend()`;
+  const create = () => api.test.post('/wallets', { email: 'obi@test.example', fullName: 'Obi' });
+  expect(await create()).toMatchObject({ status: 503, error: SERVICE_UNAVAILABLE });
+  await api.sql`DROP TRIGGER contend ON wallets`;
+  expect((await create()).status).toBe(201);
 });

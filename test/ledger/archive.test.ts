@@ -330,8 +330,12 @@ describe('what verify finds', () => {
 
   test('an archived balance that was changed, also together with the balance of its account', async () => {
     await books.asSuperuser(async (sql) => {
-      await sql`UPDATE ledger.archived_balances SET balance = balance + 5 WHERE account_id = (SELECT id FROM ledger.accounts WHERE code = ${a})`;
-      await sql`UPDATE ledger.archived_balances SET balance = balance - 5 WHERE account_id = (SELECT id FROM ledger.accounts WHERE code = ${RAIL})`;
+      await sql`
+        UPDATE ledger.archived_balances b SET balance = b.balance + 5 FROM ledger.accounts a
+        WHERE b.organisation_id = a.organisation_id AND b.account_id = a.id AND a.code = ${a}`;
+      await sql`
+        UPDATE ledger.archived_balances b SET balance = b.balance - 5 FROM ledger.accounts a
+        WHERE b.organisation_id = a.organisation_id AND b.account_id = a.id AND a.code = ${RAIL}`;
     });
     expect(await findings()).toEqual(
       expect.arrayContaining([

@@ -7,7 +7,7 @@ import { Journal } from '../../src/ledger/journal.ts';
 import type { Movement, PostResult, Transaction } from '../../src/ledger/movement.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
 import type { Book, Kobo } from '../../src/money.ts';
-import { asSuperuser, createDatabase, ownerOf } from '../support/stack.ts';
+import { asSuperuser, createDatabase, nodeOf, ownerOf } from '../support/stack.ts';
 
 /** The account that money comes from: a derived-balance account, which may be negative. */
 export const RAIL: AccountCode = 'clearing:sandbox';
@@ -18,6 +18,8 @@ export interface Books {
   sql: Sql;
   /** Connections with the role of the database owner, who migrates it. */
   owner: Sql;
+  /** The same by way of the node of the book, which has its locks, backends and sequences: on one server, that one. */
+  onNode: Sql;
   journal: Journal;
   book: Book;
   /** The journal of another process, with its own connections and batches. */
@@ -33,7 +35,9 @@ export async function openBooks(): Promise<Books> {
   const { url, drop } = await createDatabase();
   const sql = connect(url, { connectionsMax: 4 });
   const owner = connect(ownerOf(url), { connectionsMax: 2, role: 'owner' });
-  const pools = [sql, owner];
+  const organisationId = newUuid();
+  const onNode = connect(await nodeOf(ownerOf(url), organisationId), { connectionsMax: 2, role: 'owner' });
+  const pools = [sql, owner, onNode];
   const anotherPool = (via = url) => {
     const pool = connect(via, { connectionsMax: 2 });
     pools.push(pool);
@@ -43,9 +47,10 @@ export async function openBooks(): Promise<Books> {
     url,
     sql,
     owner,
+    onNode,
     anotherPool,
     journal: new Journal(sql),
-    book: { organisationId: newUuid(), environment: 'test' },
+    book: { organisationId, environment: 'test' },
     anotherJournal: (via) => new Journal(anotherPool(via)),
     asSuperuser: (work) => asSuperuser(url, work),
     close: async () => {

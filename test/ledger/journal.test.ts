@@ -13,6 +13,7 @@ import { Journal } from '../../src/ledger/journal.ts';
 import type { Movement, PostResult } from '../../src/ledger/movement.ts';
 import { POST } from '../../src/ledger/postStatements.ts';
 import { recordStatements } from '../support/queryRecorder.ts';
+import { administer, adminOf, nodeOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import {
   type Books,
@@ -85,7 +86,7 @@ const NO_PARTS = { postings: 0, payments: 0, events: 0, outbox: 0, outcomes: 0 }
 
 /** Process ids of backends that wait for a lock inside ledger.post. */
 const waitingBackends = async () =>
-  await books.owner<{ pid: number }[]>`
+  await books.onNode<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND query LIKE '%ledger.post%' AND wait_event_type = 'Lock'`;
 
@@ -94,9 +95,10 @@ let releaseLock: (() => Promise<void>) | undefined;
 
 /** Locks the row of an account, so that a posting to it waits inside ledger.post. */
 async function lockAccount(code: AccountCode): Promise<{ release: () => Promise<void> }> {
-  const holder = await books.owner.reserve();
+  const holder = await books.onNode.reserve();
   await holder`BEGIN`;
-  await holder`SELECT FROM ledger.accounts WHERE code = ${code} FOR UPDATE`;
+  await holder`
+    SELECT FROM ledger.accounts WHERE organisation_id = ${books.book.organisationId} AND code = ${code} FOR UPDATE`;
   const release = async () => {
     releaseLock = undefined;
     await holder`COMMIT`;
@@ -528,7 +530,7 @@ describe('batches of a faulty client', () => {
     const columns = batchColumns([move(books.book, payer, one, 1_000)]);
     const wrong = batchColumns([move(books.book, payer, two, 1_000)]);
     wrong.accounts.kinds = wrong.accounts.kinds.replaceAll('wallet', 'derived_balance');
-    const first = await books.sql.reserve();
+    const first = await books.onNode.reserve();
     await first`BEGIN`;
     await first.unsafe(POST.text, POST.values(books.book, columns), { prepare: true });
     const second = send(wrong);
@@ -736,9 +738,10 @@ describe('concurrency', () => {
         INSERT INTO ledger.accounts (organisation_id, environment, code, balance)
         SELECT ${fresh.book.organisationId}, 'test', code, 10 FROM unnest(${wallets.slice(1)}::text[]) AS code`;
       const [middle, newest] = [wallets[1_000], wallets[2_000]] as [AccountCode, AccountCode];
-      const holder = await fresh.owner.reserve();
+      const { organisationId } = fresh.book;
+      const holder = await fresh.onNode.reserve();
       await holder`BEGIN`;
-      await holder`SELECT FROM ledger.accounts WHERE code = ${middle} FOR UPDATE`;
+      await holder`SELECT FROM ledger.accounts WHERE organisation_id = ${organisationId} AND code = ${middle} FOR UPDATE`;
       const waiting = fresh.journal.post({
         book: fresh.book,
         transaction: transaction([
@@ -747,13 +750,14 @@ describe('concurrency', () => {
         ]),
       });
       await waitFor('the posting to wait', async () => {
-        const [row] = await fresh.owner<{ waiting: number }[]>`
+        const [row] = await fresh.onNode<{ waiting: number }[]>`
           SELECT count(*) AS waiting FROM pg_stat_activity
           WHERE datname = current_database() AND query LIKE '%ledger.post%' AND wait_event_type = 'Lock'`;
         return row?.waiting === 1;
       });
       const isFree = async (code: AccountCode) => {
-        const free = await fresh.owner`SELECT FROM ledger.accounts WHERE code = ${code} FOR UPDATE SKIP LOCKED`;
+        const free = await fresh.onNode`
+          SELECT FROM ledger.accounts WHERE organisation_id = ${organisationId} AND code = ${code} FOR UPDATE SKIP LOCKED`;
         return free.length === 1;
       };
       expect({ newest: await isFree(newest), oldest: await isFree(oldest) }).toEqual({ newest: false, oldest: true });
@@ -1041,7 +1045,8 @@ describe('row locks held for long', () => {
 });
 
 describe('terminated backends and lost connections', () => {
-  const kill = (pid: number) => books.asSuperuser((sql) => sql`SELECT pg_terminate_backend(${pid})`);
+  const kill = async (pid: number) =>
+    administer(adminOf(await nodeOf(books.url, books.book.organisationId)), `SELECT pg_terminate_backend(${pid})`);
 
   test('a movement is posted once when the connection is lost before the statement', async () => {
     const wallet = await newWallet(books);
@@ -1119,7 +1124,7 @@ describe('terminated backends and lost connections', () => {
     let kills = 0;
     const killer = (async () => {
       while (isRunning && kills < 30) {
-        const busy = await books.owner<{ pid: number }[]>`
+        const busy = await books.onNode<{ pid: number }[]>`
           SELECT pid FROM pg_stat_activity
           WHERE datname = current_database() AND query LIKE '%FROM ledger.post%' AND state = 'active' AND pid <> pg_backend_pid()
           LIMIT 1`;

@@ -425,9 +425,10 @@ describe('corruptions', () => {
     const live = { ...books.book, environment: 'live' as const };
     const wallet = await newWallet(books, { book: live });
     await books.asSuperuser(async (sql) => {
+      const [account] = await sql<{ id: string }[]>`SELECT id FROM ledger.accounts WHERE code = ${wallet}`;
       await sql`
-        UPDATE ledger.postings SET credit_account_id = (SELECT id FROM ledger.accounts WHERE code = ${wallet}),
-          credit_balance_after = 20, credit_number = 1 WHERE transaction_id = ${ids[2]}`;
+        UPDATE ledger.postings SET credit_account_id = ${account?.id ?? ''}::bigint, credit_balance_after = 20, credit_number = 1
+        WHERE transaction_id = ${ids[2]}`;
       await sql`UPDATE ledger.accounts SET balance = 20, last_number = 1 WHERE code = ${wallet}`;
     });
     const { findings } = await verifyLedger(books.owner);

@@ -1,5 +1,6 @@
 // Fee sweeps: once per key, never more than the income, also when others sweep at the same time.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connect } from '../../src/database/pool.ts';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import type { Book } from '../../src/money.ts';
@@ -8,7 +9,7 @@ import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { move, RAIL } from '../ledger/books.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { OPERATORS } from '../support/operators.ts';
-import { asSuperuser } from '../support/stack.ts';
+import { nodeOf, ownerOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let api: TestApi;
@@ -66,25 +67,28 @@ test('a key sweeps all of the income once, with its audit entry and event', asyn
 
 test('two sweeps at once, which together are more than the income, are one sweep', async () => {
   const { book, settlementWalletId } = await withIncome(100);
-  const holder = await api.sql.reserve();
+  const onNode = connect(await nodeOf(ownerOf(api.databaseUrl), book.organisationId), {
+    connectionsMax: 2,
+    role: 'owner',
+  });
+  const holder = await onNode.reserve();
   await holder`BEGIN`;
-  await holder`SELECT FROM ledger.accounts WHERE code = ${`wallet:${settlementWalletId}`} FOR UPDATE`;
+  await holder`
+    SELECT FROM ledger.accounts
+    WHERE organisation_id = ${book.organisationId} AND code = ${`wallet:${settlementWalletId}`} FOR UPDATE`;
   // Without turns, both would have added up the income by the time that they wait for the account.
   const outcomes = ['one', 'two'].map((key) =>
     sweepFees(api.sql, new Journal(api.dependencies.sql), book, { key, amount: 60, operatorId }),
   );
   await waitFor('both sweeps to wait', async () => {
-    let waiting = 0;
-    await asSuperuser(api.databaseUrl, async (sql) => {
-      const rows = await sql`
-        SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND query LIKE '%ledger.post%' AND wait_event_type = 'Lock'`;
-      waiting = rows.length;
-    });
-    return waiting === 2;
+    const waiting = await onNode`
+      SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE '%ledger.post%' AND wait_event_type = 'Lock'`;
+    return waiting.length === 2;
   });
   await holder`COMMIT`;
   holder.release();
+  await onNode.end();
   expect((await Promise.all(outcomes)).map(({ outcome }) => outcome).toSorted()).toEqual(['swept', 'too_much']);
   expect(await api.balanceOf(settlementWalletId)).toBe(60);
 });

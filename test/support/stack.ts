@@ -48,8 +48,22 @@ export async function createDatabase(): Promise<TestDatabase> {
   await onEachNode(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} OWNER ${OWNER} STRATEGY file_copy`);
   return {
     url: serviceUrl(adminDatabaseUrl, name),
-    drop: () => onEachNode(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: () => untilUnused(() => onEachNode(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
   };
+}
+
+/** SQLSTATE object_in_use. */
+const IN_USE = '55006';
+
+/** Repeats what nodes of a cluster refuse while their connections with each other end. */
+async function untilUnused(work: () => Promise<void>): Promise<void> {
+  for (let left = 5; ; left -= 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if ((error as { code?: string }).code !== IN_USE || left === 0) throw error;
+    }
+  }
 }
 
 /** Creates a database without tables, to be migrated. */

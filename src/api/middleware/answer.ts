@@ -4,7 +4,7 @@ import type { Context, Next } from 'koa';
 import { withinAttempt } from '../../concurrency/attempt.ts';
 import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
 import { withTimeout } from '../../concurrency/withTimeout.ts';
-import { isBadValue, isOutage } from '../../database/errors.ts';
+import { isBadValue, isContention, isOutage } from '../../database/errors.ts';
 import { isPublicId, publicId } from '../../ids.ts';
 import { ArchivedError } from '../../ledger/archived.ts';
 import type { Environment } from '../../money.ts';
@@ -120,7 +120,9 @@ function asApiError(fault: unknown): ApiError {
     return new ApiError('ENTRIES_ARCHIVED', { archivedUntil: fault.until.toISOString() }, { cause: fault });
   }
   if (isBadValue(fault)) return new ApiError('VALIDATION_FAILED', {}, { cause: fault });
-  if (isOutage(fault)) return new ApiError('SERVICE_UNAVAILABLE', { service: 'database' }, { cause: fault });
+  if (isOutage(fault) || isContention(fault)) {
+    return new ApiError('SERVICE_UNAVAILABLE', { service: 'database' }, { cause: fault });
+  }
   // Koa and the router throw a 400 for input that they cannot decode, such as a malformed % sequence in a path.
   if ((fault as { status?: unknown } | null)?.status === 400 || fault instanceof URIError) {
     return new ApiError('VALIDATION_FAILED', {}, { cause: fault });
