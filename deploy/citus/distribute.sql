@@ -108,6 +108,18 @@ BEGIN
                     '(p.environment = env) IS TRUE', 'p.environment = env');
   END LOOP;
 
+  -- Citus counts the rows that INSERT … SELECT … ON CONFLICT has read, also those that it has not written: a stale version
+  -- of a row would count as written. What RETURNING gives is right.
+  FOR next IN
+    SELECT pg_get_functiondef(p.oid) AS definition FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+    WHERE n.nspname = 'ledger'
+      AND p.prosrc ~ '\mINSERT INTO\M[^;]*\mSELECT\M[^;]*\mON CONFLICT\M[^;]*;\s*GET DIAGNOSTICS written = ROW_COUNT;'
+  LOOP
+    EXECUTE regexp_replace(
+      next.definition, '(\mINSERT INTO\M[^;]*\mON CONFLICT\M[^;]*);\s*GET DIAGNOSTICS written = ROW_COUNT;',
+      'WITH counted AS (\1 RETURNING organisation_id) SELECT count(*) INTO written FROM counted;');
+  END LOOP;
+
   -- A call of a function whose first argument is the organisation runs as a whole on the node of the organisation.
   FOR next IN
     SELECT p.oid::regprocedure::text AS signature FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace

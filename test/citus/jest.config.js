@@ -7,7 +7,7 @@ export default {
   rootDir: '../..',
   testMatch: [
     '<rootDir>/test/citus/*.test.ts',
-    '<rootDir>/test/{api,checkout,e2e,ledger,outbox,reconciliation,resources,verification,webhooks}/**/*.test.ts',
+    '<rootDir>/test/{api,checkout,cli,e2e,ledger,outbox,reconciliation,resources,verification,webhooks}/**/*.test.ts',
   ],
   testPathIgnorePatterns: ['/node_modules/', '\\.slow\\.test\\.ts$'],
   globalSetup: '<rootDir>/test/citus/globalSetup.ts',

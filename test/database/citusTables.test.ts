@@ -1,5 +1,6 @@
 // The lists of deploy/citus/distribute.sql have every table of the migrations: one that is added later is noticed here,
 // without a Citus. What the cluster does with them is tested by `npm run test:citus`.
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { connect, type Sql } from '../../src/database/pool.ts';
@@ -16,6 +17,21 @@ function listed(name: string): string[] {
 const onEachNode = listed('on_each_node');
 const byOrganisation = listed('by_organisation');
 const onCoordinator = listed('on_coordinator');
+
+/** Of a payment, by column. */
+const paymentColumns = {
+  method: 'bank_transfer',
+  status: 'pending',
+  base_amount: 1_000,
+  fee: 0,
+  amount_received: 0,
+  amount_credited: 0,
+  amount_refunding: 0,
+  amount_refunded: 0,
+  target_wallet_id: randomUUID(),
+  expires_at: new Date(),
+  created_at: new Date(),
+};
 
 let database: TestDatabase;
 let sql: Sql;
@@ -65,4 +81,23 @@ test('a function of the ledger that takes an organisation takes it first, by the
       SELECT FROM unnest(p.proargnames, p.proallargtypes) AS a (name, type) WHERE a.name ~ '^organisation' AND a.type IS NULL)
       AND (p.proargnames[1] <> 'organisation' OR p.proargtypes[0] <> 'uuid'::regtype)`;
   expect(wrong.map(({ name }) => name)).toEqual([]);
+});
+
+test('what a function has written of rows that may conflict is counted by RETURNING: Citus counts those that it has read', async () => {
+  const [, found = ''] = /p\.prosrc ~ '([^']+)'/.exec(script) ?? [];
+  const [, pattern = '', replacement = ''] =
+    /regexp_replace\(\s*next\.definition, '([^']+)',\s*'([^']+)'\)/.exec(script) ?? [];
+  const functions = await sql<{ name: string; isFound: boolean; counted: string }[]>`
+    SELECT p.proname AS name, p.prosrc ~ ${found} AS is_found,
+           regexp_replace(pg_get_functiondef(p.oid), ${pattern}, ${replacement}) AS counted
+    FROM pg_proc p
+    WHERE p.pronamespace = 'ledger'::regnamespace AND p.prosrc ~ 'SELECT[^;]*ON CONFLICT[^;]*;\\s*GET DIAGNOSTICS'
+    ORDER BY 1`;
+  expect(functions.map(({ name }) => name)).toContain('write_payments');
+  expect(functions.filter(({ isFound }) => !isFound)).toEqual([]);
+  for (const { counted } of functions) await sql.unsafe(counted);
+  const row = { ...paymentColumns, organisation_id: randomUUID(), environment: 'test', id: randomUUID(), version: 2 };
+  const write = () =>
+    sql<{ written: number }[]>`SELECT ledger.write_payments(${JSON.stringify([row])}::text::jsonb) AS written`;
+  expect([await write(), await write()]).toMatchObject([[{ written: 1 }], [{ written: 0 }]]);
 });
