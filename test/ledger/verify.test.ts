@@ -108,7 +108,8 @@ describe('consistent ledgers', () => {
     // Only runs during which something was posted count.
     for (let runs = 0; runs < 5; ) {
       const before = posted;
-      expect((await verifyLedger(books.owner, { pageSize: 10 })).findings).toEqual([]);
+      // Pages of which a verification reads more than is posted meanwhile, on Citus too.
+      expect((await verifyLedger(books.owner, { pageSize: 100 })).findings).toEqual([]);
       if (posted > before) runs += 1;
     }
     running = false;
