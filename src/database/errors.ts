@@ -1,5 +1,5 @@
-// Classifies errors of the Postgres driver by SQLSTATE, constraint or system error code; by message never, but for the
-// name of a constraint where the error has it nowhere else.
+// Classifies errors of the Postgres driver by SQLSTATE, constraint or system error code; by message only what Citus tells
+// nowhere else: the name of a constraint, and errors of its own, which are all XX000.
 
 /**
  * True when the database was unreachable, went away or timed out. The caller may retry; the statement may have been
@@ -8,10 +8,11 @@
 export function isOutage(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return (
-    typeof code === 'string' &&
-    (/^(ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)/.test(code) ||
-      /^CONNECT(ION)?_/.test(code) ||
-      /^(08|57P0|57014|53)/.test(code))
+    isOfCitus(error, 'failure on connection marked as essential') ||
+    (typeof code === 'string' &&
+      (/^(ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)/.test(code) ||
+        /^CONNECT(ION)?_/.test(code) ||
+        /^(08|57P0|57014|53)/.test(code)))
   );
 }
 
@@ -31,10 +32,16 @@ export function isBadValue(error: unknown): error is { code: string } {
  * Likewise for a statement of Citus that was planned before the shard of its organisation was split.
  */
 export function isContention(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return (
+    isOfCitus(error, 'could not find valid entry for shard') || code === '40001' || code === '40P01' || code === '55P03'
+  );
+}
+
+/** Whether it is an error of Citus itself whose message begins so. */
+function isOfCitus(error: unknown, beginning: string): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  if (code === 'XX000')
-    return typeof message === 'string' && message.startsWith('could not find valid entry for shard');
-  return code === '40001' || code === '40P01' || code === '55P03';
+  return code === 'XX000' && typeof message === 'string' && message.startsWith(beginning);
 }
 
 /** The name of the violated CHECK constraint; null for any other error. */

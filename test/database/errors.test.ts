@@ -1,7 +1,7 @@
 // Constraints are known by the names of the migrations, whatever the server makes of them: errors of a plain Postgres,
 // and errors as Citus passes them on from a shard.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isContention, violatedCheck, violatedUnique } from '../../src/database/errors.ts';
+import { isContention, isOutage, violatedCheck, violatedUnique } from '../../src/database/errors.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 
@@ -14,6 +14,16 @@ test.each([
   [null, false],
 ])('a statement with %j may be sent again at once: %s', (error, may) => {
   expect(isContention(error)).toBe(may);
+});
+
+test.each([
+  [{ code: '08006', message: 'connection to the remote node failed' }, true],
+  [{ code: 'XX000', message: 'failure on connection marked as essential: db-worker-2:5432' }, true],
+  [{ code: 'XX000', message: 'cache lookup failed' }, false],
+  [{ code: '40P01' }, false],
+  [null, false],
+])('%j is an outage: %s', (error, is) => {
+  expect(isOutage(error)).toBe(is);
 });
 
 const REFUSED = 'new row for relation "wallets_102040" violates check constraint';

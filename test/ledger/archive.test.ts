@@ -295,7 +295,7 @@ describe('a file that was changed', () => {
     writeFileSync(files.manifestFile, manifest);
     const digest = createHash('sha256').update(manifest).digest();
     await books.asSuperuser((sql) => sql`UPDATE ledger.archives SET manifest_digest = ${digest}`);
-    await expect(restore(FIRST)).rejects.toMatchObject({ constraint_name: 'archive_has_its_seals' });
+    expect(await restore(FIRST).then(() => null, violatedCheck)).toBe('archive_has_its_seals');
     expect((await contents()).postings).toEqual(before.postings);
   });
 

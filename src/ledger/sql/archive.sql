@@ -1,4 +1,4 @@
--- version 2
+-- version 3
 -- Archives (migration 0082): the postings of a month go to a file and come back, some seals at a time. After each step
 -- archived_balances has the sum of what is in files, so that the ledger is whole at any moment, and a step that was
 -- interrupted is repeated. Nothing here but the reading functions is granted to the service.
@@ -289,7 +289,7 @@ BEGIN
     are_intact := are_intact AND ledger.sealed_digest(organisation, env, sealed.number) = sealed.digest;
   END LOOP;
   IF NOT are_intact THEN
-    RAISE EXCEPTION 'the postings of the file are not those of the seals % to %', first, archive.archived_seal
+    RAISE EXCEPTION 'the postings of the file are not those of the seals % to % ("archive_has_its_seals")', first, archive.archived_seal
       USING ERRCODE = 'check_violation', CONSTRAINT = 'archive_has_its_seals';
   END IF;
   DELETE FROM ledger.archived_balances b WHERE b.organisation_id = organisation AND b.environment = env AND b.entries = 0;

@@ -1,4 +1,4 @@
--- version 10
+-- version 11
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -176,6 +176,7 @@ BEGIN
   -- account. A reversal credits what was debited: the accounts that the other transaction debited, or those of the hold
   -- that it resolves. Money of a reserve returns to the account that funded the reserve, and money whose account was
   -- closed goes to suspense. `once` is enforced by the unique index resolved_or_reversed_once.
+  -- What is refused here is named at the end of its message: Citus forwards no CONSTRAINT.
   -- What leaves transit must name its hold: otherwise a hold could be returned after a completion that does not name
   -- it.
   IF strpos(array_to_string(account_codes, ' '), 'in_transit:') > 0 THEN
@@ -185,7 +186,7 @@ BEGIN
         SELECT a.slot FROM (SELECT unnest(account_codes) AS code, generate_series(1, account_count) AS slot) a WHERE starts_with(a.code, 'in_transit:')
       )) AND coalesce(resolved_keys[p.movement], reversed_keys[p.movement]) IS NULL
     ) THEN
-      RAISE EXCEPTION 'a movement takes money from transit and names no hold' USING ERRCODE = 'check_violation', CONSTRAINT = 'transit_names_hold';
+      RAISE EXCEPTION 'a movement takes money from transit and names no hold ("transit_names_hold")' USING ERRCODE = 'check_violation', CONSTRAINT = 'transit_names_hold';
     END IF;
   END IF;
   IF cardinality(resolved_keys) > 0 THEN
@@ -205,7 +206,7 @@ BEGIN
       WHERE k.key IS NOT NULL
     LOOP
       IF named.id IS NULL THEN
-        RAISE EXCEPTION 'transaction % does not exist in this book', named.key USING ERRCODE = 'check_violation', CONSTRAINT = 'named_transaction_exists';
+        RAISE EXCEPTION 'transaction % does not exist in this book ("named_transaction_exists")', named.key USING ERRCODE = 'check_violation', CONSTRAINT = 'named_transaction_exists';
       END IF;
       IF named.is_reversal THEN reversed_ids[named.slot] := named.id; ELSE resolved_ids[named.slot] := named.id; END IF;
       IF (
@@ -236,10 +237,10 @@ BEGIN
         IF NOT EXISTS (SELECT FROM ledger.postings p WHERE p.organisation_id = organisation AND p.transaction_id = named.id)
           OR NOT EXISTS (SELECT FROM ledger.postings p WHERE p.organisation_id = organisation AND p.transaction_id = named.origin)
         THEN
-          RAISE EXCEPTION 'the postings of % are archived: restore them', named.key
+          RAISE EXCEPTION 'the postings of % are archived: restore them ("named_transaction_archived")', named.key
             USING ERRCODE = 'check_violation', CONSTRAINT = 'named_transaction_archived';
         END IF;
-        RAISE EXCEPTION 'the postings are not the mirror of those of %', named.key USING ERRCODE = 'check_violation', CONSTRAINT = 'mirrors_named_transaction';
+        RAISE EXCEPTION 'the postings are not the mirror of those of % ("mirrors_named_transaction")', named.key USING ERRCODE = 'check_violation', CONSTRAINT = 'mirrors_named_transaction';
       END IF;
     END LOOP;
   END IF;
