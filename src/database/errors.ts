@@ -1,5 +1,5 @@
-// Classifies errors of the Postgres driver by SQLSTATE, constraint or system error code; by message only what Citus tells
-// nowhere else: the name of a constraint, and errors of its own, which are all XX000.
+// Classifies errors of the Postgres driver by SQLSTATE, constraint or system error code; by message only what Citus
+// tells nowhere else: the name of a constraint, and errors of its own, which are all XX000.
 
 /**
  * True when the database was unreachable, went away or timed out. The caller may retry; the statement may have been

@@ -245,8 +245,8 @@ const FUNCTION_OF_FUNCTION = /^select [a-z_][\w.]* ?\(#\d+\)(?: (?:as )?[a-z_]\w
 
 /**
  * A call of the code that Citus runs on the node of its organisation stands alone there, with values for arguments.
- * Otherwise it runs on the coordinator, with the clock and the locks of that one. Not for the bodies of functions, which
- * are on the node already.
+ * Otherwise it runs on the coordinator, with the clock and the locks of that one. Not for the bodies of functions,
+ * which are on the node already.
  */
 export const delegation: Rule = (statement, schema) => {
   const root = parse(statement);
