@@ -43,16 +43,18 @@ describe('its types', () => {
     programs = await installPythonPackages('pythonClient');
   });
 
-  async function problemsOf(files: string[], ...options: string[]): Promise<string> {
+  async function problemsOf(folder: string, files: string[], ...options: string[]): Promise<string> {
     // Parsed JSON is Any: the generated methods say what it is.
     const rules = ['--strict', '--no-warn-return-any', `--cache-dir=${temporaryFolder()}`, ...options];
     const mypy = path.join(programs, 'mypy');
-    const { stdout } = await run(mypy, [...rules, ...files], { cwd }).catch((error: { stdout: string }) => error);
+    const { stdout } = await run(mypy, [...rules, ...files], { cwd: folder }).catch(
+      (error: { stdout: string }) => error,
+    );
     return stdout;
   }
 
   test('are those that its example and its tests use', async () => {
-    expect(await problemsOf(['manilla', 'example.py', 'test_client.py'])).toMatch(/^Success: no issues found/);
+    expect(await problemsOf(cwd, ['manilla', 'example.py', 'test_client.py'])).toMatch(/^Success: no issues found/);
   });
 
   test('are seen by programs that use the installed package', async () => {
@@ -67,9 +69,13 @@ describe('its types', () => {
     const python = path.join(environment, 'bin/python');
     await pip('--python', python, 'install', '--no-index', '--quiet', wheel);
 
-    const program = path.join(folder, 'program.py');
-    writeFileSync(program, "from manilla import Manilla\nprint(Manilla('', '').get_wallet('svc_1')['fullname'])\n");
-    const problems = await problemsOf([program], `--python-executable=${python}`);
+    // A folder of its own: mypy would find the source beside the program.
+    const project = temporaryFolder();
+    writeFileSync(
+      path.join(project, 'program.py'),
+      "from manilla import Manilla\nprint(Manilla('', '').get_wallet('svc_1')['fullname'])\n",
+    );
+    const problems = await problemsOf(project, ['program.py'], `--python-executable=${python}`);
     expect(problems).toContain('TypedDict "Wallet" has no key "fullname"');
     expect(problems).toContain('Found 1 error');
   });
