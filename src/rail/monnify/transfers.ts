@@ -88,7 +88,7 @@ export function createTransfers(
   function checked(found: TransferReport, instruction: TransferInstruction): TransferReport {
     if (isAbout(found, instruction)) return found;
     const said = 'the response has another amount, account or bank than the instruction';
-    throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true });
+    throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true, knowsReference: true });
   }
 
   return {
@@ -134,8 +134,11 @@ export function createTransfers(
             retryAfterMs: DUPLICATE_GUARD_MS,
           });
         }
-        case 'unknown':
-          throw client.failure(request, response, { kind: 'unknown', isRailsFault: false });
+        case 'unknown': {
+          const said = client.said(response);
+          const message = `monnify: the reference exists, and its status is not found: ${said}`;
+          throw new RailUnavailableError(message, { said, ofOneAccount: true, knowsReference: true });
+        }
       }
     },
 
@@ -154,7 +157,7 @@ export function createTransfers(
       const period = { from: since, to: new Date(now.getTime() + CLOCKS_MAX_MS) };
       if (!(await isInWallet(client, walletAccountNumber, reference, period, signal))) return null;
       const said = 'the status is unknown, but the wallet statement has the reference';
-      throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true });
+      throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true, knowsReference: true });
     },
   };
 }

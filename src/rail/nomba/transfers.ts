@@ -56,7 +56,7 @@ export function createTransfers(
     const isSame = report.amount === amount && (report.accountNumber ?? accountNumber) === accountNumber;
     if (isSame) return report;
     const said = 'the response has another amount or account than the instruction';
-    throw new RailUnavailableError(`nomba: ${said}`, { said, ofOneAccount: true });
+    throw new RailUnavailableError(`nomba: ${said}`, { said, ofOneAccount: true, knowsReference: true });
   }
 
   return {

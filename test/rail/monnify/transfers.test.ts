@@ -91,6 +91,7 @@ describe('a send whose response goes wrong', () => {
     const error = await failureOf(
       bench.rail.sendTransfer(instruction, isSlow ? onceAsked(bench.fake, SEND) : undefined),
     );
+    expect(error.knowsReference ?? false).toBe(false);
     const expected = REFUSALS.has(fault) ? 'RailNotReadyError' : 'RailUnavailableError';
     expect(error.name).toBe(isSlow ? 'TimeoutError' : expected);
 
@@ -143,7 +144,10 @@ describe('D05, the reference is known', () => {
     bench.fake.hiddenFor = 1;
     const instruction = instruct();
     await bench.rail.sendTransfer(instruction);
-    expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({ name: 'RailUnavailableError' });
+    expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({
+      name: 'RailUnavailableError',
+      knowsReference: true,
+    });
     expect(await bench.rail.sendTransfer(instruction)).toMatchObject({ status: 'processing' });
   });
 
@@ -154,6 +158,7 @@ describe('D05, the reference is known', () => {
     for (const other of [{ amount: 1 }, { accountNumber: '0000000001' }, { bankCode: '044' }]) {
       expect(await failureOf(bench.rail.sendTransfer({ ...instruction, ...other }))).toMatchObject({
         name: 'RailUnavailableError',
+        knowsReference: true,
         said: 'the response has another amount, account or bank than the instruction',
       });
     }
@@ -284,7 +289,10 @@ describe('the status of a reference that Monnify does not know', () => {
     const transfer = bench.fake.transfer(instruction.reference);
     transfer.hiddenFor = 2;
     expect(await statusOf(instruction.reference, bench.now())).toBeNull();
-    expect(await failureOf(statusOf(instruction.reference, since()))).toMatchObject({ name: 'RailUnavailableError' });
+    expect(await failureOf(statusOf(instruction.reference, since()))).toMatchObject({
+      name: 'RailUnavailableError',
+      knowsReference: true,
+    });
     expect(await statusOf(instruction.reference, since())).toMatchObject({ status: 'completed' });
     expect(await statusOf('svc_01kb0000000000000000000009_wth', since())).toBeNull();
   });
