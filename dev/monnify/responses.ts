@@ -26,6 +26,8 @@ export interface FakeState {
   isTokenGood: (token: string) => boolean;
   otp: boolean;
   listed: boolean;
+  guardFirst: boolean;
+  guarded: number;
   hiddenFor: number;
   defects: ReadonlySet<Defect>;
   enquiries: number;
@@ -154,20 +156,25 @@ const validate: Handler = (fake, { query }) => {
   return ok({ accountNumber, accountName, bankCode, currencyCode: 'NGN' });
 };
 
+function guard(fake: FakeState): Answer {
+  fake.guarded += 1;
+  return no('D07', 'Duplicate request', 422);
+}
+
 const send: Handler = (fake, { body, text }) => {
   const reference = body.reference ?? '';
   const accountNumber = body.destinationAccountNumber ?? '';
   const amount = kobo(text);
   const known = fake.book.transfers.get(reference);
+  const isGuarded = fake.book.isTwin(accountNumber, amount) && !fake.defects.has('no_guard');
+  if (isGuarded && fake.guardFirst) return guard(fake);
   if (known !== undefined) {
     known.timesSent += 1;
     if (fake.defects.has('pays_again')) fake.book.enter(known);
     return no('D05', 'Supplied reference already exists!', 422);
   }
   if (!fake.listed) return no('D06', 'Unauthorized request', 403);
-  if (fake.book.isTwin(accountNumber, amount) && !fake.defects.has('no_guard')) {
-    return fake.defects.has('refuses_twins') ? no('D01', 'Invalid request', 422) : no('D07', 'Duplicate request', 422);
-  }
+  if (isGuarded) return fake.defects.has('refuses_twins') ? no('D01', 'Invalid request', 422) : guard(fake);
   if (fake.defects.has('short_narrations') && (body.narration ?? '').length > 30)
     return no('D01', 'Invalid narration', 422);
   const holder = holderOf(accountNumber);
