@@ -7,6 +7,7 @@ import { instrumentedRail } from '../../src/rail/instrumented.ts';
 import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
 import type { ContractRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
+import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -22,7 +23,10 @@ let flows: TestFlows;
 
 beforeAll(async () => {
   fake = await new MonnifyFake({ stepMs: 50 }).start();
-  rail = createMonnifyRail(fake.credentials);
+  const adapter = createMonnifyRail(fake.credentials);
+  // As if a quarter of an hour passed in the least time that the service waits for (src/rail/instrumented.ts).
+  const transfers = { ...adapter.capabilities.transfers, unknownIsFinalAfterMs: 1 };
+  rail = { ...adapter, capabilities: { ...adapter.capabilities, transfers } };
   flows = await startTestFlows({
     settings: { ATTENTION_PROBE_SECONDS: '1' },
     rails: () => new Rails({ test: instrumentedRail(rail) }),
@@ -111,6 +115,28 @@ describe('a withdrawal', () => {
     await flows.untilStatus(path, 'completed');
     expect(fake.transfer(id).timesPaid).toBe(1);
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
+  });
+
+  test('whose reference Monnify has and does not show is parked, not sent for ever, and not paid back', async () => {
+    fake.hiddenFor = Number.POSITIVE_INFINITY;
+    fake.break(SEND, 'reset', { acts: true });
+    const { walletId, id, path } = await withdraw();
+    await waitFor('the first send', () => fake.book.transfers.has(id));
+    fake.hiddenFor = 0;
+    await waitFor('the flow to be parked', async () => {
+      const flow = await flows.temporal.workflow
+        .getHandle(id)
+        .describe()
+        .catch(() => null); // not started yet
+      return flow?.typedSearchAttributes.get(ATTENTION) === 'outcome_unknown';
+    });
+    // The first send was lost, and the second one was told that the reference exists (D05).
+    expect(fake.transfer(id)).toMatchObject({ timesSent: 2, timesPaid: 1 });
+    expect((await flows.test.get(path)).data.status).toBe('processing');
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
+    fake.transfer(id).hiddenFor = 0;
+    await flows.untilStatus(path, 'completed');
+    expect(fake.transfer(id)).toMatchObject({ timesSent: 2, timesPaid: 1 });
   });
 
   test('that comes back is returned, and the money is in the wallet', async () => {

@@ -98,6 +98,14 @@ test('a provider as documented passes every check, at less than 200 naira', asyn
   expect([...fake.book.transfers.values()].filter(({ timesPaid }) => timesPaid > 1)).toEqual([]);
 });
 
+test('the report says how long a token lives, how a repetition ended, and what came back of a narration', async () => {
+  const { report } = await run();
+  const found = (id: string): string | undefined => resultOf(report, id)?.found;
+  expect(found('auth.refresh')).toMatch(/; a token lives 60 minutes$/);
+  expect(found('transfer.repeat')).toMatch(/^the repetition was refused; after two sends NGN 50\.00 left the balance$/);
+  expect(found('transfer.narration')).toMatch(/ was paid; it came back as it was sent, of 89 characters$/);
+});
+
 test('the report has every exchange, and neither secrets nor personal data', async () => {
   const { report, fake } = await run({ pays: true });
   expect(report.exchanges.length).toBe(fake.requests.length);
@@ -224,6 +232,33 @@ const CASES: Case[] = [
     found: /feature_off/,
   },
   { id: 'transfer.repeat', how: 'pays a repetition', defects: ['pays_again'], found: /paid twice/ },
+  {
+    id: 'transfer.repeat',
+    how: 'pays a repetition and tells no charge',
+    defects: ['pays_again', 'no_charges'],
+    found: /paid twice/,
+  },
+  {
+    id: 'transfer.repeat',
+    how: 'replays where it should refuse',
+    verdict: 'WARN',
+    defects: ['replays'],
+    found: /the repetition was replayed.*declares "refused"/,
+  },
+  {
+    id: 'auth.refresh',
+    how: 'gives tokens for a minute',
+    verdict: 'WARN',
+    defects: ['short_tokens'],
+    found: /a token lives 60 s/,
+  },
+  {
+    id: 'transfer.narration',
+    how: 'cuts narrations without a word',
+    verdict: 'WARN',
+    defects: ['cuts_narrations'],
+    found: /came back as "Cafe rent for 12 muller sohne", of 30/,
+  },
   { id: 'transfer.unknown', how: 'invents statuses', defects: ['invents_transfers'], found: /has a status/ },
   {
     id: 'transfer.unknown',
@@ -357,4 +392,7 @@ test('Nomba over its stand-in passes what its port can do', async () => {
   expect(fake.complaints).toEqual([]);
   expect(report.checks.filter(({ verdict }) => verdict === 'FAIL')).toEqual([]);
   expect(verdictsOf(report)).toMatchObject({ 'credit.simulated': 'PASS', 'transfer.ok': 'PASS', statement: 'PASS' });
+  expect(resultOf(report, 'auth.refresh')?.found).toMatch(/; a token lives 30 minutes$/);
+  expect(resultOf(report, 'transfer.repeat')?.found).toMatch(/^the repetition was replayed; /);
+  expect(resultOf(report, 'transfer.narration')?.found).toMatch(/ was paid; what came back of it is not told$/);
 });

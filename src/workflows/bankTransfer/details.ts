@@ -73,7 +73,8 @@ const PARKED: Record<Exclude<ParkedCause, 'rail_not_ready'>, { summary: string; 
     lastResponse: 'none, or no certain one: `attention show` has its words',
   },
   outcome_unknown: {
-    summary: 'The rail has not reported a final status within the limit.',
+    summary:
+      'The rail has not reported a final status within the limit, or no longer knows a reference that it has known.',
     lastResponse: 'no final status',
   },
   rail_contradiction: {

@@ -35,6 +35,8 @@ export interface TransferJourney {
   pausedLooks: number;
   /** Since when each step has found the rail not ready, and their number; undefined: the last one found it ready. */
   notReady?: { since: number; looks: number } | undefined;
+  /** Whether the rail has ever reported the transfer, or has said that the reference exists. */
+  knowsReference: boolean;
   /** Whether the rail has ever reported news of this transfer to this flow. */
   hasNews: boolean;
   attention?: CarriedAttention;
@@ -64,6 +66,8 @@ export interface TransferProgress {
   rail: TransferKnowledge['rail'];
   /** Why the rail does not accept the transfer for now, if it does not. */
   notReady?: NotReady;
+  /** The rail reports no status, but says that the reference exists. */
+  knowsReference?: boolean;
   /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */
   limits: TransferLimits;
 }
