@@ -54,5 +54,6 @@ export async function runChecks(
     results.push(result);
     onResult(result);
   }
-  return reportOf(bench, results, exchanged);
+  const required = checks.filter(({ optional }) => optional !== true).map(({ id }) => id);
+  return reportOf(bench, results, exchanged, required);
 }
