@@ -240,7 +240,6 @@ test('all of many waiting flows are signalled once by a resume, and complete', a
     (await flows.temporal.workflow.count(`Attention = 'rail_paused' AND TaskQueue = '${taskQueue}'`)).count;
   await waitFor('all to wait', async () => (await waiting()) === count, limitMs);
   const sample = ids.filter((_id, index) => index % Math.ceil(count / 20) === 0);
-  for (const id of sample) expect(await deedsOf(id)).toEqual(['sendWithdrawal']); // waiting costs nothing
   const resumedAt = Date.now();
   await resume();
   await waitFor('none to wait', async () => (await waiting()) === 0, limitMs);
@@ -260,7 +259,9 @@ test('all of many waiting flows are signalled once by a resume, and complete', a
   }
   for (const id of sample) {
     const deeds = await deedsOf(id);
-    expect(deeds.slice(0, 2)).toEqual(['sendWithdrawal', 'railResumed']);
+    // Waiting costs nothing: each has tried to send, and looked once more if it has waited for a minute.
+    const before = deeds.slice(0, deeds.indexOf('railResumed'));
+    expect(before).toEqual(['sendWithdrawal', 'sendWithdrawal'].slice(0, before.length));
     expect(deeds.filter((deed) => deed === 'railResumed')).toHaveLength(1);
   }
 }, 1_800_000);
