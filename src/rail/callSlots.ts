@@ -195,10 +195,12 @@ async function takeSlots(sql: Sql, scope: LimitScope, declared: number | null, w
              least(${wanted}::int, greatest(0, 1 + floor(
                (${AHEAD_MS / 1000}::float8 - extract(epoch FROM first_at - now_at)::float8) * rate))::int) AS count
       FROM held WHERE rate IS NOT NULL
+    ), issued AS (
+      SELECT first_at + make_interval(secs => count / rate) AS free_at FROM taken WHERE count > 0
     ), updated AS (
-      UPDATE rail_call_limits l SET next_at = t.first_at + make_interval(secs => t.count / t.rate)
-      FROM taken t
-      WHERE l.organisation_id = ${organisationId} AND l.environment = ${environment} AND l.rail = ${rail} AND t.count > 0
+      UPDATE rail_call_limits l SET next_at = i.free_at
+      FROM issued i
+      WHERE l.organisation_id = ${organisationId} AND l.environment = ${environment} AND l.rail = ${rail}
     )
     SELECT count, wait_seconds * 1000 AS wait_ms, 1000 / rate AS gap_ms FROM taken`;
   if (row !== undefined) return row;

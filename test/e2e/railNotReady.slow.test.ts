@@ -110,20 +110,19 @@ test('news of the balance wakes the transfers that wait for it, once for several
   const walletId = await other.createWallet(undefined, { balance: FUNDS });
   const body = { amount: 100_000, accountNumber, bankCode: '058' };
   const { data } = await other.test.money(`/wallets/${walletId}/withdraw`, body);
+  /** Activities that have ended and signals, in order. */
   const happened = async (): Promise<string[]> => {
-    const { events } = await other.temporal.workflow
-      .getHandle(data.id)
-      .fetchHistory()
-      .catch(() => ({ events: [] }));
+    const flow = other.temporal.workflow.getHandle(data.id);
+    const { events } = await flow.fetchHistory().catch(() => ({ events: [] })); // not started yet
     return (events ?? []).flatMap(
       (event) =>
-        event.activityTaskScheduledEventAttributes?.activityType?.name ??
+        (event.activityTaskCompletedEventAttributes && 'step') ??
         event.workflowExecutionSignaledEventAttributes?.signalName ??
         [],
     );
   };
-  // From the third time on it would send again after a minute.
-  await waitFor('three sends', async () => (await happened()).length >= 3);
+  // From the fourth step on it would send again after five minutes.
+  await waitFor('four steps', async () => (await happened()).length >= 4);
   await setBehaviour('complete');
   const resumes = async () => {
     const query = `WorkflowType = 'railResume' AND TaskQueue = '${other.dependencies.config.temporal.taskQueue}'`;
@@ -132,13 +131,7 @@ test('news of the balance wakes the transfers that wait for it, once for several
   await sendCallback(other, { notice: 'payment_rejected' });
   await sendCallback(other, { notice: 'settled' });
   await other.untilStatus(`/withdrawals/${data.id}`, 'completed');
-  expect((await happened()).slice(0, 5)).toEqual([
-    'sendWithdrawal',
-    'sendWithdrawal',
-    'sendWithdrawal',
-    'railResumed',
-    'sendWithdrawal',
-  ]);
+  expect((await happened()).slice(0, 6)).toEqual(['step', 'step', 'step', 'step', 'railResumed', 'step']);
   await waitFor('the flow to be listed', async () => (await resumes()) > 0);
   expect(await resumes()).toBe(1);
   expect(await endFlows(other)).toEqual([]);
