@@ -273,6 +273,11 @@ export const railBalancesLow = backlogGauge(
   'Contracts that could pay out less than RAIL_BALANCE_LOW_KOBO when they were last asked.',
   ['environment'],
 );
+export const railBalance = backlogGauge(
+  'manilla_rail_balance_kobo',
+  'What can be paid out when last asked, of the contract of a rail with the least.',
+  ['environment', 'rail'],
+);
 export const databaseConnections = backlogGauge(
   'manilla_database_connections',
   'Connections of all processes of the service to this database.',

@@ -61,6 +61,11 @@ async function runWorkload(): Promise<void> {
   await receiver.untilReceived(1);
   receiver.answerWith(answerStatus(503));
 
+  // The sandbox bank tells none.
+  await flows.sql`
+    INSERT INTO rail_balances (organisation_id, environment, rail, available, read_at)
+    VALUES (${flows.organisation.organisationId}, 'test', 'sandbox', 1, now())`;
+
   const path = `/simulations/bank-accounts/${UNDERFUNDED_ACCOUNT}`;
   await flows.test.call('PUT', path, { body: { behaviour: 'underfunded' } });
   const payer = await flows.createWallet(undefined, { balance: FUNDS });
