@@ -207,6 +207,18 @@ test('every test file that a page or a comment names exists', () => {
   expect(wrong).toEqual([]);
 });
 
+test('tables, details and findings have amounts in naira, because they are for people', () => {
+  const wrong = source
+    .filter((file) => /^src\/(cli|verification|workflows)\//.test(file))
+    .flatMap((file) =>
+      read(file)
+        .split('\n')
+        .filter((line) => /'Kobo'|\(kobo\)'|\| kobo \||\} kobo`|String\([\w.]*[aA]mount\b/.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+  expect(wrong).toEqual([]);
+});
+
 test('no file, function or class has a catch-all name such as utils, helpers or manager', () => {
   const catchAllNames = /^(utils?|helpers?|common|misc|managers?|service|data|info)$/i;
   const catchAllSuffix = /\b(?:function|class)\s+(\w+(?:Utils?|Helpers?|Manager|Service))\b/;

@@ -10,7 +10,7 @@ import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, ResolveAction, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printJson, printLine, printTable, timeText } from './print.ts';
 import { createCode, signIn } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
@@ -104,13 +104,13 @@ function addList(group: Command): void {
       const failing = await listFailing(options.query);
       if (options.json) return printJson([...parked, ...failing]);
       printTable(
-        ['Flow', 'Id', 'Attention', 'Since (UTC)', 'Kobo'],
+        ['Flow', 'Id', 'Attention', 'Since (UTC)', 'Amount'],
         [...parked, ...failing].map(({ id, flow, attention, since, amount }) => [
           flow,
           id,
           attention,
           timeText(since),
-          String(amount ?? '-'),
+          moneyText(amount),
         ]),
         'No flow is parked or failing.',
       );
