@@ -188,6 +188,7 @@ const NEVER_SLOW = [
   /^test\/workflows\/(replay|commandCoverage)\.slow\.test\.ts$/,
   /^test\/e2e\/(payments|payFromWallet|credits|hedgedCredits|withdrawals|refunds|payouts|reviewCases|adjustments)\./,
   /^test\/e2e\/(reconciliation|sweep|failingFlows|schedules)\./,
+  /^test\/chaos\//,
 ];
 
 test('slow tests are of faults, sizes, whole processes and every combination, and not what every change must run', () => {
