@@ -54,6 +54,13 @@ test('every code of the catalog is thrown somewhere', () => {
   expect(Object.keys(CATALOG).filter((code) => !isThrown(code))).toEqual([]);
 });
 
+test('every test that docs/reliability.md names as a proof exists', () => {
+  const named = [...read('docs/reliability.md').matchAll(/`(test\/[a-zA-Z/]+)(?:\.slow)?`/g)].map(([, name]) => name);
+  expect(named.length).toBeGreaterThan(100);
+  const files = new Set(globSync('test/**/*.test.ts').map((file) => file.replace(/(\.slow)?\.test\.ts$/, '')));
+  expect(named.filter((name) => !files.has(name ?? ''))).toEqual([]);
+});
+
 test('docs/configuration.md names the suffix of every task queue', () => {
   const row = read('docs/configuration.md').match(/^\| `TEMPORAL_TASK_QUEUE` .*$/m)?.[0] ?? '';
   const suffixes = taskQueuesOf('').filter((suffix) => suffix !== '');
