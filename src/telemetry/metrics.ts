@@ -295,8 +295,13 @@ export const parkedFlowAge = backlogGauge(
 
 export const failingFlows = backlogGauge(
   'manilla_flows_failing',
-  'Flows with a task that has failed again and again for longer than its limit, by kind of task.',
+  'Flows with a task that has failed again and again, or that no worker takes or ends, for longer than its limit.',
   ['task'],
+);
+export const taskQueuePollers = backlogGauge(
+  'manilla_task_queue_pollers',
+  'Worker processes that poll the task queue for workflow tasks or activities, as the Temporal server sees it.',
+  ['task_queue', 'task'],
 );
 
 let watching = false;
