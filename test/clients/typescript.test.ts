@@ -67,8 +67,8 @@ describe('retries', () => {
   const SUCCESS = { success: true, data: { id: 'svc_1' }, meta: {} };
 
   /**
-   * Sends one request to a server with these answers: JSON, a page, or `null`, which closes the connection. Returns what
-   * it received.
+   * Sends one request to a server with these answers: JSON, a page, or `null`, which closes the connection. Returns
+   * what it received.
    */
   async function answered(
     answers: ([status: number, body: object | string] | null)[],
