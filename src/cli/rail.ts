@@ -1,11 +1,13 @@
 // `rail …`: pause the rail of an environment, so that it sends no transfers, resume it, limit its calls a second, and
 // show the rails with their contracts.
+import { isDeepStrictEqual } from 'node:util';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { text } from '../api/schemas.ts';
 import type { Sql } from '../database/pool.ts';
 import { ALL_ORGANISATIONS, publicId } from '../ids.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
 import type { LimitScope } from '../rail/callSlots.ts';
+import { providerNamed } from '../rail/providers.ts';
 import { SANDBOX_RAIL } from '../rail/sandbox/capabilities.ts';
 import { listContracts, type StoredContract } from '../resources/railContracts.ts';
 import { listRailLimits, type RailLimit, setRailLimit } from '../resources/railLimits.ts';
@@ -181,7 +183,9 @@ function addShow(group: Command): void {
     );
     for (const contract of rails.flatMap(({ contracts: connected }) => connected)) {
       printLine('');
-      for (const [name, value] of Object.entries(contract)) {
+      const { changedSince, ...shown } = contract;
+      const note = changedSince.length === 0 ? {} : { changedSince: `${CHANGED}${changedSince.join(', ')}` };
+      for (const [name, value] of Object.entries({ ...shown, ...note })) {
         printLine(`${name.padEnd(16)}${typeof value === 'string' ? value : JSON.stringify(value)}`);
       }
     }
@@ -194,6 +198,25 @@ const limitOf = (limits: readonly RailLimit[], scope: LimitScope): number | null
     ({ organisationId, environment, rail }) =>
       organisationId === scope.organisationId && environment === scope.environment && rail === scope.rail,
   )?.callsPerSecond ?? null;
+
+/** The flows read what the adapter declares, not what is stored with the contract. */
+function capabilitiesOf({ rail, capabilities: stored }: StoredContract) {
+  const capabilities = providerNamed(rail)?.capabilities ?? stored;
+  return { capabilities, changedSince: differences(stored, capabilities).toSorted() };
+}
+
+const fieldsOf = (value: unknown): Record<string, unknown> | null =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+
+/** The names of the fields that differ, such as `oneOff.amount`. */
+function differences(before: unknown, after: unknown, name = ''): string[] {
+  const [one, other] = [fieldsOf(before), fieldsOf(after)];
+  if (one === null || other === null) return isDeepStrictEqual(before, after) ? [] : [name];
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].flatMap((key) => differences(one[key], other[key], name === '' ? key : `${name}.${key}`));
+}
+
+const CHANGED = 'since it was connected or rotated the adapter declares otherwise: ';
 
 const contractView = (contract: StoredContract, callsPerSecond: number | null) => ({
   rail: contract.rail,
@@ -215,5 +238,5 @@ const contractView = (contract: StoredContract, callsPerSecond: number | null) =
           summary: contract.summary,
           untried: contract.untried,
         },
-  capabilities: contract.capabilities,
+  ...capabilitiesOf(contract),
 });

@@ -5348,6 +5348,7 @@ export interface operations {
                     accountNumber: string;
                     bankCode: string;
                     accountName?: string | null;
+                    /** @description For the receiver. A live rail carries letters without their accents, digits, spaces and `.,/-`; anything else becomes a space, and without a narration it is `Transfer` */
                     narration?: string | null;
                     reference?: string | null;
                     metadata?: {
