@@ -12,8 +12,8 @@ import { wakeFlow } from './startFlow.ts';
 const CONCURRENCY = 20;
 
 /**
- * The flows that may wait: of an environment, those that show that the rail is paused. Of an organisation, all transfers
- * in progress, because one that waits for the balance shows it only after a limit.
+ * The flows that may wait: of an environment, those that show that the rail is paused. Of an organisation, all
+ * transfers in progress, because one that waits for the balance shows it only after a limit.
  */
 function waitingFlows({ environment, organisationId }: RailResumeInput): string {
   const inEnvironment = `ExecutionStatus = 'Running' AND ${ENVIRONMENT.name} = '${environment}'`;

@@ -1,6 +1,6 @@
 // Bounds the calls a second of a contract, of all processes together. Each call takes the next slot from a row in the
-// database, waits until its slot and then starts. A call that would wait too long is refused. Calls that are not limited
-// take none.
+// database, waits until its slot and then starts. A call that would wait too long is refused. Calls that are not
+// limited take none.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
@@ -25,7 +25,7 @@ const READ_AGAIN_AFTER_MS = 2_000;
 /** Calls wait for that if the last response is older. */
 const BELIEVED_MS = 5_000;
 
-/** Whose calls have a limit together: a contract's, or, with `ALL_ORGANISATIONS`, those to a rail of all organisations. */
+/** Whose calls have a limit together: a contract's, or, with `ALL_ORGANISATIONS`, those to a rail that serves all. */
 export interface LimitScope {
   organisationId: Uuid;
   environment: Environment;
@@ -148,8 +148,8 @@ async function until(at: number): Promise<void> {
 }
 
 /**
- * Whether operators have limited it. Read once in seconds and beside the calls, so that a rail that is not limited costs
- * nothing; only a process that has not called it for a while waits for the response.
+ * Whether operators have limited it. Read once in seconds and beside the calls, so that a rail that is not limited
+ * costs nothing; only a process that has not called it for a while waits for the response.
  */
 function cachedIsLimited(
   sql: Sql,

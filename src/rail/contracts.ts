@@ -32,7 +32,7 @@ export interface ContractOptions {
   providers: readonly RailProvider[];
   /** Adds to the rail of a contract what every rail has: limits, metrics and a breaker. */
   instrument: (rail: BankRail, book: Book) => BankRail;
-  /** Whether a contract accepts nothing until a check of its credentials with this version of its adapter has passed. */
+  /** Whether a contract accepts nothing until its credentials have passed a check with this version of its adapter. */
   checkRequired: boolean;
 }
 

@@ -10,7 +10,7 @@ const GATHERED_FOR_MS = 10_000;
 
 export const isOfBalance = (notice: RailNotice): boolean => notice === 'settled' || notice === 'low_balance';
 
-/** The message that signals the transfers of a book, once for all notices of some seconds, and after the last of them. */
+/** The message that signals the transfers of a book: once for all notices of some seconds, and after the last. */
 export function wakeTransfers(book: Book, now: Date): FlowOutboxMessage {
   const until = (Math.floor(now.getTime() / GATHERED_FOR_MS) + 1) * GATHERED_FOR_MS;
   const input: RailResumeInput = book;

@@ -1,7 +1,7 @@
 // The messages of the flow that tells the waiting flows that their rail is resumed, or that its balance has changed.
 import type { InstallationScope } from '../flows.ts';
 
-/** With an organisation: the balance of its contract has changed. Without: operators have resumed the environment's rail. */
+/** With an organisation: the balance of its contract has changed. Without: operators have resumed the rail. */
 export type RailResumeInput = InstallationScope;
 
 export interface RailResumeResult {
