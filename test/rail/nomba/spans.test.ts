@@ -1,5 +1,5 @@
-// With traces on, each request to Nomba is a span with the pattern of its path, and nothing of what was sent or received:
-// no credential, token, account number, name or reference.
+// With traces on, each request to Nomba is a span with the pattern of its path, and nothing of what was sent or
+// received: no credential, token, account number, name or reference.
 import { expect, test } from '@jest/globals';
 import { NombaFake } from '../../../dev/nomba/fake.ts';
 import { FAKE_CREDENTIALS } from '../../../dev/nomba/fakeCredentials.ts';
