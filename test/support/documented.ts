@@ -83,9 +83,7 @@ export function operationOf({ method, path, environment }: DocumentedRequest): O
   )?.operation;
 }
 
-/**
- * The request that a start line of HTTP asks for, like `GET /v1/wallets HTTP/1.1`; undefined when it is not below `/v1`.
- */
+/** The request of a start line, like `GET /v1/wallets HTTP/1.1`; undefined when it is not below `/v1`. */
 export function requestOfLine(line: string, environment: Environment): DocumentedRequest | undefined {
   const [, method, path] = /^(\S+) \/v1(\/\S*) HTTP\//.exec(line) ?? [];
   return method === undefined || path === undefined ? undefined : { method, path, environment };
