@@ -43,11 +43,13 @@ export const moneyText = (amount: Kobo | null): string => (amount === null ? '-'
 /** Formats a time in UTC, to the second; `-` for null. */
 export const timeText = (at: Date | null): string => at?.toISOString().replace('T', ' ').slice(0, 19) ?? '-';
 
+type Field = string | number | boolean | Date | null | undefined;
+
 /** The rows of a table of names and values. */
-export const fieldRows = (fields: Readonly<Record<string, unknown>>): string[][] =>
+export const fieldRows = (fields: Readonly<Record<string, Field>>): string[][] =>
   Object.entries(fields).map(([name, value]) => [name, fieldText(name, value)]);
 
-function fieldText(name: string, value: unknown): string {
+function fieldText(name: string, value: Field): string {
   if (value instanceof Date) return timeText(value);
   return typeof value === 'number' && /amount$/i.test(name) ? nairaText(value) : String(value ?? '-');
 }

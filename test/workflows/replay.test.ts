@@ -60,7 +60,9 @@ test("operators' texts are in their messages and in the activities that record t
     return events
       .filter(({ event, isMessage }) => !isMessage && !event.activityTaskScheduledEventAttributes)
       .flatMap(({ event, text }) =>
-        written.filter((words) => text.includes(words)).map((words) => `${name}, event ${event.eventId}: ${words}`),
+        written
+          .filter((words) => text.includes(words))
+          .map((words) => `${name}, event ${String(event.eventId)}: ${words}`),
       );
   });
   expect(wrong).toEqual([]);
