@@ -2,7 +2,6 @@
 // `AS_OF_POSTINGS` sets the number of postings.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
-import type { Kobo } from '../../src/money.ts';
 import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from './books.ts';
 
 const POSTINGS = Number(process.env.AS_OF_POSTINGS ?? 4_000);
@@ -80,7 +79,7 @@ test('a balance before the first posting, or of an account without postings, is 
 test('the first entry since a time is exact whatever the rate of the entries, also with many at one time', async () => {
   const own = await newWallet(books, { balance: 1 });
   await Promise.all(
-    Array.from({ length: 299 }, () => expectPosted(books.journal.post(move(books.book, RAIL, own, 1 as Kobo)))),
+    Array.from({ length: 299 }, () => expectPosted(books.journal.post(move(books.book, RAIL, own, 1)))),
   );
   const [{ id } = { id: 0 }] = await books.sql<{ id: number }[]>`SELECT id FROM ledger.accounts WHERE code = ${own}`;
   // Seconds of the entry with this number: a steady rate, bursts between pauses, a slow and a fast half, three times.

@@ -168,7 +168,7 @@ describe('the status of a transfer', () => {
 
 describe('a field that is missing, null or of another type makes an outcome unknown, or leaves it as it is', () => {
   /** Outcomes that move no money and end nothing. */
-  const HARMLESS = new Set(['unknown', 'processing', 'ask, else unknown', 'feature_off']);
+  const HARMLESS = new Set(['unknown', 'processing', 'pending', 'ask, else unknown', 'feature_off']);
 
   const cases = [
     ...SENDS.map((one) => ['send', one, sendWord] as const),
