@@ -140,7 +140,7 @@ describe('exports', () => {
       SELECT ${organisationId}, 'test', gen_random_uuid(), 1, ${wallet}, n, 0, 'processing', '0123456789', 'X', '058', 'GTB',
              'sandbox', now() - (n / 3) * interval '1 ms'
       FROM generate_series(1, 2500) AS n`;
-    const rows = await rowsOf('/withdrawals?limit=5', client);
+    const rows = (await rowsOf('/withdrawals?limit=5', client)) as { id: string; createdAt: string }[];
     expect(rows).toHaveLength(2_500);
     expect(new Set(rows.map(({ id }) => id)).size).toBe(2_500);
     expect(rows.map(({ createdAt }) => createdAt)).toEqual(

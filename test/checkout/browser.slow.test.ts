@@ -226,7 +226,8 @@ describe('on a phone', () => {
       [50_000, 'partially_refunded', 'Payment partly refunded'],
       [150_000, 'refunded', 'Payment refunded'],
     ] as const) {
-      await flows.test.money(`/payments/${payment.id}/refund`, { amount, destination: 'wallet' });
+      const refund = { amount, bankAccount: { accountNumber: '0123456789', bankCode: '058' } };
+      expect((await flows.test.money(`/payments/${payment.id}/refund`, refund)).status).toBe(201);
       await flows.untilStatus(`/payments/${payment.id}`, status);
       await page.goto(payment.checkoutUrl);
       await headline(page, told);

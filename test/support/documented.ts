@@ -128,11 +128,13 @@ export function checkDocumentedFile(
   const problem = headerProblem(response, headers);
   if (problem !== null) throw violation(problem);
   if (!text.endsWith('\r\n')) throw violation('the file does not end with a line');
-  const [header, ...rows] = parse(text) as string[][]; // throws when a row has more or fewer cells
+  const [header, ...rows] = parse(text); // throws when a row has more or fewer cells
   const columns = columnsOf(field(field(response.content['application/json']?.schema, 'data'), ITEMS));
   const missing = columns.filter(({ isList, path }) => !isList && !header?.includes(path)).map(({ path }) => path);
   const unknown = header?.filter((name) => !columns.some(({ path }) => path === name)) ?? [];
-  if (missing.length > 0 || unknown.length > 0) throw violation(`columns: ${missing} missing, ${unknown} unknown`);
+  if (missing.length > 0 || unknown.length > 0) {
+    throw violation(`columns: ${missing.join()} missing, ${unknown.join()} unknown`);
+  }
   if (rows.some((row) => row[0] === '')) throw violation('a row without its id');
 }
 
