@@ -218,17 +218,20 @@ describe('rail disconnect', () => {
   });
 });
 
-test('with RAIL_CHECK=required nothing new is accepted until a check with this version of the adapter has passed', async () => {
+test('with RAIL_CHECK=required nothing new is accepted until a check of these credentials with this version of the adapter has passed', async () => {
   const { organisationId } = await connected();
   const book = bookOf({ organisationId });
-  const check = async (adapterVersion: string, passed: boolean) => {
+  const check = async (adapterVersion: string, passed: boolean, credentialsVersion: number | null = 2) => {
     await api.sql`
-      INSERT INTO rail_checks (organisation_id, environment, id, contract_id, adapter_version, passed, report)
-      SELECT organisation_id, environment, gen_random_uuid(), id, ${adapterVersion}, ${passed}, '{}' FROM rail_contracts
+      INSERT INTO rail_checks (organisation_id, environment, id, contract_id, credentials_version, adapter_version, passed, report)
+      SELECT organisation_id, environment, gen_random_uuid(), id, ${credentialsVersion}::int, ${adapterVersion}, ${passed}, '{}' FROM rail_contracts
       WHERE organisation_id = ${organisationId}`;
     return await readAgain(true).accepts(book);
   };
   expect([await readAgain(false).accepts(book), await readAgain(true).accepts(book)]).toEqual([true, false]);
+  await api.sql`UPDATE rail_contracts SET version = 2 WHERE organisation_id = ${organisationId}`;
+  expect(await check('2', true, 1)).toBe(false);
+  expect(await check('2', true, null)).toBe(false);
   expect(await check('1', true)).toBe(false);
   expect(await check('2', false)).toBe(false);
   expect(await check('2', true)).toBe(true);

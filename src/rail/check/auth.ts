@@ -2,7 +2,7 @@
 import { RailNotReadyError } from '../errors.ts';
 import type { Credentials, RailProvider } from '../provider.ts';
 import type { CheckBench } from './bench.ts';
-import { type Finding, fail, pass, type RailCheck, skip, warn } from './check.ts';
+import { type Finding, fail, notOffered, pass, type RailCheck, warn } from './check.ts';
 import { tokenLifeMs } from './told.ts';
 
 /** An adapter renews a token a minute before it expires. */
@@ -23,7 +23,7 @@ async function login({ rail }: CheckBench): Promise<Finding> {
 
 async function wrongSecret({ provider, credentials, openRail }: CheckBench): Promise<Finding> {
   const wrong = withWrongSecret(provider, credentials);
-  if (wrong === null) return skip('the adapter does not tell which field is the secret', 'Nothing.');
+  if (wrong === null) return notOffered('the adapter does not tell which field is the secret');
   const outcome = await openRail(wrong)
     .banks()
     .then(

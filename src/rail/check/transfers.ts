@@ -251,20 +251,22 @@ async function twin(bench: CheckBench): Promise<Finding> {
 }
 
 export const transferChecks: readonly RailCheck[] = [
-  { id: 'transfer.ok', after: ['resolve.ok', 'balance'], run: ok },
-  { id: 'transfer.otp', after: ['resolve.ok'], run: otp },
-  { id: 'transfer.ip', after: ['resolve.ok'], run: ip },
-  { id: 'transfer.repeat', after: ['transfer.ok'], run: repeat },
+  { id: 'transfer.ok', after: ['resolve.ok', 'balance'], optional: true, run: ok },
+  { id: 'transfer.otp', after: ['resolve.ok'], optional: true, run: otp },
+  { id: 'transfer.ip', after: ['resolve.ok'], optional: true, run: ip },
+  { id: 'transfer.repeat', after: ['transfer.ok'], optional: true, run: repeat },
   { id: 'transfer.unknown', after: ['auth.login'], run: unknown },
   {
     id: 'transfer.kobo',
     after: ['transfer.ok'],
+    optional: true,
     run: (bench) => sendLike(bench, AMOUNTS.kobo, undefined, 'an amount with kobo'),
   },
   {
     id: 'transfer.narration',
     after: ['transfer.ok'],
+    optional: true,
     run: narration,
   },
-  { id: 'transfer.twin', after: ['transfer.ok'], run: twin },
+  { id: 'transfer.twin', after: ['transfer.ok'], optional: true, run: twin },
 ];

@@ -21,7 +21,7 @@ const NOT_READY: Record<NotReady['why'], { words: string; remedy: string }> = {
   },
   rate_limited: {
     words: 'the rail accepts no more requests for now',
-    remedy: 'Lower the calls a second with `rail limit`, or agree on more with the provider.',
+    remedy: 'Limit the calls a second of the contract with `rail limit`, or agree on more with the provider.',
   },
   unauthorised: {
     words: 'the rail does not accept our credentials or our address',

@@ -45,7 +45,7 @@ export interface TransferJourney {
 /** The rail has an update on this transfer. The signal carries no data: the flow queries the rail. */
 export const transferUpdated = defineSignal('transferUpdated');
 
-/** Operators have resumed the rail: a flow that waits for that runs its step again. */
+/** Operators have resumed the rail, or its balance has changed: a flow that waits for that runs its step again. */
 export const railResumed = defineSignal('railResumed');
 
 /** The same message, which also sends the flow the signal `transferUpdated`. */

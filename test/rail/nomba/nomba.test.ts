@@ -14,8 +14,9 @@ import { createNombaRail } from '../../../src/rail/nomba/rail.ts';
 import { sendData, transactionsData } from '../../../src/rail/nomba/wire.ts';
 import type { AccountRequest, TransferInstruction } from '../../../src/rail/port.ts';
 import type { ContractRail } from '../../../src/rail/provider.ts';
+import type { Documented } from '../documented.ts';
 import { mutations } from '../mutations.ts';
-import { type Documented, INSTRUCTION, LISTS, SENDS, SIGNED_EXAMPLE } from './documented.ts';
+import { INSTRUCTION, LISTS, SENDS, SIGNED_EXAMPLE } from './documented.ts';
 
 const SEND = 'POST /v2/transfers/bank';
 const LIST = 'POST /v1/transactions/accounts';
