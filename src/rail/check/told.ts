@@ -1,5 +1,5 @@
-// What a check reads in the responses of a provider beside the port: the port does not tell it, because the service does
-// not rely on it. Fields are found by the names that providers give them.
+// What a check reads in the responses of a provider beside the port: the port does not tell it, because the service
+// does not rely on it. Fields are found by the names that providers give them.
 import type { Exchange } from '../exchanges.ts';
 
 const DEPTH_MAX = 8;

@@ -135,6 +135,7 @@ describe('a send whose response goes wrong', () => {
   ]);
 
   test.each(cases)('%s, acted upon: %s', async (fault, acts) => {
+    await rail.balance({ organisationId: ORGANISATION }); // logs in, which takes its time on a busy machine
     fake.break(SEND, fault, acts);
     const signal = slow.has(fault) ? AbortSignal.timeout(300) : undefined;
     const error = await failureOf(rail.sendTransfer(instruct(), signal));
