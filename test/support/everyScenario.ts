@@ -61,7 +61,9 @@ export function testEveryScenario(banks: ScenarioBanks, notRun: readonly string[
     await flows.close();
     const complaints = await banks.close();
     expect([findings, kept, complaints]).toEqual([[], [], []]);
-    expect(searched).toEqual(expect.arrayContaining([KYC.bvn, KYC.phone, KYC.dateOfBirth, 'Ada Obi', 'ada@test.example']));
+    expect(searched).toEqual(
+      expect.arrayContaining([KYC.bvn, KYC.phone, KYC.dateOfBirth, 'Ada Obi', 'ada@test.example']),
+    );
   }, LIMIT_MS);
 
   test.each(scenarios)(
