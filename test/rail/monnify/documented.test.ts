@@ -398,8 +398,21 @@ describe('a callback has one meaning, and with one changed field the same or non
 
 test('every documented response has a source and a date', () => {
   const lists = [
-    ...[LOGINS, INVOICES, INVOICE_DETAILS, CANCELLATIONS, RESERVATIONS, RESERVED_ACCOUNTS, BANKS, ENQUIRIES],
-    ...[BALANCES, WALLET_PAGES, SEARCH_PAGES, EVENTS, SENDS, SUMMARIES, TRANSACTIONS],
+    LOGINS,
+    INVOICES,
+    INVOICE_DETAILS,
+    CANCELLATIONS,
+    RESERVATIONS,
+    RESERVED_ACCOUNTS,
+    BANKS,
+    ENQUIRIES,
+    BALANCES,
+    WALLET_PAGES,
+    SEARCH_PAGES,
+    EVENTS,
+    SENDS,
+    SUMMARIES,
+    TRANSACTIONS,
   ];
   for (const one of lists.flat()) {
     expect(one).toEqual(expect.objectContaining({ source: expect.stringMatching(/\w\.\w/), seen: '2026-11-22' }));

@@ -40,9 +40,13 @@ test('spans of requests have patterns and codes only', async () => {
     await rail.resolveAccount(INSTRUCTION);
     await rail.sendTransfer(INSTRUCTION);
     fake.break('POST /v1/transactions/accounts', 'code_99', false);
-    await expect(rail.transferStatus({ organisationId, reference })).rejects.toThrow();
+    await expect(rail.transferStatus({ organisationId, reference })).rejects.toThrow(
+      'nomba: POST /v1/transactions/accounts',
+    );
     fake.break('POST /v1/transactions/accounts', 'reset', false);
-    await expect(rail.transferStatus({ organisationId, reference })).rejects.toThrow();
+    await expect(rail.transferStatus({ organisationId, reference })).rejects.toThrow(
+      'nomba: POST /v1/transactions/accounts',
+    );
   });
   await stopTracing();
 
@@ -61,9 +65,22 @@ test('spans of requests have patterns and codes only', async () => {
   const { clientId, clientSecret, accountId, signatureKey } = FAKE_CREDENTIALS;
   const numbers = fake.rows.flatMap(({ recipient, sessionId, id }) => [recipient, sessionId, id]);
   const words = [
-    ...[clientId, clientSecret, accountId, signatureKey, 'eyJ'],
-    ...[BVN, 'OBI', 'EZE', 'ada@', '2348012345678', '0065432190', INSTRUCTION.accountNumber, INSTRUCTION.narration],
-    ...[reference, REQUEST.reference, ...numbers],
+    clientId,
+    clientSecret,
+    accountId,
+    signatureKey,
+    'eyJ',
+    BVN,
+    'OBI',
+    'EZE',
+    'ada@',
+    '2348012345678',
+    '0065432190',
+    INSTRUCTION.accountNumber,
+    INSTRUCTION.narration,
+    reference,
+    REQUEST.reference,
+    ...numbers,
   ];
   expect(words.filter((word) => collector.text().includes(word))).toEqual([]);
   await rail.close();
