@@ -79,7 +79,7 @@ const PERIOD = { from: new Date('2026-11-22T00:00:00Z'), to: new Date('2026-11-2
 
 const open = (rail: ContractRail) => rail.openVirtualAccount(REQUEST);
 const close = async (rail: ContractRail) => {
-  const account = { organisationId, kind: 'one_off', reference: REFERENCE, railReference: null } as const;
+  const account = { organisationId, kind: 'permanent', reference: REFERENCE, railReference: null } as const;
   await rail.closeVirtualAccount({ ...account, accountNumber: '9391076543' });
   return 'closed';
 };
