@@ -444,7 +444,8 @@ Ask for a payment of 2,000 naira into the settlement wallet, by bank transfer:
     -H 'Content-Type: application/json' -H "Idempotency-Key: $(date +%s%N)" \\
     -d '{"method": "bank_transfer", "baseAmount": 200000, "targetWalletId": "${settlementWalletId}"}'
 
-\`npm run demo\` in another terminal shows a payment from start to end. Ctrl-C stops everything.
+In another terminal, \`npm run example\` takes a payment in TypeScript and verifies its webhook; \`npm run demo\` shows
+each money flow. Ctrl-C stops everything.
 `;
 }
 

@@ -125,6 +125,8 @@ const settings = z.object({
   RAIL_PAUSED_LOOK_SECONDS: positive.default(HOUR),
   ATTENTION_ACTIVITY_FAILING_SECONDS: positive.default(HOUR),
   ATTENTION_WORKFLOW_TASK_FAILING_SECONDS: positive.default(300),
+  // Longer than a deployment, and than a task waits for its turn in a burst.
+  ATTENTION_TASK_STALLED_SECONDS: positive.default(300),
   REVIEW_CREDIT_BY_TWO_FROM_KOBO: positive.default(10_000_000),
   CODEC_PORT: port.default(8234),
   METRICS_PORT: optionalPort,
@@ -248,6 +250,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       pausedLookMs: value.RAIL_PAUSED_LOOK_SECONDS * 1000,
       activityFailingMs: value.ATTENTION_ACTIVITY_FAILING_SECONDS * 1000,
       workflowTaskFailingMs: value.ATTENTION_WORKFLOW_TASK_FAILING_SECONDS * 1000,
+      taskStalledMs: value.ATTENTION_TASK_STALLED_SECONDS * 1000,
     },
     review: { creditByTwoFrom: value.REVIEW_CREDIT_BY_TWO_FROM_KOBO },
     metrics: {

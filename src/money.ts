@@ -7,8 +7,8 @@ export type Kobo = number;
 export const CURRENCY = 'NGN' as const;
 
 /** An amount for people, such as `NGN 25,000.00`. Programs get kobo. Digits only, so it is exact. */
-export function nairaText(amount: Kobo): string {
-  const digits = String(Math.abs(amount)).padStart(3, '0');
+export function nairaText(amount: Kobo | bigint): string {
+  const digits = String(amount).replace('-', '').padStart(3, '0');
   const naira = digits.slice(0, -2).replaceAll(/\B(?=(\d{3})+$)/g, ',');
   return `${CURRENCY} ${amount < 0 ? '-' : ''}${naira}.${digits.slice(-2)}`;
 }

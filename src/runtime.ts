@@ -5,10 +5,11 @@ import type { Notice } from 'postgres';
 import { PROCESS_STOP_MAX_MS } from './concurrency/timeLimits.ts';
 import type { Config } from './config.ts';
 import { connect, type Sql } from './database/pool.ts';
+import { ALL_ORGANISATIONS } from './ids.ts';
 import { readFeeSchedules } from './ledger/feeSchedules.ts';
 import type { FeeSchedules } from './ledger/fees.ts';
 import { Journal } from './ledger/journal.ts';
-import type { Environment } from './money.ts';
+import type { Book } from './money.ts';
 import { callSlots } from './rail/callSlots.ts';
 import { RailContracts } from './rail/contracts.ts';
 import { type Breakers, instrumentedRail } from './rail/instrumented.ts';
@@ -50,13 +51,13 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
   const maintenanceSql = connect(databaseUrl, { connectionsMax: MAINTENANCE_CONNECTIONS_MAX, onNotice });
   const pools = [sql, asyncCommitSql, maintenanceSql];
   const breakers = new Map<string, Breakers>();
-  /** A rail whose calls are limited by what it declares. */
-  const limited = (rail: BankRail, environment: Environment): BankRail => {
+  /** A rail whose calls are limited by what it declares, or by what operators set. */
+  const limited = (rail: BankRail, { organisationId, environment }: Book): BankRail => {
     const { perSecond } = rail.capabilities.calls;
     const ofProvider: Breakers = breakers.get(rail.name) ?? new Map();
     breakers.set(rail.name, ofProvider);
-    const slots = perSecond === null ? undefined : callSlots(asyncCommitSql, environment, perSecond);
-    return instrumentedRail(rail, slots, ofProvider);
+    const scope = { organisationId, environment, rail: rail.name };
+    return instrumentedRail(rail, callSlots(asyncCommitSql, scope, perSecond), ofProvider);
   };
   const sandboxBank = new SandboxBank({
     sql,
@@ -72,6 +73,7 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     instrument: limited,
     checkRequired: config.railCheckRequired,
   });
+  const ofEveryone: Book = { organisationId: ALL_ORGANISATIONS, environment: 'test' };
   return {
     config,
     log,
@@ -79,7 +81,7 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     asyncCommitSql,
     maintenanceSql,
     journal: new Journal(sql),
-    rails: new Rails({ test: limited(createSandboxRail(sandboxBank, keyring), 'test') }, contracts),
+    rails: new Rails({ test: limited(createSandboxRail(sandboxBank, keyring), ofEveryone) }, contracts),
     fees: readFeeSchedules(config.feeSchedulesFile),
     sandboxBank,
     close: async () => {

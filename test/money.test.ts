@@ -9,6 +9,7 @@ test.each([
   [2_500_000, 'NGN 25,000.00'],
   [123_456, 'NGN 1,234.56'],
   [Number.MAX_SAFE_INTEGER, 'NGN 90,071,992,547,409.91'],
+  [-(10n ** 20n), 'NGN -1,000,000,000,000,000,000.00'],
 ])('%d kobo are %s', (amount, text) => {
   expect(nairaText(amount)).toBe(text);
 });

@@ -188,6 +188,7 @@ const NEVER_SLOW = [
   /^test\/workflows\/(replay|commandCoverage)\.slow\.test\.ts$/,
   /^test\/e2e\/(payments|payFromWallet|credits|hedgedCredits|withdrawals|refunds|payouts|reviewCases|adjustments)\./,
   /^test\/e2e\/(reconciliation|sweep|failingFlows|schedules)\./,
+  /^test\/chaos\//,
 ];
 
 test('slow tests are of faults, sizes, whole processes and every combination, and not what every change must run', () => {
@@ -204,6 +205,18 @@ test('every test file that a page or a comment names exists', () => {
     )
     .filter(({ named }) => !files.includes(named))
     .map(({ file, named }) => `${file} names ${named}`);
+  expect(wrong).toEqual([]);
+});
+
+test('tables, details and findings have amounts in naira, because they are for people', () => {
+  const wrong = source
+    .filter((file) => /^src\/(cli|verification|workflows)\//.test(file))
+    .flatMap((file) =>
+      read(file)
+        .split('\n')
+        .filter((line) => /'Kobo'|\(kobo\)'|\| kobo \||\} kobo`|String\([\w.]*[aA]mount\b/.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
   expect(wrong).toEqual([]);
 });
 

@@ -145,7 +145,7 @@ export function errorsHtml(): string {
         .replaceAll(' ', '-');
       return `<h${level} id="${id}">${text}</h${level}>`;
     })
-    // The other pages are not served.
+    // Live has no other page of docs, so links to them are left out.
     .replaceAll(/<a href="(?!https?:|#)[^"]*">(.*?)<\/a>/g, '$1');
   return HTML_PAGE.replace('BODY', () => body.trim());
 }

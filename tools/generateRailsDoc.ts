@@ -28,7 +28,7 @@ const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => stri
   ['Amount of a payment', ({ oneOff }) => oneOff?.amount ?? 'no account numbers'],
   ['A payment is open at most', ({ oneOff }) => (oneOff === null ? '-' : duration(oneOff.maxSeconds))],
   ['Smallest payment', ({ oneOff }) => (oneOff === null ? '-' : nairaText(oneOff.minAmount))],
-  ['Account numbers can be closed', ({ oneOff }) => yesNo(oneOff?.closes ?? false)],
+  ['The account number of a payment is closed with it', ({ oneOff }) => yesNo(oneOff?.closes ?? false)],
   ['Late money is', ({ oneOff }) => oneOff?.lateMoney ?? '-'],
   [
     'Account numbers of wallets need',

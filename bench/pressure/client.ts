@@ -14,6 +14,8 @@ export interface Answer {
 
 /** An account at another bank, whose transfers complete. */
 export const PAYEE = { accountNumber: '0123456789', bankCode: '058' };
+/** An account whose bank accepts the transfer and does not respond in time. */
+export const SILENT_PAYEE = { accountNumber: '9999999004', bankCode: '058' };
 /** Of a payment, a transfer or a payout item, in kobo. */
 export const AMOUNT = 1_000;
 
@@ -81,9 +83,9 @@ export class Client {
     return this.call('POST', `/wallets/${source}/transfer`, { destinationWalletId: destination, amount: AMOUNT });
   }
 
-  async payOut(count: number): Promise<Record<string, unknown>> {
+  async payOut(count: number, bankAccount = PAYEE): Promise<Record<string, unknown>> {
     return await this.post('/payouts', {
-      items: Array.from({ length: count }, () => ({ amount: AMOUNT, bankAccount: PAYEE })),
+      items: Array.from({ length: count }, () => ({ amount: AMOUNT, bankAccount })),
     });
   }
 

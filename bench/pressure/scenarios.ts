@@ -1,18 +1,24 @@
 // The loads of the stage `pressure`. Each is as large as the scale of the run says, and ends when it is drained.
 import { setTimeout as pause } from 'node:timers/promises';
 import { percentile } from '../measure.ts';
-import type { Answer, Client } from './client.ts';
+import { type Answer, type Client, SILENT_PAYEE } from './client.ts';
 import { type Probed, type Probes, probesOf } from './probes.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
 const PAYMENTS = 20_000;
 const PAYOUT_ITEMS = 1_000;
 const DELIVERIES = 700;
+/** Longer than the first retries of the deliveries take to begin. */
+const DELIVERIES_SECONDS = 90;
+const QUIET_SECONDS = 200;
+const CAPACITY_SECONDS = 10;
 const OVERLOAD_SECONDS = 60;
+const OVERLOAD_FACTOR = 10;
 /** In flight at once when requests come as fast as they are taken. */
 const CALLERS = 100;
-/** Ten times as many in flight as saturate one API process. */
-const OVERLOAD_CALLERS = 640;
+/** Requests of the overload that are open at once, at most: more than the service takes, few enough for the load. */
+const OVERLOAD_OPEN_MAX = 2_000;
+const OVERLOAD_TICK_MS = 10;
 const POLL_MS = 250;
 /** A probe of each kind starts this often. All together are about a tenth of what two cores serve. */
 const PROBE_MS = 1_000;
@@ -75,7 +81,7 @@ const quiet = (stack: Stack): Scenario => ({
   probes: { ...allProbes(stack), ...itemProbe(stack), ...probesOf('live', stack.live) },
   everyMs: PROBE_MS,
   load: async () => {
-    await pause(sized(60_000, stack));
+    await pause(sized(QUIET_SECONDS * 1_000, stack));
     return {};
   },
 });
@@ -110,14 +116,14 @@ function expiry(stack: Stack, beside: 'bare timers' | 'nothing' = 'bare timers')
     everyMs: PROBE_MS,
     load: async () => {
       const took = await seconds(() => untilExpired(stack.loading.client, new Date(dueAt + 1_000)));
-      return { 'expired a second': count / took, 'bare timers a second': timers };
+      return { 'expired a second': count / took, 'bare timers a second': timers, 'seconds until drained': took };
     },
   };
 }
 
 const payouts = (stack: Stack): Scenario => ({
   name: 'c: two large payouts',
-  probes: { ...probesOf('another', stack.other), ...itemProbe(stack) },
+  probes: { ...allProbes(stack), ...itemProbe(stack) },
   everyMs: PROBE_MS,
   load: async () => {
     const large = stack.loading.client;
@@ -142,94 +148,158 @@ const itemProbe = ({ other: { client, watch } }: Stack): Probes => ({
 });
 
 function endpoints(stack: Stack): Scenario {
-  const large = stack.loading.client;
-  const opened: Receiver[] = [];
-  const paths: string[] = [];
-  const probes: Probes = {};
+  const failing = failingEndpoints(stack);
+  const probes: Probes = { ...allProbes(stack) };
   return {
     name: 'd: endpoints that fail',
     prepare: async () => {
-      for (const manner of ['hangs', 'fails', 'accepts'] as const) opened.push(await startReceiver(manner));
-      for (const { url } of opened) {
-        const { id } = await large.post('/webhook-endpoints', { url });
-        paths.push(`/webhook-endpoints/${String(id)}`);
-      }
-      const healthy = opened[2] as Receiver;
+      const { healthy } = await failing.open();
       probes['event to its endpoint, same organisation'] = async () => {
-        const { data } = await large.transfer();
+        const { data } = await stack.loading.client.transfer();
         const startedAt = performance.now();
         await healthy.untilTold(data.id as string);
         return performance.now() - startedAt;
       };
-      await inParallel(sized(DELIVERIES, stack), CALLERS, () => large.transfer());
-      // From here on they wait for the endpoints that hang and fail; the healthy one has them.
-      await until(async () => {
-        const [row] = await large.book.sql`SELECT FROM outbox WHERE topic = 'event' LIMIT 1`;
-        return row === undefined;
-      });
     },
     probes,
     everyMs: PROBE_MS,
     load: async () => {
-      await pause(sized(30_000, stack));
-      return {};
+      const waiting = failing.count();
+      await pause(sized(DELIVERIES_SECONDS * 1_000, stack));
+      return { 'requests to the failing endpoints': failing.count() - waiting };
     },
-    end: async () => {
-      for (const path of paths) await large.call('DELETE', path);
+    end: failing.close,
+  };
+}
+
+/** Endpoints of the loading organisation, one that hangs, one that fails and one that accepts. */
+function failingEndpoints(stack: Stack) {
+  const { client } = stack.loading;
+  const opened: Receiver[] = [];
+  const paths: string[] = [];
+  return {
+    /** Resolves when the one that accepts has all events, and the others have failed to take them, or hang. */
+    open: async (): Promise<{ healthy: Receiver }> => {
+      for (const manner of ['hangs', 'fails', 'accepts'] as const) opened.push(await startReceiver(manner));
+      for (const { url } of opened) {
+        const { id } = await client.post('/webhook-endpoints', { url });
+        paths.push(`/webhook-endpoints/${String(id)}`);
+      }
+      const healthy = opened[2] as Receiver;
+      await inParallel(sized(DELIVERIES, stack), CALLERS, async () => {
+        const { data } = await client.transfer();
+        await healthy.untilTold(data.id as string);
+      });
+      return { healthy };
+    },
+    /** Requests that the endpoints which do not accept have had. */
+    count: (): number => opened.slice(0, 2).reduce((sum, receiver) => sum + receiver.count(), 0),
+    close: async (): Promise<void> => {
+      for (const path of paths) await client.call('DELETE', path);
       await Promise.all(opened.map((receiver) => receiver.close()));
     },
   };
 }
 
-/** The first three loads in the sandbox, one after the other, beside the live environment. */
+/**
+ * All of it in the sandbox beside the live environment: failing endpoints and a payout to a bank that does not respond
+ * the whole time, and the other loads one after the other.
+ */
 function besideLive(stack: Stack): Scenario {
+  const { client } = stack.loading;
+  const failing = failingEndpoints(stack);
   const loads = [creation(stack), payouts(stack), expiry(stack, 'nothing')];
   return {
     name: 'e: all of it in the sandbox',
+    prepare: async () => {
+      await failing.open();
+      await client.payOut(sized(PAYOUT_ITEMS, stack), SILENT_PAYEE);
+    },
     probes: probesOf('live', stack.live),
     everyMs: PROBE_MS,
     load: async () => {
-      for (const { prepare, load } of loads) {
-        await prepare?.();
-        await load();
-      }
-      return {};
+      const took = await seconds(async () => {
+        for (const { prepare, load } of loads) {
+          await prepare?.();
+          await load();
+        }
+      });
+      return { 'seconds until drained': took };
     },
+    end: failing.close,
   };
 }
 
+/** Requests come at a fixed rate, whatever the answers are, from callers that do not wait when they are told to. */
 const overload = (stack: Stack): Scenario => ({
   name: 'f: ten times too much',
-  probes: {},
+  probes: probesOf('another', stack.other),
   everyMs: PROBE_MS,
   load: async () => {
+    const { client } = stack.loading;
+    const capacity = await transfersPerSecond(client, sized(CAPACITY_SECONDS, stack));
+    const before = await transfersOf(client);
     const answers: { answer: Answer; ms: number }[] = [];
-    const before = await transfersOf(stack.loading.client);
-    const until = performance.now() + sized(OVERLOAD_SECONDS * 1_000, stack);
-    await Promise.all(
-      Array.from({ length: OVERLOAD_CALLERS }, async () => {
-        while (performance.now() < until) {
-          const startedAt = performance.now();
-          const answer = await stack.loading.client.transfer();
-          answers.push({ answer, ms: performance.now() - startedAt });
-          if (answer.retryAfter !== null) await pause(answer.retryAfter * 1_000);
-        }
-      }),
-    );
+    const seconds = sized(OVERLOAD_SECONDS, stack);
+    const offered = await atRate(OVERLOAD_FACTOR * capacity, seconds, async () => {
+      const startedAt = performance.now();
+      const answer = await client.transfer();
+      answers.push({ answer, ms: performance.now() - startedAt });
+    });
     const accepted = answers.filter(({ answer }) => answer.status < 300);
-    const refused = answers.filter(({ answer }) => [429, 503].includes(answer.status) && answer.retryAfter !== null);
+    const refused = answers.filter(({ answer }) => answer.status === 429 && answer.retryAfter !== null);
     return {
-      'accepted a second': accepted.length / sized(OVERLOAD_SECONDS, stack),
+      'capacity a second': capacity,
+      'offered a second': offered / seconds,
+      'accepted a second': accepted.length / seconds,
       'accepted p99 ms': percentile(
         accepted.map(({ ms }) => ms),
         0.99,
       ),
-      'refused with Retry-After': refused.length,
-      'other answers': answers.length - accepted.length - refused.length,
-      'accepted and not posted': Math.max(0, accepted.length - ((await transfersOf(stack.loading.client)) - before)),
+      'refused with Retry-After a second': refused.length / seconds,
+      'other answers': offered - accepted.length - refused.length,
+      'accepted and not posted': Math.max(0, accepted.length - ((await transfersOf(client)) - before)),
     };
   },
 });
+
+/** What one API process serves, with as many callers as saturate it. */
+async function transfersPerSecond(client: Client, seconds: number): Promise<number> {
+  const until = performance.now() + seconds * 1_000;
+  let count = 0;
+  await Promise.all(
+    Array.from({ length: CALLERS }, async () => {
+      while (performance.now() < until) {
+        await client.transfer();
+        count += 1;
+      }
+    }),
+  );
+  return count / seconds;
+}
+
+/** Starts calls at this rate, as far as the process of the load can; resolves with their number when all have ended. */
+async function atRate(perSecond: number, seconds: number, call: () => Promise<void>): Promise<number> {
+  const endsAt = performance.now() + seconds * 1_000;
+  const open = new Set<Promise<void>>();
+  let started = 0;
+  let due = 0;
+  for (let last = performance.now(), now = last; now < endsAt; last = now, now = performance.now()) {
+    // What a stalled process has not started in time is not made up for by a burst.
+    due += (perSecond * Math.min(now - last, 2 * OVERLOAD_TICK_MS)) / 1_000;
+    for (; due >= 1 && open.size < OVERLOAD_OPEN_MAX; due -= 1) {
+      const done = call()
+        .catch(() => undefined)
+        .finally(() => open.delete(done));
+      open.add(done);
+      started += 1;
+    }
+    due %= 1;
+    await pause(OVERLOAD_TICK_MS);
+  }
+  await Promise.all(open);
+  return started;
+}
 
 async function transfersOf({ book: { sql, book } }: Client): Promise<number> {
   const [row] = await sql<{ count: number }[]>`

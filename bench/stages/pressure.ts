@@ -16,7 +16,7 @@ const ONLY_VARIABLE = 'PRESSURE_ONLY';
 export const pressure: Stage = {
   name: 'pressure',
   title:
-    'Latencies while (a) 20,000 payments are created, (b) 20,000 expire at once, (c) two payouts of 1,000 items run, (d) 700 deliveries wait for an endpoint that hangs and one that fails, (e) the sandbox is loaded with a, b and c, (f) ten times as many transfers come as can be served.',
+    'Latencies while (a) 20,000 payments are created, (b) 20,000 expire at once, (c) two payouts of 1,000 items run, (d) 700 deliveries wait for an endpoint that hangs and one that fails, (e) the sandbox is loaded with a, b, c, d and a bank that does not respond, (f) ten times as many transfers come as can be served.',
   onRequest: true,
   run: async (bench) => {
     const scale = Number(process.env[SCALE_VARIABLE] ?? (bench.quick ? QUICK_SCALE : 1));
@@ -95,6 +95,9 @@ function goalsOf(measured: readonly Measured[], figures: ReadonlyMap<string, Fig
     'event to its endpoint, same organisation',
     2 * quiet('event to its endpoint, another'),
   );
+  for (const { name, details } of measured) {
+    if (details.refused !== undefined) goals.push({ text: `${name}, refused`, atMost: 0, got: details.refused });
+  }
   const expiry = figures.get('b: payments expiring');
   if (expiry !== undefined) {
     const got = (expiry['expired a second'] ?? 0) / (expiry['bare timers a second'] ?? 0);

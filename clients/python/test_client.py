@@ -14,7 +14,7 @@ from typing import Any
 
 from manilla import Manilla, ManillaError, WebhookVerificationError, verify_webhook
 
-Answer = tuple[int, dict[str, Any]] | None
+Answer = tuple[int, dict[str, Any] | str] | None
 Sent = list[tuple[str, str, str | None]]
 
 CREATED: Answer = (201, {"success": True, "data": {"id": "svc_1"}, "meta": {}})
@@ -26,10 +26,13 @@ def failure(status: int, code: str, **details: Any) -> Answer:
 
 OUTAGE = failure(503, "SERVICE_UNAVAILABLE", retryable=True)
 
+PAGE = "<html><title>Bad gateway</title></html>"
+
 
 @contextmanager
 def answering(*answers: Answer) -> Iterator[tuple[Manilla, Sent]]:
-    """A client of a server with these answers; ``None`` closes the connection. With what the server received."""
+    """A client of a server with these answers: JSON, a page, or ``None``, which closes the connection. With what the
+    server received."""
     sent: Sent = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -40,9 +43,12 @@ def answering(*answers: Answer) -> Iterator[tuple[Manilla, Sent]]:
             if answer is None:
                 self.close_connection = True
                 return
-            self.send_response(answer[0])
+            status, body = answer
+            self.send_response(status)
+            self.send_header("X-Request-Id", "req_1")
+            self.send_header("Retry-After", "Wed, 25 Nov 2026 02:00:00 GMT" if body == PAGE else "0")
             self.end_headers()
-            self.wfile.write(json.dumps(answer[1]).encode())
+            self.wfile.write((body if isinstance(body, str) else json.dumps(body)).encode())
 
         do_GET = do_POST = answer
 
@@ -50,7 +56,7 @@ def answering(*answers: Answer) -> Iterator[tuple[Manilla, Sent]]:
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     try:
         yield Manilla("key", f"http://127.0.0.1:{server.server_port}", pause=0.001, retries_max=2), sent
     finally:
@@ -88,6 +94,27 @@ class Retries(unittest.TestCase):
             create: Callable[[], Any] = lambda: client.create_wallet({"email": "ada@test.example"})
             self.assertRaises(Exception, create)
             self.assertEqual([key for _, _, key in sent], [None])
+
+    def test_what_is_not_of_the_api_is_retried_where_that_is_safe(self) -> None:
+        for answer in [(502, PAGE), (200, PAGE), (200, "[]"), (502, '{"error": "down"}'), (429, PAGE)]:
+            with self.subTest(answer=answer), answering(answer, CREATED) as (client, sent):
+                self.assertEqual(transfer(client), {"id": "svc_1"})
+                self.assertEqual(len(sent), 2)
+                self.assertEqual(sent[0], sent[1])
+            with self.subTest(answer=answer), answering(answer) as (client, sent):
+                self.assertRaises(ManillaError, client.create_wallet, {"email": "ada@test.example"})
+                self.assertEqual(len(sent), 1)
+
+    def test_what_is_not_of_the_api_is_an_error_with_its_status(self) -> None:
+        for status, attempts in [(502, 3), (200, 3), (404, 1), (409, 1)]:
+            with self.subTest(status=status), answering(*[(status, PAGE)] * attempts) as (client, sent):
+                with self.assertRaises(ManillaError) as raised:
+                    transfer(client)
+                error = raised.exception
+                self.assertEqual(
+                    (error.code, error.status, error.details, error.request_id, error.help_url, len(sent)),
+                    ("UNREADABLE_RESPONSE", status, {}, "req_1", None, attempts),
+                )
 
     def test_retries_end(self) -> None:
         with answering(OUTAGE, OUTAGE, OUTAGE, CREATED) as (client, sent):

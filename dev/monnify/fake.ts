@@ -51,6 +51,10 @@ export class MonnifyFake {
   otp = false;
   /** Whether our address may send transfers. */
   listed = true;
+  /** Whether an equal transfer is refused (D07) before a reference is (D05): the order is not documented. */
+  guardFirst = false;
+  /** How often it has answered D07. */
+  guarded = 0;
   /** How often the status of a new transfer is not found yet. */
   hiddenFor = 0;
   /** What it does otherwise than documented. */

@@ -26,6 +26,8 @@ export interface FakeState {
   isTokenGood: (token: string) => boolean;
   otp: boolean;
   listed: boolean;
+  guardFirst: boolean;
+  guarded: number;
   hiddenFor: number;
   defects: ReadonlySet<Defect>;
   enquiries: number;
@@ -68,7 +70,8 @@ const kobo = (text: string): bigint => {
 
 const number = (query: URLSearchParams, name: string): number => Number(query.get(name));
 
-const login: Handler = (fake) => ok({ accessToken: fake.newToken(), expiresIn: 3600 });
+const login: Handler = (fake) =>
+  ok({ accessToken: fake.newToken(), expiresIn: fake.defects.has('short_tokens') ? 60 : 3600 });
 
 const anHourLater = (time: string): string =>
   new Date(Date.parse(`${time.replace(' ', 'T')}Z`) + 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
@@ -154,20 +157,26 @@ const validate: Handler = (fake, { query }) => {
   return ok({ accountNumber, accountName, bankCode, currencyCode: 'NGN' });
 };
 
+function guard(fake: FakeState): Answer {
+  fake.guarded += 1;
+  return no('D07', 'Duplicate request', 422);
+}
+
 const send: Handler = (fake, { body, text }) => {
   const reference = body.reference ?? '';
   const accountNumber = body.destinationAccountNumber ?? '';
   const amount = kobo(text);
   const known = fake.book.transfers.get(reference);
+  const isGuarded = fake.book.isTwin(accountNumber, amount) && !fake.defects.has('no_guard');
+  if (isGuarded && fake.guardFirst) return guard(fake);
   if (known !== undefined) {
     known.timesSent += 1;
     if (fake.defects.has('pays_again')) fake.book.enter(known);
+    if (fake.defects.has('replays')) return ok(sendView(known));
     return no('D05', 'Supplied reference already exists!', 422);
   }
   if (!fake.listed) return no('D06', 'Unauthorized request', 403);
-  if (fake.book.isTwin(accountNumber, amount) && !fake.defects.has('no_guard')) {
-    return fake.defects.has('refuses_twins') ? no('D01', 'Invalid request', 422) : no('D07', 'Duplicate request', 422);
-  }
+  if (isGuarded) return fake.defects.has('refuses_twins') ? no('D01', 'Invalid request', 422) : guard(fake);
   if (fake.defects.has('short_narrations') && (body.narration ?? '').length > 30)
     return no('D01', 'Invalid narration', 422);
   const holder = holderOf(accountNumber);
@@ -182,7 +191,7 @@ const send: Handler = (fake, { body, text }) => {
     transactionReference: fake.book.newReference('MFDS'),
     amount: fake.defects.has('rounds') ? (amount / 100n) * 100n : amount,
     fee,
-    narration: body.narration ?? '',
+    narration: (body.narration ?? '').slice(0, fake.defects.has('cuts_narrations') ? 30 : 100),
     accountNumber,
     accountName: body.destinationAccountName ?? '',
     bankCode: body.destinationBankCode ?? '',
@@ -208,7 +217,8 @@ const summary: Handler = (fake, { query }) => {
     return ok(summaryView({ ...other, reference: query.get('reference') ?? '' }));
   if (transfer === undefined || isHidden)
     return no('D02', 'Could not find disbursement transaction for given reference', 404);
-  return ok(summaryView(transfer));
+  const { fee: _fee, ...uncharged } = summaryView(transfer) as Record<string, unknown>;
+  return ok(fake.defects.has('no_charges') ? uncharged : summaryView(transfer));
 };
 
 const walletBalance: Handler = (fake) =>

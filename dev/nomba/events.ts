@@ -9,7 +9,13 @@ export interface SignedEvent {
 }
 
 /** `count`: how many there were before. */
-export function signedEvent(event: string, row: Row, now: Date, count: number): SignedEvent {
+export function signedEvent(
+  event: string,
+  row: Row,
+  now: Date,
+  count: number,
+  signatureKey: string = FAKE_CREDENTIALS.signatureKey,
+): SignedEvent {
   const timestamp = `${now.toISOString().slice(0, 19)}Z`;
   const merchant = {
     walletId: '6a3be3c7205e698c1165a45c',
@@ -45,7 +51,7 @@ export function signedEvent(event: string, row: Row, now: Date, count: number): 
   const signed = [event, requestId, merchant.userId, merchant.walletId, row.id, row.type, time, '', timestamp].join(
     ':',
   );
-  const signature = createHmac('sha256', FAKE_CREDENTIALS.signatureKey).update(signed).digest('base64');
+  const signature = createHmac('sha256', signatureKey).update(signed).digest('base64');
   return {
     headers: { 'nomba-signature': signature, 'nomba-timestamp': timestamp },
     body: Buffer.from(JSON.stringify(body)),

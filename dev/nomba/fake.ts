@@ -64,6 +64,9 @@ export class NombaFake {
   hidden = false;
   readonly #tokens = new Map<string, number>();
   readonly #faults: { route: string; fault: Fault; acts: boolean }[] = [];
+  readonly #refusals: { route: string; answer: Answer; times: number }[] = [];
+  /** The HTTP status of "Token expired": the documentation has the code 02 for it, and HTTP 401. */
+  expiredStatus = 401;
   readonly #server: Server;
   #count = 0;
 
@@ -93,7 +96,13 @@ export class NombaFake {
     this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault) });
   }
 
-  /** Ends every token, so that the next request is refused with 401. */
+  /** The next requests of a route are refused in these words, and have no effect. */
+  refuse(route: string, [status, code, description]: readonly [number, string, string], times = 1): void {
+    if (!ROUTES.some((known) => known.route === route)) throw new Error(`the stand-in has no route ${route}`);
+    this.#refusals.push({ route, answer: no(status, code, description), times });
+  }
+
+  /** Ends every token, so that the next request is refused. */
   expireTokens(): void {
     this.#tokens.clear();
   }
@@ -191,7 +200,12 @@ export class NombaFake {
     const body = (text === '' ? {} : JSON.parse(text)) as Record<string, string>;
     if (route === 'POST /v1/auth/token/issue') return this.#login(body);
     const token = String(headers.authorization).replace(/^Bearer /, '');
-    if ((this.#tokens.get(token) ?? 0) <= this.now().getTime()) return no(401, '02', 'Token expired');
+    if ((this.#tokens.get(token) ?? 0) <= this.now().getTime()) return no(this.expiredStatus, '02', 'Token expired');
+    const planned = this.#refusals.find((one) => one.route === route && one.times > 0);
+    if (planned !== undefined) {
+      planned.times -= 1;
+      return planned.answer;
+    }
     return this.#act(call, body, refuse);
   }
 

@@ -76,6 +76,8 @@ interface Answer {
   decidedBy: DecidedBy;
   /** With `not_ready`. */
   notReady?: NotReady;
+  /** With `unreachable`: the rail says that the reference exists. */
+  knowsReference?: boolean;
   /** What the rail said instead of a status. */
   said?: string | null;
 }
@@ -108,7 +110,10 @@ export async function queryRail(rail: BankRail, { organisationId }: Book, refere
 /** What an error says about the status of a transfer. Throws any error that says nothing. */
 function answerOfError(error: unknown, reference: string): Answer {
   const report = emptyReport(reference, 'processing');
-  if (error instanceof RailUnavailableError) return { ...answerOfRail('unreachable', report), said: error.said };
+  if (error instanceof RailUnavailableError) {
+    const { said, knowsReference } = error;
+    return { ...answerOfRail('unreachable', report), said, ...(knowsReference && { knowsReference }) };
+  }
   if (!(error instanceof RailNotReadyError)) throw error;
   return { ...answerOfRail('not_ready', report), notReady: notReadyOf(error), said: error.said };
 }
@@ -180,10 +185,11 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       // has it twice): the rail's status no longer matters.
       if (decided !== undefined && state !== actsOn) return await unchanged('known');
       const acted = compared(state === actsOn ? await act(rail, instruction, answer) : answer);
-      const { status, report, decidedBy, notReady, said } = acted;
+      const { status, report, decidedBy, notReady, knowsReference, said } = acted;
       // Not in the result: a history has only ids, amounts and codes.
       await keepWords(sql, book, input.transferId, said ?? (status === 'processing' ? report.reason : null));
-      if (status === 'unreachable') return { status: state, rail: 'unreachable', limits };
+      if (status === 'unreachable')
+        return { status: state, rail: 'unreachable', ...(knowsReference && { knowsReference }), limits };
       if (status === 'not_ready') return { status: state, rail: 'not_ready', ...(notReady && { notReady }), limits };
       if (status === 'differs') {
         log.error({ reference, state }, 'the rail has another transfer under this reference');

@@ -18,12 +18,12 @@ export function createFailingFlowsActivities({
 }): FailingFlowsActivities {
   return {
     async scanForFailingFlows() {
-      const { activityFailingMs, workflowTaskFailingMs } = config.attention;
+      const { activityFailingMs, workflowTaskFailingMs, taskStalledMs } = config.attention;
       const result = await scanFailingFlows(
         { sql, client },
         {
           taskQueue: config.temporal.taskQueue,
-          limits: { activityFailingMs, workflowTaskFailingMs },
+          limits: { activityFailingMs, workflowTaskFailingMs, taskStalledMs },
           onProgress: (described) => {
             requireTimeLeft(0);
             heartbeat(described);

@@ -2,6 +2,7 @@
 // without limit, and its type shows operators what the activity waits for.
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { POSTING_REFUSED, type PostingRefusal } from '../workflows/attention/messages.ts';
+import { WEBHOOK_UNDELIVERED } from '../workflows/webhookDelivery/messages.ts';
 
 /** The flow's own data is missing or inconsistent: a bug or a damaged database, never an error of the caller. */
 export function invariantViolation(message: string): ApplicationFailure {
@@ -28,7 +29,7 @@ export function ledgerIntegrityViolation(message: string): ApplicationFailure {
 export function deliveryFailed(message: string, retryAfterMs: number): ApplicationFailure {
   return ApplicationFailure.create({
     message,
-    type: 'WEBHOOK_UNDELIVERED',
+    type: WEBHOOK_UNDELIVERED,
     nextRetryDelay: Math.max(1, Math.round(retryAfterMs)),
     category: ApplicationFailureCategory.BENIGN,
   });

@@ -1,4 +1,4 @@
-// The activity of a resume: signals the flows that wait for the rail.
+// The activity of a resume, and of news of a balance: signals the flows that wait for the rail.
 import { heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
@@ -13,12 +13,12 @@ export const createRailResumeActivities = ({
   client: Client;
   config: Pick<Config, 'temporal'>;
 }): RailResumeActivities => ({
-  async signalPausedFlows({ environment }) {
+  async signalPausedFlows(input) {
     const { taskQueue } = config.temporal;
     const onProgress = (flows: number): void => {
       requireTimeLeft(0);
       heartbeat(flows);
     };
-    return { flows: await signalFlowsOfRail(client, { environment, taskQueue, onProgress }) };
+    return { flows: await signalFlowsOfRail(client, input, { taskQueue, onProgress }) };
   },
 });

@@ -13,7 +13,6 @@ import type { PaymentWithAccount } from '../resources/payments/queries.ts';
 import type { PayoutItem, PayoutWithItems } from '../resources/payouts/queries.ts';
 import type { Refund } from '../resources/refunds/queries.ts';
 import type { RequestLogRow } from '../resources/requestLogs.ts';
-import { keyActions } from '../resources/reviewCases/decisions.ts';
 import type { ReviewCase } from '../resources/reviewCases/queries.ts';
 import type { Transfer } from '../resources/transfers/queries.ts';
 import * as views from '../resources/views.ts';
@@ -155,21 +154,7 @@ export const payoutView = (payout: PayoutWithItems): View<'payout'> => {
 
 export const payoutItemView: (item: PayoutItem) => View<'payoutItem'> = views.payoutItemView;
 
-export const reviewCaseView = (row: ReviewCase): View<'reviewCase'> => ({
-  id: publicId('reviewCase', row.id),
-  reason: row.reason,
-  status: row.status,
-  amount: row.amount,
-  currency: CURRENCY,
-  paymentId: row.paymentId && publicId('payment', row.paymentId),
-  walletId: row.walletId && publicId('wallet', row.walletId),
-  inboundCreditId: row.inboundCreditId && publicId('inboundCredit', row.inboundCreditId),
-  actions: keyActions(row),
-  returnFailure: row.failure,
-  returnFailureReason: row.failureReason,
-  createdAt: timestamp(row.createdAt),
-  resolvedAt: timestamp(row.resolvedAt),
-});
+export const reviewCaseView: (row: ReviewCase) => View<'reviewCase'> = views.reviewCaseView;
 
 export const webhookEndpointView: (endpoint: WebhookEndpoint) => EventView<'webhookEndpoint'> =
   endpoints.webhookEndpointView;

@@ -17,7 +17,7 @@ import type { AdjustmentAction, AdjustmentAnswer, AdjustmentDecision } from '../
 import { addCommand, environmentOption, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { inOrganisation } from './organisations.ts';
-import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { fieldRows, moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { createCode } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
@@ -208,12 +208,12 @@ function addList(group: Command): void {
       const rows = page.adjustments.map(adjustmentView);
       if (options.json) return printJson(rows);
       printTable(
-        ['Id', 'Status', 'Environment', 'Kobo', 'Reason', 'Requested (UTC)'],
+        ['Id', 'Status', 'Environment', 'Amount', 'Reason', 'Requested (UTC)'],
         rows.map(({ id, status, environment, amount, reason, createdAt }) => [
           id,
           status,
           environment,
-          String(amount),
+          moneyText(amount),
           reason,
           timeText(createdAt),
         ]),
@@ -234,17 +234,10 @@ function addShow(group: Command): void {
       if (row === null) throw noSuchAdjustment(id);
       const { id: name, ...view } = adjustmentView(row);
       if (options.json) return printJson({ id: name, ...view, postings: row.postings, audit });
+      printTable(['Adjustment', name], fieldRows(view), '');
       printTable(
-        ['Adjustment', name],
-        Object.entries(view).map(([key, value]) => [
-          key,
-          value instanceof Date ? timeText(value) : String(value ?? '-'),
-        ]),
-        '',
-      );
-      printTable(
-        ['Debit', 'Credit', 'Kobo'],
-        row.postings.map(({ debit, credit, amount }) => [debit, credit, String(amount)]),
+        ['Debit', 'Credit', 'Amount'],
+        row.postings.map(({ debit, credit, amount }) => [debit, credit, moneyText(amount)]),
         '',
       );
       printTable(

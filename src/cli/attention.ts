@@ -10,11 +10,11 @@ import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, ResolveAction, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printJson, printLine, printTable, timeText } from './print.ts';
 import { createCode, signIn } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
-/** One flow that is parked, or fails. */
+/** One flow that is parked, fails or is stalled. */
 interface ParkedFlow {
   id: string;
   flow: string;
@@ -22,7 +22,7 @@ interface ParkedFlow {
   since: Date | null;
   /** Kobo. */
   amount: number | null;
-  /** Of a failing flow: the last error, and what to do. */
+  /** Of a failing or stalled flow: the last error, or what is missing, and what to do. */
   error?: string;
 }
 
@@ -61,21 +61,29 @@ async function listParked(client: Client, filter?: string): Promise<ParkedFlow[]
 const TO_DO = {
   activity: 'It is retried; mend the cause, and the flow continues by itself',
   workflow_task: 'Deploy the version before, or a fix; the flow then continues by itself',
+  stalled: 'Check that workers poll its task queue and have free slots; if they do, restart Temporal',
 };
 
-/** Flows with a task that fails again and again, as the last scan found them; with a filter, those that match. */
+function problemOf({ task, activity, problem, attempt, since, error }: FailingFlow): string {
+  const name = activity ?? 'the workflow task';
+  if (problem === 'failing') return `${name} fails, attempt ${attempt}: ${error}. ${TO_DO[task]}.`;
+  const minutes = Math.floor((Date.now() - since.getTime()) / 60_000);
+  return `${name}: ${error} for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. ${TO_DO.stalled}.`;
+}
+
+/** Flows with a task that does not get done, as the last scan found them; with a filter, those that match. */
 async function listFailing(filter?: string): Promise<ParkedFlow[]> {
   const failing = await withDatabase('application', (sql) => listFailingFlows(sql));
   const matching = filter === undefined || failing.length === 0 ? null : await idsMatching(failing, filter);
   return failing
     .filter(({ workflowId }) => matching === null || matching.has(workflowId))
-    .map(({ workflowId, workflow, task, activity, attempt, since, error }) => ({
-      id: workflowId,
-      flow: workflow,
-      attention: `${task}_failing`,
-      since,
+    .map((flow) => ({
+      id: flow.workflowId,
+      flow: flow.workflow,
+      attention: `${flow.task}_${flow.problem}`,
+      since: flow.since,
       amount: null,
-      error: `${activity ?? 'the workflow task'} fails, attempt ${attempt}: ${error}. ${TO_DO[task]}.`,
+      error: problemOf(flow),
     }));
 }
 
@@ -95,7 +103,7 @@ function addList(group: Command): void {
   addCommand(
     group,
     'list',
-    'list parked flows, the longest parked first, and failing ones',
+    'list parked flows, the longest parked first, and failing or stalled ones',
     'attention list --query "WalletId = \'svc_…_wlt\'"',
   )
     .option('--query <query>', 'filter by search attributes, with the syntax of the Temporal UI')
@@ -104,15 +112,15 @@ function addList(group: Command): void {
       const failing = await listFailing(options.query);
       if (options.json) return printJson([...parked, ...failing]);
       printTable(
-        ['Flow', 'Id', 'Attention', 'Since (UTC)', 'Kobo'],
+        ['Flow', 'Id', 'Attention', 'Since (UTC)', 'Amount'],
         [...parked, ...failing].map(({ id, flow, attention, since, amount }) => [
           flow,
           id,
           attention,
           timeText(since),
-          String(amount ?? '-'),
+          moneyText(amount),
         ]),
-        'No flow is parked or failing.',
+        'No flow is parked, failing or stalled.',
       );
       for (const { id, error } of failing) printLine(`${id}: ${error}`);
     });

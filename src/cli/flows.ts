@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { MissingFlow } from '../outbox/missingFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { addLostFlowCommands } from './lostFlows.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printJson, printLine, printTable, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
 
 /** The default of the sweep: the start of a younger resource's flow may still be in the outbox. */
@@ -46,12 +46,12 @@ export function addFlowCommands(program: Command): void {
         return;
       }
       printTable(
-        ['Flow', 'Id', 'Accepted (UTC)', 'Kobo'],
+        ['Flow', 'Id', 'Accepted (UTC)', 'Amount'],
         missing.map(({ resource, start: { message } }) => [
           message.workflow,
           message.id,
           timeText(resource.createdAt),
-          String(message.input.amount ?? '-'),
+          moneyText(message.input.amount ?? null),
         ]),
         `Every open resource older than ${options.age} s has a running flow.`,
       );

@@ -5,6 +5,7 @@ import { SingleBar } from 'cli-progress';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import type { Finding, Progress, Verification } from '../ledger/verify.ts';
+import { nairaText } from '../money.ts';
 import { listOpenItems } from '../verification/openItems.ts';
 import { parseSeals } from '../verification/seals.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
@@ -14,7 +15,7 @@ import { addCommand, organisationOption, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { PlaceFile } from './placeFile.ts';
-import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import type { Settings } from './settings.ts';
 
 /** A description of each kind of violation. */
@@ -37,6 +38,20 @@ const MEANINGS: Record<Finding['kind'], string> = {
   BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last told',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
+
+/** The violations that compare amounts. */
+const OF_AMOUNTS: ReadonlySet<Finding['kind']> = new Set([
+  'BOOK_UNBALANCED',
+  'BALANCE_MISMATCH',
+  'RUNNING_BALANCE_MISMATCH',
+  'NEGATIVE_BALANCE',
+  'RESOURCE_MISMATCH',
+  'BANK_BALANCE_MISMATCH',
+  'SUSPENSE_MISMATCH',
+]);
+
+const findingText = (kind: Finding['kind'], value: string): string =>
+  OF_AMOUNTS.has(kind) && /^-?\d+$/.test(value) ? nairaText(BigInt(value)) : value;
 
 /** With fewer rows a verification takes seconds, so a log (no TTY) gets no progress lines. */
 const PROGRESS_ROWS_MIN = 100_000;
@@ -77,8 +92,8 @@ export function addLedgerCommands(program: Command): void {
             finding.account ?? '-',
             finding.transaction ?? '-',
             finding.posting ?? '-',
-            finding.expected,
-            finding.found,
+            findingText(finding.kind, finding.expected),
+            findingText(finding.kind, finding.found),
           ]),
           '',
         );
@@ -154,13 +169,13 @@ function addOpenItems(group: Command): void {
       );
       if (options.json) return printJson(items);
       printTable(
-        ['Since (UTC)', 'Book', 'Account', 'Resource', 'Kobo'],
+        ['Since (UTC)', 'Book', 'Account', 'Resource', 'Amount'],
         items.map(({ since, environment, account, resource, amount }) => [
           timeText(since),
           environment,
           account,
           resource,
-          String(amount),
+          moneyText(amount),
         ]),
         'Nothing is in transit, in reserve or in suspense.',
       );

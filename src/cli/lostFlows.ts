@@ -8,7 +8,7 @@ import type { LostFlow } from '../outbox/lostFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { readTime } from './period.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printJson, printLine, printTable, timeText } from './print.ts';
 import { signIn } from './signIn.ts';
 import { withTemporal } from './temporal.ts';
 
@@ -65,14 +65,14 @@ function addLost(group: Command): void {
       }));
       if (options.json) return printJson(rows);
       printTable(
-        ['Flow', 'Id', 'Organisation', 'Book', 'Wallet', 'Kobo', 'Started (UTC)', 'State', 'Paid by the bank (UTC)'],
+        ['Flow', 'Id', 'Organisation', 'Book', 'Wallet', 'Amount', 'Started (UTC)', 'State', 'Paid by the bank (UTC)'],
         rows.map((row) => [
           row.flow,
           row.id,
           row.organisation,
           row.environment,
           row.walletId ?? '-',
-          String(row.amount ?? '-'),
+          moneyText(row.amount),
           timeText(row.startedAt),
           row.state,
           timeText(row.paidAt),
@@ -118,8 +118,14 @@ function addTakeIn(group: Command): void {
       }));
       if (options.json) return printJson(rows);
       printTable(
-        ['Adjustment', 'Reference', 'Debited account', 'Kobo', 'Outcome'],
-        rows.map((row) => [row.adjustment, row.reference, row.debit, String(row.amount), row.refused ?? 'requested']),
+        ['Adjustment', 'Reference', 'Debited account', 'Amount', 'Outcome'],
+        rows.map((row) => [
+          row.adjustment,
+          row.reference,
+          row.debit,
+          moneyText(row.amount),
+          row.refused ?? 'requested',
+        ]),
         'The last reconciliation found no payment of a lost transfer: npm run cli -- reconciliation run --from ...',
       );
     });

@@ -1,5 +1,7 @@
-// Output of commands: one JSON value with --json, else tables, comma-separated values and lines of text.
+// Output of commands: one JSON value with --json, else tables, comma-separated values and lines of text. Amounts are
+// kobo in JSON, for programs, and naira in tables, for people.
 import Table from 'cli-table3';
+import { type Kobo, nairaText } from '../money.ts';
 
 /** Prints one JSON value and nothing else to standard output. */
 export function printJson(value: unknown): void {
@@ -35,5 +37,19 @@ export function printLeftOut(count: number, total: number, which: string, how: s
   if (count < total) process.stderr.write(`Showing ${count} of ${total}: ${which}. ${how}\n`);
 }
 
+/** Formats an amount for people; `-` for null. */
+export const moneyText = (amount: Kobo | null): string => (amount === null ? '-' : nairaText(amount));
+
 /** Formats a time in UTC, to the second; `-` for null. */
 export const timeText = (at: Date | null): string => at?.toISOString().replace('T', ' ').slice(0, 19) ?? '-';
+
+type Field = string | number | boolean | Date | null | undefined;
+
+/** The rows of a table of names and values. */
+export const fieldRows = (fields: Readonly<Record<string, Field>>): string[][] =>
+  Object.entries(fields).map(([name, value]) => [name, fieldText(name, value)]);
+
+function fieldText(name: string, value: Field): string {
+  if (value instanceof Date) return timeText(value);
+  return typeof value === 'number' && /amount$/i.test(name) ? nairaText(value) : String(value ?? '-');
+}

@@ -1,18 +1,25 @@
 // `rail …`: pause the rail of an environment, so that it sends no transfers, resume it, limit its calls a second, and
 // show the rails with their contracts.
+import { isDeepStrictEqual } from 'node:util';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { text } from '../api/schemas.ts';
-import { publicId } from '../ids.ts';
+import type { Sql } from '../database/pool.ts';
+import { ALL_ORGANISATIONS, publicId } from '../ids.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
+import type { LimitScope } from '../rail/callSlots.ts';
+import { providerNamed } from '../rail/providers.ts';
+import { SANDBOX_RAIL } from '../rail/sandbox/capabilities.ts';
 import { listContracts, type StoredContract } from '../resources/railContracts.ts';
-import { listRailLimits, setRailLimit } from '../resources/railLimits.ts';
+import { listRailLimits, type RailLimit, setRailLimit } from '../resources/railLimits.ts';
 import { listRailPauses, pauseRail, resumeRail } from '../resources/railPauses.ts';
-import { addCommand, withDatabase } from './command.ts';
+import { addCommand, organisationOption, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
+import { chooseOrganisation } from './organisations.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import { addCheck } from './railCheck.ts';
-import { addContractCommands, callbackPath } from './railContracts.ts';
+import { addContractCommands, callbackPath, requireContract } from './railContracts.ts';
 import { addRequery } from './railRequery.ts';
+import type { Settings } from './settings.ts';
 import { signIn } from './signIn.ts';
 
 const REASON_MAX = 500;
@@ -69,27 +76,58 @@ function addChange(group: Command, { name, description, reason: example, change,
     });
 }
 
+interface LimitOptions {
+  organisation?: string;
+  reason: string;
+  json?: true;
+}
+
 function addLimit(group: Command): void {
   addCommand(
     group,
     'limit',
-    'limit the calls a second to the rail, of all processes together; they follow at once',
-    'rail limit live 20 --reason "agreed with the bank"',
+    'limit the calls a second of a contract, or on test those to the sandbox bank, of all processes together; they follow within seconds',
+    'rail limit live 20 --organisation ID --reason "agreed with the bank"',
   )
     .addArgument(new Argument('<environment>', 'the environment of the rail').choices(ENVIRONMENTS))
     .argument('<calls>', 'calls a second, or `default` for what the rail declares', callsPerSecond)
+    .addOption(organisationOption('the contract; live only'))
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
-    .action(async (environment: Environment, calls: number | 'default', options: { reason: string; json?: true }) => {
+    .action(async (environment: Environment, calls: number | 'default', options: LimitOptions) => {
       const reason = checkReason(options.reason);
-      const limit = { environment, callsPerSecond: calls === 'default' ? null : calls };
-      const changed = await withDatabase('application', async (sql, settings) =>
-        setRailLimit(sql, limit, { operator: await signIn(sql, settings, 'rail limit'), reason }),
-      );
-      if (options.json) return printJson({ ...limit, changed });
-      const text = calls === 'default' ? 'the calls that it declares' : `${calls} calls a second`;
-      printLine(`The ${environment} rail ${changed ? 'is limited' : 'was already limited'} to ${text}.`);
+      const limit = calls === 'default' ? null : calls;
+      const { scope, changed } = await withDatabase('application', async (sql, settings) => {
+        const operator = await signIn(sql, settings, 'rail limit');
+        const found = await scopeOf(sql, settings, environment, options.organisation);
+        const note = { operator, reason };
+        return { scope: found, changed: await setRailLimit(sql, { ...found, callsPerSecond: limit }, note) };
+      });
+      const { rail, organisationId } = scope;
+      const organisation = environment === 'test' ? null : publicId('organisation', organisationId);
+      if (options.json) return printJson({ environment, rail, organisation, callsPerSecond: limit, changed });
+      const what = organisation === null ? 'The sandbox bank' : `The contract of ${organisation} with ${rail}`;
+      const text = limit === null ? 'the calls that it declares' : `${limit} calls a second`;
+      printLine(`${what} ${changed ? 'is limited' : 'was already limited'} to ${text}.`);
     });
 }
+
+/** Whose calls are limited: those of a contract, or on test of all organisations. */
+async function scopeOf(
+  sql: Sql,
+  settings: Settings,
+  environment: Environment,
+  organisation: string | undefined,
+): Promise<LimitScope> {
+  if (environment === 'test') {
+    if (organisation === undefined) return SANDBOX;
+    throw new CommandError('The sandbox bank has one limit for all organisations: omit --organisation.', EXIT.usage);
+  }
+  const book = { organisationId: await chooseOrganisation(sql, settings, organisation), environment };
+  const { rail } = await requireContract(sql, book);
+  return { ...book, rail };
+}
+
+const SANDBOX: LimitScope = { organisationId: ALL_ORGANISATIONS, environment: 'test', rail: SANDBOX_RAIL };
 
 const CALLS_MAX = 10_000;
 
@@ -124,8 +162,10 @@ function addShow(group: Command): void {
         since: pause?.pausedAt ?? null,
         operator: pause?.operator ?? null,
         reason: pause?.reason ?? null,
-        callsPerSecond: limits.find((row) => row.environment === environment)?.callsPerSecond ?? null,
-        contracts: contracts.filter((row) => row.environment === environment).map(contractView),
+        callsPerSecond: limitOf(limits, { organisationId: ALL_ORGANISATIONS, environment, rail: SANDBOX_RAIL }),
+        contracts: contracts
+          .filter((row) => row.environment === environment)
+          .map((contract) => contractView(contract, limitOf(limits, contract))),
       };
     });
     if (options.json) return printJson(rails);
@@ -137,20 +177,48 @@ function addShow(group: Command): void {
         timeText(since),
         operator ?? '-',
         reason ?? '-',
-        String(limit ?? 'default'),
+        environment === 'live' ? 'by contract' : String(limit ?? 'default'),
       ]),
       '',
     );
     for (const contract of rails.flatMap(({ contracts: connected }) => connected)) {
       printLine('');
-      for (const [name, value] of Object.entries(contract)) {
+      const { changedSince, ...shown } = contract;
+      const note = changedSince.length === 0 ? {} : { changedSince: `${CHANGED}${changedSince.join(', ')}` };
+      for (const [name, value] of Object.entries({ ...shown, ...note })) {
         printLine(`${name.padEnd(16)}${typeof value === 'string' ? value : JSON.stringify(value)}`);
       }
     }
   });
 }
 
-const contractView = (contract: StoredContract) => ({
+/** What operators have set; null: nothing. */
+const limitOf = (limits: readonly RailLimit[], scope: LimitScope): number | null =>
+  limits.find(
+    ({ organisationId, environment, rail }) =>
+      organisationId === scope.organisationId && environment === scope.environment && rail === scope.rail,
+  )?.callsPerSecond ?? null;
+
+/** The flows read what the adapter declares, not what is stored with the contract. */
+function capabilitiesOf({ rail, capabilities: stored }: StoredContract) {
+  const capabilities = providerNamed(rail)?.capabilities ?? stored;
+  return { capabilities, changedSince: differences(stored, capabilities).toSorted() };
+}
+
+const fieldsOf = (value: unknown): Record<string, unknown> | null =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+
+/** The names of the fields that differ, such as `oneOff.amount`. */
+function differences(before: unknown, after: unknown, name = ''): string[] {
+  const [one, other] = [fieldsOf(before), fieldsOf(after)];
+  if (one === null || other === null) return isDeepStrictEqual(before, after) ? [] : [name];
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].flatMap((key) => differences(one[key], other[key], name === '' ? key : `${name}.${key}`));
+}
+
+const CHANGED = 'since it was connected or rotated the adapter declares otherwise: ';
+
+const contractView = (contract: StoredContract, callsPerSecond: number | null) => ({
   rail: contract.rail,
   organisation: publicId('organisation', contract.organisationId),
   contract: publicId('railContract', contract.id),
@@ -158,6 +226,7 @@ const contractView = (contract: StoredContract) => ({
   connectedAt: contract.connectedAt,
   closingAt: contract.closingAt,
   version: contract.version,
+  callsPerSecond,
   balance: contract.available === null ? null : { available: contract.available, readAt: contract.readAt },
   check:
     contract.passed === null
@@ -167,6 +236,7 @@ const contractView = (contract: StoredContract) => ({
           adapterVersion: contract.adapterVersion,
           checkedAt: contract.checkedAt,
           summary: contract.summary,
+          untried: contract.untried,
         },
-  capabilities: contract.capabilities,
+  ...capabilitiesOf(contract),
 });

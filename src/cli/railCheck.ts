@@ -42,7 +42,7 @@ export function addCheck(group: Command): void {
   addCommand(
     group,
     'check',
-    'try what the service relies on with the real provider, print what to do about it, and store the report; exits 1 when a check failed',
+    'try what the service relies on with the real provider, print what to do about it, and store the report; exits 1 unless it passed: no check failed, and all that need neither money nor a person were tried',
     'rail check PROVIDER --to 0123456789 --bank 058 --live --yes-move-money',
   )
     .argument('<provider>', `one of: ${PROVIDERS.map(({ name }) => name).join(', ')}`)
@@ -61,20 +61,21 @@ export function addCheck(group: Command): void {
       const report = await inOrganisation('rail check', options, async (sql, organisationId, operator) => {
         const book = { organisationId, environment: 'live' as const };
         const stored = isStored ? await requireContract(sql, book) : null;
-        const credentials = await credentialsOf(sql, provider, stored, options);
+        const { credentials, version } = await credentialsOf(sql, provider, stored, options);
         checkMoney(provider, credentials, options);
         const contract: RailContract = { ...book, id: stored?.id ?? newUuid(), credentials };
         const done = await check(provider, contract, options);
         if (stored === null) return done;
         const { PASS: passes } = done.summary;
         const reason = `${passes} of ${done.checks.length} checks passed`;
-        await insertRailCheck(sql, stored, done, { operator, reason });
+        await insertRailCheck(sql, stored, version, done, { operator, reason });
         return done;
       });
       if (!report.passed) process.exitCode = EXIT.failed;
       if (options.json) return printJson(report);
       const { PASS, WARN, FAIL, SKIP } = report.summary;
       printLine(`${PASS} passed, ${WARN} with a warning, ${FAIL} failed, ${SKIP} skipped.`);
+      printLine(meaningOf(report));
       printLine(isStored ? 'The report is stored; see: npm run cli -- rail show' : 'The report is not stored.');
     });
 }
@@ -84,14 +85,14 @@ async function credentialsOf(
   provider: RailProvider,
   stored: StoredContract | null,
   options: Options,
-): Promise<Credentials> {
-  if (stored === null) return await readCredentials(provider, options.credentials);
+): Promise<{ credentials: Credentials; version: number }> {
+  if (stored === null) return { credentials: await readCredentials(provider, options.credentials), version: 0 };
   if (stored.rail !== provider.name)
     throw new CommandError(`The connected contract is with ${stored.rail}.`, EXIT.usage);
-  const sealed = await findSealedCredentials(sql, stored);
-  if (sealed === null) throw new CommandError('It was disconnected meanwhile.');
-  const opened: unknown = JSON.parse(requireKeyring().open('rail-credentials', stored.id, sealed));
-  return provider.credentials.parse(opened);
+  const found = await findSealedCredentials(sql, stored);
+  if (found === null) throw new CommandError('It was disconnected meanwhile.');
+  const opened: unknown = JSON.parse(requireKeyring().open('rail-credentials', stored.id, found.sealed));
+  return { credentials: provider.credentials.parse(opened), version: found.version };
 }
 
 /** Throws unless the operator knows whether the money is real. */
@@ -125,6 +126,14 @@ async function check(provider: RailProvider, contract: RailContract, options: Op
   } finally {
     await Promise.all([bench.close(), listener?.close()]);
   }
+}
+
+/** What the run says of the contract. */
+function meaningOf({ passed, untried, summary }: CheckReport): string {
+  const names = untried.join(', ');
+  if (summary.FAIL > 0) return 'The contract has not passed.';
+  if (!passed) return `The contract has not passed: some of these must be tried: ${names}.`;
+  return names === '' ? 'The contract has passed.' : `The contract has passed. Not tried, and so not proved: ${names}.`;
 }
 
 const NAME_WIDTH = 22;

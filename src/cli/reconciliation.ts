@@ -22,7 +22,7 @@ import { addCommand, environmentOption, organisationOption, withDatabase } from 
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
 import { periodOf, readTime } from './period.ts';
-import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { signIn } from './signIn.ts';
 import { withTemporal } from './temporal.ts';
 
@@ -142,13 +142,13 @@ export function addReconciliationCommands(program: Command): void {
       );
       if (breaks.length === 0) return;
       printTable(
-        ['Break', 'Line', 'Reference', 'Ledger (kobo)', 'Statement (kobo)', 'At (UTC)'],
+        ['Break', 'Line', 'Reference', 'Ledger', 'Statement', 'At (UTC)'],
         breaks.map(({ kind, line, reference, ledgerAmount, statementAmount, at }) => [
           kind,
           line,
           reference,
-          String(ledgerAmount ?? '-'),
-          String(statementAmount ?? '-'),
+          moneyText(ledgerAmount),
+          moneyText(statementAmount),
           timeText(new Date(at)),
         ]),
         '',

@@ -22,7 +22,7 @@ import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/re
 import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation, inOrganisation } from './organisations.ts';
-import { printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { fieldRows, moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { createCode } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
@@ -104,12 +104,12 @@ function addList(group: Command): void {
       const cases = page.cases.map(caseView);
       if (options.json) return printJson(cases);
       printTable(
-        ['Id', 'Reason', 'Status', 'Kobo', 'For', 'Since (UTC)'],
+        ['Id', 'Reason', 'Status', 'Amount', 'For', 'Since (UTC)'],
         cases.map((row) => [
           row.id,
           row.reason,
           row.status,
-          String(row.amount),
+          moneyText(row.amount),
           row.paymentId ?? row.walletId ?? '-',
           timeText(row.since),
         ]),
@@ -147,14 +147,7 @@ function addShow(group: Command): void {
       const view = { ...rest, sessionId: stored.credit?.sessionId ?? null };
       const breakOfCase = stored.storedBreak && breakView(stored.storedBreak);
       if (options.json) return printJson({ id: caseId, ...view, break: breakOfCase });
-      printTable(
-        ['Review case', caseId],
-        Object.entries({ ...view, ...breakOfCase }).map(([name, value]) => [
-          name,
-          value instanceof Date ? timeText(value) : String(value ?? '-'),
-        ]),
-        '',
-      );
+      printTable(['Review case', caseId], fieldRows({ ...view, ...breakOfCase }), '');
     });
 }
 

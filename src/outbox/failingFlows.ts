@@ -1,4 +1,4 @@
-// Finds open flows with a task that fails again and again, for whatever reason, and keeps them in a table, where
+// Finds open flows with a task that does not get done, for whatever reason, and keeps them in a table, where
 // `attention list` and a gauge read them (docs/decisions/0011-sweeper.md).
 import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
@@ -7,10 +7,10 @@ import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
 import { ALL_ORGANISATIONS, parseId, type Uuid } from '../ids.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
-import { ATTENTION, ORGANISATION_ID } from '../workflows/searchAttributes.ts';
+import { ORGANISATION_ID } from '../workflows/searchAttributes.ts';
 import { type FailingLimits, type FailingTask, type Failure, failingTask, isSuspect, textOf } from './failingTask.ts';
 
-export interface FailingFlow extends Omit<FailingTask, 'failure'> {
+export interface FailingFlow extends Omit<FailingTask, 'failure' | 'isTaken'> {
   error: string;
   workflowId: string;
   workflow: string;
@@ -38,16 +38,21 @@ export async function scanFailingFlows(
   }: { taskQueue: string; limits: FailingLimits; onProgress: (described: number) => void },
 ): Promise<{ described: number; failing: number }> {
   const startedAt = await readDatabaseTime(sql);
-  const age = Math.min(limits.activityFailingMs, limits.workflowTaskFailingMs);
+  const started = performance.now();
+  // The worker's clock may be off, by more than a limit.
+  const now = (): Date => new Date(startedAt.getTime() + performance.now() - started);
+  const age = Math.min(...Object.values(limits));
+  // Parked flows too: a signal, a decision or a timer gives them a task like any other.
   const query =
-    `ExecutionStatus = 'Running' AND ${ATTENTION.name} IS NULL AND ` +
-    `StartTime < '${new Date(Date.now() - age).toISOString()}' AND ${onTaskQueues(taskQueue)}`;
+    `ExecutionStatus = 'Running' AND StartTime < '${new Date(startedAt.getTime() - age).toISOString()}' ` +
+    `AND ${onTaskQueues(taskQueue)}`;
   let described = 0;
   let failing = 0;
+  onProgress(described);
   for await (const batch of inBatches(client.workflow.list({ query }), DESCRIBED_A_SECOND)) {
     const nextAt = Date.now() + 1_000;
     const candidates = await withoutWaiting(sql, batch.map(candidateOf));
-    const examined = await Promise.all(candidates.map((candidate) => examine(client, candidate, limits)));
+    const examined = await Promise.all(candidates.map((candidate) => examine(client, candidate, limits, now())));
     const found = examined.filter((flow) => flow !== null);
     if (found.length > 0) await store(sql, found);
     described += candidates.length;
@@ -55,7 +60,7 @@ export async function scanFailingFlows(
     onProgress(described);
     if (candidates.length > 0) await new Promise((resolve) => setTimeout(resolve, Math.max(0, nextAt - Date.now())));
   }
-  // Mended, ended or parked.
+  // Mended or ended.
   await sql`DELETE FROM failing_flows WHERE organisation_id = ${ALL_ORGANISATIONS} AND seen_at < ${startedAt}`;
   return { described, failing };
 }
@@ -65,10 +70,11 @@ function candidateOf({ workflowId, runId, type, typedSearchAttributes }: Workflo
   return { workflowId, runId, workflow: type, organisationId: id === undefined ? null : parseId('organisation', id) };
 }
 
-/** The failing flows, those that fail longest first. */
+/** The failing and stalled flows, the longest first. */
 export async function listFailingFlows(sql: Sql): Promise<FailingFlow[]> {
   return await sql<FailingFlow[]>`
-    SELECT workflow_id, workflow, task, activity, attempt, since, error FROM failing_flows ORDER BY since, workflow_id`;
+    SELECT workflow_id, workflow, task, activity, problem, attempt, since, error FROM failing_flows
+    ORDER BY since, workflow_id`;
 }
 
 /** Leaves out payments that wait for money by design: not expired, and with no credit to be posted. */
@@ -94,19 +100,21 @@ async function examine(
   client: Client,
   { workflowId, runId, workflow }: Candidate,
   limits: FailingLimits,
+  now: Date,
 ): Promise<FailingFlow | null> {
   try {
     const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
-    if (!isSuspect(raw)) return null;
+    if (!isSuspect(raw, limits, now)) return null;
     const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
       namespace: client.options.namespace,
       execution: { workflowId, runId },
       maximumPageSize: EVENTS_MAX,
     });
-    const task = failingTask(raw, history?.events ?? [], limits, new Date());
+    const task = failingTask(raw, history?.events ?? [], limits, now);
     if (task === null) return null;
-    const { failure, ...rest } = task;
-    return { workflowId, workflow, ...rest, error: textOf(await decoded(client, failure)) };
+    const { failure, isTaken: _isTaken, ...rest } = task;
+    const error = textOf({ ...task, failure: await decoded(client, failure) });
+    return { workflowId, workflow, ...rest, error };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null; // it has ended
     throw error;
@@ -122,12 +130,12 @@ async function decoded(client: Client, failure: Failure): Promise<Failure> {
 async function store(sql: Sql, flows: FailingFlow[]): Promise<void> {
   const column = <Name extends keyof FailingFlow>(name: Name): FailingFlow[Name][] => flows.map((flow) => flow[name]);
   await sql`
-    INSERT INTO failing_flows (organisation_id, workflow_id, workflow, task, activity, attempt, since, error, seen_at)
+    INSERT INTO failing_flows (organisation_id, workflow_id, workflow, task, activity, problem, attempt, since, error, seen_at)
     SELECT ${ALL_ORGANISATIONS}::uuid, f.*, now() FROM unnest(
       ${column('workflowId')}::text[], ${column('workflow')}::text[], ${column('task')}::text[],
-      ${column('activity')}::text[], ${column('attempt')}::int[],
+      ${column('activity')}::text[], ${column('problem')}::text[], ${column('attempt')}::int[],
       ${flows.map(({ since }) => since.toISOString())}::timestamptz[], ${column('error')}::text[]) AS f
     ON CONFLICT (organisation_id, workflow_id) DO UPDATE SET
-      task = excluded.task, activity = excluded.activity, attempt = excluded.attempt, since = excluded.since,
+      task = excluded.task, activity = excluded.activity, problem = excluded.problem, attempt = excluded.attempt, since = excluded.since,
       error = excluded.error, seen_at = excluded.seen_at`;
 }

@@ -62,9 +62,9 @@ export interface OneOffAccounts {
   /** The longest time that it keeps a number open, in seconds. */
   maxSeconds: number;
   minAmount: Kobo;
-  /** Whether a number can be closed before it expires. */
+  /** Whether a number is closed as soon as its payment has ended. If not, the rail closes it by itself. */
   closes: boolean;
-  /** Money sent to a number that is closed or expired: refused by the rail, or accepted. */
+  /** Money sent to a number whose payment has ended: refused by the rail, or accepted, for some days at least. */
   lateMoney: 'bounced' | 'taken';
 }
 

@@ -22,7 +22,7 @@ interface ContractRow {
   version: number;
   sealed: string;
   isClosing: boolean;
-  /** The version of the adapter whose check of this contract was the last to pass; null: none has. */
+  /** The version of the adapter whose check of these credentials was the last to pass; null: none has. */
   checkedVersion: string | null;
 }
 
@@ -31,8 +31,8 @@ export interface ContractOptions {
   keyring: Keyring;
   providers: readonly RailProvider[];
   /** Adds to the rail of a contract what every rail has: limits, metrics and a breaker. */
-  instrument: (rail: BankRail, environment: Environment) => BankRail;
-  /** Whether a contract accepts nothing until a check with this version of its adapter has passed. */
+  instrument: (rail: BankRail, book: Book) => BankRail;
+  /** Whether a contract accepts nothing until its credentials have passed a check with this version of its adapter. */
   checkRequired: boolean;
 }
 
@@ -92,7 +92,8 @@ export class RailContracts implements ContractRails {
     const [row] = await sql<ContractRow[]>`
       SELECT id, organisation_id, environment, rail, version, sealed, closing_at IS NOT NULL AS is_closing, (
         SELECT adapter_version FROM rail_checks c
-        WHERE c.organisation_id = r.organisation_id AND c.contract_id = r.id AND c.passed
+        WHERE c.organisation_id = r.organisation_id AND c.contract_id = r.id AND c.credentials_version = r.version
+          AND c.passed
         ORDER BY checked_at DESC LIMIT 1) AS checked_version
       FROM rail_contracts r WHERE disconnected_at IS NULL AND ${condition}`;
     return row ?? null;
@@ -106,7 +107,8 @@ export class RailContracts implements ContractRails {
     const { id, organisationId, environment } = row;
     const sealed: unknown = JSON.parse(keyring.open('rail-credentials', id, row.sealed));
     const credentials = provider.credentials.parse(sealed);
-    const rail = instrument(provider.open({ id, organisationId, environment, credentials }), environment);
+    const book = { organisationId, environment };
+    const rail = instrument(provider.open({ id, ...book, credentials }), book);
     this.#opened.set(id, { version: row.version, rail });
     return rail;
   }

@@ -15,17 +15,29 @@ export class RailCallError extends Error {
   }
 }
 
+interface UnavailableOptions extends CallErrorOptions {
+  timedOut?: boolean;
+  ofOneAccount?: boolean;
+  knowsReference?: boolean;
+}
+
 /** The rail did not respond, or not in time, or not legibly. Whether it acted is unknown. */
 export class RailUnavailableError extends RailCallError {
   override readonly name = 'RailUnavailableError';
   readonly timedOut: boolean;
   /** The rail works: only the bank of this account did not respond to it. The breaker does not count it. */
   readonly ofOneAccount: boolean;
+  /**
+   * The rail has a transfer with this reference, whatever its status is: it says that the reference exists, or has paid
+   * it. So it is never sent as if it were new, and never counts as one that was not received.
+   */
+  readonly knowsReference: boolean;
 
-  constructor(message: string, options: CallErrorOptions & { timedOut?: boolean; ofOneAccount?: boolean } = {}) {
+  constructor(message: string, options: UnavailableOptions = {}) {
     super(message, options);
     this.timedOut = options.timedOut ?? false;
     this.ofOneAccount = options.ofOneAccount ?? false;
+    this.knowsReference = options.knowsReference ?? false;
   }
 }
 

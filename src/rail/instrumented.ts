@@ -2,6 +2,7 @@
 // per call. Adapters need none of these.
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import { RAIL_CALL_MAX_MS } from '../concurrency/timeLimits.ts';
+import { parseId, type Uuid } from '../ids.ts';
 import {
   creditsRecovered,
   railBreakerOpen,
@@ -14,6 +15,7 @@ import { inSpan } from '../telemetry/tracing.ts';
 import { createBankList } from './bankList.ts';
 import { Breaker, type CallEnd } from './breaker.ts';
 import { withinLimit } from './callLimit.ts';
+import type { Caller } from './callQueue.ts';
 import type { TakeSlot } from './callSlots.ts';
 import { RailBusyError, RailNotReadyError, RailRefusedError, RailUnavailableError } from './errors.ts';
 import { FloatGate } from './float.ts';
@@ -42,6 +44,7 @@ export function instrumentedRail(rail: BankRail, takeSlot?: TakeSlot, breakers: 
 
   async function measured<Result>(
     operation: string,
+    caller: Caller,
     given: AbortSignal | undefined,
     call: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
@@ -55,7 +58,7 @@ export function instrumentedRail(rail: BankRail, takeSlot?: TakeSlot, breakers: 
       return await inSpan(`rail ${operation}`, { kind: 'client', attributes: { 'manilla.rail': name } }, () =>
         countPendingCall(() =>
           withinLimit(callLimitMs, given, async (signal) => {
-            await takeSlot?.(signal);
+            await takeSlot?.(signal, caller);
             admitted.push(breaker.admit()); // it may have opened meanwhile
             started = performance.now();
             return await call(signal);
@@ -90,32 +93,36 @@ export function instrumentedRail(rail: BankRail, takeSlot?: TakeSlot, breakers: 
       },
     },
     openVirtualAccount: (request, given) =>
-      measured('open_virtual_account', given, (signal) => rail.openVirtualAccount(request, signal)),
+      measured('open_virtual_account', awaited(request), given, (signal) => rail.openVirtualAccount(request, signal)),
     closeVirtualAccount: (request, given) =>
-      measured('close_virtual_account', given, (signal) => rail.closeVirtualAccount(request, signal)),
+      measured('close_virtual_account', awaited(request), given, (signal) => rail.closeVirtualAccount(request, signal)),
     findInboundCredit: (request, given) =>
-      measured('find_inbound_credit', given, (signal) => rail.findInboundCredit(request, signal)),
+      measured('find_inbound_credit', awaited(request), given, (signal) => rail.findInboundCredit(request, signal)),
     listInboundCredits: (request, given) =>
-      measured('list_inbound_credits', given, (signal) => rail.listInboundCredits(request, signal)),
+      measured('list_inbound_credits', batch(request), given, (signal) => rail.listInboundCredits(request, signal)),
     // Outside of the slots: name enquiries read it all the time.
-    banks: createBankList(() => measured('banks', undefined, (signal) => rail.banks(signal))).load,
+    banks: createBankList(() => measured('banks', NOBODY, undefined, (signal) => rail.banks(signal))).load,
     resolveAccount: (request, given) =>
-      measured('resolve_account', given, (signal) => rail.resolveAccount(request, signal)),
+      measured('resolve_account', awaited(request), given, (signal) => rail.resolveAccount(request, signal)),
     sendTransfer: async (instruction, given) => {
       if (transfers.balance) {
         const { amount, organisationId } = instruction;
         await float.admit(amount, () =>
-          measured('balance', given, (signal) => rail.balance({ organisationId }, signal)),
+          measured('balance', ofTransfer(instruction), given, (signal) => rail.balance({ organisationId }, signal)),
         );
       }
       // An aborted send may still have reached the bank, so a send starts only when its full time limit is available.
       requireTimeLeft(callLimitMs);
-      return await measured('send_transfer', given, (signal) => rail.sendTransfer(instruction, signal));
+      return await measured('send_transfer', ofTransfer(instruction), given, (signal) =>
+        rail.sendTransfer(instruction, signal),
+      );
     },
     transferStatus: (request, given) =>
-      measured('transfer_status', given, (signal) => rail.transferStatus(request, signal)),
-    balance: (request, given) => measured('balance', given, (signal) => rail.balance(request, signal)),
-    statement: (request, given) => measured('statement', given, (signal) => rail.statement(request, signal)),
+      measured('transfer_status', ofTransfer(request), given, (signal) => rail.transferStatus(request, signal)),
+    balance: (request, given) =>
+      measured('balance', awaited(request), given, (signal) => rail.balance(request, signal)),
+    statement: (request, given) =>
+      measured('statement', batch(request), given, (signal) => rail.statement(request, signal)),
     parseCallback: (request) => {
       let outcome = 'invalid';
       try {
@@ -128,6 +135,16 @@ export function instrumentedRail(rail: BankRail, takeSlot?: TakeSlot, breakers: 
     },
   };
 }
+
+type Asking = { organisationId: Uuid };
+const awaited = ({ organisationId }: Asking): Caller => ({ organisationId, isBatch: false });
+const batch = ({ organisationId }: Asking): Caller => ({ organisationId, isBatch: true });
+/** Every item of a payout is one of many. */
+const ofTransfer = ({ organisationId, reference }: Asking & { reference: string }): Caller => ({
+  organisationId,
+  isBatch: parseId('payoutItem', reference) !== null,
+});
+const NOBODY: Caller = { organisationId: null, isBatch: false };
 
 /** What a failed call says about the rail. */
 function endOf(error: unknown): CallEnd {

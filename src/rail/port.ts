@@ -50,7 +50,10 @@ export interface VirtualAccount {
   accountName: string;
   /** What the rail calls the account, if it needs that to close it. */
   railReference: string | null;
-  /** When the rail closes it, which may differ from what was asked for; null: never. */
+  /**
+   * Until when it takes money for what it was opened for, which may differ from what was asked for; null: for ever. A
+   * rail may take late money for longer.
+   */
   expiresAt: Date | null;
 }
 
@@ -217,7 +220,10 @@ export interface BankRail {
   /** Opens an account number. Idempotent: the same reference returns the same number. Throws RailRefusedError. */
   openVirtualAccount(request: AccountRequest, signal?: AbortSignal): Promise<VirtualAccount>;
 
-  /** Closes an account number, so that it accepts no more money. Idempotent. Throws RailRefusedError. */
+  /**
+   * Closes an account number, so that it accepts no more money. Idempotent. That of a payment may stay open for late
+   * money, if it closes by itself (`oneOff.closes`). Throws RailRefusedError.
+   */
   closeVirtualAccount(account: OpenedAccount, signal?: AbortSignal): Promise<void>;
 
   /**

@@ -5,6 +5,9 @@ import { parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { ListFilters, PageRequest } from './pages.ts';
 
+/** About one endpoint, for the others. */
+export const FAILING_EVENT_TYPE = 'webhook_endpoint.failing';
+
 /** The event types that an endpoint can subscribe to (contract, section 6, and docs/webhooks.md). */
 export const EVENT_TYPES = [
   'payment.settled',
@@ -23,6 +26,7 @@ export const EVENT_TYPES = [
   'wallet.adjusted',
   'review_case.opened',
   'review_case.resolved',
+  FAILING_EVENT_TYPE,
   'webhook_endpoint.disabled',
 ] as const;
 

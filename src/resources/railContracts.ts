@@ -19,24 +19,28 @@ export interface StoredContract {
   /** What it could pay out when it was last asked, in kobo; null: it was not asked, or does not tell. */
   available: number | null;
   readAt: Date | null;
-  /** The last report of `rail check`; null: there is none. */
+  /** The last report of `rail check` with these credentials; null: there is none. */
   adapterVersion: string | null;
   passed: boolean | null;
   checkedAt: Date | null;
   /** Its number of checks by verdict. */
   summary: Record<string, number> | null;
+  /** The checks that it did not try. */
+  untried: string[] | null;
 }
 
 /** The connected contracts. */
 export async function listContracts(sql: Sql): Promise<StoredContract[]> {
   return await sql<StoredContract[]>`
     SELECT r.organisation_id, r.environment, r.id, r.rail, r.version, r.capabilities, r.connected_at, r.closing_at,
-           b.available, b.read_at, c.adapter_version, c.passed, c.checked_at, c.summary
+           b.available, b.read_at, c.adapter_version, c.passed, c.checked_at, c.summary, c.untried
     FROM rail_contracts r
     LEFT JOIN rail_balances b USING (organisation_id, environment, rail)
     LEFT JOIN LATERAL (
-      SELECT adapter_version, passed, checked_at, report->'summary' AS summary FROM rail_checks c
-      WHERE c.organisation_id = r.organisation_id AND c.contract_id = r.id ORDER BY checked_at DESC LIMIT 1
+      SELECT adapter_version, passed, checked_at, report->'summary' AS summary, report->'untried' AS untried
+      FROM rail_checks c
+      WHERE c.organisation_id = r.organisation_id AND c.contract_id = r.id AND c.credentials_version = r.version
+      ORDER BY checked_at DESC LIMIT 1
     ) c ON true
     WHERE r.disconnected_at IS NULL ORDER BY r.organisation_id, r.environment`;
 }
@@ -47,14 +51,15 @@ export async function findContract(sql: Sql, { organisationId, environment }: Bo
   return contracts.find((one) => one.organisationId === organisationId && one.environment === environment) ?? null;
 }
 
-/** The sealed credentials of a contract; null: it is not connected any more. */
+/** The sealed credentials of a contract, and their version; null: it is not connected any more. */
 export async function findSealedCredentials(
   sql: Sql,
   { organisationId, id }: Pick<StoredContract, 'organisationId' | 'id'>,
-): Promise<string | null> {
-  const [row] = await sql<{ sealed: string | null }[]>`
-    SELECT sealed FROM rail_contracts WHERE organisation_id = ${organisationId} AND id = ${id}`;
-  return row?.sealed ?? null;
+): Promise<{ sealed: string; version: number } | null> {
+  const [row] = await sql<{ sealed: string; version: number }[]>`
+    SELECT sealed, version FROM rail_contracts
+    WHERE organisation_id = ${organisationId} AND id = ${id} AND sealed IS NOT NULL`;
+  return row ?? null;
 }
 
 /** What is written of a contract: its credentials are sealed already. */

@@ -8,6 +8,8 @@ import { type PaymentWithAccount, payableAmount } from './payments/queries.ts';
 import type { Payout, PayoutItem } from './payouts/queries.ts';
 import type { Attached } from './references.ts';
 import type { Refund } from './refunds/queries.ts';
+import { keyActions } from './reviewCases/actions.ts';
+import type { ReviewCase } from './reviewCases/queries.ts';
 import type { Transfer } from './transfers/queries.ts';
 import type { VirtualAccountRow } from './wallets/virtualAccounts.ts';
 import type { Withdrawal } from './withdrawals/queries.ts';
@@ -139,4 +141,20 @@ export const payoutItemView = (item: PayoutItem) => ({
   failureCode: item.failureCode,
   failureReason: item.failureReason,
   sessionId: item.sessionId,
+});
+
+export const reviewCaseView = (row: ReviewCase) => ({
+  id: publicId('reviewCase', row.id),
+  reason: row.reason,
+  status: row.status,
+  amount: row.amount,
+  currency: CURRENCY,
+  paymentId: row.paymentId && publicId('payment', row.paymentId),
+  walletId: row.walletId && publicId('wallet', row.walletId),
+  inboundCreditId: row.inboundCreditId && publicId('inboundCredit', row.inboundCreditId),
+  actions: keyActions(row),
+  returnFailure: row.failure,
+  returnFailureReason: row.failureReason,
+  createdAt: timestamp(row.createdAt),
+  resolvedAt: timestamp(row.resolvedAt),
 });

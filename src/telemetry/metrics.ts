@@ -273,6 +273,11 @@ export const railBalancesLow = backlogGauge(
   'Contracts that could pay out less than RAIL_BALANCE_LOW_KOBO when they were last asked.',
   ['environment'],
 );
+export const railBalance = backlogGauge(
+  'manilla_rail_balance_kobo',
+  'What can be paid out when last asked, of the contract of a rail with the least.',
+  ['environment', 'rail'],
+);
 export const databaseConnections = backlogGauge(
   'manilla_database_connections',
   'Connections of all processes of the service to this database.',
@@ -290,8 +295,13 @@ export const parkedFlowAge = backlogGauge(
 
 export const failingFlows = backlogGauge(
   'manilla_flows_failing',
-  'Flows with a task that has failed again and again for longer than its limit, by kind of task.',
+  'Flows with a task that has failed again and again, or that no worker takes or ends, for longer than its limit.',
   ['task'],
+);
+export const taskQueuePollers = backlogGauge(
+  'manilla_task_queue_pollers',
+  'Worker processes that poll the task queue for workflow tasks or activities, as the Temporal server sees it.',
+  ['task_queue', 'task'],
 );
 
 let watching = false;

@@ -3,7 +3,7 @@
 import type { Sql } from '../database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../ids.ts';
 import { type Check, type Finding, pagedCheck, type Scope } from '../ledger/verify.ts';
-import type { Environment } from '../money.ts';
+import { type Environment, nairaText } from '../money.ts';
 
 /** Limits the memory of a statement, and how long it keeps a processor busy: about 0.2 s. */
 const POSTINGS_MAX = 20_000;
@@ -146,7 +146,7 @@ export async function findMissingSeals(sql: Sql, published: readonly Seal[]): Pr
 const nameOf = ({ organisation, environment, number }: Seal): string => `${organisation} ${environment} ${number}`;
 
 const describe = ({ number, sealedUntil, postings, amount }: Omit<Seal, 'digest'>): string =>
-  `seal ${number} until ${sealedUntil}: ${postings} postings of ${amount} kobo`;
+  `seal ${number} until ${sealedUntil}: ${postings} postings of ${nairaText(BigInt(amount))}`;
 
 function violationOf(
   row: Sealed,
@@ -166,7 +166,7 @@ function violationOf(
   }
   if (row.isIntact) return null;
   const same = row.foundCount === row.postingCount && row.foundAmount === row.amount;
-  const found = `${row.foundCount} postings of ${row.foundAmount} kobo`;
+  const found = `${row.foundCount} postings of ${nairaText(BigInt(row.foundAmount))}`;
   return { kind: 'SEAL_MISMATCH', expected: describe(seal), found: same ? `${found}, which were changed` : found };
 }
 

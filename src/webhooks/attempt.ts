@@ -16,7 +16,7 @@ import {
   recordAttempt,
 } from './deliveries.ts';
 import { destinationRules } from './destination.ts';
-import { disableFailingEndpoint } from './endpoints.ts';
+import { disableFailingEndpoint, reportFailingEndpoint } from './endpoints.ts';
 import { nextGapMs } from './retrySchedule.ts';
 import { openSecrets } from './secrets.ts';
 import { createSender, describeAttempt, type Send, wasDelivered } from './sender.ts';
@@ -52,10 +52,11 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
     live: createSender({ rules: destinationRules('live', config.webhooks) }),
   };
 
-  /** Disables the endpoint; its deliveries end when their next attempts are due. */
-  async function giveUp(book: Book, id: Uuid): Promise<void> {
-    if (!(await disableFailingEndpoint(sql, book, id))) return;
-    log.warn({ endpointId: publicId('webhookEndpoint', id) }, 'a webhook endpoint was disabled: it failed for days');
+  /** Tells the other endpoints. The deliveries of a disabled endpoint end when their next attempts are due. */
+  async function giveNotice(book: Book, id: Uuid, notice: 'failing' | 'disabled'): Promise<void> {
+    const give = notice === 'disabled' ? disableFailingEndpoint : reportFailingEndpoint;
+    if (!(await give(sql, book, id))) return;
+    log.warn({ endpointId: publicId('webhookEndpoint', id) }, NOTICES[notice]);
   }
 
   return async (book, delivery, { extra } = { extra: false }) => {
@@ -78,8 +79,8 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
     await recordAttempt(sql, book, delivery, result, verdict);
     if (verdict.kind === 'delivered') webhookDeliveries.inc({ outcome: 'delivered' });
     if (verdict.kind === 'failed') webhookDeliveries.inc({ outcome: verdict.reason });
-    if (verdict.kind !== 'delivered' && delivery.endpointIsGivenUp) await giveUp(book, delivery.endpointId);
     if (verdict.kind === 'delivered') return { status: 'delivered', answer };
+    if (delivery.endpointNotice !== null) await giveNotice(book, delivery.endpointId, delivery.endpointNotice);
 
     const endpointId = publicId('webhookEndpoint', delivery.endpointId);
     log.info({ eventId: id, endpointId, attempts: delivery.attempts + 1, answer }, 'a webhook was not delivered');
@@ -89,6 +90,11 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
       : { status: 'pending', answer, attempts: delivery.attempts, waitMs: delivery.waitMs };
   };
 }
+
+const NOTICES = {
+  failing: 'a webhook endpoint keeps failing',
+  disabled: 'a webhook endpoint was disabled: it failed for days',
+};
 
 /** The metric label of an attempt: `delivered`, the class of another status, or why there was no response. */
 function outcomeOf(result: AttemptResult): string {

@@ -2,7 +2,7 @@
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { TEST_EVENT_TYPE } from '../resources/events.ts';
+import { FAILING_EVENT_TYPE, TEST_EVENT_TYPE } from '../resources/events.ts';
 import type { Operator } from '../resources/operators.ts';
 import type { WebhookEndpoint } from './endpoints.ts';
 
@@ -101,6 +101,7 @@ export async function redeliverSince(
           ${after === null ? sql`` : sql`AND (created_at, id) > (${after.createdAt}, ${after.id})`}
           ${eventTypes === null ? sql`` : sql`AND type = ANY (${[...eventTypes]}::text[])`}
           AND type <> ${TEST_EVENT_TYPE}
+          AND NOT (type = ${FAILING_EVENT_TYPE} AND resource = ${publicId('webhookEndpoint', id)})
         ORDER BY created_at, id LIMIT ${PAGE_SIZE}
       ), opened AS (
         INSERT INTO webhook_deliveries AS d (organisation_id, environment, event_id, endpoint_id, status)

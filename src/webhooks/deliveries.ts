@@ -3,7 +3,7 @@ import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { TEST_EVENT_TYPE } from '../resources/events.ts';
+import { FAILING_EVENT_TYPE, TEST_EVENT_TYPE } from '../resources/events.ts';
 import type { ListFilters, PageRequest } from '../resources/pages.ts';
 import type { DeliveryFailure } from '../workflows/webhookDelivery/messages.ts';
 
@@ -45,9 +45,10 @@ export interface PendingDelivery {
   waitMs: number;
   url: string;
   endpointStatus: 'enabled' | 'disabled' | 'deleted';
-  /** Whether its last attempt failed, of any event, and whether all have for so long that it is disabled. */
+  /** Whether its last attempt failed, of any event. */
   endpointIsFailing: boolean;
-  endpointIsGivenUp: boolean;
+  /** The event that the other endpoints get if one more attempt fails; null: none. */
+  endpointNotice: 'failing' | 'disabled' | null;
   sealedSecret: string;
   /** Null when no rotation is in progress. */
   sealedPreviousSecret: string | null;
@@ -56,6 +57,12 @@ export interface PendingDelivery {
 /** An endpoint at which every attempt has failed for this long is disabled. */
 export const DISABLED_AFTER_DAYS = 5;
 
+/**
+ * After this long the other endpoints get `webhook_endpoint.failing`. A restart or a deployment is over by then, and an
+ * event's first four attempts, within 36 minutes, have failed.
+ */
+export const REPORTED_AFTER_HOURS = 1;
+
 /** The statement that inserts a delivery does not see its row yet (same snapshot): hence the `coalesce` defaults. */
 const pendingDeliveryColumns = (sql: Sql) => sql`
   e.id AS event_id, w.id AS endpoint_id, e.type, e.created_at, e.data::text AS data,
@@ -63,7 +70,10 @@ const pendingDeliveryColumns = (sql: Sql) => sql`
   coalesce(greatest(0, extract(epoch FROM d.next_attempt_at - now()) * 1000), 0)::float8 AS wait_ms,
   w.url, CASE WHEN w.deleted_at IS NULL THEN w.status ELSE 'deleted' END AS endpoint_status, w.sealed_secret,
   w.failing_since IS NOT NULL AS endpoint_is_failing,
-  coalesce(w.failing_since <= now() - make_interval(days => ${DISABLED_AFTER_DAYS}), false) AS endpoint_is_given_up,
+  CASE WHEN w.failing_since <= now() - make_interval(days => ${DISABLED_AFTER_DAYS}) THEN 'disabled'
+       WHEN w.failing_since <= now() - make_interval(hours => ${REPORTED_AFTER_HOURS})
+         AND (w.failing_event_at IS NULL OR w.failing_event_at < w.failing_since) THEN 'failing'
+  END AS endpoint_notice,
   CASE WHEN w.previous_secret_until > now() THEN w.sealed_previous_secret END AS sealed_previous_secret`;
 
 const joinDelivery = (sql: Sql) => sql`
@@ -78,8 +88,10 @@ const isEvent = (sql: Sql, book: Book, eventId: Uuid) => sql`
 
 const isEnabled = (sql: Sql) => sql`w.status = 'enabled' AND w.deleted_at IS NULL`;
 
+/** An endpoint that fails is not sent the event about it. */
 const isSubscribed = (sql: Sql) => sql`
-  ${isEnabled(sql)} AND (w.event_types IS NULL OR e.type = ANY (w.event_types)) AND e.type <> ${TEST_EVENT_TYPE}`;
+  ${isEnabled(sql)} AND (w.event_types IS NULL OR e.type = ANY (w.event_types)) AND e.type <> ${TEST_EVENT_TYPE}
+  AND NOT (e.type = ${FAILING_EVENT_TYPE} AND e.resource = ledger.public_id(w.id, 'whe'))`;
 
 /**
  * Creates the deliveries of a new event, to every endpoint subscribed to its type or only to `endpointId`, and returns

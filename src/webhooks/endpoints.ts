@@ -1,11 +1,12 @@
 // Queries of webhook endpoints: URL, subscribed event types and signing secrets.
+import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import type { EventType } from '../resources/events.ts';
+import { type EventType, FAILING_EVENT_TYPE } from '../resources/events.ts';
 import type { ListFilters, PageRequest } from '../resources/pages.ts';
 import { timestamp } from '../resources/views.ts';
-import { DISABLED_AFTER_DAYS } from './deliveries.ts';
+import { DISABLED_AFTER_DAYS, REPORTED_AFTER_HOURS } from './deliveries.ts';
 import type { SealedSecrets } from './secrets.ts';
 
 /**
@@ -142,29 +143,60 @@ export const webhookEndpointView = (endpoint: WebhookEndpoint) => ({
 });
 
 /**
- * Disables an endpoint at which every attempt has failed for days, and tells the other endpoints, in one statement.
- * Does nothing if it has recovered or is disabled by now. Returns whether this call did it.
+ * Disables an endpoint at which every attempt has failed for days, and notifies the other endpoints. Does nothing if it
+ * has recovered or is disabled by now. Returns whether this call did it.
  */
-export async function disableFailingEndpoint(sql: Sql, book: Book, id: Uuid): Promise<boolean> {
+export const disableFailingEndpoint = (sql: Sql, book: Book, id: Uuid): Promise<boolean> =>
+  notifyOthers(sql, book, id, {
+    type: 'webhook_endpoint.disabled',
+    status: 'disabled',
+    change: sql`status = 'disabled'`,
+    condition: sql`failing_since <= now() - make_interval(days => ${DISABLED_AFTER_DAYS})`,
+  });
+
+/**
+ * Notifies the other endpoints of one at which every attempt has failed for some time, once until an attempt succeeds.
+ * Returns whether this call did it.
+ */
+export const reportFailingEndpoint = (sql: Sql, book: Book, id: Uuid): Promise<boolean> =>
+  notifyOthers(sql, book, id, {
+    type: FAILING_EVENT_TYPE,
+    status: 'enabled',
+    change: sql`failing_event_at = now()`,
+    condition: sql`failing_since <= now() - make_interval(hours => ${REPORTED_AFTER_HOURS})
+        AND (failing_event_at IS NULL OR failing_event_at < failing_since)`,
+  });
+
+/** Changes an enabled endpoint that meets the condition, and writes the event about it, in one statement. */
+async function notifyOthers(
+  sql: Sql,
+  book: Book,
+  id: Uuid,
+  notice: {
+    type: EventType;
+    status: WebhookEndpoint['status'];
+    change: postgres.Fragment;
+    condition: postgres.Fragment;
+  },
+): Promise<boolean> {
   const endpoint = await findWebhookEndpoint(sql, book, id);
   if (endpoint === null) return false;
-  const data = JSON.stringify(webhookEndpointView({ ...endpoint, status: 'disabled' }));
-  const disabled = await sql`
-    WITH disabled AS (
-      UPDATE webhook_endpoints SET status = 'disabled'
-      WHERE ${existing(sql, book)} AND id = ${id} AND status = 'enabled'
-        AND failing_since <= now() - make_interval(days => ${DISABLED_AFTER_DAYS})
+  const data = JSON.stringify(webhookEndpointView({ ...endpoint, status: notice.status }));
+  const changed = await sql`
+    WITH changed AS (
+      UPDATE webhook_endpoints SET ${notice.change}
+      WHERE ${existing(sql, book)} AND id = ${id} AND status = 'enabled' AND ${notice.condition}
       RETURNING id
     ), told AS (
       INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
-      SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${newUuid()}::uuid, 'webhook_endpoint.disabled',
+      SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${newUuid()}::uuid, ${notice.type}::text,
              ${publicId('webhookEndpoint', id)}::text, ${data}::text::json, now()
-      FROM disabled
+      FROM changed
       RETURNING id
     ), queued AS (
       INSERT INTO outbox (organisation_id, environment, topic, message)
       SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event', jsonb_build_object('eventId', id) FROM told
     )
-    SELECT FROM disabled`;
-  return disabled.count === 1;
+    SELECT FROM changed`;
+  return changed.count === 1;
 }

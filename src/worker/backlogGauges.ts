@@ -13,6 +13,7 @@ import {
   outboxLag,
   parkedFlowAge,
   parkedFlows,
+  railBalance,
   railBalancesLow,
   railPaused,
   reconciliationAge,
@@ -48,7 +49,12 @@ const BY_ENVIRONMENT = {
   railPaused,
   railBalancesLow,
 };
-type GaugeName = keyof typeof BY_TOPIC | keyof typeof BY_TASK | keyof typeof BY_ENVIRONMENT | 'databaseConnections';
+type GaugeName =
+  | keyof typeof BY_TOPIC
+  | keyof typeof BY_TASK
+  | keyof typeof BY_ENVIRONMENT
+  | 'databaseConnections'
+  | 'railBalance';
 
 /** Reads the gauges that come from the database, in one statement. Close it before the process ends. */
 export function databaseGauges(
@@ -87,6 +93,16 @@ export function databaseGauges(
         ), suspense AS (
           SELECT organisation_id, environment, id, balance FROM ledger.accounts
           WHERE code >= 'suspense' AND code < 'suspensf' AND code LIKE 'suspense:%'
+        ), balances AS (
+          SELECT b.environment, b.rail, b.available FROM rail_balances b
+          WHERE EXISTS (
+            SELECT FROM unnest(${withRail}::text[], ${railNames}::text[]) AS s (environment, rail)
+            WHERE s.environment = b.environment AND s.rail = b.rail)
+          UNION ALL
+          SELECT b.environment, b.rail, b.available
+          FROM rail_balances b
+          JOIN rail_contracts c ON c.organisation_id = b.organisation_id AND c.environment = b.environment
+            AND c.rail = b.rail AND c.disconnected_at IS NULL
         ), gauges (gauge, label, value) AS (
           SELECT 'outboxDepth', topic, count(*)::float8 FROM outbox GROUP BY topic
           UNION ALL
@@ -126,8 +142,10 @@ export function databaseGauges(
             ON p.organisation_id = r.organisation_id AND p.environment = r.environment AND p.rail = r.rail
           GROUP BY r.environment
           UNION ALL
-          SELECT 'railBalancesLow', environment, count(*)::float8 FROM rail_balances
+          SELECT 'railBalancesLow', environment, count(*)::float8 FROM balances
           WHERE available < ${railBalanceLow} GROUP BY environment
+          UNION ALL
+          SELECT 'railBalance', environment || ' ' || rail, min(available)::float8 FROM balances GROUP BY environment, rail
           UNION ALL
           SELECT 'railPaused', environment, 1 FROM rail_pauses
           UNION ALL
@@ -144,6 +162,7 @@ export function databaseGauges(
     reset: () => {
       for (const gauge of [...Object.values(BY_TOPIC), ...Object.values(BY_ENVIRONMENT)]) gauge.reset();
       failingFlows.reset();
+      railBalance.reset();
       databaseConnections.remove();
     },
     close: () => sql.end({ timeout: 1 }),
@@ -163,6 +182,11 @@ function setGauges(rows: readonly { gauge: GaugeName; label: string; value: numb
   }
   for (const task of TASKS) failingFlows.set({ task }, read('failingFlows', task));
   databaseConnections.set(read('databaseConnections', ''));
+  railBalance.reset(); // a rail may be disconnected
+  for (const { label, value } of rows.filter(({ gauge }) => gauge === 'railBalance')) {
+    const [environment = '', rail = ''] = label.split(' ');
+    railBalance.set({ environment, rail }, value);
+  }
 }
 
 /** Causes that are reported as 0 while no flow is parked for them, so that the first one is an increase. */

@@ -21,6 +21,7 @@ import { capacityIn } from './capacity.ts';
 import { openConnection, type WorkerConnection } from './connection.ts';
 import { healthProbes, type WorkerStage } from './health.ts';
 import { holdOlderBooks } from './olderBooks.ts';
+import { pollerGauges } from './pollerGauges.ts';
 import { QUEUES, type WorkerRuntime } from './queues.ts';
 import { restoreSchedules, syncSchedules } from './schedules.ts';
 import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './tracing.ts';
@@ -54,6 +55,7 @@ export async function startWorker(runtime: WorkerRuntime, workflowBundle?: Workf
     ...(isTracing() && { interceptors: { workflow: [traceOfClient] } }),
   });
   metrics?.server.add(parkedFlowGauges(client));
+  metrics?.server.add(pollerGauges(client, config.temporal.taskQueue));
   await holdOlderBooks({ sql, client, taskQueue: config.temporal.taskQueue, log });
   const workers = await createWorkers(runtime, { client, connection, closing: closing.signal, workflowBundle });
   connection.follow(config.temporal, workers, log);

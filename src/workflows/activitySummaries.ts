@@ -96,10 +96,13 @@ const SUMMARIES: Record<ActivityName, string> = {
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   outbound: [
     {
-      async scheduleActivity(input, next) {
-        const summary = (SUMMARIES as Partial<Record<string, string>>)[input.activityType];
-        return await next(summary === undefined ? input : { ...input, options: { ...input.options, summary } });
-      },
+      scheduleActivity: (input, next) => next(summarised(input)),
+      scheduleLocalActivity: (input, next) => next(summarised(input)),
     },
   ],
 });
+
+function summarised<Input extends { activityType: string; options: { summary?: string } }>(input: Input): Input {
+  const summary = (SUMMARIES as Partial<Record<string, string>>)[input.activityType];
+  return summary === undefined ? input : { ...input, options: { ...input.options, summary } };
+}

@@ -19,11 +19,6 @@ let [source, destination] = ['', ''];
 let oldTransactionId = '';
 const folder = temporaryFolder();
 
-const fetchCsv = async (path: string) => {
-  const headers = { authorization: `Bearer ${api.test.key}`, accept: 'text/csv' };
-  const response = await fetch(`${api.urls.test}${path}`, { headers });
-  return { status: response.status, text: await response.text() };
-};
 const transfer = () => api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId: destination });
 
 /** What callers ask about the wallet; only the first three can be answered while the month is archived. */
@@ -79,10 +74,10 @@ test('old entries are answered or refused, and are answered again when they are 
     expect([page.items.length, page.pagination.hasMore]).toEqual([2, true]);
     const cursor = new URLSearchParams({ cursor: page.pagination.nextCursor ?? '' });
     expect((await api.test.get(`${path.split('?')[0]}?${cursor.toString()}`)).error.code).toBe('ENTRIES_ARCHIVED');
-    expect((await fetchCsv(path)).text).toContain('ENTRIES_ARCHIVED');
+    expect((await api.test.file(path)).text).toContain('ENTRIES_ARCHIVED');
     const since = `${path}${path.includes('?') ? '&' : '?'}createdAtFrom=${AFTER}`;
     expect((await api.test.get(since)).pagination.hasMore).toBe(false);
-    expect((await fetchCsv(since)).text.trim().split('\r\n')).toHaveLength(3);
+    expect((await api.test.file(since)).text.trim().split('\r\n')).toHaveLength(3);
   }
   // All transfers are resources, which stay.
   expect((await api.test.get('/transfers')).items).toHaveLength(5);

@@ -160,7 +160,8 @@ describe('both environments on one port', () => {
       const listWallets = async (host: string, key: string | null) => {
         const head = `GET /v1/wallets HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
         const { status, headers, text } = await sendRaw(shared.urls.test, head);
-        const answer = readAnswer(status, headers, text);
+        const environment = host.toLowerCase() === 'api.test' ? 'live' : 'test';
+        const answer = readAnswer(status, headers, text, { method: 'GET', path: '/wallets', environment });
         return status === 200 ? answer.items.length : answer.error.code;
       };
       expect(await listWallets('api.test', api.live.key)).toBe(1);

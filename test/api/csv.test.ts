@@ -1,7 +1,6 @@
 // CSV: lists as files, guarded against formulas, at the memory of a page; payouts from files, with errors by place.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { columnsOf, exportCsv } from '../../src/api/lists/csv.ts';
 import { requireUuid } from '../../src/ids.ts';
@@ -17,16 +16,12 @@ afterAll(() => api.close());
 
 const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 
-const fetchCsv = (path: string, client: Client = api.test, accept = 'text/csv') =>
-  fetch(`${api.urls.test}${path}`, { headers: { authorization: `Bearer ${client.key}`, accept } });
-
-async function rowsOf(path: string): Promise<Record<string, string>[]> {
-  const response = await fetchCsv(path);
-  const text = await response.text();
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
-  expect(response.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{24}$/);
-  expect(text.endsWith('\r\n')).toBe(true);
-  return parse(text, { columns: true });
+/** The rows of a list's file. The client checks each file against the OpenAPI document. */
+async function rowsOf(path: string, client: Client = api.test): Promise<Record<string, string>[]> {
+  const { status, headers, rows } = await client.file(path);
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+  expect(headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{24}$/);
+  return rows;
 }
 
 describe('exports', () => {
@@ -53,8 +48,7 @@ describe('exports', () => {
     const { data } = await client.money('/payments', body);
     const bill = { ...body, method: 'virtual_wallet', reference: null, metadata: null };
     await client.money('/payments', bill);
-    const response = await fetchCsv('/payments?method=bank_transfer', client);
-    const [row, ...more] = parse(await response.text(), { columns: true }) as Record<string, string>[];
+    const [row, ...more] = await rowsOf('/payments?method=bank_transfer', client);
     expect(more).toEqual([]);
     const { virtualAccount } = data as Resource & { virtualAccount: { accountNumber: string } };
     expect(row).toMatchObject({
@@ -118,12 +112,11 @@ describe('exports', () => {
 
   test('JSON unless CSV is preferred, and where there is no CSV', async () => {
     for (const accept of ['*/*', 'application/json', 'application/json, text/csv;q=0.5', 'text/html']) {
-      expect((await fetchCsv('/payments', api.test, accept)).headers.get('content-type')).toContain('application/json');
+      expect((await api.test.file('/payments', accept)).headers.get('content-type')).toContain('application/json');
     }
-    expect(
-      (await fetchCsv('/payments', api.test, 'text/csv, application/json;q=0.5')).headers.get('content-type'),
-    ).toContain('text/csv');
-    expect((await fetchCsv('/events')).headers.get('content-type')).toContain('application/json');
+    const preferred = await api.test.file('/payments', 'text/csv, application/json;q=0.5');
+    expect(preferred.headers.get('content-type')).toContain('text/csv');
+    expect((await api.test.file('/events')).headers.get('content-type')).toContain('application/json');
   });
 
   test.each([
@@ -131,7 +124,7 @@ describe('exports', () => {
     ['/payments?cursor=x', 400],
     ['/wallets/nonsense/transactions', 404],
   ])('an error of %s is an ordinary response', async (path, status) => {
-    const response = await fetchCsv(path);
+    const response = await api.test.file(path);
     expect([response.status, response.headers.get('content-type')]).toEqual([
       status,
       'application/json; charset=utf-8',
@@ -147,8 +140,7 @@ describe('exports', () => {
       SELECT ${organisationId}, 'test', gen_random_uuid(), 1, ${wallet}, n, 0, 'processing', '0123456789', 'X', '058', 'GTB',
              'sandbox', now() - (n / 3) * interval '1 ms'
       FROM generate_series(1, 2500) AS n`;
-    const response = await fetchCsv('/withdrawals?limit=5', client);
-    const rows = parse(await response.text(), { columns: true }) as { id: string; createdAt: string }[];
+    const rows = (await rowsOf('/withdrawals?limit=5', client)) as { id: string; createdAt: string }[];
     expect(rows).toHaveLength(2_500);
     expect(new Set(rows.map(({ id }) => id)).size).toBe(2_500);
     expect(rows.map(({ createdAt }) => createdAt)).toEqual(

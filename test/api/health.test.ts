@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { freePort } from '../../dev/freePort.ts';
 import { requireFlowsCanStart } from '../../src/temporal/namespace.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { readResponse, startTestApi, type TestApi } from '../support/api.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -59,7 +59,7 @@ async function healthOfProcess(settings: Record<string, string>): Promise<Record
   try {
     const answer = await waitFor('the API to answer', () =>
       fetch(`http://127.0.0.1:${port}/v1/health`).then(
-        async (response) => (await response.json()) as { data: Record<string, unknown> },
+        (response) => readResponse(response, { method: 'GET', path: '/health', environment: 'test' }),
         () => null,
       ),
     );

@@ -1,10 +1,12 @@
 // The payment page in Chromium, on the screen of a phone, while the sandbox bank pays: in parts, not in time, without
-// JavaScript, without a connection for events. Every state is checked by axe-core against WCAG 2.2 AA, in light and
-// dark.
+// JavaScript, without a connection for events. Every state and notice is checked by axe-core against WCAG 2.2 AA, in
+// light and dark, and those that differ without JavaScript also without it.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
+import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
+import { startTestApi } from '../support/api.ts';
 import { openBrowser, openPhone } from '../support/browser.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -88,6 +90,22 @@ async function findingsOf(page: Page): Promise<string[]> {
   }
   await page.emulateMedia({ colorScheme: 'light' });
   return findings;
+}
+
+/**
+ * The findings about a page that has no JavaScript, which axe-core needs: another page shows the same HTML, with the
+ * content of `noscript` in its place and without the page's script.
+ */
+async function findingsWithoutScript(shown: Page): Promise<string[]> {
+  const { page } = await openRecorded();
+  await page.route(shown.url(), async (route) => {
+    const html = await (await route.fetch()).text();
+    const body = html.replaceAll(/<\/?noscript>/g, '').replace(/<script [^>]*><\/script>/, '');
+    await route.fulfill({ contentType: 'text/html', body });
+  });
+  await page.goto(shown.url());
+  expect(await page.locator('script, noscript').count()).toBe(0);
+  return await findingsOf(page);
 }
 
 describe('on a phone', () => {
@@ -196,6 +214,25 @@ describe('on a phone', () => {
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await headline(page, 'Payment received');
     await explains(page, 'That is NGN 500.00 more than was asked for.');
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
+  test('a refund is told, of a part and of all', async () => {
+    const payment = await create();
+    await credit(payment, PAYABLE);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    const { page } = await openRecorded();
+    for (const [amount, status, told] of [
+      [50_000, 'partially_refunded', 'Payment partly refunded'],
+      [150_000, 'refunded', 'Payment refunded'],
+    ] as const) {
+      const refund = { amount, bankAccount: { accountNumber: '0123456789', bankCode: '058' } };
+      expect((await flows.test.money(`/payments/${payment.id}/refund`, refund)).status).toBe(201);
+      await flows.untilStatus(`/payments/${payment.id}`, status);
+      await page.goto(payment.checkoutUrl);
+      await headline(page, told);
+      expect(await findingsOf(page)).toEqual([]);
+    }
   });
 
   test('fits the narrowest screens, has targets for thumbs, and stands still where motion is unwanted', async () => {
@@ -220,6 +257,29 @@ describe('on a phone', () => {
     await headline(page, 'This payment link does not work');
     expect(await findingsOf(page)).toEqual([]);
   });
+
+  test('a page that is opened too often, and one during an outage of the database, say so', async () => {
+    const payment = await create();
+    const { page } = await openRecorded();
+    await waitFor('the limit of a payment', async () => (await fetch(payment.checkoutUrl)).status === 429);
+    await page.goto(payment.checkoutUrl);
+    await headline(page, 'Please wait a minute');
+    expect(await findingsOf(page)).toEqual([]);
+
+    const proxy = await startTcpProxy(flows.databaseUrl);
+    const other = await startTestApi({ databaseUrl: flows.databaseUrl, databaseUrlOfApi: proxy.url });
+    try {
+      proxy.refuse();
+      const { pathname } = new URL((await create()).checkoutUrl);
+      await page.goto(`${new URL(other.urls.test).origin}${pathname}`);
+      await headline(page, 'The payment cannot be shown right now');
+      expect(await findingsOf(page)).toEqual([]);
+    } finally {
+      proxy.heal();
+      await other.close();
+      await proxy.close();
+    }
+  });
 });
 
 describe('without JavaScript', () => {
@@ -230,15 +290,18 @@ describe('without JavaScript', () => {
     await headline(page, 'Transfer NGN 2,020.00');
     expect(await page.getByRole('timer').innerText()).toMatch(/^(29|30) minutes$/);
     expect(await page.locator('button:visible').count()).toBe(0);
+    expect(await findingsWithoutScript(page)).toEqual([]);
     await credit(payment, 100_000);
     await flows.untilStatus(`/payments/${payment.id}`, 'partial');
     await page.getByRole('link', { name: 'Check now' }).tap();
     await headline(page, 'NGN 1,000.00 received, NGN 1,020.00 is missing');
+    expect(await findingsWithoutScript(page)).toEqual([]);
     await credit(payment, PAYABLE - 100_000);
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
     await page.getByRole('link', { name: 'Check now' }).tap();
     await headline(page, 'Payment received');
     expect(await page.getByRole('link').count()).toBe(0);
+    expect(await findingsWithoutScript(page)).toEqual([]);
   });
 
   test('the page loads itself again when the payer has chosen that, and stops when asked', async () => {

@@ -68,6 +68,9 @@ test('a truncated list of review cases reports the total and the options that na
   expect(note).toBe(`Showing 500 of ${CASES}: the oldest. Narrow with --reason, --environment or --status.\n`);
   const table = await run('reviews', 'list');
   expect([table.exitCode, table.errors]).toEqual([0, note]);
+  // Naira for people, kobo for programs.
+  expect(table.output).toContain('NGN 1.00');
+  expect(rows[0]).toMatchObject({ amount: 100 });
 });
 
 test.each([

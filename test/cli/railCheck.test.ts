@@ -99,7 +99,34 @@ describe('of a connected contract', () => {
     expect([...audit]).toEqual([{ operator: 'ada', reason: `${PASS} of ${CHECKS.length} checks passed` }]);
     const shown = await runCli(['rail', 'show'], { databaseUrl: api.databaseUrl, home: tmpdir() });
     expect(shown.output).toContain(`"summary":{"FAIL":0,"PASS":${PASS},"SKIP":${SKIP},"WARN":0}`);
+    expect(output).toMatch(/^The contract has passed\. Not tried, and so not proved: .*\btransfer\.ok, .*\.$/m);
+    expect(shown.output).toMatch(/"untried":\[.*"transfer\.ok"/);
     expect(await accepts()).toBe(true);
+  });
+
+  test('that tries no name enquiry fails nothing, and does not open the contract', async () => {
+    await connect();
+    const { exitCode, output } = await rail('check monnify');
+    expect([exitCode, output]).toEqual([1, expect.stringMatching(/^The contract has not passed: .*resolve\.ok/m)]);
+    expect((await stored()).map(({ passed }) => passed)).toEqual([false]);
+    expect(await accepts()).toBe(false);
+  });
+
+  test('counts for the credentials that were checked: after a rotation the contract must be checked again', async () => {
+    await connect();
+    const check = async () => (await rail('check monnify --to 1234567890 --bank 058')).exitCode;
+    expect([await check(), await accepts()]).toEqual([0, true]);
+    const { exitCode } = await rail('rotate --environment live --reason why', {
+      RAIL_CREDENTIALS: JSON.stringify(fake.credentials),
+    });
+    expect([exitCode, await accepts()]).toEqual([0, false]);
+    const shown = await runCli(['rail', 'show', '--json'], { databaseUrl: api.databaseUrl, home: tmpdir() });
+    const contracts = (JSON.parse(shown.output) as { contracts: { organisation: string; check: unknown }[] }[]).flatMap(
+      (environment) => environment.contracts,
+    );
+    const mine = contracts.find(({ organisation }) => organisation === publicId('organisation', organisationId));
+    expect(mine?.check).toBeNull();
+    expect([await check(), await accepts()]).toEqual([0, true]);
   });
 
   test('that fails exits 1, and does not open the contract', async () => {
@@ -131,7 +158,8 @@ describe('of a connected contract', () => {
 
 describe('of other credentials', () => {
   test('is not stored', async () => {
-    const { exitCode, output } = await rail(`check monnify --credentials ${credentialsFile(fake.credentials)}`);
+    const file = credentialsFile(fake.credentials);
+    const { exitCode, output } = await rail(`check monnify --credentials ${file} --to 1234567890 --bank 058`);
     expect([exitCode, output.includes('not stored')]).toEqual([0, true]);
     expect(await stored()).toEqual([]);
   });

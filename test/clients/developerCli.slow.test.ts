@@ -45,6 +45,8 @@ interface Run {
 }
 
 interface RunOptions {
+  /** Run it on a terminal: what is shown is in `stdout`, and `input` is typed once the prompt is there. */
+  terminal?: { prompt?: string };
   /** Default: the key of the default organisation. Null: none. */
   key?: string | null | undefined;
   env?: Record<string, string>;
@@ -52,10 +54,18 @@ interface RunOptions {
   input?: string;
 }
 
+/** Runs a command on a terminal of its own, with Python's pty module: Node has none. */
+const ON_TERMINAL = [
+  'python3',
+  '-c',
+  'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))',
+];
+
 /** Starts the program with settings of its own. */
-function start(args: string[], { key, env = {}, cwd, input = '' }: RunOptions = {}): Run {
+function start(args: string[], { key, env = {}, cwd, input = '', terminal }: RunOptions = {}): Run {
   const apiKey = key === undefined ? flows.test.key : key;
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const command = [...(terminal === undefined ? [] : ON_TERMINAL), process.execPath, PROGRAM, ...args];
+  const child = spawn(command[0] ?? '', command.slice(1), {
     cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {
@@ -73,9 +83,17 @@ function start(args: string[], { key, env = {}, cwd, input = '' }: RunOptions = 
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
+  function typeAfter(prompt: string): () => void {
+    let isTyped = false;
+    return () => {
+      if (!isTyped && stdout.includes(prompt)) child.stdin.write(input);
+      isTyped ||= stdout.includes(prompt);
+    };
+  }
   running.add(child);
   const closed = once(child, 'close').then(() => running.delete(child));
-  child.stdin.end(input);
+  if (terminal?.prompt === undefined) child.stdin.end(input);
+  else child.stdout.on('data', typeAfter(terminal.prompt));
   const documents = () =>
     stdout
       .slice(0, stdout.lastIndexOf('\n') + 1)
@@ -170,6 +188,20 @@ describe('login', () => {
     expect(argument.stderr).toContain("unknown option '--api-key'");
     expect(none.stderr).toContain('MANILLA_API_KEY, --api-key-file FILE');
     expect(existsSync(path.join(config, 'manilla'))).toBe(false);
+  });
+
+  test.concurrent('asks for the key on a terminal, and does not show what is typed', async () => {
+    const config = temporaryFolder();
+    const env = { XDG_CONFIG_HOME: config, TERM: 'xterm' };
+    const terminal = { prompt: 'Test key (svc_test_…): ' };
+    const { key } = flows.test;
+    const login = await manilla(['login'], { key: null, env, terminal, input: `${key}\r` });
+    expect([login.code, login.stdout]).toEqual([0, expect.stringContaining(`Logged in at ${flows.urls.test}`)]);
+    expect(login.stdout).not.toContain(key?.slice(-8));
+    expect(JSON.parse(readFileSync(path.join(config, 'manilla/config.json'), 'utf8')).apiKey).toBe(key);
+
+    const interrupted = await manilla(['login'], { key: null, env, terminal, input: '\u0003' });
+    expect([interrupted.code, interrupted.stdout]).toEqual([130, expect.stringContaining('No key was given')]);
   });
 
   test.concurrent('without a key and without the API a command says what to do', async () => {
@@ -323,11 +355,12 @@ describe('listen', () => {
     expect(refused.stderr).toMatch(/API_KEY_SCOPE_FORBIDDEN[\s\S]*webhook[\s\S]*request id: req_/);
   });
 
-  test.concurrent('colours only what FORCE_COLOR or a terminal asks for', async () => {
-    const plain = await manilla(['trigger', '--list']);
-    const coloured = await manilla(['trigger', '--list'], { env: { FORCE_COLOR: '1' } });
-    expect(plain.stdout).not.toContain('\u001B[');
-    expect(coloured.stdout).toContain('\u001B[');
+  test.concurrent('colours what is shown on a terminal, unless NO_COLOR is set, and elsewhere on request', async () => {
+    const list = (env: Record<string, string>, terminal?: object) =>
+      manilla(['trigger', '--list'], { env: { TERM: 'xterm', ...env }, ...(terminal && { terminal }) });
+    const runs = await Promise.all([list({}, {}), list({ NO_COLOR: '1' }, {}), list({ FORCE_COLOR: '1' }), list({})]);
+    for (const { stdout } of runs) expect(stdout).toContain('payment.settled');
+    expect(runs.map(({ stdout }) => stdout.includes('\u001B['))).toEqual([true, false, true, false]);
   });
 });
 

@@ -325,7 +325,7 @@ describe('the package', () => {
   test.concurrent('packs plain JavaScript and nothing else, which runs below node_modules', async () => {
     const folder = temporaryFolder();
     // A copy: packing makes dist/, which other tests would see in the repository.
-    for (const part of ['clients/cli', 'clients/typescript/src', 'LICENSE']) {
+    for (const part of ['clients/cli', 'clients/typescript/src', 'clients/buildPackage.ts', 'LICENSE']) {
       cpSync(path.join(ROOT, part), path.join(folder, part), {
         recursive: true,
         filter: (source) => !source.endsWith('node_modules'),

@@ -1,8 +1,12 @@
-// The Python client: its example against the API and a worker, and its own tests.
+// The Python client: its example against the API and a worker, its own tests, and its types.
 import { execFile } from 'node:child_process';
+import { cpSync, globSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { installPythonPackages } from '../../tools/pythonPackages.ts';
+import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 
 const cwd = fileURLToPath(new URL('../../clients/python', import.meta.url));
@@ -29,5 +33,50 @@ test('the example ends with a verified webhook, the balance, the statement and a
 
 test('its unit tests pass', async () => {
   const { stderr } = await run('python3', ['-B', '-m', 'unittest', '-v', 'test_client'], { cwd });
-  expect(stderr).toMatch(/Ran 6 tests.*\n\nOK\n/);
+  expect(stderr).toMatch(/Ran 8 tests.*\n\nOK\n/);
+});
+
+describe('its types', () => {
+  let programs: string;
+
+  beforeAll(async () => {
+    programs = await installPythonPackages('pythonClient');
+  });
+
+  async function problemsOf(folder: string, files: string[], ...options: string[]): Promise<string> {
+    // Parsed JSON is Any: the generated methods say what it is.
+    const rules = ['--strict', '--no-warn-return-any', `--cache-dir=${temporaryFolder()}`, ...options];
+    const mypy = path.join(programs, 'mypy');
+    const { stdout } = await run(mypy, [...rules, ...files], { cwd: folder }).catch(
+      (error: { stdout: string }) => error,
+    );
+    return stdout;
+  }
+
+  test('are those that its example and its tests use', async () => {
+    expect(await problemsOf(cwd, ['manilla', 'example.py', 'test_client.py'])).toMatch(/^Success: no issues found/);
+  });
+
+  test('are seen by programs that use the installed package', async () => {
+    const folder = temporaryFolder();
+    // A copy: setuptools writes beside the source.
+    cpSync(cwd, path.join(folder, 'source'), { recursive: true });
+    const pip = (...words: string[]) => run(path.join(programs, 'python'), ['-m', 'pip', ...words], { cwd: folder });
+    await pip('wheel', '--no-build-isolation', '--no-deps', '--quiet', './source');
+    const [wheel = ''] = globSync('*.whl', { cwd: folder });
+    const environment = path.join(folder, 'environment');
+    await run('python3', ['-m', 'venv', '--without-pip', environment]);
+    const python = path.join(environment, 'bin/python');
+    await pip('--python', python, 'install', '--no-index', '--quiet', wheel);
+
+    // A folder of its own: mypy would find the source beside the program.
+    const project = temporaryFolder();
+    writeFileSync(
+      path.join(project, 'program.py'),
+      "from manilla import Manilla\nprint(Manilla('', '').get_wallet('svc_1')['fullname'])\n",
+    );
+    const problems = await problemsOf(project, ['program.py'], `--python-executable=${python}`);
+    expect(problems).toContain('TypedDict "Wallet" has no key "fullname"');
+    expect(problems).toContain('Found 1 error');
+  });
 });

@@ -24,10 +24,16 @@ describe('against the service', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [EXAMPLE], {
       env: { ...process.env, MANILLA_URL: flows.urls.test, MANILLA_KEY: flows.test.key ?? '' },
     });
-    expect(stdout).toContain("status: 'settled'");
-    expect(stdout).toContain('balance: 200000');
-    expect(stdout).toContain('statement: credit 200000 payment_settlement');
-    expect(stdout).toMatch(/refused: SAME_WALLET http:\/\/127\.0\.0\.1:\d+\/docs\/errors#same_wallet/);
+    for (const line of [
+      /^2\. A wallet of Ada Obi, tier1 with her KYC details: svc_\w+_wlt$/m,
+      /^5\. The webhook payment\.settled came, with a valid signature: settled, fee NGN 20\.00$/m,
+      /^6\. The balance of the wallet: NGN 2,000\.00$/m,
+      /^7\. Its statement: credit NGN 2,000\.00, payment_settlement$/m,
+      /^8\. A transfer to itself is refused: SAME_WALLET, http:\/\/127\.0\.0\.1:\d+\/docs\/errors#same_wallet$/m,
+      /^From nothing to a settled payment and its verified webhook in \d+\.\d s\.$/m,
+    ]) {
+      expect(stdout).toMatch(line);
+    }
   });
 
   test('pagesOf reads every item of every page once', async () => {
@@ -57,11 +63,15 @@ describe('retries', () => {
     error: { code, message: '', details },
     meta: {},
   });
+  const PAGE = '<html><title>Bad gateway</title></html>';
   const SUCCESS = { success: true, data: { id: 'svc_1' }, meta: {} };
 
-  /** Sends one request to a server with these answers; `null` closes the connection. Returns what it received. */
+  /**
+   * Sends one request to a server with these answers: JSON, a page, or `null`, which closes the connection. Returns
+   * what it received.
+   */
   async function answered(
-    answers: ([status: number, body: object] | null)[],
+    answers: ([status: number, body: object | string] | null)[],
     request: (client: ReturnType<typeof createManilla>) => Promise<unknown>,
   ): Promise<{ sent: Sent[]; result: unknown }> {
     const sent: Sent[] = [];
@@ -69,6 +79,8 @@ describe('retries', () => {
       sent.push({ method: incoming.method, key: incoming.headers['idempotency-key'] as string | undefined });
       const answer = answers[sent.length - 1];
       if (answer === undefined || answer === null) incoming.socket.destroy();
+      else if (typeof answer[1] === 'string')
+        response.writeHead(answer[0], { 'content-type': 'text/html' }).end(answer[1]);
       else response.writeHead(answer[0], { 'content-type': 'application/json' }).end(JSON.stringify(answer[1]));
     });
     await new Promise<void>((resolve) => {
@@ -97,13 +109,19 @@ describe('retries', () => {
     ['a retryable outage', [503, envelope('SERVICE_UNAVAILABLE', { retryable: true })]],
     ['the rate limit', [429, envelope('RATE_LIMIT_EXCEEDED', {})]],
     ['a request in progress', [409, envelope('IDEMPOTENCY_IN_PROGRESS', {})]],
-  ] as [string, [number, object] | null][])('a transfer is retried after %s, with the same key', async (_, answer) => {
-    const { sent, result } = await answered([answer, [201, SUCCESS]], transfer);
-    expect(result).toEqual(SUCCESS.data);
-    expect(sent).toHaveLength(2);
-    expect(sent[0]?.key).toMatch(/^[0-9a-f-]{36}$/);
-    expect(sent[1]?.key).toBe(sent[0]?.key);
-  });
+    ['the page of a proxy', [502, PAGE]],
+    ['a page in place of a success', [200, PAGE]],
+    ['JSON of a proxy', [502, { error: 'down' }]],
+  ] as [string, [number, object | string] | null][])(
+    'a transfer is retried after %s, with the same key',
+    async (_, answer) => {
+      const { sent, result } = await answered([answer, [201, SUCCESS]], transfer);
+      expect(result).toEqual(SUCCESS.data);
+      expect(sent).toHaveLength(2);
+      expect(sent[0]?.key).toMatch(/^[0-9a-f-]{36}$/);
+      expect(sent[1]?.key).toBe(sent[0]?.key);
+    },
+  );
 
   test('a refusal and an outage that is not retryable are errors at once', async () => {
     for (const [status, code, details] of [
@@ -124,11 +142,17 @@ describe('retries', () => {
     expect(sent).toEqual([{ method: 'POST', key: undefined }]);
   });
 
-  test('the page of a proxy is an error with its status', async () => {
-    const page: [number, object] = [502, { title: 'Bad gateway' }];
-    const { result } = await answered([page, page, page], transfer);
+  test.each([
+    [502, 3],
+    [200, 3],
+    [404, 1],
+    [409, 1],
+  ])('a page with the status %d is an error with this status', async (status, attempts) => {
+    const pages = Array.from({ length: attempts }, (): [number, string] => [status, PAGE]);
+    const { sent, result } = await answered(pages, transfer);
     expect(result).toBeInstanceOf(ManillaError);
-    expect(result).toMatchObject({ code: 'UNREADABLE_RESPONSE', status: 502, requestId: '' });
+    expect(result).toMatchObject({ code: 'UNREADABLE_RESPONSE', status, requestId: '' });
+    expect(sent).toHaveLength(attempts);
   });
 
   test('retries end', async () => {

@@ -30,7 +30,10 @@ interface Command {
   exited: Promise<number | null>;
 }
 
-function run(name: 'dev/start' | 'dev/reset' | 'dev/demo' | 'src/cli/main', ...words: string[]): Command {
+function run(
+  name: 'dev/start' | 'dev/reset' | 'dev/demo' | 'dev/example' | 'src/cli/main',
+  ...words: string[]
+): Command {
   const file = fileURLToPath(new URL(`../../${name}.ts`, import.meta.url));
   const env = {
     ...process.env,
@@ -145,6 +148,14 @@ test('the command line finds the running service by its folder', async () => {
   const list = run('src/cli/main', 'organisations', 'list', '--json');
   expect(await list.exited).toBe(0);
   expect(JSON.parse(list.output())).toEqual([expect.objectContaining({ organisationId: first.organisationId })]);
+});
+
+test('the example of the TypeScript client finds the running service, and verifies the webhook of a settled payment', async () => {
+  const example = run('dev/example');
+  expect([await example.exited, example.output()]).toEqual([
+    0,
+    expect.stringContaining('The webhook payment.settled came, with a valid signature: settled'),
+  ]);
 });
 
 test('the demo finds the running service by its folder and completes', async () => {

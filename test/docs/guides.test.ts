@@ -2,7 +2,7 @@
 // of each page as one module; with the API, a worker and the sandbox bank. Before a block with curl is what its
 // response has (`<!-- expect: path=value -->`); beside a `console.log` what it prints.
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -49,13 +49,24 @@ beforeAll(async () => {
   flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,payouts,relay' } });
   modules = temporaryFolder();
   writeFileSync(path.join(modules, 'package.json'), '{ "type": "module" }');
-  mkdirSync(path.join(modules, 'node_modules/@manilla'), { recursive: true });
-  symlinkSync(path.join(PROJECT, 'clients/typescript'), path.join(modules, 'node_modules/@manilla/client'));
+  await installClient();
   for (const guide of GUIDES) writeFileSync(path.join(modules, `${guide}.ts`), moduleOf(guide));
   await Promise.all([runShell(), runModules()]);
 }, LIMIT_MS);
 
 afterAll(() => flows.close());
+
+/** Installs the package of the client, as it is published, with what it depends on from the repository. */
+async function installClient(): Promise<void> {
+  const source = path.join(PROJECT, 'clients/typescript');
+  const installed = path.join(modules, 'node_modules/@manilla/client');
+  mkdirSync(installed, { recursive: true });
+  cpSync(path.join(source, 'package.json'), path.join(installed, 'package.json'));
+  await run(process.execPath, [path.join(source, 'build.ts'), path.join(installed, 'dist')]);
+  for (const name of ['openapi-fetch', 'standardwebhooks']) {
+    symlinkSync(path.join(PROJECT, 'node_modules', name), path.join(modules, 'node_modules', name));
+  }
+}
 
 /** Runs all guides in one shell. After a block that fails there is no more output. */
 async function runShell(): Promise<void> {

@@ -7,6 +7,7 @@ import { EVENT_TYPES } from '../../src/resources/events.ts';
 import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
 import { PROFILE_SETTINGS } from '../../src/temporal/profile.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
+import { taskQueuesOf } from '../../src/workflows/flows.ts';
 import { actionsPage, costs } from '../../tools/generateActionsDoc.ts';
 import { errorsHtml, errorsPage } from '../../tools/generateErrorsDoc.ts';
 import { railsPage } from '../../tools/generateRailsDoc.ts';
@@ -51,6 +52,20 @@ test('every code of the catalog is thrown somewhere', () => {
     );
   };
   expect(Object.keys(CATALOG).filter((code) => !isThrown(code))).toEqual([]);
+});
+
+test('every test that docs/reliability.md names as a proof exists', () => {
+  const named = [...read('docs/reliability.md').matchAll(/`(test\/[a-zA-Z/]+)(?:\.slow)?`/g)].map(([, name]) => name);
+  expect(named.length).toBeGreaterThan(100);
+  const files = new Set(globSync('test/**/*.test.ts').map((file) => file.replace(/(\.slow)?\.test\.ts$/, '')));
+  expect(named.filter((name) => !files.has(name ?? ''))).toEqual([]);
+});
+
+test('docs/configuration.md names the suffix of every task queue', () => {
+  const row = read('docs/configuration.md').match(/^\| `TEMPORAL_TASK_QUEUE` .*$/m)?.[0] ?? '';
+  const suffixes = taskQueuesOf('').filter((suffix) => suffix !== '');
+  expect(suffixes.length).toBeGreaterThan(0);
+  expect(suffixes.filter((suffix) => !row.includes(`\`${suffix}\``))).toEqual([]);
 });
 
 test('docs/contract.md lists every fee quote type, review case reason and refund failure reason', () => {

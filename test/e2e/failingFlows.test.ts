@@ -1,16 +1,20 @@
-// Flows that do not continue for a reason that no rule foresees, an activity or a workflow task that fails again and
-// again, are listed with their last error and counted, until they are mended.
+// Flows that do not continue for a reason that no rule foresees are listed with it and counted, until they are mended:
+// an activity or a workflow task that fails again and again, only times out, or is taken by no worker; of parked flows
+// too.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { bundleWorkflowCode } from '@temporalio/worker';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { freePort } from '../../dev/freePort.ts';
+import { RailBusyError } from '../../src/rail/errors.ts';
 import { Rails } from '../../src/rail/rails.ts';
+import { pauseRail, resumeRail } from '../../src/resources/railPauses.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { scrape } from '../metrics/exposition.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { OPERATORS } from '../support/operators.ts';
+import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -21,7 +25,7 @@ const HOLDS = '9999999003';
 
 let flows: TestFlows;
 let metricsPort: number;
-let isRailBroken = false;
+let railError: Error | null = null;
 
 beforeAll(async () => {
   metricsPort = await freePort();
@@ -30,12 +34,13 @@ beforeAll(async () => {
       WORKER_METRICS_PORT: String(metricsPort),
       ATTENTION_ACTIVITY_FAILING_SECONDS: '1',
       ATTENTION_WORKFLOW_TASK_FAILING_SECONDS: '1',
+      ATTENTION_TASK_STALLED_SECONDS: '2',
     },
     rails: (rails) => {
       const rail = rails.shared('test');
       if (rail === null) throw new Error('there is no rail');
       const transferStatus: typeof rail.transferStatus = async (query) => {
-        if (isRailBroken) throw new TypeError('the adapter cannot read the answer\n  of the bank');
+        if (railError !== null) throw railError;
         return await rail.transferStatus(query);
       };
       return new Rails({ test: Object.assign(Object.create(rail), { transferStatus }) as typeof rail });
@@ -71,7 +76,7 @@ const scan = () => flows.runUpkeep('failingFlows') as Promise<{ described: numbe
 const untilFailing = (count: number) => waitFor(`${count} failing flows`, async () => (await scan()).failing === count);
 
 test('a flow with an activity that fails again and again is listed and counted, until it succeeds', async () => {
-  isRailBroken = true;
+  railError = new TypeError('the adapter cannot read the answer\n  of the bank');
   const id = await withdraw(COMPLETES);
   await untilFailing(1);
   expect(await list()).toEqual([
@@ -90,37 +95,144 @@ test('a flow with an activity that fails again and again is listed and counted, 
   const scraped = await scrape(metricsPort);
   expect(scraped.value('manilla_flows_failing', { task: 'activity' })).toBe(1);
   expect(scraped.value('manilla_flows_failing', { task: 'workflow_task' })).toBe(0);
+  // A role that was never started is reported by the workers of the others.
+  const pollers = (queue: string, task: string) =>
+    scraped.value('manilla_task_queue_pollers', {
+      task,
+      task_queue: `${flows.dependencies.config.temporal.taskQueue}${queue}`,
+    });
+  for (const task of ['activity', 'workflow_task']) {
+    expect([pollers('', task), pollers('-payouts', task)]).toEqual([1, 0]);
+  }
 
-  isRailBroken = false;
+  railError = null;
   await flows.untilStatus(`/withdrawals/${id}`, 'completed');
   await untilFailing(0);
   expect(await flows.sql`SELECT FROM failing_flows`).toHaveLength(0);
 });
 
-test('a flow with a workflow task that fails after a deployment is listed, until the version before is back', async () => {
+test('a flow that finds the limit of calls used up, an expected failure, is listed when that does not end', async () => {
+  railError = new RailBusyError(100);
+  const id = await withdraw(COMPLETES);
+  await untilFailing(1);
+  expect(await list()).toMatchObject([
+    {
+      id,
+      attention: 'activity_failing',
+      error: expect.stringMatching(/^sendWithdrawal fails, attempt \d+: RAIL_BUSY/),
+    },
+  ]);
+  railError = null;
+  await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+  await untilFailing(0);
+});
+
+/** A withdrawal whose flow waits for the bank's word. */
+async function withdrawHeld(): Promise<string> {
   const id = await withdraw(HOLDS);
   await waitFor(
     'the bank to have the transfer',
     async () => (await flows.sql`SELECT FROM sandbox_bank.transfers WHERE reference = ${id}`).length > 0,
   );
+  return id;
+}
+
+const complete = (id: string) => flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+
+/** Gives the flow a workflow task. */
+const signal = (id: string) => flows.temporal.workflow.getHandle(id).signal('transferUpdated');
+
+test('flows with a workflow task that fails after a deployment are listed, a parked one too, until the version before is back', async () => {
+  const id = await withdrawHeld();
+  const note = { operator: { id: null, name: 'test' }, reason: 'a test' };
+  await pauseRail(flows.sql, 'test', note);
+  const parked = await withdraw(COMPLETES);
+  const isParked = `WorkflowId = '${parked}' AND Attention = 'rail_paused'`;
+  await waitFor('a flow to be parked', async () => (await flows.temporal.workflow.count(isParked)).count === 1);
   await flows.stopWorker();
   const broken = await startWorker(
     flows.dependencies,
     await bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('../worker/brokenVersion.ts', import.meta.url)) }),
   );
-  await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+  await complete(id);
+  await signal(parked);
+  await untilFailing(2);
+  const rows = await list();
+  const failing = {
+    attention: 'workflow_task_failing',
+    error: expect.stringMatching(/^the workflow task fails, attempt \d+: .*Nondeterminism.*Deploy the version before/i),
+  };
+  expect(rows).toHaveLength(3);
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ id, ...failing }),
+      expect.objectContaining({ id: parked, ...failing }),
+      expect.objectContaining({ id: parked, attention: 'rail_paused' }),
+    ]),
+  );
+  await broken.stop();
+
+  await resumeRail(flows.sql, 'test', note);
+  await flows.startWorkerAgain();
+  await signal(parked);
+  await Promise.all([id, parked].map((one) => flows.untilStatus(`/withdrawals/${one}`, 'completed')));
+  await untilFailing(0);
+});
+
+test('a flow whose workflow task no worker takes, or one takes and never ends, is listed until it is done', async () => {
+  const id = await withdrawHeld();
+  await flows.stopWorker();
+  await signal(id);
   await untilFailing(1);
   expect(await list()).toMatchObject([
     {
       id,
-      attention: 'workflow_task_failing',
+      attention: 'workflow_task_stalled',
       error: expect.stringMatching(
-        /^the workflow task fails, attempt \d+: .*Nondeterminism.*Deploy the version before/i,
+        /^the workflow task: no worker has taken it for \d+ minutes?\. Check that workers poll/,
       ),
     },
   ]);
-  await broken.stop();
+  const { namespace, taskQueue } = flows.dependencies.config.temporal;
+  const poll = { namespace, taskQueue: { name: taskQueue }, identity: 'a worker that hangs' };
+  const taken = await flows.temporal.withDeadline(Date.now() + 60_000, () =>
+    flows.temporal.workflowService.pollWorkflowTaskQueue(poll),
+  );
+  expect(taken.workflowExecution?.workflowId).toBe(id);
+  await waitFor('the workflow task to time out', async () => {
+    await scan();
+    return (await list())[0]?.attention === 'workflow_task_failing';
+  });
+  expect(await list()).toMatchObject([
+    { id, error: expect.stringMatching(/^the workflow task fails, attempt 2: no response of a worker in time/) },
+  ]);
+  await complete(id);
+  await flows.startWorkerAgain();
+  await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+  await untilFailing(0);
+});
 
+test('a flow whose activity no worker takes is listed until one does', async () => {
+  const id = await withdrawHeld();
+  await flows.stopWorker();
+  const connection = await NativeConnection.connect({ address: testStack().temporalAddress });
+  const withoutActivities = await Worker.create({
+    connection,
+    taskQueue: flows.dependencies.config.temporal.taskQueue,
+    workflowBundle: { codePath: testStack().workflowBundlePath },
+  });
+  await withoutActivities.runUntil(async () => {
+    await complete(id);
+    await untilFailing(1);
+  });
+  await connection.close();
+  expect(await list()).toMatchObject([
+    {
+      id,
+      attention: 'activity_stalled',
+      error: expect.stringMatching(/^checkWithdrawal: no worker has taken it for \d+ minutes?\./),
+    },
+  ]);
   await flows.startWorkerAgain();
   await flows.untilStatus(`/withdrawals/${id}`, 'completed');
   await untilFailing(0);

@@ -9,6 +9,7 @@ import type { ContractRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const FUNDS = 1_000_000;
@@ -57,6 +58,32 @@ test('a payment is paid in two parts, and its surplus is in the wallet', async (
   fake.pay(accountNumber, BigInt(payment.payableAmount - 50_000 + 700));
   await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   expect(await flows.balanceOf(walletId)).toBe(200_737);
+});
+
+test('money for a payment that has expired or is settled goes to suspense, and opens a review case', async () => {
+  const walletId = await flows.createWallet();
+  const body = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: walletId } as const;
+  const expired = await createShortPayment(flows, flows.organisation, {
+    ...body,
+    windowMs: 0,
+    startsWithCredit: false,
+  });
+  await flows.untilStatus(`/payments/${expired.id}`, 'expired');
+  const settled = await flows.createPayment(walletId, 100_000);
+  expect(fake.pay(settled.virtualAccount.accountNumber, BigInt(settled.payableAmount))).not.toBeNull();
+  await flows.untilStatus(`/payments/${settled.id}`, 'settled');
+  expect(fake.pay(expired.virtualAccount.accountNumber, 70_000n)).not.toBeNull();
+  expect(fake.pay(settled.virtualAccount.accountNumber, 30_000n)).not.toBeNull();
+  const cases = await waitFor('the review cases', async () => {
+    const found = await flows.reviewCases();
+    return found.length >= 2 && found;
+  });
+  expect(cases.map(({ reason, amount, status }) => `${reason} ${amount} ${status}`).toSorted()).toEqual([
+    'credit_after_settlement 30000 open',
+    'late_credit 70000 open',
+  ]);
+  expect((await flows.test.get(`/payments/${expired.id}`)).data.status).toBe('expired');
+  expect(await flows.balanceOf(walletId)).toBe(100_000);
 });
 
 test('a withdrawal whose response is lost is paid once', async () => {

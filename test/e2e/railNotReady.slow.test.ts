@@ -1,9 +1,12 @@
 // A rail that does not accept a transfer for now, for a reason that is not the transfer's: the flow waits and sends the
 // same reference again as often as needed, which counts as no send, and shows it to operators after a limit.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { BankRail, RailNotice } from '../../src/rail/port.ts';
+import { Rails } from '../../src/rail/rails.ts';
 import { SENDS_MAX } from '../../src/workflows/bankTransfer/decide.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { runAs } from '../cli/run.ts';
+import { sendCallback } from '../support/callbacks.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { type OperatorName, withCode } from '../support/operators.ts';
@@ -87,4 +90,49 @@ test('operators read what the rail said about it', async () => {
   );
   await setBehaviour('complete');
   await flows.untilStatus(path, 'completed');
+});
+
+test('news of the balance wakes the transfers that wait for it, once for several notices', async () => {
+  /** The sandbox bank, which tells of its balance as providers do. */
+  const telling = (rails: Rails): Rails => {
+    const bank = rails.shared('test') as BankRail;
+    const parseCallback: BankRail['parseCallback'] = ({ body }) => {
+      const { notice } = JSON.parse(body.toString()) as { notice: RailNotice };
+      return Array.from({ length: 3 }, () => ({ kind: 'notice', notice, reference: null }));
+    };
+    return new Rails({ test: { ...bank, parseCallback } });
+  };
+  const other = await startTestFlows({ rails: telling });
+  const accountNumber = '3333333304';
+  const setBehaviour = (behaviour: string) =>
+    other.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour } });
+  await setBehaviour('underfunded');
+  const walletId = await other.createWallet(undefined, { balance: FUNDS });
+  const body = { amount: 100_000, accountNumber, bankCode: '058' };
+  const { data } = await other.test.money(`/wallets/${walletId}/withdraw`, body);
+  /** Activities that have ended and signals, in order. */
+  const happened = async (): Promise<string[]> => {
+    const flow = other.temporal.workflow.getHandle(data.id);
+    const { events } = await flow.fetchHistory().catch(() => ({ events: [] })); // not started yet
+    return (events ?? []).flatMap(
+      (event) =>
+        (event.activityTaskCompletedEventAttributes && 'step') ??
+        event.workflowExecutionSignaledEventAttributes?.signalName ??
+        [],
+    );
+  };
+  // From the fourth step on it would send again after five minutes.
+  await waitFor('four steps', async () => (await happened()).length >= 4);
+  await setBehaviour('complete');
+  const resumes = async () => {
+    const query = `WorkflowType = 'railResume' AND TaskQueue = '${other.dependencies.config.temporal.taskQueue}'`;
+    return (await other.temporal.workflow.count(query)).count;
+  };
+  await sendCallback(other, { notice: 'payment_rejected' });
+  await sendCallback(other, { notice: 'settled' });
+  await other.untilStatus(`/withdrawals/${data.id}`, 'completed');
+  expect((await happened()).slice(0, 6)).toEqual(['step', 'step', 'step', 'step', 'railResumed', 'step']);
+  await waitFor('the flow to be listed', async () => (await resumes()) > 0);
+  expect(await resumes()).toBe(1);
+  expect(await endFlows(other)).toEqual([]);
 });

@@ -75,3 +75,35 @@ test('a balance before the first posting, or of an account without postings, is 
     SELECT number, balance FROM ledger.last_posting(${newUuid()}, ${account + 1_000}, now())`;
   expect(row).toEqual({ number: 0, balance: 0 });
 });
+
+test('the first entry since a time is exact whatever the rate of the entries, also with many at one time', async () => {
+  const own = await newWallet(books, { balance: 1 });
+  await Promise.all(
+    Array.from({ length: 299 }, () => expectPosted(books.journal.post(move(books.book, RAIL, own, 1)))),
+  );
+  const [{ id } = { id: 0 }] = await books.sql<{ id: number }[]>`SELECT id FROM ledger.accounts WHERE code = ${own}`;
+  // Seconds of the entry with this number: a steady rate, bursts between pauses, a slow and a fast half, three times.
+  const rates: ((number: number) => number)[] = [
+    (number) => number,
+    (number) => 1_000 * Math.floor(number / 50) + (number % 50) / 50,
+    (number) => (number < 150 ? 600 * number : 90_000 + number / 100),
+    (number) => 3_600 * Math.floor(number / 100),
+  ];
+  const days = [20_000, 21_000, 22_000, 23_000];
+  for (const [index, secondsOf] of rates.entries()) {
+    const start = (days[index] ?? 0) * 86_400;
+    const times = Array.from({ length: 300 }, (_, place) => start + secondsOf(place + 1));
+    await books.asSuperuser(async (sql) => {
+      await sql`
+        UPDATE ledger.postings p SET created_at = to_timestamp(t.at)
+        FROM unnest(${times}::double precision[]) WITH ORDINALITY AS t (at, number)
+        WHERE p.credit_account_id = ${id} AND p.credit_number = t.number`;
+    });
+    const asked = [start - 1, ...times, ...times.map((time) => time + 0.001), start + 1e6];
+    const found = await books.sql<{ first: number }[]>`
+      SELECT ledger.first_entry_since(${books.book.organisationId}, ${id}, 'credit', to_timestamp(a.at)) AS first
+      FROM unnest(${asked}::double precision[]) WITH ORDINALITY AS a (at, place) ORDER BY a.place`;
+    const expected = asked.map((at) => times.filter((time) => time < at).length + 1);
+    expect(found.map(({ first }) => Math.max(1, first))).toEqual(expected);
+  }
+});

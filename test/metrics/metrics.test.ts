@@ -10,6 +10,7 @@ import { parse } from 'yaml';
 import { freePort } from '../../dev/freePort.ts';
 import { WORKER_ROLES } from '../../src/config.ts';
 import { publicId } from '../../src/ids.ts';
+import { taskQueuesOf } from '../../src/workflows/flows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -60,6 +61,11 @@ async function runWorkload(): Promise<void> {
   await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   await receiver.untilReceived(1);
   receiver.answerWith(answerStatus(503));
+
+  // The sandbox bank tells none.
+  await flows.sql`
+    INSERT INTO rail_balances (organisation_id, environment, rail, available, read_at)
+    VALUES (${flows.organisation.organisationId}, 'test', 'sandbox', 1, now())`;
 
   const path = `/simulations/bank-accounts/${UNDERFUNDED_ACCOUNT}`;
   await flows.test.call('PUT', path, { body: { behaviour: 'underfunded' } });
@@ -247,6 +253,14 @@ describe('metric values', () => {
     expect(scraped.value('manilla_flows_parked', { cause: 'rail_unreachable' })).toBeGreaterThanOrEqual(1);
     expect(scraped.value('manilla_flow_parked_oldest_age_seconds', { cause: 'rail_unreachable' })).toBeGreaterThan(0);
     expect(scraped.value('manilla_gauge_source_up', { source: 'temporal' })).toBe(1);
+  });
+
+  test('every task queue has a worker, as the Temporal server sees it', () => {
+    const pollers = scraped.samples.filter(({ name }) => name === 'manilla_task_queue_pollers');
+    const { taskQueue } = flows.dependencies.config.temporal;
+    const found = pollers.map(({ labels, value }) => `${labels.task_queue} ${labels.task} ${value}`);
+    const queues = taskQueuesOf(taskQueue).flatMap((queue) => [`${queue} activity 1`, `${queue} workflow_task 1`]);
+    expect(found.toSorted()).toEqual(queues.toSorted());
   });
 
   test('suspense balances and review cases are reported by environment', () => {

@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { connect, type Sql } from '../../src/database/pool.ts';
+import { newUuid } from '../../src/ids.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { parkedFlows } from '../../src/telemetry/metrics.ts';
@@ -168,4 +169,31 @@ test('backlog gauges report the age of the oldest item per environment', async (
   } finally {
     await gauges.close();
   }
+});
+
+test('the balance of each rail is that of its contract with the least, without contracts that are disconnected', async () => {
+  const balances = ['sandbox', 'monnify', 'monnify', 'monnify', 'nomba'].map((rail, index) => ({
+    rail,
+    environment: rail === 'sandbox' ? 'test' : 'live',
+    organisation_id: newUuid(),
+    available: [700, 900, 800, 100, 50][index] as number,
+  }));
+  for (const { available, ...contract } of balances) {
+    await sql`INSERT INTO rail_balances ${sql({ ...contract, available, read_at: new Date() })}`;
+    const isOver = available <= 100;
+    if (contract.environment === 'live')
+      await sql`
+        INSERT INTO rail_contracts ${sql({ ...contract, id: newUuid(), capabilities: '{}', sealed: isOver ? null : 'x', disconnected_at: isOver ? new Date() : null })}`;
+  }
+  const gauges = databaseGauges(database.url, RAILS, 800);
+  const { port, add } = await start({ cacheMs: 0 });
+  add(gauges);
+  const scraped = await scrape(port);
+  const balanceOf = (environment: string, rail: string) =>
+    scraped.value('manilla_rail_balance_kobo', { environment, rail });
+  expect([balanceOf('test', 'sandbox'), balanceOf('live', 'monnify')]).toEqual([700, 800]);
+  expect(balanceOf('live', 'nomba')).toBeNull();
+  expect(scraped.value('manilla_rail_balances_low', { environment: 'live' })).toBe(0);
+  expect(scraped.value('manilla_rail_balances_low', { environment: 'test' })).toBe(1);
+  await gauges.close();
 });

@@ -18,7 +18,7 @@ import { Simulation } from './simulation.ts';
 import { startUnreliableCallbacks, type UnreliableCallbacks } from './unreliableCallbacks.ts';
 
 /** The number of random workloads ("days") of each bank. More: `MONEY_DAYS=200 npm run test:slow -- test/money`. */
-const DAYS = process.env.MONEY_DAYS === undefined ? { sandbox: 3, monnify: 1 } : daysOfEach(process.env.MONEY_DAYS);
+const DAYS = process.env.MONEY_DAYS === undefined ? { sandbox: 3, monnify: 2 } : daysOfEach(process.env.MONEY_DAYS);
 /** A day takes about twenty seconds, mostly waiting for payments to expire and for lost transfers to fail. */
 const DAY_LIMIT_MS = 900_000;
 

@@ -2,6 +2,7 @@
 // them, drops some until the bank retries, and loses the response of some. Keeps all callbacks, to send them again.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readResponse } from '../support/api.ts';
 import type { SignedCallback } from '../support/scenarioBank.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -29,7 +30,7 @@ export interface UnreliableCallbacks {
   carry: (contract: string, callback: SignedCallback) => Promise<void>;
   /** The number of callbacks of this contract that are not delivered yet. */
   underway: (contract: string) => number;
-  /** Responses of the API other than 200. */
+  /** Responses of the API other than 200, or not as documented. */
   refused: string[];
   close: () => Promise<void>;
 }
@@ -52,16 +53,21 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
 
   async function carry(callback: Callback): Promise<void> {
     const { contract, headers, body } = callback;
+    const path = new URL(address).pathname.replace(/^\/v1/, '');
+    const request = { method: 'POST', path: `${path}/${contract}`, environment: 'test' } as const;
     const state = stateOf(callback);
     state.inFlight += 1;
     try {
       const { status, text } = await waitFor('the response to the callback', async () => {
         const response = await fetch(`${address}/${contract}`, { method: 'POST', headers, body });
-        const result = { status: response.status, text: await response.text() };
+        // Thrown when it is not as documented.
+        const result = await readResponse(response, request);
         // 503: the request exceeded its deadline on a busy machine; a bank sends the callback again.
         return result.status === 503 ? null : result;
       });
       if (status !== 200) refused.push(text);
+    } catch (error) {
+      refused.push(String(error));
     } finally {
       state.inFlight -= 1;
     }

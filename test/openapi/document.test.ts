@@ -1,7 +1,10 @@
-// The OpenAPI document is the routes, both ways: it is generated from them, every route is in it, and every operation
-// in it answers on the hosts that have it.
+// The OpenAPI document is the routes, both ways: it is generated from them, every route that the service has is in it,
+// and every operation in it answers on the hosts that have it.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Router } from '@koa/router';
+import type { z } from 'zod';
+import { createApp, createRequestGuards } from '../../src/api/app.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import { ENVIRONMENTS } from '../../src/money.ts';
 import { EVENT_TYPES, TEST_EVENT_TYPE } from '../../src/resources/events.ts';
@@ -11,6 +14,20 @@ import { goodRequests } from '../statements/requests.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { openApi, operationOf } from '../support/documented.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
+
+/** Outside of the API by design: the documents themselves, and the pages for payers, who have no key. */
+const OUTSIDE = {
+  both: ['GET /v1/openapi.json', 'GET /docs/errors', 'GET /llms.txt'],
+  test: [
+    'GET /docs',
+    'GET /docs/reference.js',
+    'GET /docs/swagger-ui.js',
+    'GET /docs/swagger-ui.css',
+    String.raw`GET /^\/docs\/guide(\/.*)?$/`,
+  ],
+  live: [],
+  payers: ['GET /checkout/:token', 'GET /checkout/:token/return', 'GET /checkout/:token/events'],
+};
 
 test('src/api/reference/openapi.json is the output of tools/generateOpenApi.ts', () => {
   const file = new URL('../../src/api/reference/openapi.json', import.meta.url);
@@ -51,6 +68,49 @@ describe('the running service', () => {
     const mine = ROUTES.filter((route) => route.environments?.includes(environment) ?? true);
     expect(Object.keys(served.paths)).toEqual([...new Set(mine.map(templateOf))]);
     expect({ ...served, paths: {} }).toEqual({ ...openApi, paths: {} });
+  });
+
+  test.each([
+    ['test', 1],
+    ['live', 60],
+  ] as const)('%s documents the shortest time to pay, %s s, as it is', async (environment, minimum) => {
+    const { paths } = (await (await fetch(`${api.urls[environment]}/openapi.json`)).json()) as {
+      paths: {
+        '/payments': { post: { requestBody: { content: Record<string, { schema: z.core.JSONSchema.Schema }> } } };
+      };
+    };
+    const { schema } = paths['/payments'].post.requestBody.content['application/json'] ?? {};
+    expect(schema?.properties?.expiresIn).toMatchObject({ minimum });
+    const target =
+      environment === 'test' ? api.organisation.settlementWalletId : api.organisation.liveSettlementWalletId;
+    const create = async (expiresIn: number) =>
+      (
+        await api[environment].money('/payments', {
+          method: 'virtual_wallet',
+          baseAmount: 1_000,
+          targetWalletId: target,
+          expiresIn,
+        })
+      ).status;
+    expect([await create(minimum - 1), await create(minimum)]).toEqual([400, 201]);
+  });
+
+  test.each(ENVIRONMENTS)('%s has no route that is neither documented nor named here', (environment) => {
+    const guards = createRequestGuards(api.dependencies);
+    const app = createApp(api.dependencies, guards, environment);
+    guards.openPages.close();
+    const routers = app.middleware.flatMap((each) => (each as { router?: Router }).router ?? []);
+    expect(routers).toHaveLength(2);
+    const served = routers.flatMap(({ stack }) =>
+      stack.flatMap(({ path, methods }) =>
+        methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${String(path)}`),
+      ),
+    );
+    const documented = ROUTES.filter((route) => route.environments?.includes(environment) ?? true);
+    const expected = documented.map(({ method, path }) => `${method.toUpperCase()} /v1${path}`);
+    const others = served.filter((each) => !expected.includes(each) && !each.startsWith('GET /checkout/assets/'));
+    expect(others).toEqual([...OUTSIDE.both, ...OUTSIDE[environment], ...OUTSIDE.payers]);
+    expect(served).toEqual(expect.arrayContaining(expected));
   });
 
   // The client checks each answer against the document.

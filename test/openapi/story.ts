@@ -3,6 +3,7 @@
 import { KYC } from '../../dev/chaos/requests.ts';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
+import { EVENT_TYPES, TEST_EVENT_TYPE } from '../../src/resources/events.ts';
 import type { Examples } from '../../tools/openapi/examples.ts';
 import type { Answer, Client, Resource } from '../support/api.ts';
 import { operationOf } from '../support/documented.ts';
@@ -35,8 +36,20 @@ function recordingClient(client: Client, examples: Examples): Call {
   };
 }
 
-/** Runs everything. Returns the recorded answers. */
-export async function recordExamples(flows: TestFlows): Promise<Examples> {
+/** What a test compares of an event: its data, and what the API returns of the same thing at the same moment. */
+export interface EventAndResource {
+  data: Record<string, unknown>;
+  resource: Record<string, unknown>;
+}
+
+/**
+ * Runs everything. Returns the recorded answers. `moments`: receives each type's event with the resource that it is
+ * about.
+ */
+export async function recordExamples(
+  flows: TestFlows,
+  moments: Map<string, EventAndResource> = new Map(),
+): Promise<Examples> {
   const examples: Examples = { operations: {}, errors: {}, events: {} };
   const receiver = await startReceiver();
   try {
@@ -47,8 +60,8 @@ export async function recordExamples(flows: TestFlows): Promise<Examples> {
       receiver.url,
     );
     receiver.answerWith(answerStatus(500));
-    await failForDays(flows, receiver.url);
-    await causeEveryEvent(flows, examples);
+    await failForDays(flows, receiver.url, moments);
+    await causeEveryEvent(flows, examples, moments);
   } finally {
     await receiver.close();
   }
@@ -228,39 +241,69 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   });
 }
 
-/** An endpoint at which every attempt has failed for days. */
-async function failForDays(flows: TestFlows, url: string): Promise<void> {
+/** An endpoint at which every attempt has failed, for hours and then for days. */
+async function failForDays(flows: TestFlows, url: string, moments: Map<string, EventAndResource>): Promise<void> {
   const { id } = (await flows.test.post('/webhook-endpoints', { url, description: 'Down' })).data;
-  await flows.sql`
-    UPDATE webhook_endpoints SET failing_since = now() - interval '6 days' WHERE id = ${requireUuid('webhookEndpoint', id)}`;
-  await flows.test.post(`/webhook-endpoints/${id}/test`);
-  await flows.untilStatus(`/webhook-endpoints/${id}`, 'disabled');
+  const failSince = async (hours: number, type: string) => {
+    await flows.sql`
+      UPDATE webhook_endpoints SET failing_since = now() - make_interval(hours => ${hours})
+      WHERE id = ${requireUuid('webhookEndpoint', id)}`;
+    await flows.test.post(`/webhook-endpoints/${id}/test`);
+    moments.set(type, await momentOf(flows.test, await newestEvent(flows.test, type)));
+  };
+  await failSince(2, 'webhook_endpoint.failing');
+  await failSince(6 * 24, 'webhook_endpoint.disabled');
 }
 
-/** Runs the first scenario of each event type, each in an organisation of its own. */
-async function causeEveryEvent(flows: TestFlows, examples: Examples): Promise<void> {
+const newestEvent = (client: Client, type: string): Promise<Resource> =>
+  waitFor(`the event ${type}`, async () => (await client.get(`/events?type=${type}`)).items[0]);
+
+/** The routes of what events are about, by the first part of the type. Events of wallets say what moved instead. */
+const ROUTES_OF_EVENTS: Readonly<Record<string, string>> = {
+  payment: '/payments',
+  withdrawal: '/withdrawals',
+  transfer: '/transfers',
+  refund: '/refunds',
+  payout: '/payouts',
+  review_case: '/review-cases',
+  webhook_endpoint: '/webhook-endpoints',
+};
+
+async function momentOf(client: Client, event: Resource): Promise<EventAndResource> {
+  const data = event.data as Record<string, unknown>;
+  const route = ROUTES_OF_EVENTS[String(event.type).split('.')[0] ?? ''];
+  const resource = route === undefined ? {} : (await client.get(`${route}/${String(data.id)}`)).data;
+  return { data, resource };
+}
+
+/** A scenario that ends with the event, so that its resource is still what the event says. Transfers never change. */
+const scenarioOf = (type: string): Scenario | undefined =>
+  SCENARIOS.find(({ outcome }) => outcome.events.at(-1) === type) ??
+  SCENARIOS.find(({ outcome }) => type === 'transfer.completed' && outcome.events.includes(type));
+
+/** Runs a scenario of each event type, each in an organisation of its own. */
+async function causeEveryEvent(
+  flows: TestFlows,
+  examples: Examples,
+  moments: Map<string, EventAndResource>,
+): Promise<void> {
   const open = await openScenarios(flows);
-  const wanted = new Map<Scenario, string[]>();
-  const covered = new Set<string>();
-  for (const scenario of SCENARIOS) {
-    const types = [...new Set(scenario.outcome.events)].filter((type) => !covered.has(type));
-    for (const type of types) covered.add(type);
-    if (types.length > 0) wanted.set(scenario, types);
-  }
+  const types = Map.groupBy(EVENT_TYPES, scenarioOf);
   await Promise.all(
-    [...wanted].map(async ([scenario, types]) => {
+    [...types].map(async ([scenario, wanted]) => {
+      if (scenario === undefined) return;
       const context = await open();
       await scenario.run(context);
       const { test } = context.organisation;
-      for (const type of types) {
-        examples.events[type] = await waitFor(`the event ${type}`, async () => {
-          return (await test.get(`/events?type=${type}`)).items.at(-1);
-        });
+      for (const type of wanted) {
+        const event = await newestEvent(test, type);
+        examples.events[type] = event;
+        moments.set(type, await momentOf(test, event));
       }
     }),
   );
-  for (const type of ['webhook.test', 'webhook_endpoint.disabled']) {
-    examples.events[type] = (await flows.test.get(`/events?type=${type}`)).items[0];
+  for (const type of [TEST_EVENT_TYPE, ...(types.get(undefined) ?? [])]) {
+    examples.events[type] = await newestEvent(flows.test, type);
   }
   examples.events = Object.fromEntries(Object.entries(examples.events).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -82,6 +82,9 @@ async function run(change: Change = {}) {
   return { report, told, fake, sent };
 }
 
+const isRequired = (untried: string[]): boolean =>
+  CHECKS.some(({ id, optional }) => optional !== true && untried.includes(id));
+
 const resultOf = ({ checks }: CheckReport, id: string) => checks.find((one) => one.id === id);
 const verdictsOf = ({ checks }: CheckReport): Record<string, Verdict> =>
   Object.fromEntries(checks.map(({ id, verdict }) => [id, verdict]));
@@ -96,6 +99,14 @@ test('a provider as documented passes every check, at less than 200 naira', asyn
   expect(told).toEqual(report.checks.map(({ id, verdict }) => `${id} ${verdict}`));
   expect(Number(sent)).toBeLessThanOrEqual(MONEY_MAX);
   expect([...fake.book.transfers.values()].filter(({ timesPaid }) => timesPaid > 1)).toEqual([]);
+});
+
+test('the report says how long a token lives, how a repetition ended, and what came back of a narration', async () => {
+  const { report } = await run();
+  const found = (id: string): string | undefined => resultOf(report, id)?.found;
+  expect(found('auth.refresh')).toMatch(/; a token lives 60 minutes$/);
+  expect(found('transfer.repeat')).toMatch(/^the repetition was refused; after two sends NGN 50\.00 left the balance$/);
+  expect(found('transfer.narration')).toMatch(/ was paid; it came back as it was sent, of 89 characters$/);
 });
 
 test('the report has every exchange, and neither secrets nor personal data', async () => {
@@ -224,6 +235,33 @@ const CASES: Case[] = [
     found: /feature_off/,
   },
   { id: 'transfer.repeat', how: 'pays a repetition', defects: ['pays_again'], found: /paid twice/ },
+  {
+    id: 'transfer.repeat',
+    how: 'pays a repetition and tells no charge',
+    defects: ['pays_again', 'no_charges'],
+    found: /paid twice/,
+  },
+  {
+    id: 'transfer.repeat',
+    how: 'replays where it should refuse',
+    verdict: 'WARN',
+    defects: ['replays'],
+    found: /the repetition was replayed.*declares "refused"/,
+  },
+  {
+    id: 'auth.refresh',
+    how: 'gives tokens for a minute',
+    verdict: 'WARN',
+    defects: ['short_tokens'],
+    found: /a token lives 60 s/,
+  },
+  {
+    id: 'transfer.narration',
+    how: 'cuts narrations without a word',
+    verdict: 'WARN',
+    defects: ['cuts_narrations'],
+    found: /came back as "Cafe rent for 12 muller sohne", of 30/,
+  },
   { id: 'transfer.unknown', how: 'invents statuses', defects: ['invents_transfers'], found: /has a status/ },
   {
     id: 'transfer.unknown',
@@ -259,7 +297,7 @@ describe('finds a provider that', () => {
       found: expect.stringMatching(found),
       todo: expect.any(String),
     });
-    expect(report.passed).toBe(!report.checks.some((one) => one.verdict === 'FAIL'));
+    expect(report.passed).toBe(!report.checks.some((one) => one.verdict === 'FAIL') && !isRequired(report.untried));
     expect(Number(sent)).toBeLessThanOrEqual(MONEY_MAX);
   });
 
@@ -282,6 +320,16 @@ describe('without', () => {
     });
     expect(resultOf(report, 'transfer.ok')?.todo).toContain('--live --yes-move-money');
     expect([report.passed, report.summary.FAIL]).toEqual([true, 0]);
+    const skipped = report.checks.filter(({ verdict }) => verdict === 'SKIP').map(({ id }) => id);
+    expect(report.untried).toEqual(skipped);
+    expect(skipped).toContain('transfer.ok');
+    expect(CHECKS.filter(({ optional }) => optional).map(({ id }) => id)).toEqual(skipped);
+  });
+
+  test('an account of ours, name enquiry is not tried, and the run does not pass although nothing failed', async () => {
+    const { report } = await run({ options: { to: null, movesMoney: false } });
+    expect([report.passed, report.summary.FAIL]).toEqual([false, 0]);
+    expect(report.untried).toEqual(expect.arrayContaining(['resolve.ok', 'limits', 'transfer.ok']));
   });
 
   test('a balance, transfers are tried all the same', async () => {
@@ -357,4 +405,7 @@ test('Nomba over its stand-in passes what its port can do', async () => {
   expect(fake.complaints).toEqual([]);
   expect(report.checks.filter(({ verdict }) => verdict === 'FAIL')).toEqual([]);
   expect(verdictsOf(report)).toMatchObject({ 'credit.simulated': 'PASS', 'transfer.ok': 'PASS', statement: 'PASS' });
+  expect(resultOf(report, 'auth.refresh')?.found).toMatch(/; a token lives 30 minutes$/);
+  expect(resultOf(report, 'transfer.repeat')?.found).toMatch(/^the repetition was replayed; /);
+  expect(resultOf(report, 'transfer.narration')?.found).toMatch(/ was paid; what came back of it is not told$/);
 });

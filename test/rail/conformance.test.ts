@@ -1,9 +1,13 @@
 // The sandbox bank keeps every promise of the rail port.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newUuid } from '../../src/ids.ts';
+import { type Keyring, parseKeyring } from '../../src/keyring.ts';
 import { type RailBench, railPromises } from '../../src/rail/conformance.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
+import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
+import type { Behaviour } from '../../src/rail/sandbox/destinations.ts';
 import { newSessionId } from '../../src/rail/sandbox/transfers.ts';
-import { CAPABILITIES, newReference, startSandbox, type TestSandbox } from './sandbox.ts';
+import { CAPABILITIES, KEYRING, newReference, startSandbox, type TestSandbox } from './sandbox.ts';
 
 let sandbox: TestSandbox;
 let bench: RailBench;
@@ -20,9 +24,11 @@ afterAll(async () => {
 const OUTCOMES = { complete: 'complete', fail: 'reject', return: 'return' } as const;
 const LOSSES = { request: 'timeout_lost', response: 'timeout_delivered' } as const;
 
+const OTHER_KEYRING: Keyring = parseKeyring(`other:${Buffer.alloc(32, 2).toString('base64url')}`);
+
 function benchOf({ bank, rail, organisationId, sent }: TestSandbox): RailBench {
   let lastAccount = 2_000_000_000;
-  const set = (accountNumber: string, behaviour: 'hold' | 'timeout_lost' | 'timeout_delivered') =>
+  const set = (accountNumber: string, behaviour: Behaviour) =>
     bank.transfers.setDestination({ organisationId, accountNumber, bankCode: null }, { name: null, behaviour });
   return {
     rail,
@@ -42,9 +48,36 @@ function benchOf({ bank, rail, organisationId, sent }: TestSandbox): RailBench {
       return sessionId;
     },
     callbacks: () => sent,
+    namesContract: true,
+    callbackOfAnother: (secret, { reference, accountNumber }) => {
+      const body = JSON.stringify({
+        type: 'inbound_credit',
+        contract: newUuid(),
+        sessionId: newSessionId(new Date()),
+        accountNumber,
+        accountReference: reference,
+        amount: 202_037,
+        senderName: 'Chidi Eze',
+        senderAccountNumber: '0065432190',
+        senderBankCode: '058',
+        receivedAt: new Date().toISOString(),
+      });
+      const signature = signCallback(secret === 'ours' ? KEYRING : OTHER_KEYRING, body, new Date());
+      return Promise.resolve({ headers: { [SIGNATURE_HEADER]: signature }, body: Buffer.from(body) });
+    },
     sendLosing: async (what, instruction) => {
       await set(instruction.accountNumber, LOSSES[what]);
       return await rail.sendTransfer(instruction);
+    },
+    sendNotReady: {
+      underfunded: async (instruction) => {
+        await set(instruction.accountNumber, 'underfunded');
+        try {
+          return await rail.sendTransfer(instruction);
+        } finally {
+          await set(instruction.accountNumber, 'hold');
+        }
+      },
     },
     openLosing: async (request) => {
       await rail.openVirtualAccount(request);

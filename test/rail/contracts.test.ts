@@ -132,6 +132,27 @@ describe('a connected contract', () => {
     expect(`${sealed}${shown.output}${JSON.stringify(audit)}${api.logged.join('')}`).not.toContain(API_KEY);
   });
 
+  test('is shown with what this version of the adapter can do, and with what it declared before', async () => {
+    const organisation = await connected();
+    const show = async () => {
+      const { output } = await runCli(['rail', 'show', '--json'], { databaseUrl: api.databaseUrl, home: tmpdir() });
+      const [, live] = JSON.parse(output) as { contracts: Record<string, unknown>[] }[];
+      return live?.contracts.find(({ contract }) => contract === organisation.contract);
+    };
+    const { capabilities } = api.dependencies.sandboxBank;
+    expect(await show()).toMatchObject({ capabilities, changedSince: [] });
+    await api.sql`
+      UPDATE rail_contracts
+      SET capabilities = jsonb_set(capabilities, '{oneOff,lateMoney}', '"bounced"') - 'callbacks'
+      WHERE organisation_id = ${organisation.organisationId}`;
+    const changedSince = ['callbacks', 'oneOff.lateMoney'];
+    expect(await show()).toMatchObject({ capabilities, changedSince });
+    const { output } = await runCli(['rail', 'show'], { databaseUrl: api.databaseUrl, home: tmpdir() });
+    expect(output).toContain(
+      'changedSince    since it was connected or rotated the adapter declares otherwise: callbacks, oneOff.lateMoney',
+    );
+  });
+
   test('is the only one of an organisation', async () => {
     const again = await cli(await connected(), 'connect pocket', credentials(API_KEY));
     expect([again.exitCode, again.errors]).toEqual([1, expect.stringMatching(/connected a provider already/)]);
@@ -197,17 +218,20 @@ describe('rail disconnect', () => {
   });
 });
 
-test('with RAIL_CHECK=required nothing new is accepted until a check with this version of the adapter has passed', async () => {
+test('with RAIL_CHECK=required nothing new is accepted until a check of these credentials with this version of the adapter has passed', async () => {
   const { organisationId } = await connected();
   const book = bookOf({ organisationId });
-  const check = async (adapterVersion: string, passed: boolean) => {
+  const check = async (adapterVersion: string, passed: boolean, credentialsVersion: number | null = 2) => {
     await api.sql`
-      INSERT INTO rail_checks (organisation_id, environment, id, contract_id, adapter_version, passed, report)
-      SELECT organisation_id, environment, gen_random_uuid(), id, ${adapterVersion}, ${passed}, '{}' FROM rail_contracts
+      INSERT INTO rail_checks (organisation_id, environment, id, contract_id, credentials_version, adapter_version, passed, report)
+      SELECT organisation_id, environment, gen_random_uuid(), id, ${credentialsVersion}::int, ${adapterVersion}, ${passed}, '{}' FROM rail_contracts
       WHERE organisation_id = ${organisationId}`;
     return await readAgain(true).accepts(book);
   };
   expect([await readAgain(false).accepts(book), await readAgain(true).accepts(book)]).toEqual([true, false]);
+  await api.sql`UPDATE rail_contracts SET version = 2 WHERE organisation_id = ${organisationId}`;
+  expect(await check('2', true, 1)).toBe(false);
+  expect(await check('2', true, null)).toBe(false);
   expect(await check('1', true)).toBe(false);
   expect(await check('2', false)).toBe(false);
   expect(await check('2', true)).toBe(true);

@@ -1,6 +1,7 @@
 // A running API for a test file: HTTP on free ports, its own database, and an organisation with settlement wallets and
 // API keys. The clients check every response against the envelope of contract section 2.2 and the OpenAPI document.
 import { randomBytes, randomUUID } from 'node:crypto';
+import { parse } from 'csv-parse/sync';
 import { KYC } from '../../dev/chaos/requests.ts';
 import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
 import { makeApiKey } from '../../src/api/admission/apiKeys.ts';
@@ -20,7 +21,7 @@ import type { InboundCredit } from '../../src/resources/inboundCredits/queries.t
 import { createOrganisation } from '../../src/resources/organisations.ts';
 import { createRuntime, type ServiceRuntime } from '../../src/runtime.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { checkDocumented, type DocumentedRequest } from './documented.ts';
+import { checkDocumented, checkDocumentedFile, type DocumentedRequest } from './documented.ts';
 import { createDatabase, ownerOf, testStack } from './stack.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -53,6 +54,11 @@ export interface Answer {
   text: string;
 }
 
+/** An answer that may be a file. `rows` are its lines by column; of JSON there are none. */
+export interface FileAnswer extends Pick<Answer, 'status' | 'headers' | 'text'> {
+  rows: Record<string, string>[];
+}
+
 export interface CallOptions {
   /** Sent as JSON; a string or bytes are sent unchanged. */
   body?: unknown;
@@ -67,6 +73,8 @@ export interface Client {
   call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
   get: (path: string) => Promise<Answer>;
   post: (path: string, body?: unknown) => Promise<Answer>;
+  /** A list as a file, or the error instead. */
+  file: (path: string, accept?: string) => Promise<FileAnswer>;
   /** A POST that moves money, with a new Idempotency-Key unless one is given. */
   money: (path: string, body: unknown, idempotencyKey?: string) => Promise<Answer>;
 }
@@ -315,12 +323,31 @@ export function createClient(base: string, key: string | null, environment: Envi
   return {
     key,
     environment,
+    file: async (path, accept = 'text/csv') => {
+      const headers = { ...(key !== null && { authorization: `Bearer ${key}` }), accept };
+      return await readFile(await fetch(`${base}${path}`, { headers }), { method: 'GET', path, environment });
+    },
     call,
     get: (path) => call('GET', path),
     post: (path, body) => call('POST', path, { body }),
     money: (path, body, idempotencyKey = randomUUID()) => call('POST', path, { body, idempotencyKey }),
   };
 }
+
+/** Reads a response to a request for a file, and checks it against the document. */
+async function readFile(response: Response, request: DocumentedRequest): Promise<FileAnswer> {
+  const { status, headers } = response;
+  const text = await response.text();
+  if (!headers.get('content-type')?.startsWith('text/csv')) {
+    return { ...readAnswer(status, headers, text, request), rows: [] };
+  }
+  checkDocumentedFile(request, { status, headers, text });
+  return { status, headers, text, rows: parse(text, { columns: true }) };
+}
+
+/** Reads and checks a response to a request that no client of this file sent. */
+export const readResponse = async (response: Response, request: DocumentedRequest): Promise<Answer> =>
+  readAnswer(response.status, response.headers, await response.text(), request);
 
 const isPastDeadline = ({ status, error }: Answer): boolean =>
   status === 503 && error.details.retryable === true && error.details.service === 'database';

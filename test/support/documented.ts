@@ -1,9 +1,10 @@
 // Checks every answer that the tests receive against the OpenAPI document: its operation, status, error code, headers
-// and body. In the document objects are open, because fields may be added later; here an undocumented field is an
-// error.
+// and body, or the columns of a file. In the document objects are open, because fields may be added later; here an
+// undocumented field is an error.
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { parse } from 'csv-parse/sync';
 import { eventView } from '../../src/api/views.ts';
 import type { Environment } from '../../src/money.ts';
 import type { Event } from '../../src/resources/events.ts';
@@ -12,6 +13,7 @@ type Json = { [key: string]: unknown };
 
 interface DocumentedResponse {
   headers: Record<string, { $ref: string }>;
+  content: Record<string, { schema: Json }>;
 }
 
 interface Operation {
@@ -81,10 +83,18 @@ export function operationOf({ method, path, environment }: DocumentedRequest): O
   )?.operation;
 }
 
+/** The request of a start line, like `GET /v1/wallets HTTP/1.1`; undefined when it is not below `/v1`. */
+export function requestOfLine(line: string, environment: Environment): DocumentedRequest | undefined {
+  const [, method, path] = /^(\S+) \/v1(\/\S*) HTTP\//.exec(line) ?? [];
+  return method === undefined || path === undefined ? undefined : { method, path, environment };
+}
+
+const violationOf = (request: DocumentedRequest, status: number, body: string) => (problem: string) =>
+  new Error(`${problem}: ${request.method} ${request.path} ${status} ${body}`);
+
 /** Throws when the document has no such answer. */
 export function checkDocumented(request: DocumentedRequest, answer: ReceivedAnswer): void {
-  const violation = (problem: string): Error =>
-    new Error(`${problem}: ${request.method} ${request.path} ${answer.status} ${JSON.stringify(answer.body)}`);
+  const violation = violationOf(request, answer.status, JSON.stringify(answer.body));
   const operation = operationOf(request);
   const code = (answer.body.error as { code?: string } | undefined)?.code;
   if (operation === undefined) {
@@ -103,6 +113,57 @@ export function checkDocumented(request: DocumentedRequest, answer: ReceivedAnsw
   if (problem !== null) throw violation(problem);
   const problemOfHeaders = headerProblem(response, answer.headers);
   if (problemOfHeaders !== null) throw violation(problemOfHeaders);
+}
+
+/** Throws when the document has no such file. Its columns are the fields of the list's items. */
+export function checkDocumentedFile(
+  request: DocumentedRequest,
+  { status, headers, text }: { status: number; headers: Headers; text: string },
+): void {
+  const violation = violationOf(request, status, text.slice(0, 1_000));
+  const response = operationOf(request)?.responses[status];
+  if (response === undefined || '$ref' in response) throw violation('undocumented status of a file');
+  if (response.content['text/csv'] === undefined) throw violation('undocumented content type');
+  if (headers.get('content-type') !== 'text/csv; charset=utf-8') throw violation('not the content type of a file');
+  const problem = headerProblem(response, headers);
+  if (problem !== null) throw violation(problem);
+  if (!text.endsWith('\r\n')) throw violation('the file does not end with a line');
+  const [header, ...rows] = parse(text); // throws when a row has more or fewer cells
+  const columns = columnsOf(field(field(response.content['application/json']?.schema, 'data'), ITEMS));
+  const missing = columns.filter(({ isList, path }) => !isList && !header?.includes(path)).map(({ path }) => path);
+  const unknown = header?.filter((name) => !columns.some(({ path }) => path === name)) ?? [];
+  if (missing.length > 0 || unknown.length > 0) {
+    throw violation(`columns: ${missing.join()} missing, ${unknown.join()} unknown`);
+  }
+  if (rows.some((row) => row[0] === '')) throw violation('a row without its id');
+}
+
+const ITEMS = Symbol('the items of a list');
+
+/** The schema behind a reference, or of the first type where another is null. */
+function resolved(schema: Json | undefined): Json {
+  const { $ref, anyOf, allOf } = (schema ?? {}) as { $ref?: string; anyOf?: Json[]; allOf?: Json[] };
+  if ($ref !== undefined) return resolved(openApi.components.schemas[$ref.split('/').at(-1) ?? '']);
+  if (anyOf !== undefined) return resolved(anyOf[0]);
+  if (allOf === undefined) return schema ?? {};
+  return {
+    ...schema,
+    properties: Object.assign({}, schema?.properties, ...allOf.map((each) => resolved(each).properties)),
+  };
+}
+
+function field(schema: Json | undefined, name: string | typeof ITEMS): Json | undefined {
+  const { properties, items } = resolved(schema) as { properties?: Record<string, Json>; items?: Json };
+  return name === ITEMS ? items : properties?.[name];
+}
+
+/** The paths of a schema's fields, as a file has them: objects are flattened. A list of objects may be left out. */
+function columnsOf(schema: Json | undefined): { path: string; isList: boolean }[] {
+  const { properties, type } = resolved(schema) as { properties?: Record<string, Json>; type?: string };
+  if (properties === undefined) return [{ path: '', isList: type === 'array' }];
+  return Object.entries(properties).flatMap(([name, each]) =>
+    columnsOf(each).map(({ path, isList }) => ({ path: path === '' ? name : `${name}.${path}`, isList })),
+  );
 }
 
 function pointer(request: DocumentedRequest, operation: Operation): string {

@@ -5,7 +5,7 @@ import { KYC } from '../../dev/chaos/requests.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { FAILS_AND_REPEATS, moneyActivities, startFaultInjectingWorker } from './activities.ts';
 import { startTestFlows, type TestFlows } from './flows.ts';
-import { replayEverything } from './histories.ts';
+import { personalWords, replayEverything } from './histories.ts';
 import type { ScenarioBanks } from './scenarioBank.ts';
 import { type Outcome, openScenarios, type ScenarioContext } from './scenarioContext.ts';
 import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario } from './scenarios.ts';
@@ -54,12 +54,16 @@ export function testEveryScenario(banks: ScenarioBanks, notRun: readonly string[
   afterAll(async () => {
     await worker.stop();
     const { findings } = await verifyBooks(flows.sql);
-    if (banks.secrets.length > 0) await replayEverything(flows, banks.secrets);
+    const searched = [...(await personalWords(flows.sql)), ...banks.secrets];
+    if (banks.secrets.length > 0) await replayEverything(flows, searched);
     const log = flows.logged.join('');
     const kept = [...banks.secrets, KYC.bvn].filter((secret) => log.includes(secret));
     await flows.close();
     const complaints = await banks.close();
     expect([findings, kept, complaints]).toEqual([[], [], []]);
+    expect(searched).toEqual(
+      expect.arrayContaining([KYC.bvn, KYC.phone, KYC.dateOfBirth, 'Ada Obi', 'ada@test.example']),
+    );
   }, LIMIT_MS);
 
   test.each(scenarios)(

@@ -27,6 +27,8 @@ import type {
   TransferOutcome,
 } from './scenarioBank.ts';
 
+/** Of the contract, for an account number of the settlement wallet. Not the number of a person. */
+const DIRECTOR_BVN = '22222222226';
 const CANCEL_INVOICE = 'DELETE /api/v1/invoice/{reference}/cancel';
 
 /** A transfer takes its next step after this time. */
@@ -95,7 +97,8 @@ class MonnifyScenarioBank implements ScenarioBank {
 
   /** The adapter to the stand-in, which has started. */
   createRail(): ContractRail {
-    const adapter = createMonnifyRail(this.fake.credentials, () => new Date(Date.now() + AHEAD_MS));
+    const credentials = { ...this.fake.credentials, bvn: DIRECTOR_BVN };
+    const adapter = createMonnifyRail(credentials, () => new Date(Date.now() + AHEAD_MS));
     const transfers = { ...adapter.capabilities.transfers, unknownIsFinalAfterMs: SILENCE_MS };
     return { ...adapter, capabilities: { ...adapter.capabilities, transfers } };
   }
@@ -297,7 +300,7 @@ export class MonnifyBanks implements ScenarioBanks, ContractRails {
   };
   /** A rail that did not respond in time on a busy machine is asked again after a second. */
   readonly settings = { ATTENTION_PROBE_SECONDS: '1' };
-  readonly secrets = [FAKE_CREDENTIALS.apiKey, FAKE_CREDENTIALS.secretKey, 'eyJ'];
+  readonly secrets = [FAKE_CREDENTIALS.apiKey, FAKE_CREDENTIALS.secretKey, 'eyJ', DIRECTOR_BVN];
   readonly #callbackUrl: string | null;
   readonly #contracts = new Map<Uuid, { bank: MonnifyScenarioBank; adapter: ContractRail; rail: BankRail }>();
 

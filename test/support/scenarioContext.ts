@@ -446,6 +446,15 @@ export class ScenarioContext {
     });
   }
 
+  /** The sandbox bank no longer finds a transfer that it has accepted, or finds it again. */
+  async hideTransfer(reference: string, hidden: boolean): Promise<void> {
+    const [from, to] = hidden ? [reference, `hidden ${reference}`] : [`hidden ${reference}`, reference];
+    const changed = await this.flows.sql`
+      UPDATE sandbox_bank.transfers SET reference = ${to}
+      WHERE organisation_id = ${this.organisationId} AND reference = ${from} RETURNING true`;
+    if (changed.length !== 1) throw new Error(`the bank has no transfer ${from}`);
+  }
+
   /** One operator decides about a flow that is parked for this reason. */
   async decideAttention(workflowId: string, reason: string, action: 'retry' | 'dismiss'): Promise<void> {
     const flow = await this.untilAttention(workflowId, reason);

@@ -1142,6 +1142,19 @@ async function endedLate(stage: ScenarioContext): Promise<ScenarioRun> {
   return { ...run, runId };
 }
 
+/** A withdrawal that the bank has accepted and no longer finds: an operator is requested, and it is not sent again. */
+async function forgotten(stage: ScenarioContext): Promise<ScenarioRun> {
+  const run = await withdrawing(stage, HOLDS);
+  const runId = await stage.runOf(run.workflowId); // the bank's callback may start another
+  await stage.untilSent(run.workflowId);
+  await stage.hideTransfer(run.workflowId, true);
+  await stage.untilAttention(run.workflowId, 'outcome_unknown');
+  await stage.hideTransfer(run.workflowId, false);
+  await stage.endTransfer(run.workflowId, 'complete');
+  await stage.untilStatus(run.path, 'completed');
+  return { ...run, runId };
+}
+
 /** A withdrawal that the bank accepts only after the limit, when its balance is no longer too low. */
 async function acceptedLate(stage: ScenarioContext): Promise<ScenarioRun> {
   await stage.bankAnswers(UNDERFUNDED, 'underfunded');
@@ -1327,6 +1340,7 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     run: endedLate,
     settings: { ATTENTION_OUTCOME_UNKNOWN_SECONDS: '1' },
   },
+  { flow: 'withdrawal', ending: 'referenceForgotten', run: forgotten },
   {
     flow: 'withdrawal',
     ending: 'notReady',

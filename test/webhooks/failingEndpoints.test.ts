@@ -1,5 +1,5 @@
-// What an endpoint has missed: since when it fails, that it is disabled after days of failures, and that the owner can
-// have everything sent again.
+// What an endpoint has missed: since when it fails, that the others are told after an hour of failures, that it is
+// disabled after days of them, and that the owner can have everything sent again.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
@@ -7,7 +7,12 @@ import type { EventType } from '../../src/resources/events.ts';
 import { redeliverSince } from '../../src/webhooks/bulkRedelivery.ts';
 import { listFailedDeliveries } from '../../src/webhooks/deliveries.ts';
 import { createDispatcher, type EventMessage } from '../../src/webhooks/dispatcher.ts';
-import { disableFailingEndpoint, findWebhookEndpoint, updateWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
+import {
+  disableFailingEndpoint,
+  findWebhookEndpoint,
+  reportFailingEndpoint,
+  updateWebhookEndpoint,
+} from '../../src/webhooks/endpoints.ts';
 import { eventProblem } from '../support/documented.ts';
 import { answerStatus } from './receiver.ts';
 import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
@@ -48,12 +53,15 @@ async function send(eventId?: Uuid): Promise<Uuid> {
   return sent;
 }
 
-const failingFor = (endpoint: TestEndpoint, days: number) =>
-  fixture.sql`UPDATE webhook_endpoints SET failing_since = now() - make_interval(days => ${days}) WHERE id = ${endpoint.id}`;
+const failingFor = (endpoint: TestEndpoint, days: number, minutes = 0) => fixture.sql`
+  UPDATE webhook_endpoints SET failing_since = now() - make_interval(days => ${days}, mins => ${minutes})
+  WHERE id = ${endpoint.id}`;
 
-const told = () => fixture.sql<{ id: Uuid; type: string; data: Record<string, unknown>; createdAt: Date }[]>`
+const told = (type: EventType = 'webhook_endpoint.disabled') => fixture.sql<
+  { id: Uuid; type: string; data: Record<string, unknown>; createdAt: Date }[]
+>`
   SELECT id, type, data, created_at FROM events
-  WHERE organisation_id = ${book.organisationId} AND type = 'webhook_endpoint.disabled'`;
+  WHERE organisation_id = ${book.organisationId} AND type = ${type} ORDER BY created_at, id`;
 
 describe('an endpoint that fails', () => {
   test('it fails since its first failed attempt, until one succeeds', async () => {
@@ -88,6 +96,52 @@ describe('an endpoint that fails', () => {
     expect(other.received).toHaveLength(1);
     expect(await disableFailingEndpoint(fixture.sql, book, endpoint.id)).toBe(false);
     expect(await told()).toHaveLength(1);
+  });
+
+  test('after an hour of failures the other endpoints are told, once until an attempt succeeds', async () => {
+    const endpoint = await fixture.endpoint(book, { description: 'orders' }, answerStatus(500));
+    const other = await fixture.endpoint(book, { eventTypes: ['webhook_endpoint.failing'] });
+    const notices = () => told('webhook_endpoint.failing');
+    await failingFor(endpoint, 0, 59);
+    await send();
+    expect(await notices()).toEqual([]);
+    await failingFor(endpoint, 0, 61);
+    await send();
+    await send();
+    const [event, ...more] = await notices();
+    if (event === undefined) throw new Error('nobody was told');
+    expect(more).toEqual([]);
+    const { failingSince } = await read(endpoint);
+    expect(event.data).toMatchObject({
+      id: publicId('webhookEndpoint', endpoint.id),
+      status: 'enabled',
+      description: 'orders',
+      failingSince: failingSince?.toISOString(),
+    });
+    const { createdAt, ...rest } = event;
+    expect(eventProblem({ ...rest, id: publicId('event', event.id), createdAt: createdAt.toISOString() })).toBeNull();
+    expect(await reportFailingEndpoint(fixture.sql, book, endpoint.id)).toBe(false);
+    // It fails again after a success: a second time of failures, and a second event.
+    endpoint.answerWith(answerStatus(200));
+    await send();
+    await fixture.sql`
+      UPDATE webhook_endpoints SET failing_event_at = now() - interval '2 days' WHERE id = ${endpoint.id}`;
+    await failingFor(endpoint, 1);
+    endpoint.answerWith(answerStatus(500));
+    await send();
+    expect(await notices()).toHaveLength(2);
+    expect(await told()).toEqual([]);
+    // The endpoint itself does not get it, now or when it has everything sent again.
+    const received = endpoint.received.length;
+    await dispatch({ eventId: event.id });
+    expect([other.received.length, endpoint.received.length]).toEqual([1, received]);
+    await fixture.sql`
+      INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
+      SELECT organisation_id, environment, ${newUuid()}, type, resource, data, created_at - interval '2 minutes'
+      FROM events WHERE id = ${event.id}`;
+    const since = new Date(Date.now() - 3_600_000);
+    expect((await redeliverSince(fixture.sql, book, await read(endpoint), since)).redelivered).toBe(0);
+    expect((await redeliverSince(fixture.sql, book, await read(other), since)).redelivered).toBe(1);
   });
 
   test('a success after four days, and one within the same moment, keep it enabled', async () => {

@@ -5,6 +5,7 @@ import {
   checkPauseMs,
   decideStep,
   decideTransfer,
+  outcomeOpenMaxMs,
   type RailStatus,
   SENDS_MAX,
   type TransferState,
@@ -61,7 +62,7 @@ test('for random sequences of rail statuses, money is back exactly if the final 
 });
 
 describe('references that the rail does not know', () => {
-  const known = { unknownIsFinalAfterMs: 5_000 };
+  const known = { unknownIsFinalAfterMs: 5_000, knowsReference: false };
   test.each([
     ['is polled again before its unknown status is final', { rail: 'unknown', sends: 1, sinceSendMs: 4_999 }, 'check'],
     ['is sent again after its unknown status became final', { rail: 'unknown', sends: 1, sinceSendMs: 5_000 }, 'send'],
@@ -91,9 +92,34 @@ describe('references that the rail does not know', () => {
   );
 
   test('a reference is polled for ever where the silence of the rail is never final', () => {
-    const silent = { rail: 'unknown', sinceSendMs: 9e12, unknownIsFinalAfterMs: null } as const;
+    const silent = { ...known, rail: 'unknown', sinceSendMs: 9e12, unknownIsFinalAfterMs: null } as const;
     for (const sends of [1, SENDS_MAX]) expect(decideStep('check', { ...silent, sends })).toBe('check');
   });
+
+  test('a reference that the rail has known is neither sent again nor marked unsent, however long it is unknown', () => {
+    const lost = { ...known, rail: 'unknown', sinceSendMs: 9e12, knowsReference: true } as const;
+    for (const step of ['send', 'check', 'mark_unsent'] as const)
+      for (const sends of [0, 1, SENDS_MAX]) expect(decideStep(step, { ...lost, sends })).toBe('check');
+  });
+});
+
+test.each([
+  ['a rail that has it in progress', { rail: 'known', knowsReference: true }, 86_400_000],
+  ['a rail that has never known it', { rail: 'unknown', knowsReference: false }, 86_400_000],
+  ['a rail that has known it and no longer does', { rail: 'unknown', knowsReference: true }, 900_000],
+  [
+    'such a rail whose silence is never final',
+    { rail: 'unknown', knowsReference: true, unknownIsFinalAfterMs: null },
+    86_400_000,
+  ],
+  [
+    'such a rail whose silence is final late',
+    { rail: 'unknown', knowsReference: true, unknownIsFinalAfterMs: 9e9 },
+    86_400_000,
+  ],
+] as const)('the outcome of a transfer may be open so long at %s', (_name, knowledge, expected) => {
+  const limits = { outcomeUnknownMs: 86_400_000, unknownIsFinalAfterMs: 900_000, ...knowledge };
+  expect(outcomeOpenMaxMs(knowledge, limits)).toBe(expected);
 });
 
 test.each([

@@ -57,6 +57,13 @@ export const CARELESS_CHANGES: CarelessChange[] = [
     rejectedBy: ['withdrawal-contradictionDismissed', 'withdrawal-contradictionReturned', 'withdrawal-outcomeUnknown'],
   },
   {
+    name: 'a reference that the rail has known is sent again when it is unknown',
+    file: 'bankTransfer/decide.ts',
+    find: 'if (knowsReference) return',
+    edited: (isMade) => `if (knowsReference && !${isMade}) return`,
+    rejectedBy: ['withdrawal-referenceForgotten'],
+  },
+  {
     name: 'a transfer that the rail did not accept is queried and not sent again',
     file: 'bankTransfer/drive.ts',
     find: 'if (journey.pausedLooks === 0 && journey.notReady === undefined)',

@@ -256,11 +256,13 @@ test('no recorded command is missed in the source', () => {
   expect([...recorded].filter((command) => !inSource.has(command) && !MAY_CHANGE.test(command))).toEqual([]);
 });
 
-test('each activity in a history has a summary', () => {
+test('each activity in a history has a summary, local ones too', () => {
   const without = recordedHistories().flatMap(({ name, history }) =>
-    (history.events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled, userMetadata }) =>
-      scheduled && !userMetadata?.summary ? [`${name}: ${scheduled.activityType?.name}`] : [],
-    ),
+    (history.events ?? []).flatMap((event) => {
+      const isLocal = event.markerRecordedEventAttributes?.markerName === 'core_local_activity';
+      const activity = event.activityTaskScheduledEventAttributes?.activityType?.name ?? (isLocal ? 'local' : null);
+      return activity !== null && !event.userMetadata?.summary ? [`${name}: ${activity}`] : [];
+    }),
   );
   expect(without).toEqual([]);
 });

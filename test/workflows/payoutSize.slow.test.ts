@@ -141,7 +141,8 @@ test(
     ]);
 
     openBank();
-    await flows.untilStatus(`/payouts/${payout.id}`, 'completed');
+    const isCompleted = async () => (await flows.test.get(`/payouts/${payout.id}`)).data.status === 'completed';
+    await waitFor('the payout to be completed', isCompleted, LIMIT_MS);
     expect(await flows.temporal.workflow.getHandle(payout.id).result()).toEqual({ status: 'completed' });
     expect([...bank.sends.values()]).toEqual(Array.from({ length: ITEMS }, () => 1));
     expect(await flows.accountBalance('clearing:sandbox')).toBe(-1_000_000_000 + ITEMS * 100_000);

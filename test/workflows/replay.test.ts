@@ -44,3 +44,27 @@ test.each(recorded)('$name has no personal data, no account number and no machin
   expect(text).not.toMatch(/[a-z]@[a-z]+\.[a-z]|https?:/i);
   expect(text).not.toMatch(/\b\d+@/); // a process and its host
 });
+
+test("operators' texts are in their messages and in the activities that record them, and nowhere else", () => {
+  let texts = 0;
+  const wrong = recorded.flatMap(({ name, history }) => {
+    const events = (history.events ?? []).map((event) => {
+      const isMessage =
+        event.workflowExecutionUpdateAcceptedEventAttributes ?? event.workflowExecutionSignaledEventAttributes;
+      return { event, isMessage: isMessage != null, text: textOf({ events: [event] }) };
+    });
+    const written = events
+      .filter(({ isMessage }) => isMessage)
+      .flatMap(({ text }) => [...text.matchAll(/"(?:reason|evidence)":"([^"]+)"/g)].map(([, words = '']) => words));
+    texts += written.length;
+    return events
+      .filter(({ event, isMessage }) => !isMessage && !event.activityTaskScheduledEventAttributes)
+      .flatMap(({ event, text }) =>
+        written
+          .filter((words) => text.includes(words))
+          .map((words) => `${name}, event ${String(event.eventId)}: ${words}`),
+      );
+  });
+  expect(wrong).toEqual([]);
+  expect(texts).toBeGreaterThan(20);
+});

@@ -24,8 +24,12 @@ export function llmsText({ info, tags, operations, events }: ClientDocument): st
     [
       '## Documents',
       '',
-      '- [OpenAPI 3.1](/v1/openapi.json): every operation, event and error, with real examples',
+      '- [OpenAPI 3.1](/v1/openapi.json): every operation and event with a real example, and the errors of each operation',
       '- [Errors](/docs/errors): a heading for every error code',
+      '- [Reference](/docs), to try requests in a browser, and [guides](/docs/guide/) by task: on the sandbox host only',
+      '',
+      'Clients for TypeScript and Python, a command line (`npx manilla`) and a Postman collection are in `clients/` of the',
+      'repository.',
     ].join('\n'),
     ...sections,
     [

@@ -1,18 +1,12 @@
 // `npm run schemathesis`: random and boundary requests to every operation of the OpenAPI document, against the API and
 // a worker on the stack of the tests. Fails on a 5xx and on any answer that is not documented.
-import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { startTestFlows, type TestFlows } from '../../test/support/flows.ts';
 import globalSetup from '../../test/support/globalSetup.ts';
 import globalTeardown from '../../test/support/globalTeardown.ts';
+import { installPythonPackages, runShown } from '../pythonPackages.ts';
 
-/** Also where schemathesis writes its own cache. */
-const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
-const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
-const PYTHON_MIN = [3, 11];
 /** The budget of the run; the first requests to every operation are sent even if they take longer. */
 const SECONDS = 100;
 /** The same requests every time, so that a failure is about the change. `-- --seed 2` for others. */
@@ -26,43 +20,6 @@ const CHECKS = [
   'response_headers_conformance',
   'response_schema_conformance',
 ];
-
-/** Runs a program with its output shown. Returns its exit code. */
-function run(program: string, words: readonly string[]): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, words, { cwd: CACHE, stdio: 'inherit' });
-    child.once('error', reject);
-    child.once('exit', (code) => resolve(code ?? 1));
-  });
-}
-
-async function succeed(what: string, program: string, words: readonly string[]): Promise<void> {
-  const code = await run(program, words).catch((error: unknown) => String(error));
-  if (code !== 0) throw new Error(`${what} (${program} ${words.join(' ')}: ${code})`);
-}
-
-/** Installs schemathesis into a virtual environment, once for each content of requirements.txt. Returns its program. */
-async function install(): Promise<string> {
-  const digest = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 16);
-  const folder = path.join(CACHE, `schemathesis-${digest}`);
-  const [python, program] = ['python', 'schemathesis'].map((name) => path.join(folder, 'bin', name)) as [
-    string,
-    string,
-  ];
-  if (existsSync(path.join(folder, 'installed'))) return program;
-  const [major, minor] = PYTHON_MIN;
-  const need = `schemathesis needs Python ${major}.${minor} or newer with venv: install python3 and python3-venv`;
-  await succeed(need, 'python3', [
-    '-c',
-    `import sys, venv, ensurepip; sys.exit(sys.version_info < (${major}, ${minor}))`,
-  ]);
-  rmSync(folder, { recursive: true, force: true });
-  await succeed(need, 'python3', ['-m', 'venv', folder]);
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--require-hashes', '--requirement'];
-  await succeed('the packages were not installed; check that PyPI is reachable', python, [...pip, REQUIREMENTS]);
-  writeFileSync(path.join(folder, 'installed'), '');
-  return program;
-}
 
 /** Writes settings with ids that exist, so that requests for a part of a resource reach past the 404. */
 async function writeSettings({ test, createWallet }: TestFlows, folder: string): Promise<string> {
@@ -90,15 +47,14 @@ async function writeSettings({ test, createWallet }: TestFlows, folder: string):
 }
 
 async function main(): Promise<number> {
-  mkdirSync(CACHE, { recursive: true });
-  const program = await install();
+  const programs = await installPythonPackages('schemathesis');
   await globalSetup();
   try {
     const flows = await startTestFlows({ logLevel: 'error' });
     try {
       const authorization = `Authorization: Bearer ${flows.test.key}`;
-      const settings = await writeSettings(flows, path.dirname(path.dirname(program)));
-      return await run(program, [
+      const settings = await writeSettings(flows, path.dirname(programs));
+      return await runShown(path.join(programs, 'schemathesis'), [
         `--config-file=${settings}`,
         'run',
         `${flows.urls.test}/openapi.json`,

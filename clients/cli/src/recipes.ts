@@ -111,6 +111,10 @@ export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
       return { resourceId: id };
     },
   },
+  'webhook_endpoint.failing': {
+    summary: 'an endpoint has failed for an hour',
+    impossible: 'It takes an hour of failed deliveries.',
+  },
   'webhook_endpoint.disabled': {
     summary: 'an endpoint has failed for five days',
     impossible: 'It takes five days of failed deliveries.',

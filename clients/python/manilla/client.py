@@ -10,22 +10,23 @@ import urllib.parse
 import urllib.request
 import uuid
 from collections.abc import Iterator, Mapping
+from email.message import Message
 from typing import Any
 
 from .operations import Operations
 
 
 class ManillaError(Exception):
-    """An error of the API. Branch on ``code``."""
+    """An error of the API, or ``UNREADABLE_RESPONSE``. Branch on ``code``."""
 
-    def __init__(self, status: int, body: Mapping[str, Any], link: str, url: str) -> None:
+    def __init__(self, status: int, body: Mapping[str, Any], headers: Message, url: str) -> None:
         error = body["error"]
         super().__init__(f"{error['code']}: {error['message']}")
         self.status = status
         self.code: str = error["code"]
         self.details: dict[str, Any] = error["details"]
         self.request_id: str = body["meta"]["requestId"]
-        found = re.search(r'<([^>]+)>; rel="help"', link)
+        found = re.search(r'<([^>]+)>; rel="help"', headers.get("Link") or "")
         self.help_url: str | None = urllib.parse.urljoin(url, found[1]) if found else None
 
 
@@ -78,25 +79,68 @@ class Manilla(Operations):
             wait = self._pause * 2**retry * (0.5 + random.random() / 2)
             request = urllib.request.Request(url, data=data, headers=headers, method=method)
             try:
-                with urllib.request.urlopen(request, timeout=self._timeout) as response:
-                    return json.loads(response.read())
-            except urllib.error.HTTPError as error:
-                answer = json.loads(error.read())
-                if is_last or not _is_temporary(error.code, answer):
-                    raise ManillaError(error.code, answer, error.headers.get("Link", ""), url) from None
-                wait = float(error.headers.get("Retry-After") or 0) or wait
+                status, answer_headers, raw = _exchange(request, self._timeout)
             except (OSError, http.client.HTTPException):
                 # No response: the request may have taken effect.
                 if is_last:
                     raise
+            else:
+                answer = _answer_of(status, raw)
+                if status < 300 and answer is not None:
+                    return answer
+                if is_last or not _is_temporary(status, answer):
+                    raise ManillaError(status, answer or _unreadable(status, answer_headers), answer_headers, url)
+                wait = _seconds(answer_headers.get("Retry-After")) or wait
             time.sleep(wait)
             retry += 1
 
 
-def _is_temporary(status: int, body: Mapping[str, Any]) -> bool:
+def _exchange(request: urllib.request.Request, timeout: float) -> tuple[int, Message, bytes]:
+    """Status, headers and body of a response, whatever its status."""
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as response:
+            return response.status, response.headers, response.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers, error.read()
+
+
+def _answer_of(status: int, raw: bytes) -> dict[str, Any] | None:
+    """The body of a response of the API. None for any other, such as the page of a proxy."""
+    try:
+        answer = json.loads(raw)
+    except ValueError:
+        return None
+    if not isinstance(answer, dict):
+        return None
+    error = answer.get("error")
+    is_readable = "data" in answer if status < 300 else isinstance(error, dict) and {"code", "details"} <= error.keys()
+    return answer if is_readable else None
+
+
+def _unreadable(status: int, headers: Message) -> dict[str, Any]:
+    message = f"The response {status} is not one of this API."
+    return {
+        "error": {"code": "UNREADABLE_RESPONSE", "message": message, "details": {}},
+        "meta": {"requestId": headers.get("X-Request-Id") or ""},
+    }
+
+
+def _seconds(text: str | None) -> float:
+    """The pause of a Retry-After; 0 without one, and for a date, which a proxy may send."""
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0
+
+
+def _is_temporary(status: int, answer: Mapping[str, Any] | None) -> bool:
     """Whether the same request may succeed soon."""
     if status == 429:
         return True
+    if answer is None:
+        # A proxy answered, and the request may have reached the API: only what may be repeated comes here.
+        return status < 300 or status >= 500
     if status == 409:
-        return body["error"]["code"] == "IDEMPOTENCY_IN_PROGRESS"
-    return status >= 500 and body["error"]["details"].get("retryable") is True
+        return answer["error"]["code"] == "IDEMPOTENCY_IN_PROGRESS"
+    return status >= 500 and answer["error"]["details"].get("retryable") is True

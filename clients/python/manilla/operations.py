@@ -579,6 +579,11 @@ class ReviewCaseOpenedEventData(TypedDict):
     paymentId: str | None
     walletId: str | None
     inboundCreditId: str | None
+    actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
+    returnFailure: Literal["refused", "returned", "never_received", "decided", None]
+    returnFailureReason: str | None
+    createdAt: str
+    resolvedAt: str | None
     credit: NotRequired[ReviewCaseOpenedEventDataCredit]
 
 
@@ -612,6 +617,11 @@ class ReviewCaseResolvedEventData(TypedDict):
     paymentId: str | None
     walletId: str | None
     inboundCreditId: str | None
+    actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
+    returnFailure: Literal["refused", "returned", "never_received", "decided", None]
+    returnFailureReason: str | None
+    createdAt: str
+    resolvedAt: str | None
     credit: NotRequired[ReviewCaseResolvedEventDataCredit]
 
 
@@ -854,7 +864,7 @@ class WebhookEndpoint(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -868,11 +878,18 @@ class WebhookEndpointDisabledEvent(TypedDict):
     data: WebhookEndpoint
 
 
+class WebhookEndpointFailingEvent(TypedDict):
+    id: str
+    type: Literal["webhook_endpoint.failing"]
+    createdAt: str
+    data: WebhookEndpoint
+
+
 class WebhookEndpointWithSecret(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -1055,14 +1072,14 @@ class ValidatePayoutBody(TypedDict):
 class CreateWebhookEndpointBody(TypedDict):
     url: str
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
 class UpdateWebhookEndpointBody(TypedDict):
     url: NotRequired[str | None]
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
@@ -1126,7 +1143,7 @@ class ResolveSimulatedTransferBody(TypedDict):
     contradict: NotRequired[bool | None]
 
 
-Event: TypeAlias = "PaymentSettledEvent | PaymentExpiredEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
+Event: TypeAlias = "PaymentSettledEvent | PaymentExpiredEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
 
 
 class Operations:
@@ -1551,7 +1568,7 @@ class Operations:
         created_at_from: str | None = None,
         created_at_to: str | None = None,
         resource_id: str | None = None,
-        type: Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.disabled", "webhook.test"] | None = None,
+        type: Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
     ) -> Iterator[Event]:
         """List events."""
         return self._items("/events", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "resourceId": resource_id, "type": type})

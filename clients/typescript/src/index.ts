@@ -21,7 +21,7 @@ export interface Options {
   fetch?: (request: Request) => Promise<Response>;
 }
 
-/** An error of the API. Branch on `code`. */
+/** An error of the API, or `UNREADABLE_RESPONSE`. Branch on `code`. */
 export class ManillaError extends Error {
   override readonly name = 'ManillaError';
   readonly code: string;
@@ -75,7 +75,7 @@ function bodyOf<Body>({ data, error, response }: Answer<Body>): Body {
 }
 
 const isErrorBody = (error: unknown): error is ErrorBody =>
-  typeof (error as Partial<ErrorBody> | null)?.error?.code === 'string';
+  typeof (error as Partial<ErrorBody> | null)?.error?.details === 'object';
 
 /** The error of an answer that is not of the API, such as the page of a proxy. */
 const unreadable = ({ status, headers }: Response): ErrorBody => ({
@@ -122,7 +122,10 @@ function withRetries({ retriesMax = 4, pauseMs = 250, fetch: send = fetch }: Opt
       let waitMs = pauseMs * 2 ** retry * (0.5 + Math.random() / 2);
       try {
         const response = await send(request.clone());
-        if (isLast || !(await isTemporary(response))) return response;
+        if (isLast || !(await isTemporary(response))) {
+          if (isPage(response)) throw new ManillaError(response, unreadable(response));
+          return response;
+        }
         waitMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || waitMs;
       } catch (error) {
         if (isLast || request.signal.aborted) throw error; // no response: the request may have taken effect
@@ -134,14 +137,17 @@ function withRetries({ retriesMax = 4, pauseMs = 250, fetch: send = fetch }: Opt
 
 const isIdempotent = (pathname: string): boolean => IDEMPOTENT_POSTS.some((pattern) => pattern.test(pathname));
 
+/** Whether a success is none of the API, such as the page of a proxy: that is neither JSON nor CSV. */
+const isPage = ({ ok, headers }: Response): boolean => ok && !/json|csv/.test(headers.get('content-type') ?? '');
+
 /** Whether the same request may succeed soon: over the rate limit, still in progress, or a retryable outage. */
 async function isTemporary(response: Response): Promise<boolean> {
-  if (response.status === 429) return true;
+  if (response.status === 429 || isPage(response)) return true;
   if (response.status !== 409 && response.status < 500) return false;
-  const body = (await response
+  const body: unknown = await response
     .clone()
     .json()
-    .catch(() => null)) as Partial<ErrorBody> | null;
-  if (response.status === 409) return body?.error?.code === 'IDEMPOTENCY_IN_PROGRESS';
-  return body === null || body.error?.details.retryable === true;
+    .catch(() => null);
+  if (response.status === 409) return isErrorBody(body) && body.error.code === 'IDEMPOTENCY_IN_PROGRESS';
+  return !isErrorBody(body) || body.error.details.retryable === true; // of a proxy
 }

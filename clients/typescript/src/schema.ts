@@ -1291,6 +1291,26 @@ export type webhooks = {
         patch?: never;
         trace?: never;
     };
+    "webhook_endpoint.failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Every attempt at another endpoint has failed for an hour
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receiveWebhookEndpointFailingEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook_endpoint.disabled": {
         parameters: {
             query?: never;
@@ -1499,7 +1519,7 @@ export type components = {
              */
             continueFrom: string | null;
         };
-        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
+        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
         FeeQuote: {
             /** @enum {string} */
             type: "withdrawal" | "payout_item" | "bank_transfer_payment" | "virtual_wallet_payment" | "transfer";
@@ -2240,8 +2260,27 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 paymentId: string | null;
+                /** @description The wallet that the money was for, or that it was credited to */
                 walletId: string | null;
                 inboundCreditId: string | null;
+                /** @description What a key may decide now */
+                actions: ("credit" | "return_to_sender" | "move_to_unclaimed")[];
+                /**
+                 * @description How the last attempt to return the money failed: operators decide then
+                 * @enum {string|null}
+                 */
+                returnFailure: "refused" | "returned" | "never_received" | "decided" | null;
+                returnFailureReason: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                createdAt: string;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                resolvedAt: string | null;
                 /** @description The credit that the case is about, when it is opened with it */
                 credit?: {
                     id: string;
@@ -2287,8 +2326,27 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 paymentId: string | null;
+                /** @description The wallet that the money was for, or that it was credited to */
                 walletId: string | null;
                 inboundCreditId: string | null;
+                /** @description What a key may decide now */
+                actions: ("credit" | "return_to_sender" | "move_to_unclaimed")[];
+                /**
+                 * @description How the last attempt to return the money failed: operators decide then
+                 * @enum {string|null}
+                 */
+                returnFailure: "refused" | "returned" | "never_received" | "decided" | null;
+                returnFailureReason: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                createdAt: string;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                resolvedAt: string | null;
                 /** @description The credit that the case is about, when it is opened with it */
                 credit?: {
                     id: string;
@@ -2669,7 +2727,7 @@ export type components = {
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -2703,12 +2761,27 @@ export type components = {
             createdAt: string;
             data: components["schemas"]["WebhookEndpoint"];
         };
+        /** @description Every attempt at another endpoint has failed for an hour */
+        WebhookEndpointFailingEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook_endpoint.failing";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            data: components["schemas"]["WebhookEndpoint"];
+        };
         WebhookEndpointWithSecret: {
             id: string;
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -4100,7 +4173,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad2ecbba9bf83a520"
+                     *         "requestId": "req_01a2107e1e1ea60adeb087d7"
                      *       }
                      *     }
                      */
@@ -4156,7 +4229,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *           "id": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -4165,10 +4238,10 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T22:50:48.571Z"
+                     *           "createdAt": "2026-11-25T02:17:10.910Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *           "id": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -4177,16 +4250,16 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T22:50:48.539Z"
+                     *           "createdAt": "2026-11-25T02:17:10.745Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "uLBBjAEl8tpzJIu0ooJDC3TzBdGq1LQp081VL_mn2dtbInRlc3QgMDFhMjBhOWEtY2ZkOS03MDAwLWEyNjQtMmYyNDMxZTMxMzc3IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTIzVDIyOjUwOjQ4LjUzOVoiLCIwMWEyMGE5YS1kMzVkLTcwMDAtYmYzYy04YjZlNGNkYzcyNzIiXQ"
+                     *         "nextCursor": "4YQGLmDaa85JS5HYjrglGyp-uvlNKX8jbPM-t28gQ7JbInRlc3QgMDFhMjEwN2UtMTNkMy03MDAwLThlNjctOTdmMmQ1NTczNTQ4IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI1VDAyOjE3OjEwLjc0NVoiLCIwMWEyMTA3ZS0xZjY0LTcwMDAtOGFkMy0yZTU0MTUxMDg4OTQiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad3bfa2c046415de5"
+                     *         "requestId": "req_01a2107e2078f57248eff6ec"
                      *       }
                      *     }
                      */
@@ -4251,7 +4324,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "id": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4260,10 +4333,10 @@ export interface operations {
                      *         "kycStatus": "none",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:48.539Z"
+                     *         "createdAt": "2026-11-25T02:17:10.745Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad35a5f9fb2611930"
+                     *         "requestId": "req_01a2107e1f500ad5ed6a4d13"
                      *       }
                      *     }
                      */
@@ -4313,7 +4386,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "id": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4322,10 +4395,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:48.539Z"
+                     *         "createdAt": "2026-11-25T02:17:10.745Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad3a2092b6c0391ff"
+                     *         "requestId": "req_01a2107e202e392a36f96368"
                      *       }
                      *     }
                      */
@@ -4389,7 +4462,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "id": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4398,10 +4471,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:48.539Z"
+                     *         "createdAt": "2026-11-25T02:17:10.745Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad3abfc63f63fe9b4"
+                     *         "requestId": "req_01a2107e204dc107a939948f"
                      *       }
                      *     }
                      */
@@ -4479,7 +4552,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "id": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4488,10 +4561,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:48.539Z"
+                     *         "createdAt": "2026-11-25T02:17:10.745Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad36af89af20a391f"
+                     *         "requestId": "req_01a2107e1fb1243087b272f0"
                      *       }
                      *     }
                      */
@@ -4545,12 +4618,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "walletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad553ef66e4106415"
+                     *         "requestId": "req_01a2107e25470153f7a1bbba"
                      *       }
                      *     }
                      */
@@ -4607,7 +4680,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad4e6cc91a105432d"
+                     *         "requestId": "req_01a2107e23bdc49e7fafadf2"
                      *       }
                      *     }
                      */
@@ -4669,10 +4742,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nn8qe00b99cdybmmx4ve_inc",
+                     *           "id": "svc_01m887w939e009ttw5amqnmqar_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261123225048967814238217",
+                     *           "sessionId": "000999261125021711195161866408",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
@@ -4681,8 +4754,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-23T22:50:48.943Z",
-                     *           "createdAt": "2026-11-23T22:50:48.983Z"
+                     *           "receivedAt": "2026-11-25T02:17:11.944Z",
+                     *           "createdAt": "2026-11-25T02:17:12.041Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -4691,7 +4764,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad54d7868155a8101"
+                     *         "requestId": "req_01a2107e253b937d302c732b"
                      *       }
                      *     }
                      */
@@ -4750,10 +4823,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/3",
-                     *           "transactionId": "svc_01m859nnrbe00ah4nzys70a53f_txn",
+                     *           "id": "svc_01m887wbkte008vcw066914mam_txn/3",
+                     *           "transactionId": "svc_01m887wbkte008vcw066914mam_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *           "resourceId": "svc_01m887wbkte008vcw066914mam_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -4763,20 +4836,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1152000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-23T22:50:49.482Z",
-                     *           "createdAt": "2026-11-23T22:50:49.487Z"
+                     *           "effectiveAt": "2026-11-25T02:17:14.602Z",
+                     *           "createdAt": "2026-11-25T02:17:14.621Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/2",
-                     *           "transactionId": "svc_01m859nnrbe00ah4nzys70a53f_txn",
+                     *           "id": "svc_01m887wbkte008vcw066914mam_txn/2",
+                     *           "transactionId": "svc_01m887wbkte008vcw066914mam_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
-                     *           "payoutItemId": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
+                     *           "resourceId": "svc_01m887wbkte008vcw066914mam_pyo",
+                     *           "payoutItemId": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *             "walletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -4785,15 +4858,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1157000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-23T22:50:49.482Z",
-                     *           "createdAt": "2026-11-23T22:50:49.487Z"
+                     *           "effectiveAt": "2026-11-25T02:17:14.602Z",
+                     *           "createdAt": "2026-11-25T02:17:14.621Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/1",
-                     *           "transactionId": "svc_01m859nnrbe00ah4nzys70a53f_txn",
+                     *           "id": "svc_01m887wbkte008vcw066914mam_txn/1",
+                     *           "transactionId": "svc_01m887wbkte008vcw066914mam_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
-                     *           "payoutItemId": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
+                     *           "resourceId": "svc_01m887wbkte008vcw066914mam_pyo",
+                     *           "payoutItemId": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -4807,17 +4880,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1177000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-23T22:50:49.482Z",
-                     *           "createdAt": "2026-11-23T22:50:49.487Z"
+                     *           "effectiveAt": "2026-11-25T02:17:14.602Z",
+                     *           "createdAt": "2026-11-25T02:17:14.621Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "I-0c4sqfCWPb7oXHmatI96tMr3Cx0MuUm6FApqoGwihbInRlc3QgMDFhMjBhOWEtY2ZkOS03MDAwLWEyNjQtMmYyNDMxZTMxMzc3IC93YWxsZXRzL3N2Y18wMW04NTlubXR4ZTAwYnlmNGJkczZkcndral93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTIzVDIyOjUwOjQ5LjQ4N1oiLCIxMiJd"
+                     *         "nextCursor": "Tp9Xu9Q3-HGXl9Q0JjLwym4LHYaX5eqnYiyypBSdB_tbInRlc3QgMDFhMjEwN2UtMTNkMy03MDAwLThlNjctOTdmMmQ1NTczNTQ4IC93YWxsZXRzL3N2Y18wMW04ODd3N3Y0ZTAwOG5tc2VhZ2FoMTI0bV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI1VDAyOjE3OjE0LjYyMVoiLCI4Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad8d2291fbf77bca9"
+                     *         "requestId": "req_01a2107e337d5660802b39ce"
                      *       }
                      *     }
                      */
@@ -4870,39 +4943,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nnrbe00ah4nzys70a53f_txn",
+                     *         "id": "svc_01m887wbkte008vcw066914mam_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *         "resourceId": "svc_01m887wbkte008vcw066914mam_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/1",
-                     *             "debitAccount": "wallet:svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *             "id": "svc_01m887wbkte008vcw066914mam_txn/1",
+                     *             "debitAccount": "wallet:svc_01m887w7v4e008nmseagah124m_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m887wbkte008vcw066914mam_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/2",
-                     *             "debitAccount": "wallet:svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *             "id": "svc_01m887wbkte008vcw066914mam_txn/2",
+                     *             "debitAccount": "wallet:svc_01m887w7v4e008nmseagah124m_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m887wbkte008vcw066914mam_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m859nnrbe00ah4nzys70a53f_txn/3",
-                     *             "debitAccount": "wallet:svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m859nnrbe00ah4nzys70a53f_pyo",
+                     *             "id": "svc_01m887wbkte008vcw066914mam_txn/3",
+                     *             "debitAccount": "wallet:svc_01m887w7v4e008nmseagah124m_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m887wbkte008vcw066914mam_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-23T22:50:49.482Z",
-                     *         "createdAt": "2026-11-23T22:50:49.484Z"
+                     *         "effectiveAt": "2026-11-25T02:17:14.602Z",
+                     *         "createdAt": "2026-11-25T02:17:14.619Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad8ec3e9f1f9ab567"
+                     *         "requestId": "req_01a2107e33bb7c091e8544cd"
                      *       }
                      *     }
                      */
@@ -4943,7 +5016,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                 *       "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -4977,9 +5050,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
-                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *         "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *         "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
+                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -4987,10 +5060,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:49.052Z"
+                     *         "createdAt": "2026-11-25T02:17:12.291Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad55b6334349eb4a3"
+                     *         "requestId": "req_01a2107e255cb6ccf8a4bd7b"
                      *       }
                      *     }
                      */
@@ -5050,9 +5123,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
-                     *           "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *           "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
+                     *           "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -5060,7 +5133,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T22:50:49.052Z"
+                     *           "createdAt": "2026-11-25T02:17:12.291Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5069,7 +5142,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad576d2d1487c42fe"
+                     *         "requestId": "req_01a2107e2613daba4f2842ec"
                      *       }
                      *     }
                      */
@@ -5121,9 +5194,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
-                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *         "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *         "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
+                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -5131,10 +5204,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:49.052Z"
+                     *         "createdAt": "2026-11-25T02:17:12.291Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad56dbfb2ed838295"
+                     *         "requestId": "req_01a2107e25a1b42e217199d1"
                      *       }
                      *     }
                      */
@@ -5174,7 +5247,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m859nncwe008hr5kgs27aae7_pay"
+                 *       "paymentId": "svc_01m887w9m8e0085xw2xbz56ms0_pay"
                  *     }
                  */
                 "application/json": {
@@ -5199,7 +5272,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nncwe008hr5kgs27aae7_pay",
+                     *         "id": "svc_01m887w9m8e0085xw2xbz56ms0_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -5207,21 +5280,21 @@ export interface operations {
                      *         "payableAmount": 50000,
                      *         "amountReceived": 50000,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "returnUrl": null,
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-23T23:20:49.115Z",
-                     *         "settledAt": "2026-11-23T22:50:49.123Z",
-                     *         "createdAt": "2026-11-23T22:50:49.115Z",
+                     *         "expiresAt": "2026-11-25T02:47:12.579Z",
+                     *         "settledAt": "2026-11-25T02:17:12.599Z",
+                     *         "createdAt": "2026-11-25T02:17:12.579Z",
                      *         "virtualAccount": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad5a2f217a2e066d6"
+                     *         "requestId": "req_01a2107e268f3d310278e961"
                      *       }
                      *     }
                      */
@@ -5275,6 +5348,7 @@ export interface operations {
                     accountNumber: string;
                     bankCode: string;
                     accountName?: string | null;
+                    /** @description For the receiver. A live rail carries letters without their accents, digits, spaces and `.,/-`; anything else becomes a space, and without a narration it is `Transfer` */
                     narration?: string | null;
                     reference?: string | null;
                     metadata?: {
@@ -5300,8 +5374,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m859nne1e008gcgnc815dfrn_wth",
-                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "id": "svc_01m887wa1qe008n4zrjgbgqkw9_wth",
+                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -5318,11 +5392,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:49.149Z",
+                     *         "createdAt": "2026-11-25T02:17:13.011Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad5bc3d4293e44856"
+                     *         "requestId": "req_01a2107e282f223de4f51ece"
                      *       }
                      *     }
                      */
@@ -5384,8 +5458,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nne1e008gcgnc815dfrn_wth",
-                     *           "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *           "id": "svc_01m887wa1qe008n4zrjgbgqkw9_wth",
+                     *           "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -5400,10 +5474,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123225049677316434385",
+                     *           "sessionId": "000999261125021713535036969187",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T22:50:49.149Z",
-                     *           "completedAt": "2026-11-23T22:50:49.267Z"
+                     *           "createdAt": "2026-11-25T02:17:13.011Z",
+                     *           "completedAt": "2026-11-25T02:17:13.558Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5412,7 +5486,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad64fb8b280a99b7e"
+                     *         "requestId": "req_01a2107e2ab5531fe859df3f"
                      *       }
                      *     }
                      */
@@ -5463,8 +5537,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nne1e008gcgnc815dfrn_wth",
-                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "id": "svc_01m887wa1qe008n4zrjgbgqkw9_wth",
+                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -5479,13 +5553,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261123225049677316434385",
+                     *         "sessionId": "000999261125021713535036969187",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:49.149Z",
-                     *         "completedAt": "2026-11-23T22:50:49.267Z"
+                     *         "createdAt": "2026-11-25T02:17:13.011Z",
+                     *         "completedAt": "2026-11-25T02:17:13.558Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad64d489526818329"
+                     *         "requestId": "req_01a2107e2a8afd314757bfb6"
                      *       }
                      *     }
                      */
@@ -5545,7 +5619,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *           "id": "svc_01m887w84pe00b46st6c5tff44_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -5553,7 +5627,7 @@ export interface operations {
                      *           "payableAmount": 505000,
                      *           "amountReceived": 505000,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *           "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "returnUrl": "https://shop.example.com/orders/1",
@@ -5561,17 +5635,17 @@ export interface operations {
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-23T23:20:48.662Z",
-                     *           "settledAt": "2026-11-23T22:50:48.871Z",
-                     *           "createdAt": "2026-11-23T22:50:48.662Z",
+                     *           "expiresAt": "2026-11-25T02:47:11.056Z",
+                     *           "settledAt": "2026-11-25T02:17:11.521Z",
+                     *           "createdAt": "2026-11-25T02:17:11.056Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-23T23:20:48.662Z"
+                     *             "expiresAt": "2026-11-25T02:47:11.056Z"
                      *           },
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIKms_ZcACiZC8kMeMTdwGiCprT2nAAj_3UfnKOOyXre28i0O6VwRophEMMeMiN"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIQfhPTcACOZ5fy1Vc1SAGiEH4glnAAshs6MwunvISV1CA5WanANDfFyrkyw60v"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5580,7 +5654,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad4c5c6bbfcc3dce5"
+                     *         "requestId": "req_01a2107e2329dae01021b6ca"
                      *       }
                      *     }
                      */
@@ -5620,7 +5694,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                 *       "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -5664,7 +5738,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *         "id": "svc_01m887w84pe00b46st6c5tff44_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -5672,7 +5746,7 @@ export interface operations {
                      *         "payableAmount": 505000,
                      *         "amountReceived": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "returnUrl": "https://shop.example.com/orders/1",
@@ -5680,20 +5754,20 @@ export interface operations {
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-23T23:20:48.662Z",
+                     *         "expiresAt": "2026-11-25T02:47:11.056Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-23T22:50:48.662Z",
+                     *         "createdAt": "2026-11-25T02:17:11.056Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-23T23:20:48.662Z"
+                     *           "expiresAt": "2026-11-25T02:47:11.056Z"
                      *         },
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIKms_ZcACiZC8kMeMTdwGiCprT2nAAj_3UfnKOOyXre28i0O6VwRophEMMeMiN"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIQfhPTcACOZ5fy1Vc1SAGiEH4glnAAshs6MwunvISV1CA5WanANDfFyrkyw60v"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad3d5820c2c601abf"
+                     *         "requestId": "req_01a2107e208e42693064a8e4"
                      *       }
                      *     }
                      */
@@ -5747,7 +5821,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *         "id": "svc_01m887w84pe00b46st6c5tff44_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -5755,7 +5829,7 @@ export interface operations {
                      *         "payableAmount": 505000,
                      *         "amountReceived": 505000,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "returnUrl": "https://shop.example.com/orders/1",
@@ -5763,20 +5837,20 @@ export interface operations {
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-23T23:20:48.662Z",
-                     *         "settledAt": "2026-11-23T22:50:48.871Z",
-                     *         "createdAt": "2026-11-23T22:50:48.662Z",
+                     *         "expiresAt": "2026-11-25T02:47:11.056Z",
+                     *         "settledAt": "2026-11-25T02:17:11.521Z",
+                     *         "createdAt": "2026-11-25T02:17:11.056Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-23T23:20:48.662Z"
+                     *           "expiresAt": "2026-11-25T02:47:11.056Z"
                      *         },
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIKms_ZcACiZC8kMeMTdwGiCprT2nAAj_3UfnKOOyXre28i0O6VwRophEMMeMiN"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIQfhPTcACOZ5fy1Vc1SAGiEH4glnAAshs6MwunvISV1CA5WanANDfFyrkyw60v"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad4bf0e3be59099a5"
+                     *         "requestId": "req_01a2107e22ec678ffcfd9965"
                      *       }
                      *     }
                      */
@@ -5834,10 +5908,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nn0ne00bdzm5v98hpfxw_inc",
+                     *           "id": "svc_01m887w8bpe009k27w63v9jdms_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261123225048177182804630",
+                     *           "sessionId": "000999261125021711786407412211",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
@@ -5846,8 +5920,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-23T22:50:48.691Z",
-                     *           "createdAt": "2026-11-23T22:50:48.725Z"
+                     *           "receivedAt": "2026-11-25T02:17:11.092Z",
+                     *           "createdAt": "2026-11-25T02:17:11.286Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5856,7 +5930,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad4db0a5711cd95ec"
+                     *         "requestId": "req_01a2107e237cfd42b45208f4"
                      *       }
                      *     }
                      */
@@ -5935,8 +6009,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m859nnjwe009fbb0mgdvcaea_rfd",
-                     *         "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *         "id": "svc_01m887war7e00a7r8bv1mk3npx_rfd",
+                     *         "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -5946,11 +6020,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:49.305Z",
+                     *         "createdAt": "2026-11-25T02:17:13.721Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad6582a5dbe17afe1"
+                     *         "requestId": "req_01a2107e2af5d71c228a1a40"
                      *       }
                      *     }
                      */
@@ -6004,8 +6078,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nnjwe009fbb0mgdvcaea_rfd",
-                     *         "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *         "id": "svc_01m887war7e00a7r8bv1mk3npx_rfd",
+                     *         "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -6013,13 +6087,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261123225049403305191755",
+                     *         "sessionId": "000999261125021713213125599394",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:49.305Z",
-                     *         "completedAt": "2026-11-23T22:50:49.425Z"
+                     *         "createdAt": "2026-11-25T02:17:13.721Z",
+                     *         "completedAt": "2026-11-25T02:17:14.282Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad6e0939867d6a811"
+                     *         "requestId": "req_01a2107e2da2c023c84428a0"
                      *       }
                      *     }
                      */
@@ -6077,8 +6151,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nnjwe009fbb0mgdvcaea_rfd",
-                     *           "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *           "id": "svc_01m887war7e00a7r8bv1mk3npx_rfd",
+                     *           "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6086,10 +6160,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123225049403305191755",
+                     *           "sessionId": "000999261125021713213125599394",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T22:50:49.305Z",
-                     *           "completedAt": "2026-11-23T22:50:49.425Z"
+                     *           "createdAt": "2026-11-25T02:17:13.721Z",
+                     *           "completedAt": "2026-11-25T02:17:14.282Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6098,7 +6172,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad6e7ef3b8501fcac"
+                     *         "requestId": "req_01a2107e2dac74d472e94453"
                      *       }
                      *     }
                      */
@@ -6157,8 +6231,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nnjwe009fbb0mgdvcaea_rfd",
-                     *           "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
+                     *           "id": "svc_01m887war7e00a7r8bv1mk3npx_rfd",
+                     *           "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6166,10 +6240,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123225049403305191755",
+                     *           "sessionId": "000999261125021713213125599394",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T22:50:49.305Z",
-                     *           "completedAt": "2026-11-23T22:50:49.425Z"
+                     *           "createdAt": "2026-11-25T02:17:13.721Z",
+                     *           "completedAt": "2026-11-25T02:17:14.282Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6178,7 +6252,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad6f6d9d35b62c3d8"
+                     *         "requestId": "req_01a2107e2df1920c1534850c"
                      *       }
                      *     }
                      */
@@ -6237,8 +6311,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
-                     *           "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *           "id": "svc_01m887wbkte008vcw066914mam_pyo",
+                     *           "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -6248,10 +6322,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T22:50:49.482Z",
+                     *           "createdAt": "2026-11-25T02:17:14.602Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
+                     *               "id": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -6264,15 +6338,15 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261123225049873387506791"
+                     *               "sessionId": "000999261125021715266643889222"
                      *             },
                      *             {
-                     *               "id": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
+                     *               "id": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *               "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -6280,7 +6354,7 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261123225049990064870079"
+                     *               "sessionId": "000999261125021715640739232925"
                      *             }
                      *           ]
                      *         }
@@ -6291,7 +6365,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad8c1e28f35f2e7d5"
+                     *         "requestId": "req_01a2107e3341772bac0a9c3b"
                      *       }
                      *     }
                      */
@@ -6334,7 +6408,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                 *       "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -6348,7 +6422,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt"
+                 *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt"
                  *         }
                  *       ]
                  *     }
@@ -6394,8 +6468,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
-                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "id": "svc_01m887wbkte008vcw066914mam_pyo",
+                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -6405,10 +6479,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:49.482Z",
+                     *         "createdAt": "2026-11-25T02:17:14.602Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
+                     *             "id": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -6424,12 +6498,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
+                     *             "id": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *             "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -6442,7 +6516,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad7099ceca5fd21b1"
+                     *         "requestId": "req_01a2107e2e69b446c761a3b3"
                      *       }
                      *     }
                      */
@@ -6496,8 +6570,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nnrbe00ah4nzys70a53f_pyo",
-                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "id": "svc_01m887wbkte008vcw066914mam_pyo",
+                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -6507,10 +6581,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-23T22:50:49.482Z",
+                     *         "createdAt": "2026-11-25T02:17:14.602Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
+                     *             "id": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -6523,15 +6597,15 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261123225049873387506791"
+                     *             "sessionId": "000999261125021715266643889222"
                      *           },
                      *           {
-                     *             "id": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
+                     *             "id": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *             "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -6539,12 +6613,12 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261123225049990064870079"
+                     *             "sessionId": "000999261125021715640739232925"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad89608ecefd754f6"
+                     *         "requestId": "req_01a2107e327ec8b660e90dbb"
                      *       }
                      *     }
                      */
@@ -6602,7 +6676,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nnrbe00vnxhna9x5wcqn_poi",
+                     *           "id": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -6615,15 +6689,15 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123225049873387506791"
+                     *           "sessionId": "000999261125021715266643889222"
                      *         },
                      *         {
-                     *           "id": "svc_01m859nnrbe01a5xhsyyf5ms0p_poi",
+                     *           "id": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -6631,7 +6705,7 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261123225049990064870079"
+                     *           "sessionId": "000999261125021715640739232925"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6640,7 +6714,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad8a9615eeaa93931"
+                     *         "requestId": "req_01a2107e32ff838748b214b8"
                      *       }
                      *     }
                      */
@@ -6681,7 +6755,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                 *       "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -6695,7 +6769,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt"
+                 *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt"
                  *         }
                  *       ]
                  *     }
@@ -6740,7 +6814,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -6767,7 +6841,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad6feb7b615e5b2f0"
+                     *         "requestId": "req_01a2107e2e3c14b2ebe149ce"
                      *       }
                      *     }
                      */
@@ -6825,7 +6899,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
+                     *           "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -6834,7 +6908,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-23T22:50:48.495Z"
+                     *           "createdAt": "2026-11-25T02:17:10.553Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6843,7 +6917,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad34aad060ed47546"
+                     *         "requestId": "req_01a2107e1f1225487e2d08b7"
                      *       }
                      *     }
                      */
@@ -6887,7 +6961,7 @@ export interface operations {
                 "application/json": {
                     url: string;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -6909,7 +6983,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
+                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -6918,11 +6992,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T22:50:48.495Z",
-                     *         "secret": "whsec_wjjkDyHGKjHAJEx2JRhS2/PSXsWnbcKoGnyBF7VZxH8="
+                     *         "createdAt": "2026-11-25T02:17:10.553Z",
+                     *         "secret": "whsec_/n7PLEeBA7BEuTVbRG4nGBI9kSvUgA3aaWvuPKbeUqQ="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad32b824b28221701"
+                     *         "requestId": "req_01a2107e1e8e6c40595654d3"
                      *       }
                      *     }
                      */
@@ -6972,7 +7046,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
+                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -6981,10 +7055,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T22:50:48.495Z"
+                     *         "createdAt": "2026-11-25T02:17:10.553Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad33edae751fa47e1"
+                     *         "requestId": "req_01a2107e1efe26fe246069a1"
                      *       }
                      *     }
                      */
@@ -7034,11 +7108,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
+                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada43b5aea41a0eba"
+                     *         "requestId": "req_01a2107e3b7af8013cacecab"
                      *       }
                      *     }
                      */
@@ -7082,7 +7156,7 @@ export interface operations {
                 "application/json": {
                     url?: string | null;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -7104,17 +7178,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
+                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-24T22:50:50.288Z",
-                     *         "createdAt": "2026-11-23T22:50:48.495Z"
+                     *         "previousSecretExpiresAt": "2026-11-26T02:17:17.923Z",
+                     *         "createdAt": "2026-11-25T02:17:10.553Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada39b92785451b0b"
+                     *         "requestId": "req_01a2107e3b683e8391a68a89"
                      *       }
                      *     }
                      */
@@ -7169,7 +7243,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nmske00bar9dgn5mxkp3_whe",
+                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7177,12 +7251,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-24T22:50:50.288Z",
-                     *         "createdAt": "2026-11-23T22:50:48.495Z",
-                     *         "secret": "whsec_1Z2+N8TddJ8u+9TB85XgHfi133Is7QDa0Ch7l22vxM0="
+                     *         "previousSecretExpiresAt": "2026-11-26T02:17:17.923Z",
+                     *         "createdAt": "2026-11-25T02:17:10.553Z",
+                     *         "secret": "whsec_O2Wy9Bp66IeaXerLg2KibUpOFlzP8ZrZ4WGLauT6mQY="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada2fa599eb8f600a"
+                     *         "requestId": "req_01a2107e3b62ccaa9ab58a8a"
                      *       }
                      *     }
                      */
@@ -7236,15 +7310,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m859npgze00bat0ymk2kajwn_evt",
+                     *         "id": "svc_01m887weq7e009jw1emcm5z91a_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-23T22:50:50.270Z",
+                     *         "createdAt": "2026-11-25T02:17:17.798Z",
                      *         "data": {
-                     *           "id": "svc_01m859nmske00bar9dgn5mxkp3_whe"
+                     *           "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada1d322b6f517537"
+                     *         "requestId": "req_01a2107e3adff55c96630d94"
                      *       }
                      *     }
                      */
@@ -7308,7 +7382,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada23eefc7021ff7d"
+                     *         "requestId": "req_01a2107e3af29d5526143724"
                      *       }
                      *     }
                      */
@@ -7346,7 +7420,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T21:50:50.281Z"
+                 *       "since": "2026-11-25T01:17:17.852Z"
                  *     }
                  */
                 "application/json": {
@@ -7371,12 +7445,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m859nmske00bar9dgn5mxkp3_whe",
+                     *         "endpointId": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada291a668b998829"
+                     *         "requestId": "req_01a2107e3b2c292699087410"
                      *       }
                      *     }
                      */
@@ -7436,14 +7510,14 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859np9re00s6xwnv6grpxf3_rev",
+                     *           "id": "svc_01m887wdbse00vtn39fqmzp0vc_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
-                     *           "walletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *           "inboundCreditId": "svc_01m859np8ve00bwendhjxpgesx_inc",
+                     *           "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *           "walletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *           "inboundCreditId": "svc_01m887wd3qe00b7kfghshzhxq6_inc",
                      *           "actions": [
                      *             "credit",
                      *             "return_to_sender",
@@ -7451,7 +7525,7 @@ export interface operations {
                      *           ],
                      *           "returnFailure": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-23T22:50:50.040Z",
+                     *           "createdAt": "2026-11-25T02:17:16.409Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -7461,7 +7535,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad940babb57fc0795"
+                     *         "requestId": "req_01a2107e35d663fe42addd87"
                      *       }
                      *     }
                      */
@@ -7511,14 +7585,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859np9re00s6xwnv6grpxf3_rev",
+                     *         "id": "svc_01m887wdbse00vtn39fqmzp0vc_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
-                     *         "walletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *         "inboundCreditId": "svc_01m859np8ve00bwendhjxpgesx_inc",
+                     *         "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *         "walletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "inboundCreditId": "svc_01m887wd3qe00b7kfghshzhxq6_inc",
                      *         "actions": [
                      *           "credit",
                      *           "return_to_sender",
@@ -7526,11 +7600,11 @@ export interface operations {
                      *         ],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-23T22:50:50.040Z",
+                     *         "createdAt": "2026-11-25T02:17:16.409Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad9469970cc0ca8b7"
+                     *         "requestId": "req_01a2107e360b630c7a0154b6"
                      *       }
                      *     }
                      */
@@ -7599,22 +7673,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859np9re00s6xwnv6grpxf3_rev",
+                     *         "id": "svc_01m887wdbse00vtn39fqmzp0vc_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m859nmyte008zzemfss8wes5_pay",
-                     *         "walletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *         "inboundCreditId": "svc_01m859np8ve00bwendhjxpgesx_inc",
+                     *         "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *         "walletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "inboundCreditId": "svc_01m887wd3qe00b7kfghshzhxq6_inc",
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-23T22:50:50.040Z",
-                     *         "resolvedAt": "2026-11-23T22:50:50.077Z"
+                     *         "createdAt": "2026-11-25T02:17:16.409Z",
+                     *         "resolvedAt": "2026-11-25T02:17:16.752Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad959ef34db7f5026"
+                     *         "requestId": "req_01a2107e36ab9aa9454ca297"
                      *       }
                      *     }
                      */
@@ -7649,7 +7723,7 @@ export interface operations {
                 createdAtFrom?: string;
                 createdAtTo?: string;
                 resourceId?: string;
-                type?: "payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.disabled" | "webhook.test";
+                type?: "payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled" | "webhook.test";
             };
             header?: never;
             path?: never;
@@ -7673,13 +7747,13 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859nnaye008qtjrrabs82nq_evt",
+                     *           "id": "svc_01m887w9b8e00rghrntvfcr4g1_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-23T22:50:49.054Z",
+                     *           "createdAt": "2026-11-25T02:17:12.296Z",
                      *           "data": {
-                     *             "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
-                     *             "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *             "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *             "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
+                     *             "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *             "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -7687,7 +7761,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-23T22:50:49.052Z"
+                     *             "createdAt": "2026-11-25T02:17:12.291Z"
                      *           }
                      *         }
                      *       ],
@@ -7697,7 +7771,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad9fc6c732db02af5"
+                     *         "requestId": "req_01a2107e3aa5fcebae1ae6bb"
                      *       }
                      *     }
                      */
@@ -7747,13 +7821,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859nnaye008qtjrrabs82nq_evt",
+                     *         "id": "svc_01m887w9b8e00rghrntvfcr4g1_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-23T22:50:49.054Z",
+                     *         "createdAt": "2026-11-25T02:17:12.296Z",
                      *         "data": {
-                     *           "id": "svc_01m859nnaxe00tssj9shcjwfva_trf",
-                     *           "sourceWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
-                     *           "destinationWalletId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *           "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
+                     *           "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -7761,11 +7835,11 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-23T22:50:49.052Z"
+                     *           "createdAt": "2026-11-25T02:17:12.291Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada01421b61c57209"
+                     *         "requestId": "req_01a2107e3aac8f8c88cbddec"
                      *       }
                      *     }
                      */
@@ -7823,17 +7897,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m859nnaye008qtjrrabs82nq_evt",
-                     *           "endpointId": "svc_01m859nmske00bar9dgn5mxkp3_whe",
+                     *           "eventId": "svc_01m887w9b8e00rghrntvfcr4g1_evt",
+                     *           "endpointId": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-23T22:50:49.104Z",
-                     *           "createdAt": "2026-11-23T22:50:49.081Z",
+                     *           "deliveredAt": "2026-11-25T02:17:12.450Z",
+                     *           "createdAt": "2026-11-25T02:17:12.328Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-23T22:50:49.093Z",
-                     *               "durationMs": 10,
+                     *               "attemptedAt": "2026-11-25T02:17:12.364Z",
+                     *               "durationMs": 64,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -7847,7 +7921,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada10c057276c32be"
+                     *         "requestId": "req_01a2107e3ab0c555cbb78795"
                      *       }
                      *     }
                      */
@@ -7885,7 +7959,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m859nmske00bar9dgn5mxkp3_whe"
+                 *       "endpointId": "svc_01m887w7n9e00a48n1s1jtnwxb_whe"
                  *     }
                  */
                 "application/json": {
@@ -7909,13 +7983,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m859nnaye008qtjrrabs82nq_evt",
+                     *         "eventId": "svc_01m887w9b8e00rghrntvfcr4g1_evt",
                      *         "endpointIds": [
-                     *           "svc_01m859nmske00bar9dgn5mxkp3_whe"
+                     *           "svc_01m887w7n9e00a48n1s1jtnwxb_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada1418fc4f60e97b"
+                     *         "requestId": "req_01a2107e3ac7067393c4b572"
                      *       }
                      *     }
                      */
@@ -7971,9 +8045,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m859npjae00a2cg05n00n7m5_key",
+                     *           "id": "svc_01m887wewve00abbz0ve77fe78_key",
                      *           "name": "Reports",
-                     *           "hint": "W7Dc",
+                     *           "hint": "qa75",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -7983,16 +8057,16 @@ export interface operations {
                      *           "status": "active",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-23T22:50:50.313Z"
+                     *           "createdAt": "2026-11-25T02:17:17.960Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "TwiToNubgBr465iA_l03TMpyTTrXI1FXd8T6ZgaIEqBbInRlc3QgMDFhMjBhOWEtY2ZkOS03MDAwLWEyNjQtMmYyNDMxZTMxMzc3IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yM1QyMjo1MDo1MC4zMTNaIiwiMDFhMjBhOWEtZGE0YS03MDAwLWExMzItMDAyZDQwMGE5ZTg1Il0"
+                     *         "nextCursor": "J0YAL-Nw5k0rzvCyGb4rbR6c2CBeKKPApefJpSZxTRRbInRlc3QgMDFhMjEwN2UtMTNkMy03MDAwLThlNjctOTdmMmQ1NTczNTQ4IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNVQwMjoxNzoxNy45NjBaIiwiMDFhMjEwN2UtM2I5Yi03MDAwLWE1YWYtZTBkYjhlNzdiOGU4Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada542536c6e8f47a"
+                     *         "requestId": "req_01a2107e3bb9ebb057aed536"
                      *       }
                      *     }
                      */
@@ -8060,9 +8134,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m859npjae00a2cg05n00n7m5_key",
+                     *         "id": "svc_01m887wewve00abbz0ve77fe78_key",
                      *         "name": "Reports",
-                     *         "hint": "W7Dc",
+                     *         "hint": "qa75",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8072,11 +8146,11 @@ export interface operations {
                      *         "status": "active",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-23T22:50:50.313Z",
-                     *         "key": "svc_test_5eRVtwdfdpp2oC1GOW9qAjTtnpPhNLucUsvndu7W7Dc"
+                     *         "createdAt": "2026-11-25T02:17:17.960Z",
+                     *         "key": "svc_test_JNAMsjoOFwYaAamdEBSh3ExPLpbDI4V0D7nQlfyqa75"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada48d3bca47adcf3"
+                     *         "requestId": "req_01a2107e3b872f9237f964df"
                      *       }
                      *     }
                      */
@@ -8126,9 +8200,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859npjae00a2cg05n00n7m5_key",
+                     *         "id": "svc_01m887wewve00abbz0ve77fe78_key",
                      *         "name": "Reports",
-                     *         "hint": "W7Dc",
+                     *         "hint": "qa75",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8138,10 +8212,10 @@ export interface operations {
                      *         "status": "active",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-23T22:50:50.313Z"
+                     *         "createdAt": "2026-11-25T02:17:17.960Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada4ffc61eabbbdb8"
+                     *         "requestId": "req_01a2107e3ba4df57f557e657"
                      *       }
                      *     }
                      */
@@ -8191,9 +8265,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859npjae00a2cg05n00n7m5_key",
+                     *         "id": "svc_01m887wewve00abbz0ve77fe78_key",
                      *         "name": "Reports",
-                     *         "hint": "W7Dc",
+                     *         "hint": "qa75",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8201,12 +8275,12 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "expiresAt": "2026-11-23T23:50:50.331Z",
+                     *         "expiresAt": "2026-11-25T03:17:18.038Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-23T22:50:50.313Z"
+                     *         "createdAt": "2026-11-25T02:17:17.960Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada61115aa105f002"
+                     *         "requestId": "req_01a2107e3be8c6666a11dd80"
                      *       }
                      *     }
                      */
@@ -8267,9 +8341,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m859npjxe008vt5s85m87dw9_key",
+                     *         "id": "svc_01m887weyse009es2ytke6rtmj_key",
                      *         "name": "Reports",
-                     *         "hint": "qj2V",
+                     *         "hint": "IAMs",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8279,11 +8353,11 @@ export interface operations {
                      *         "status": "active",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-23T22:50:50.331Z",
-                     *         "key": "svc_test_G11WV7kS1ICuS2x4Shz95KdKfJxeF8204syd9haqj2V"
+                     *         "createdAt": "2026-11-25T02:17:18.038Z",
+                     *         "key": "svc_test_VMLeOkxFqB9yLwaGyGUykMBpvHT6LOBIV6aiSYkIAMs"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada5bda075e27e2c8"
+                     *         "requestId": "req_01a2107e3bd3f430e5b34320"
                      *       }
                      *     }
                      */
@@ -8342,28 +8416,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a20a9ad59680ba80e4a60c",
-                     *           "keyId": "svc_01m859nkz9e008m7fp9k18gyfd_key",
+                     *           "requestId": "req_01a2107e267b932fe2aeaf25",
+                     *           "keyId": "svc_01m887w50xe00b3q7w0wz77xge_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m859nmvxe008a2h9f3ekfww5_wlt",
+                     *           "resourceId": "svc_01m887w7zze008w2r67q97tn66_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 1,
-                     *           "createdAt": "2026-11-23T22:50:49.110Z"
+                     *           "durationMs": 4,
+                     *           "createdAt": "2026-11-25T02:17:12.571Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "Ewb16rqsgHAp5JtfXnbQmbsh5SOEAyHVTS1dyMS7tWpbInRlc3QgMDFhMjBhOWEtY2ZkOS03MDAwLWEyNjQtMmYyNDMxZTMxMzc3IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yM1QyMjo1MDo0OS4xMTBaIiwiMDFhMjBhOWFkNTk2ODBiYTgwZTRhNjBjIl0"
+                     *         "nextCursor": "H7liyOeR1SA3q9i3iVb02tNN3Uu9l8Nf6rlLRVJY-Y1bInRlc3QgMDFhMjEwN2UtMTNkMy03MDAwLThlNjctOTdmMmQ1NTczNTQ4IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNVQwMjoxNzoxMi41NzFaIiwiMDFhMjEwN2UyNjdiOTMyZmUyYWVhZjI1Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada6d054db0d7584a"
+                     *         "requestId": "req_01a2107e3c0f211dd4e99fb0"
                      *       }
                      *     }
                      */
@@ -8533,7 +8607,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad5aa407ad56e032e"
+                     *         "requestId": "req_01a2107e26d9e8fd83734587"
                      *       }
                      *     }
                      */
@@ -8591,7 +8665,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad5b0b48c3e250e2c"
+                     *         "requestId": "req_01a2107e276d62861e3bb52b"
                      *       }
                      *     }
                      */
@@ -8650,7 +8724,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad5b691cc0a49c64c"
+                     *         "requestId": "req_01a2107e27ed7f7732ca5953"
                      *       }
                      *     }
                      */
@@ -8700,7 +8774,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9adb3227fa102375ca"
+                     *         "requestId": "req_01a2107e3dcdf298cf870bc3"
                      *       }
                      *     }
                      */
@@ -8766,17 +8840,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999261123225048177182804630",
+                     *         "sessionId": "000999261125021711786407412211",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-23T22:50:48.691Z"
+                     *         "receivedAt": "2026-11-25T02:17:11.092Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad3f0c306a2049545"
+                     *         "requestId": "req_01a2107e20abbd88c82e17a5"
                      *       }
                      *     }
                      */
@@ -8837,13 +8911,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999261123225050214654497250",
+                     *         "reference": "000999261125021718114258157139",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-23T22:50:50.358Z"
+                     *         "at": "2026-11-25T02:17:18.118Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada748e3acfbf168b"
+                     *         "requestId": "req_01a2107e3c24800811956031"
                      *       }
                      *     }
                      */
@@ -8892,14 +8966,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999261123225048967814238217",
+                     *         "sessionId": "000999261125021711195161866408",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-23T22:50:50.353Z"
+                     *         "recalledAt": "2026-11-25T02:17:18.111Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada700b12eecd6446"
+                     *         "requestId": "req_01a2107e3c1de1925b2479ef"
                      *       }
                      *     }
                      */
@@ -8970,7 +9044,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada79187ea4b7e0fc"
+                     *         "requestId": "req_01a2107e3c2a3d8540b21ff4"
                      *       }
                      *     }
                      */
@@ -9020,20 +9094,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m859npkze00vpa0dcam40awv_wth",
+                     *         "reference": "svc_01m887wf2ve009h6dt69j6zx0a_wth",
                      *         "status": "completed",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "accountNumber": "0123456780",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261123225050342751400481",
+                     *         "sessionId": "000999261125021718528815245628",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9adb28bdbeb43eb409"
+                     *         "requestId": "req_01a2107e3dbcfdf304fe1431"
                      *       }
                      *     }
                      */
@@ -9096,20 +9170,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m859npkze00vpa0dcam40awv_wth",
+                     *         "reference": "svc_01m887wf2ve009h6dt69j6zx0a_wth",
                      *         "status": "completed",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "accountNumber": "0123456780",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261123225050342751400481",
+                     *         "sessionId": "000999261125021718528815245628",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ada820c6f65594b54"
+                     *         "requestId": "req_01a2107e3c5eea8c661571fd"
                      *       }
                      *     }
                      */
@@ -9160,7 +9234,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m859npbpe009afacq8mrr1nf_pay",
+                     *         "id": "svc_01m887wdv1e008qxmaf0g4t36g_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -9168,26 +9242,26 @@ export interface operations {
                      *         "payableAmount": 10500,
                      *         "amountReceived": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m859nmtxe00byf4bds6drwkj_wlt",
+                     *         "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "returnUrl": null,
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-23T23:20:50.097Z",
+                     *         "expiresAt": "2026-11-25T02:47:16.882Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-23T22:50:50.097Z",
+                     *         "createdAt": "2026-11-25T02:17:16.882Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-23T23:20:50.097Z"
+                     *           "expiresAt": "2026-11-25T02:47:16.882Z"
                      *         },
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIKms_ZcACiZC8kMeMTdwGiCprZdnAAlT1MuimMBq-SZBhuHWmh_p-sLZ6mx3c3"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIQfhPTcACOZ5fy1Vc1SAGiEH43YXAAi_aKeCBNDNAEZBasRlMP6woTHk3lCI9U"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a20a9ad97f7eae2539b244"
+                     *         "requestId": "req_01a2107e37821547795ff14a"
                      *       }
                      *     }
                      */
@@ -9229,11 +9303,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nq75e00t4arjhtqpk4zn_evt",
+                 *       "id": "svc_01m887whv3e00rr1g9nxhcfr6r_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-23T22:50:50.981Z",
+                 *       "createdAt": "2026-11-25T02:17:20.995Z",
                  *       "data": {
-                 *         "id": "svc_01m859npy6e009bh7atj65328x_pay",
+                 *         "id": "svc_01m887wgkfe00a74pc3z3h8z7z_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -9241,32 +9315,32 @@ export interface operations {
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m859npw2e00abmfx70chs5yz_wlt",
+                 *         "targetWalletId": "svc_01m887wg0he0096xx3jay15h26_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "returnUrl": null,
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-23T23:20:50.689Z",
-                 *         "settledAt": "2026-11-23T22:50:50.981Z",
-                 *         "createdAt": "2026-11-23T22:50:50.689Z",
+                 *         "expiresAt": "2026-11-25T02:47:19.688Z",
+                 *         "settledAt": "2026-11-25T02:17:20.995Z",
+                 *         "createdAt": "2026-11-25T02:17:19.688Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000022",
+                 *           "accountNumber": "6000000023",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-23T23:20:50.689Z"
+                 *           "expiresAt": "2026-11-25T02:47:19.688Z"
                  *         },
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m859nq0ee009ry7syw6sd4h4_inc",
+                 *           "id": "svc_01m887wgwve009wdjc177r1m43_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "6cce5bd9-61ea-4770-8562-7b55e7dabca4",
+                 *           "sessionId": "f55016e8-867b-4c54-a90b-6965893d1be6",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-23T22:50:50.737Z"
+                 *           "receivedAt": "2026-11-25T02:17:20.001Z"
                  *         }
                  *       }
                  *     }
@@ -9309,11 +9383,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nryee00bzxrg2bpeswnt_evt",
+                 *       "id": "svc_01m887wjvwe009j83b2s4p8e74_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-23T22:50:52.750Z",
+                 *       "createdAt": "2026-11-25T02:17:22.044Z",
                  *       "data": {
-                 *         "id": "svc_01m859npxje009r797pp13waf4_pay",
+                 *         "id": "svc_01m887wgcve0096532fbc0yr84_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -9321,20 +9395,20 @@ export interface operations {
                  *         "payableAmount": 202000,
                  *         "amountReceived": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m859npwae00rq4myss2gyh6k_wlt",
+                 *         "targetWalletId": "svc_01m887wg0ne00aps82cwjs8hrb_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "returnUrl": null,
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-23T22:50:52.674Z",
+                 *         "expiresAt": "2026-11-25T02:17:21.515Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-23T22:50:50.674Z",
+                 *         "createdAt": "2026-11-25T02:17:19.515Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000020",
+                 *           "accountNumber": "6000000018",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-23T22:50:52.674Z"
+                 *           "expiresAt": "2026-11-25T02:18:19.515Z"
                  *         },
                  *         "acceptsAmount": "any"
                  *       }
@@ -9378,12 +9452,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqj7e00ty5z41x7rq7em_evt",
+                 *       "id": "svc_01m887wjq9e00thbf71ewdefzt_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-23T22:50:51.335Z",
+                 *       "createdAt": "2026-11-25T02:17:21.897Z",
                  *       "data": {
-                 *         "id": "svc_01m859npyye00bgkfbqgvrjcxp_wth",
-                 *         "sourceWalletId": "svc_01m859npvve009y0nx727xedv4_wlt",
+                 *         "id": "svc_01m887wgkfe00vyb11vezfb5fv_wth",
+                 *         "sourceWalletId": "svc_01m887wg11e009fap8xbc0ehx0_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -9398,10 +9472,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261123225050154569807115",
+                 *         "sessionId": "000999261125021720397000729292",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T22:50:50.702Z",
-                 *         "completedAt": "2026-11-23T22:50:51.335Z"
+                 *         "createdAt": "2026-11-25T02:17:19.649Z",
+                 *         "completedAt": "2026-11-25T02:17:21.897Z"
                  *       }
                  *     }
                  */
@@ -9443,12 +9517,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqj6e00tvy63reb4507s_evt",
+                 *       "id": "svc_01m887wjqge00v7bvp3qrgjymk_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-23T22:50:51.334Z",
+                 *       "createdAt": "2026-11-25T02:17:21.904Z",
                  *       "data": {
-                 *         "id": "svc_01m859nq0se00axb3jxvrwydrs_wth",
-                 *         "sourceWalletId": "svc_01m859npw2e00t9bg8kw5hwzxr_wlt",
+                 *         "id": "svc_01m887wgrre00a1zf6bnr10b44_wth",
+                 *         "sourceWalletId": "svc_01m887wg0je0099dz339g52v5a_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -9463,10 +9537,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261123225050834591715478",
+                 *         "sessionId": "000999261125021721737380894604",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T22:50:50.751Z",
-                 *         "completedAt": "2026-11-23T22:50:51.334Z"
+                 *         "createdAt": "2026-11-25T02:17:19.710Z",
+                 *         "completedAt": "2026-11-25T02:17:21.904Z"
                  *       }
                  *     }
                  */
@@ -9508,12 +9582,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqdxe00ts1gy824wxtza_evt",
+                 *       "id": "svc_01m887wjpce00sptkcwkwp9g1c_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-23T22:50:51.197Z",
+                 *       "createdAt": "2026-11-25T02:17:21.868Z",
                  *       "data": {
-                 *         "id": "svc_01m859nq0fe01rnxfe9kr76p6s_wth",
-                 *         "sourceWalletId": "svc_01m859npwae01ag9hh9kszmfpp_wlt",
+                 *         "id": "svc_01m887wgn3e00a9f443n6j98sf_wth",
+                 *         "sourceWalletId": "svc_01m887wg11e00r06y7xw6cc0rw_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -9528,10 +9602,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261123225050916483480316",
+                 *         "sessionId": "000999261125021721542478760284",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T22:50:50.752Z",
-                 *         "completedAt": "2026-11-23T22:50:51.197Z"
+                 *         "createdAt": "2026-11-25T02:17:19.683Z",
+                 *         "completedAt": "2026-11-25T02:17:21.868Z"
                  *       }
                  *     }
                  */
@@ -9573,13 +9647,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqbee01a047zay9zkj84_evt",
+                 *       "id": "svc_01m887wj0ke018k7atqk2dqjhz_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-23T22:50:51.118Z",
+                 *       "createdAt": "2026-11-25T02:17:21.171Z",
                  *       "data": {
-                 *         "id": "svc_01m859nqbee00s8t1jnhzkzg10_trf",
-                 *         "sourceWalletId": "svc_01m859npvse00a3ca1g20wj1gs_wlt",
-                 *         "destinationWalletId": "svc_01m859nqaee00b2da1r3kzgtas_wlt",
+                 *         "id": "svc_01m887wj0ke00vqec6y9w5a1me_trf",
+                 *         "sourceWalletId": "svc_01m887wg2te00820xyq6gn0mvw_wlt",
+                 *         "destinationWalletId": "svc_01m887wj08e00b7bv4etsr39ss_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -9587,7 +9661,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T22:50:51.118Z"
+                 *         "createdAt": "2026-11-25T02:17:21.170Z"
                  *       }
                  *     }
                  */
@@ -9629,12 +9703,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqqde00vgxfrp9f6vppn_evt",
+                 *       "id": "svc_01m887wkdhe00skz0axkzryg88_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-23T22:50:51.501Z",
+                 *       "createdAt": "2026-11-25T02:17:22.609Z",
                  *       "data": {
-                 *         "id": "svc_01m859nqate008pbmbw5rdzq4b_rfd",
-                 *         "paymentId": "svc_01m859npyfe00asa5ywpx1wk6m_pay",
+                 *         "id": "svc_01m887whxke00ake58v9pmbqbp_rfd",
+                 *         "paymentId": "svc_01m887wgcre00b31p98dztvcvc_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -9642,10 +9716,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261123225051430593017549",
+                 *         "sessionId": "000999261125021721000122362051",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T22:50:51.079Z",
-                 *         "completedAt": "2026-11-23T22:50:51.501Z"
+                 *         "createdAt": "2026-11-25T02:17:21.060Z",
+                 *         "completedAt": "2026-11-25T02:17:22.609Z"
                  *       }
                  *     }
                  */
@@ -9687,12 +9761,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqqge00aepwagjkxwzsv_evt",
+                 *       "id": "svc_01m887wkfbe00vpkxc40xp8gkf_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-23T22:50:51.504Z",
+                 *       "createdAt": "2026-11-25T02:17:22.667Z",
                  *       "data": {
-                 *         "id": "svc_01m859nqa2e009rq9ntnp0znjk_rfd",
-                 *         "paymentId": "svc_01m859npy2e009jg9hnest1k2f_pay",
+                 *         "id": "svc_01m887why7e009w9hhx80sn6cy_rfd",
+                 *         "paymentId": "svc_01m887wgj3e008ydcdgwety7tc_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -9700,10 +9774,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261123225051530329497644",
+                 *         "sessionId": "000999261125021721538901666225",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T22:50:51.065Z",
-                 *         "completedAt": "2026-11-23T22:50:51.503Z"
+                 *         "createdAt": "2026-11-25T02:17:21.063Z",
+                 *         "completedAt": "2026-11-25T02:17:22.667Z"
                  *       }
                  *     }
                  */
@@ -9745,12 +9819,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqnce009b6ctyvqh1441_evt",
+                 *       "id": "svc_01m887wkw9e00938z39e6ves1j_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-23T22:50:51.436Z",
+                 *       "createdAt": "2026-11-25T02:17:23.081Z",
                  *       "data": {
-                 *         "id": "svc_01m859nq0ee00v24n4jphvbw0v_pyo",
-                 *         "sourceWalletId": "svc_01m859npwae01t7n5bdqbbeae4_wlt",
+                 *         "id": "svc_01m887wgp6e00bx5c8qet5mcgn_pyo",
+                 *         "sourceWalletId": "svc_01m887wg39e009gx1e2c8bv4a1_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -9760,7 +9834,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T22:50:50.750Z"
+                 *         "createdAt": "2026-11-25T02:17:19.699Z"
                  *       }
                  *     }
                  */
@@ -9802,12 +9876,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqv3e00b1b5pca361jvz_evt",
+                 *       "id": "svc_01m887wjzce009zwffynhe0x5w_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-23T22:50:51.619Z",
+                 *       "createdAt": "2026-11-25T02:17:22.156Z",
                  *       "data": {
-                 *         "id": "svc_01m859nq0pe0084hstasxhs804_pyo",
-                 *         "sourceWalletId": "svc_01m859npw9e018gd5n3vppk3fv_wlt",
+                 *         "id": "svc_01m887wgkve00acxb5vt5ccbcj_pyo",
+                 *         "sourceWalletId": "svc_01m887wg3ce008xtxvhw5y2j4y_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -9817,7 +9891,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T22:50:50.751Z"
+                 *         "createdAt": "2026-11-25T02:17:19.710Z"
                  *       }
                  *     }
                  */
@@ -9859,12 +9933,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqv5e009dkm2e9zt5fkb_evt",
+                 *       "id": "svc_01m887wjwae00bxwtn6kxvys4p_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-23T22:50:51.621Z",
+                 *       "createdAt": "2026-11-25T02:17:22.058Z",
                  *       "data": {
-                 *         "id": "svc_01m859nq0fe00arxmfg1ek206j_pyo",
-                 *         "sourceWalletId": "svc_01m859npw2e019fmf84w5cmev9_wlt",
+                 *         "id": "svc_01m887wgkre00apwqcsy8sksdr_pyo",
+                 *         "sourceWalletId": "svc_01m887wg3ve009rwz2as8efky4_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -9874,7 +9948,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-23T22:50:50.751Z"
+                 *         "createdAt": "2026-11-25T02:17:19.708Z"
                  *       }
                  *     }
                  */
@@ -9916,21 +9990,21 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nq73e00v80vy0pgmr3w8_evt",
+                 *       "id": "svc_01m887whrfe00r1njn7qfsydab_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-23T22:50:50.979Z",
+                 *       "createdAt": "2026-11-25T02:17:20.911Z",
                  *       "data": {
-                 *         "walletId": "svc_01m859npwae00bkrb563b7zx9w_wlt",
-                 *         "inboundCreditId": "svc_01m859nq1me008gtgevdpw21f1_inc",
+                 *         "walletId": "svc_01m887wg5ae00a8htpzfg2fwaf_wlt",
+                 *         "inboundCreditId": "svc_01m887wgwse00tvzcz35yy9efn_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "431846c3-7fb7-4008-9262-5c56180c1dbc",
+                 *         "sessionId": "e77a584a-99b8-4ee0-a9c2-6485501569aa",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058"
                  *         },
-                 *         "receivedAt": "2026-11-23T22:50:50.751Z"
+                 *         "receivedAt": "2026-11-25T02:17:19.977Z"
                  *       }
                  *     }
                  */
@@ -9972,12 +10046,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqj2e019nesnwqg3p0yc_evt",
+                 *       "id": "svc_01m887wk97e01ag2d59vt78v8a_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-23T22:50:51.330Z",
+                 *       "createdAt": "2026-11-25T02:17:22.471Z",
                  *       "data": {
-                 *         "walletId": "svc_01m859npvse00a3ca1g20wj1gs_wlt",
-                 *         "inboundCreditId": "svc_01m859npzqe00aajnrb7572hcm_inc",
+                 *         "walletId": "svc_01m887wg2te00820xyq6gn0mvw_wlt",
+                 *         "inboundCreditId": "svc_01m887wgw3e00a4kdb5wt12x3f_inc",
                  *         "amount": 20000,
                  *         "missing": 50000,
                  *         "currency": "NGN"
@@ -10022,12 +10096,12 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqhre00ba4z85gtp9veb_evt",
+                 *       "id": "svc_01m887wk90e00ajsz1rv7x0ev9_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-23T22:50:51.320Z",
+                 *       "createdAt": "2026-11-25T02:17:22.464Z",
                  *       "data": {
-                 *         "walletId": "svc_01m859npw9e00sdna0a2r43w14_wlt",
-                 *         "adjustmentId": "svc_01m859npzse00aztm4fd2sdhhp_adj",
+                 *         "walletId": "svc_01m887wg69e00bzd4kz2gnpsg2_wlt",
+                 *         "adjustmentId": "svc_01m887wgrte00b3rqp5sh0gf6m_adj",
                  *         "reversesAdjustmentId": null,
                  *         "direction": "debit",
                  *         "amount": 2000,
@@ -10073,18 +10147,27 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqb5e019dqm0qfmrra6k_evt",
+                 *       "id": "svc_01m887whzme00rfkbbesgmyrn7_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-23T22:50:51.109Z",
+                 *       "createdAt": "2026-11-25T02:17:21.140Z",
                  *       "data": {
-                 *         "id": "svc_01m859nqb5e00bj1swfpapfjcy_rev",
+                 *         "id": "svc_01m887whzke00a92ez5emkqqj7_rev",
                  *         "reason": "partial_expired",
                  *         "status": "open",
                  *         "amount": 40000,
                  *         "currency": "NGN",
-                 *         "paymentId": "svc_01m859npxpe00aw0eckyd00qp5_pay",
-                 *         "walletId": "svc_01m859npw9e009p84nxvqx7a1v_wlt",
-                 *         "inboundCreditId": null
+                 *         "paymentId": "svc_01m887wge2e0086sj07dc63s3y_pay",
+                 *         "walletId": "svc_01m887wg6ye00bv4bb9phm6yxp_wlt",
+                 *         "inboundCreditId": null,
+                 *         "actions": [
+                 *           "credit",
+                 *           "return_to_sender",
+                 *           "move_to_unclaimed"
+                 *         ],
+                 *         "returnFailure": null,
+                 *         "returnFailureReason": null,
+                 *         "createdAt": "2026-11-25T02:17:21.139Z",
+                 *         "resolvedAt": null
                  *       }
                  *     }
                  */
@@ -10126,22 +10209,80 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859nqq9e00rxgpm9ycwrq1e_evt",
+                 *       "id": "svc_01m887wjvve00rqdtcav34m7j2_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-23T22:50:51.497Z",
+                 *       "createdAt": "2026-11-25T02:17:22.043Z",
                  *       "data": {
-                 *         "id": "svc_01m859nq67e00s641hkb4d5r91_rev",
+                 *         "id": "svc_01m887wgv3e00s5scz93mr8yxz_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
                  *         "currency": "NGN",
                  *         "paymentId": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m859npxme009k3hb9ab3zbdv_inc"
+                 *         "inboundCreditId": "svc_01m887wgcre00r57qvymta2ana_inc",
+                 *         "actions": [],
+                 *         "returnFailure": null,
+                 *         "returnFailureReason": null,
+                 *         "createdAt": "2026-11-25T02:17:19.971Z",
+                 *         "resolvedAt": "2026-11-25T02:17:22.043Z"
                  *       }
                  *     }
                  */
                 "application/json": components["schemas"]["ReviewCaseResolvedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveWebhookEndpointFailingEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m887wfh9e00b1scamxs3tkad_evt",
+                 *       "type": "webhook_endpoint.failing",
+                 *       "createdAt": "2026-11-25T02:17:18.633Z",
+                 *       "data": {
+                 *         "id": "svc_01m887wfewe008hpenprhcvgpk_whe",
+                 *         "url": "https://example.com/webhooks",
+                 *         "description": "Down",
+                 *         "eventTypes": null,
+                 *         "status": "enabled",
+                 *         "failingSince": "2026-11-25T00:17:18.566Z",
+                 *         "previousSecretExpiresAt": null,
+                 *         "createdAt": "2026-11-25T02:17:18.555Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEndpointFailingEvent"];
             };
         };
         responses: {
@@ -10179,18 +10320,18 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859npt3e0095cgmtwn3w263_evt",
+                 *       "id": "svc_01m887wfvee009wb7mybamd5cs_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-23T22:50:50.564Z",
+                 *       "createdAt": "2026-11-25T02:17:18.959Z",
                  *       "data": {
-                 *         "id": "svc_01m859npsse008p38dkd66z594_whe",
+                 *         "id": "svc_01m887wfewe008hpenprhcvgpk_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-17T22:50:50.555Z",
+                 *         "failingSince": "2026-11-19T02:17:18.657Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-23T22:50:50.552Z"
+                 *         "createdAt": "2026-11-25T02:17:18.555Z"
                  *       }
                  *     }
                  */
@@ -10232,11 +10373,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m859npsxe0095gen96t0seps_evt",
+                 *       "id": "svc_01m887wfj3e00a6gqeqcgzjsky_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-23T22:50:50.556Z",
+                 *       "createdAt": "2026-11-25T02:17:18.659Z",
                  *       "data": {
-                 *         "id": "svc_01m859npsse008p38dkd66z594_whe"
+                 *         "id": "svc_01m887wfewe008hpenprhcvgpk_whe"
                  *       }
                  *     }
                  */

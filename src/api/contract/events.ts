@@ -2,9 +2,8 @@
 // check every event that they cause against its schema.
 import { z } from 'zod';
 import { EVENT_TYPES, type EventType, TEST_EVENT_TYPE } from '../../resources/events.ts';
-import { REVIEW_REASONS, REVIEW_STATUSES } from '../../resources/reviewCases/queries.ts';
 import { anyPublicId, currency, kobo, publicIdOf, time } from './fields.ts';
-import { credit, payment, payout, refund, sender, transfer, withdrawal } from './resources.ts';
+import { credit, payment, payout, refund, reviewCase, sender, transfer, withdrawal } from './resources.ts';
 
 /** The credit that caused an event. */
 const cause = credit.pick({ id: true, amount: true, sessionId: true, sender: true, receivedAt: true });
@@ -14,15 +13,7 @@ const paymentData = payment.omit({ checkoutUrl: true }).extend({
 });
 const payoutData = payout.omit({ items: true });
 const walletId = publicIdOf('wallet');
-const reviewCaseData = z.object({
-  id: publicIdOf('reviewCase'),
-  reason: z.enum(REVIEW_REASONS),
-  status: z.enum(REVIEW_STATUSES),
-  amount: kobo,
-  currency,
-  paymentId: publicIdOf('payment').nullable(),
-  walletId: walletId.nullable(),
-  inboundCreditId: publicIdOf('inboundCredit').nullable(),
+const reviewCaseData = reviewCase.extend({
   credit: cause.optional().describe('The credit that the case is about, when it is opened with it'),
 });
 
@@ -94,6 +85,7 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   ],
   'review_case.opened': ['Money went to suspense, or a credit was not confirmed', reviewCaseData],
   'review_case.resolved': ['A review case was decided', reviewCaseData],
+  'webhook_endpoint.failing': ['Every attempt at another endpoint has failed for an hour', webhookEndpoint],
   'webhook_endpoint.disabled': ['Every attempt at an endpoint has failed for five days', webhookEndpoint],
   [TEST_EVENT_TYPE]: ['You requested it, for one endpoint', z.object({ id: publicIdOf('webhookEndpoint') })],
 };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { FAILURE_CODES } from '../../resources/failureCodes.ts';
 import { ON_MISMATCH } from '../../resources/payments/queries.ts';
-import { KEY_ACTIONS } from '../../resources/reviewCases/decisions.ts';
+import { KEY_ACTIONS } from '../../resources/reviewCases/actions.ts';
 import { RETURN_FAILURES, REVIEW_REASONS, REVIEW_STATUSES } from '../../resources/reviewCases/queries.ts';
 import { currency, kobo, publicIdOf, time } from './fields.ts';
 

@@ -41,15 +41,23 @@ export function addPages(docs: Router, api: Router, environment: Environment): v
   addGuide(docs);
 }
 
-/** The document without the operations that this environment does not have. */
+/** The document without the operations that this environment does not have, and on live with the rules of live. */
 async function openApiOf(environment: Environment): Promise<string> {
-  const document = JSON.parse(String(await own('openapi.json')())) as {
+  const text = String(await own('openapi.json')());
+  const document = JSON.parse(text, environment === 'live' ? asOnLive : undefined) as {
     paths: Record<string, Record<string, Operation>>;
   };
   const paths = Object.entries(document.paths).filter(([, operations]) =>
     Object.values(operations).every((operation) => operation['x-environments']?.includes(environment) ?? true),
   );
   return JSON.stringify({ ...document, paths: Object.fromEntries(paths) });
+}
+
+/** For JSON.parse: a schema whose `x-live` says what differs on live gets that. */
+function asOnLive(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('x-live' in value)) return value;
+  const { 'x-live': differing, ...schema } = value;
+  return { ...schema, ...(differing as object) };
 }
 
 function serve(router: Router, path: string, file: File): void {

@@ -59,7 +59,12 @@ const createBody = z.strictObject({
   returnUrl: optional(webUrl),
   ...attachedFields,
   expiresIn: optionalOr(
-    z.number().int().min(EXPIRES_IN_MIN_SECONDS.test).max(EXPIRES_IN_MAX_SECONDS),
+    z
+      .number()
+      .int()
+      .min(EXPIRES_IN_MIN_SECONDS.test)
+      .max(EXPIRES_IN_MAX_SECONDS)
+      .meta({ 'x-live': { minimum: EXPIRES_IN_MIN_SECONDS.live } }),
     EXPIRES_IN_DEFAULT_SECONDS,
   ),
 });

@@ -9,6 +9,7 @@ import { findCreditOfSession } from '../../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../../resources/inboundCredits/receive.ts';
 import { wakePayoutItem } from '../../resources/payouts/flow.ts';
 import { findPayoutItem } from '../../resources/payouts/queries.ts';
+import { isOfBalance, wakeTransfers } from '../../resources/railNews.ts';
 import { saveRailWords } from '../../resources/railWords.ts';
 import { receiveRecall } from '../../resources/recalls/movements.ts';
 import { wakeRefund } from '../../resources/refunds/flow.ts';
@@ -44,8 +45,10 @@ const receive = route({
     if (found === null) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'rail', id: name });
     const { rail, organisationId } = found;
     const book = { organisationId, environment };
-    for (const callback of parseCallback(rail, { organisationId, headers, body: rawBody })) {
-      await receiveCallback(dependencies, book, rail.name, callback);
+    const callbacks = parseCallback(rail, { organisationId, headers, body: rawBody });
+    for (const callback of callbacks) await receiveCallback(dependencies, book, rail.name, callback);
+    if (callbacks.some((callback) => callback.kind === 'notice' && isOfBalance(callback.notice))) {
+      await dependencies.journal.post({ book, outbox: [wakeTransfers(book, new Date())] });
     }
     return { status: 200, data: { received: true } };
   },

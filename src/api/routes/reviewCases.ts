@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
-import { decisionMovement, KEY_ACTIONS, keyActions, needsOperators } from '../../resources/reviewCases/decisions.ts';
+import { KEY_ACTIONS, keyActions } from '../../resources/reviewCases/actions.ts';
+import { decisionMovement, needsOperators } from '../../resources/reviewCases/decisions.ts';
 import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
 import {
   findSenders,

@@ -33,7 +33,10 @@ const createBody = z.strictObject({
   accountNumber: bankAccountNumber,
   bankCode,
   accountName: optional(text(200)),
-  narration: optional(text(100)),
+  narration: optional(text(100)).describe(
+    'For the receiver. A live rail carries letters without their accents, digits, spaces and `.,/-`; anything else ' +
+      'becomes a space, and without a narration it is `Transfer`',
+  ),
   ...attachedFields,
 });
 

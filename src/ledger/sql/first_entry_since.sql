@@ -1,7 +1,9 @@
--- version 1
+-- version 2
 -- The lowest number of the entries of one side of an account from a time on; above its last one when there is none.
--- Found by bisection over the numbers: a few look-ups in the index by account for a time that is long ago as for a
--- recent one, and without an index by time. Entries without a number have their id in its place.
+-- Found by interpolation over the numbers, because entries come at a similar rate for long times: some nine look-ups in
+-- the index by account in ten thousand entries as in millions, and without an index by time. Where the rate varies so
+-- much that a look-up does not halve what is left, the next one does: at most twice as many as bisection needs. Entries
+-- without a number have their id in its place.
 --
 -- It is exact when the entries have the same order by number as by time, which the lock of the account gives those of a
 -- stored balance. No lock orders those of a derived balance: their ids follow the times but for the seconds that a
@@ -10,10 +12,14 @@ CREATE OR REPLACE FUNCTION ledger.first_entry_since(organisation uuid, account b
 RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
-  low    bigint := 0; -- the entries before this number are before the time
-  high   bigint;      -- the entries from this number on are not
-  middle bigint;
-  entry  record;
+  low     bigint := 0; -- the entries before this number are before the time
+  high    bigint;      -- the entries from this number on are not
+  earlier timestamptz; -- the time of the entry before `low`; NULL before the first look-up
+  later   timestamptz; -- the time of the entry at `high`
+  middle  bigint;
+  size    bigint;
+  halved  boolean := true;
+  entry   record;
 BEGIN
   -- The last entry is looked up first, because most times are recent. Without sorts only the index by account fits: the
   -- primary key would be read for the whole organisation.
@@ -26,12 +32,19 @@ BEGIN
     WHERE p.organisation_id = organisation AND p.credit_account_id = account
     ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1;
   END IF;
-  middle := coalesce(entry.number, 0);
-  high := middle + 1;
-  LOOP
-    IF entry.created_at < since THEN low := entry.number + 1; ELSE high := middle; END IF;
-    EXIT WHEN low >= high;
-    middle := (low + high) / 2;
+  IF entry.number IS NULL THEN RETURN 0; END IF;
+  IF entry.created_at < since THEN RETURN entry.number + 1; END IF;
+  high := entry.number;
+  later := entry.created_at;
+  WHILE low < high LOOP
+    size := high - low;
+    middle := CASE
+      WHEN earlier IS NULL THEN low -- the first entry
+      WHEN halved AND later > earlier THEN
+        least(high - 1, low + floor(size * extract(epoch FROM since - earlier)::double precision
+                                         / extract(epoch FROM later - earlier)::double precision)::bigint)
+      ELSE low + size / 2
+    END;
     IF side = 'debit' THEN
       SELECT coalesce(p.debit_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
       WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) >= middle
@@ -41,6 +54,15 @@ BEGIN
       WHERE p.organisation_id = organisation AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) >= middle
       ORDER BY coalesce(p.credit_number, p.id) LIMIT 1;
     END IF;
+    halved := earlier IS NULL; -- what the first entry leaves says nothing
+    IF entry.created_at < since THEN
+      low := entry.number + 1;
+      earlier := entry.created_at;
+    ELSE
+      high := middle;
+      later := entry.created_at;
+    END IF;
+    halved := halved OR (high - low) * 2 <= size;
   END LOOP;
   RETURN low;
 END $$;

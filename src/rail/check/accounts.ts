@@ -2,7 +2,7 @@
 import type { Kobo } from '../../money.ts';
 import type { AccountRequest, OpenedAccount, VirtualAccount } from '../port.ts';
 import type { CheckBench } from './bench.ts';
-import { type Finding, fail, pass, type RailCheck, skip } from './check.ts';
+import { type Finding, fail, notOffered, pass, type RailCheck, skip } from './check.ts';
 
 /** With kobo: an adapter that rounds is found. */
 const ODD_AMOUNT: Kobo = 202_037;
@@ -62,8 +62,7 @@ async function openAndClose(
 }
 
 async function oneOff(bench: CheckBench): Promise<Finding> {
-  if (bench.rail.capabilities.oneOff === null)
-    return skip('the rail opens no account numbers for payments', 'Nothing.');
+  if (bench.rail.capabilities.oneOff === null) return notOffered('the rail opens no account numbers for payments');
   const request = oneOffRequest(bench, ODD_AMOUNT);
   const finding = await openAndClose(bench, request, ({ expiresAt }) => {
     if (expiresAt === null) return fail('the number never expires', 'Report this with the stored exchanges.');
@@ -80,7 +79,7 @@ async function oneOff(bench: CheckBench): Promise<Finding> {
 async function permanent(bench: CheckBench): Promise<Finding> {
   const { rail, organisationId, newReference, bvn } = bench;
   const capability = rail.capabilities.permanent;
-  if (capability === null) return skip('the rail opens no account numbers for wallets', 'Nothing.');
+  if (capability === null) return notOffered('the rail opens no account numbers for wallets');
   const needsNumber = capability.needs.includes('bvn_or_nin');
   if (needsNumber && bvn === null)
     return skip('no BVN was given', 'Run it with --bvn, with the BVN of somebody who agreed.');
@@ -99,5 +98,5 @@ async function permanent(bench: CheckBench): Promise<Finding> {
 
 export const accountChecks: readonly RailCheck[] = [
   { id: 'account.one_off', after: ['auth.login'], run: oneOff },
-  { id: 'account.permanent', after: ['auth.login'], run: permanent },
+  { id: 'account.permanent', after: ['auth.login'], optional: true, run: permanent },
 ];

@@ -2,7 +2,11 @@
 import { RailNotReadyError } from '../errors.ts';
 import type { Credentials, RailProvider } from '../provider.ts';
 import type { CheckBench } from './bench.ts';
-import { type Finding, fail, pass, type RailCheck, skip } from './check.ts';
+import { type Finding, fail, notOffered, pass, type RailCheck, warn } from './check.ts';
+import { tokenLifeMs } from './told.ts';
+
+/** An adapter renews a token a minute before it expires. */
+const LIFE_MIN_MS = 120_000;
 
 /** The credentials with another secret; null: the adapter does not declare which field proves who we are. */
 function withWrongSecret({ credentials: { shape } }: RailProvider, credentials: Credentials): Credentials | null {
@@ -19,7 +23,7 @@ async function login({ rail }: CheckBench): Promise<Finding> {
 
 async function wrongSecret({ provider, credentials, openRail }: CheckBench): Promise<Finding> {
   const wrong = withWrongSecret(provider, credentials);
-  if (wrong === null) return skip('the adapter does not tell which field is the secret', 'Nothing.');
+  if (wrong === null) return notOffered('the adapter does not tell which field is the secret');
   const outcome = await openRail(wrong)
     .banks()
     .then(
@@ -47,17 +51,25 @@ async function refresh({
   newReference,
   exchanges,
   limit,
+  now,
 }: CheckBench): Promise<Finding> {
+  const start = exchanges.length;
   await openRail().banks();
+  const lifeMs = tokenLifeMs(exchanges.slice(start), now());
   const before = exchanges.length;
   await rail.transferStatus({ organisationId, reference: newReference() }, limit());
   const isRefused = exchanges.slice(before).some(({ status }) => status === 401);
-  return isRefused
-    ? fail(
-        'a second login ended the token of the first',
-        'Report this with the stored exchanges: processes would end the tokens of each other.',
-      )
-    : pass('two tokens are valid at the same time, as two processes need');
+  if (isRefused)
+    return fail(
+      'a second login ended the token of the first',
+      'Report this with the stored exchanges: processes would end the tokens of each other.',
+    );
+  const text = 'two tokens are valid at the same time, as two processes need';
+  if (lifeMs === null) return pass(`${text}; the life of a token is not told`);
+  const told = lifeMs < LIFE_MIN_MS ? `${Math.round(lifeMs / 1_000)} s` : `${Math.round(lifeMs / 60_000)} minutes`;
+  return lifeMs >= LIFE_MIN_MS
+    ? pass(`${text}; a token lives ${told}`)
+    : warn(`${text}; a token lives ${told} only`, 'Ask the provider for longer ones: nearly every call logs in.');
 }
 
 export const authChecks: readonly RailCheck[] = [

@@ -37,6 +37,8 @@ export interface FirstSend {
   instruction: TransferInstruction;
   /** What could be paid out before. */
   balanceBefore: RailBalance | null;
+  /** The requests of the send. */
+  exchanges: Exchange[];
   /** The response to the send, or its error. */
   sent: TransferReport | Error;
   /** The last status that was read. */

@@ -4,7 +4,7 @@ import type { CheckBench } from './bench.ts';
 
 /**
  * `PASS`: it is as the service expects. `WARN`: the service copes with it. `FAIL`: the service must not use the
- * contract like this. `SKIP`: it was not tried.
+ * contract like this. `SKIP`: it was not tried, or there is nothing to try.
  */
 export const VERDICTS = ['PASS', 'WARN', 'FAIL', 'SKIP'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -13,7 +13,7 @@ export interface Finding {
   verdict: Verdict;
   /** Without credentials and personal data: it is stored. */
   found: string;
-  /** What to do; null after a PASS. */
+  /** What to do; null after a PASS, and after a SKIP where the rail has nothing to try. */
   todo: string | null;
 }
 
@@ -26,6 +26,8 @@ export interface RailCheck {
   id: string;
   /** The checks that it builds on: it is skipped unless each of them has passed, or warned. */
   after: readonly string[];
+  /** It needs money, a person or an address: a run passes without it, and says that it was not tried. */
+  optional?: true;
   /** A call that it does not expect to fail may throw. */
   run: (bench: CheckBench) => Promise<Finding>;
 }
@@ -34,3 +36,5 @@ export const pass = (found: string): Finding => ({ verdict: 'PASS', found, todo:
 export const warn = (found: string, todo: string): Finding => ({ verdict: 'WARN', found, todo });
 export const fail = (found: string, todo: string): Finding => ({ verdict: 'FAIL', found, todo });
 export const skip = (found: string, todo: string): Finding => ({ verdict: 'SKIP', found, todo });
+/** The rail does not offer it, so that nothing relies on it. */
+export const notOffered = (found: string): Finding => ({ verdict: 'SKIP', found, todo: null });

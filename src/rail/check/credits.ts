@@ -4,7 +4,7 @@ import { nairaText } from '../../money.ts';
 import type { InboundCreditReport } from '../port.ts';
 import { oneOffRequest, openedAs } from './accounts.ts';
 import type { CheckBench } from './bench.ts';
-import { type Finding, fail, pass, type RailCheck, skip, warn } from './check.ts';
+import { type Finding, fail, notOffered, pass, type RailCheck, skip, warn } from './check.ts';
 
 const AMOUNT: Kobo = 3_000;
 const APART: Kobo = 100;
@@ -44,7 +44,7 @@ async function simulated(bench: CheckBench): Promise<Finding> {
   const { rail, creditWaitMs, now, pause, limit, facts } = bench;
   const { oneOff, credits } = rail.capabilities;
   if (oneOff === null || !credits.listable)
-    return skip('the rail has no numbers for payments, or lists no credits', 'Nothing.');
+    return notOffered('the rail has no numbers for payments, or lists no credits');
   if (creditWaitMs === null)
     return skip('nobody pays', 'Run it with --credit SECONDS, and pay what it asks for, by app or by the simulator.');
   const amount = Math.max(AMOUNT, oneOff.minAmount + APART);
@@ -157,11 +157,11 @@ async function signature(bench: CheckBench): Promise<Finding> {
 }
 
 export const creditChecks: readonly RailCheck[] = [
-  { id: 'credit.simulated', after: ['account.one_off'], run: simulated },
-  { id: 'credit.confirm', after: ['credit.simulated'], run: confirm },
+  { id: 'credit.simulated', after: ['account.one_off'], optional: true, run: simulated },
+  { id: 'credit.confirm', after: ['credit.simulated'], optional: true, run: confirm },
 ];
 
 /** After the transfers, of which it may hear too. */
 export const callbackChecks: readonly RailCheck[] = [
-  { id: 'callback.signature', after: ['auth.login'], run: signature },
+  { id: 'callback.signature', after: ['auth.login'], optional: true, run: signature },
 ];

@@ -99,13 +99,13 @@ async function limits({ rail, organisationId, to, limit }: CheckBench): Promise<
   if (errors.length > limited.length)
     return fail(
       `${errors.length} of ${BURST} calls at once failed, and not with a rate limit`,
-      'Ask the provider how many calls a second it accepts, and set that: npm run cli -- rail limit.',
+      'Ask the provider how many calls a second it accepts, and set that: npm run cli -- rail limit live.',
     );
   return limited.length === 0
     ? pass(`${BURST} calls at once were answered`)
     : warn(
         `${limited.length} of ${BURST} calls at once were refused for their rate`,
-        'Set what the provider accepts: npm run cli -- rail limit.',
+        'Set what the provider accepts: npm run cli -- rail limit live.',
       );
 }
 

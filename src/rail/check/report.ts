@@ -14,8 +14,10 @@ export interface CheckReport {
   isLive: boolean;
   startedAt: string;
   endedAt: string;
-  /** Whether no check failed. */
+  /** Whether no check failed, and those that need neither money nor a person were all tried. */
   passed: boolean;
+  /** The checks that were not tried, although the rail offers what they try: what a pass does not prove. */
+  untried: string[];
   summary: Record<Verdict, number>;
   checks: CheckResult[];
   exchanges: (Pick<Exchange, 'method' | 'route' | 'status' | 'ms'> & { check: string; shape: unknown })[];
@@ -25,9 +27,11 @@ export function reportOf(
   bench: Pick<CheckBench, 'provider' | 'isLive' | 'startedAt' | 'now' | 'exchanges'>,
   results: readonly CheckResult[],
   exchanged: readonly { check: string; from: number }[],
+  required: readonly string[],
 ): CheckReport {
   const { provider, isLive, startedAt, now, exchanges } = bench;
   const countOf = (verdict: Verdict): number => results.filter((one) => one.verdict === verdict).length;
+  const untried = results.filter(({ verdict, todo }) => verdict === 'SKIP' && todo !== null).map(({ id }) => id);
   const counts = VERDICTS.map((verdict) => [verdict, countOf(verdict)] as const);
   return {
     provider: provider.name,
@@ -35,7 +39,8 @@ export function reportOf(
     isLive,
     startedAt: startedAt.toISOString(),
     endedAt: now().toISOString(),
-    passed: countOf('FAIL') === 0,
+    passed: countOf('FAIL') === 0 && !required.some((id) => untried.includes(id)),
+    untried,
     summary: Object.fromEntries(counts) as Record<Verdict, number>,
     checks: [...results],
     exchanges: exchanges.slice(0, EXCHANGES_MAX).map(({ method, route, status, ms, json }, index) => ({

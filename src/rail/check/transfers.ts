@@ -4,9 +4,11 @@ import type { Kobo } from '../../money.ts';
 import { nairaText } from '../../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
+import { narrationOf, safeWords } from '../texts.ts';
 import type { CheckBench, FirstSend } from './bench.ts';
 import { type Finding, fail, pass, type RailCheck, skip, warn } from './check.ts';
 import { NO_DESTINATION } from './reading.ts';
+import { narrationTold, repetitionOf } from './told.ts';
 
 /** Different, so that the guard of a provider against duplicates does not take one for another. */
 const AMOUNTS = { ok: 4_000, kobo: 4_037, narration: 4_100, twin: 3_900 };
@@ -79,12 +81,14 @@ function endOf(last: TransferReport | null): Finding | null {
 async function ok(bench: CheckBench): Promise<Finding> {
   const skipped = reasonToSkip(bench);
   if (skipped !== null) return skipped;
-  const { rail, organisationId, now, limit, facts } = bench;
+  const { rail, organisationId, now, limit, facts, exchanges } = bench;
   const instruction = instruct(bench, AMOUNTS.ok);
   const balanceBefore = rail.capabilities.transfers.balance ? await rail.balance({ organisationId }, limit()) : null;
   const sentAt = now().getTime();
+  const start = exchanges.length;
   const sent = await bench.send(instruction).catch((error: unknown) => error as Error);
-  const first: FirstSend = { instruction, balanceBefore, sent, last: null, visibleAfterMs: null };
+  const made = exchanges.slice(start);
+  const first: FirstSend = { instruction, balanceBefore, exchanges: made, sent, last: null, visibleAfterMs: null };
   facts.firstSend = first;
   // Without a legible response it may have been sent: its status tells.
   if (sent instanceof Error && !(sent instanceof RailUnavailableError)) throw sent;
@@ -131,27 +135,41 @@ async function ip({ facts: { firstSend } }: CheckBench): Promise<Finding> {
 }
 
 async function repeat(bench: CheckBench): Promise<Finding> {
-  const { rail, organisationId, limit, pause, facts } = bench;
+  const { rail, organisationId, limit, pause, facts, exchanges } = bench;
   if (facts.firstSend === null) return NOT_SENT;
   const { instruction, balanceBefore, last } = facts.firstSend;
+  const start = exchanges.length;
   await bench.send(instruction);
+  const repetition = repetitionOf(facts.firstSend.exchanges, exchanges.slice(start));
+  const how = repetition === null ? 'the repetition was answered' : `the repetition was ${repetition}`;
   await pause(BALANCE_DUE_AFTER_MS);
   const after = await rail.balance({ organisationId }, limit());
-  if (balanceBefore === null || after === null)
-    return pass('a second send is answered with the first; the statement tells whether it was paid once');
-  const moved = balanceBefore.available - after.available;
-  const { amount } = instruction;
-  const charge = last?.charge ?? null;
-  if (moved === amount + (charge ?? 0)) return pass(`after two sends ${nairaText(moved)} left the balance`);
-  if (charge !== null && moved >= 2 * amount + charge)
+  if (balanceBefore !== null && after !== null) {
+    const wrong = paidOnce(how, balanceBefore.available - after.available, instruction.amount, last?.charge ?? null);
+    if (wrong.verdict !== 'PASS') return wrong;
+  }
+  const { repeats } = rail.capabilities.transfers;
+  if (repetition !== null && repetition !== repeats)
+    return warn(`${how}, where the adapter declares "${repeats}"`, 'Report this with the stored exchanges.');
+  if (balanceBefore === null || after === null) return pass(`${how}; the statement tells whether it was paid once`);
+  return pass(`${how}; after two sends ${nairaText(balanceBefore.available - after.available)} left the balance`);
+}
+
+/** What left the balance after two sends of one reference. A charge that is not told is less than the amount. */
+function paidOnce(how: string, moved: Kobo, amount: Kobo, charge: Kobo | null): Finding {
+  const text = `${how}; after two sends ${nairaText(moved)} left the balance`;
+  if (moved === amount + (charge ?? 0)) return pass(text);
+  if (moved >= 2 * amount)
     return fail(
-      `after two sends ${nairaText(moved)} left the balance: the reference was paid twice`,
+      `${text}: the reference was paid twice`,
       'Do not use this contract: a response that is lost would cost the amount again.',
     );
-  return warn(
-    `after two sends ${nairaText(moved)} left the balance, where ${nairaText(amount)} and a charge were expected`,
-    'If nothing else was paid meanwhile, see the statement at the provider.',
-  );
+  return charge === null && moved > amount
+    ? pass(text)
+    : warn(
+        `${text}, where ${nairaText(amount)} and a charge were expected`,
+        'If nothing else was paid meanwhile, see the statement at the provider.',
+      );
 }
 
 async function unknown({ rail, organisationId, newReference, limit, facts }: CheckBench): Promise<Finding> {
@@ -188,6 +206,22 @@ async function sendLike(
     : warn(`${what} was paid, and its amount is not told`, 'The statement tells it.');
 }
 
+/** A narration is for people, so another one is no fault; but its writers should know. */
+async function narration(bench: CheckBench): Promise<Finding> {
+  const start = bench.exchanges.length;
+  const what = 'a narration of 100 characters with quotes and accents';
+  const finding = await sendLike(bench, AMOUNTS.narration, NARRATION, what);
+  if (finding.verdict !== 'PASS') return finding;
+  const told = narrationTold(bench.exchanges.slice(start));
+  if (told === null) return pass(`${finding.found}; what came back of it is not told`);
+  if (told === narrationOf(NARRATION, ''))
+    return pass(`${finding.found}; it came back as it was sent, of ${told.length} characters`);
+  return warn(
+    `${finding.found}; it came back as "${safeWords(told)}", of ${told.length} characters`,
+    'Tell those who write narrations what is left of them.',
+  );
+}
+
 async function twin(bench: CheckBench): Promise<Finding> {
   const { rail, pause } = bench;
   const [first, second] = [instruct(bench, AMOUNTS.twin), instruct(bench, AMOUNTS.twin)];
@@ -217,21 +251,22 @@ async function twin(bench: CheckBench): Promise<Finding> {
 }
 
 export const transferChecks: readonly RailCheck[] = [
-  { id: 'transfer.ok', after: ['resolve.ok', 'balance'], run: ok },
-  { id: 'transfer.otp', after: ['resolve.ok'], run: otp },
-  { id: 'transfer.ip', after: ['resolve.ok'], run: ip },
-  { id: 'transfer.repeat', after: ['transfer.ok'], run: repeat },
+  { id: 'transfer.ok', after: ['resolve.ok', 'balance'], optional: true, run: ok },
+  { id: 'transfer.otp', after: ['resolve.ok'], optional: true, run: otp },
+  { id: 'transfer.ip', after: ['resolve.ok'], optional: true, run: ip },
+  { id: 'transfer.repeat', after: ['transfer.ok'], optional: true, run: repeat },
   { id: 'transfer.unknown', after: ['auth.login'], run: unknown },
   {
     id: 'transfer.kobo',
     after: ['transfer.ok'],
+    optional: true,
     run: (bench) => sendLike(bench, AMOUNTS.kobo, undefined, 'an amount with kobo'),
   },
   {
     id: 'transfer.narration',
     after: ['transfer.ok'],
-    run: (bench) =>
-      sendLike(bench, AMOUNTS.narration, NARRATION, 'a narration of 100 characters with quotes and accents'),
+    optional: true,
+    run: narration,
   },
-  { id: 'transfer.twin', after: ['transfer.ok'], run: twin },
+  { id: 'transfer.twin', after: ['transfer.ok'], optional: true, run: twin },
 ];

@@ -1,6 +1,7 @@
 // The promises about account numbers, credits and callbacks.
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
+import { AMOUNT_MAX } from '../../money.ts';
 import type { RailCapabilities } from '../capabilities.ts';
 import { RailCallbackInvalidError } from '../errors.ts';
 import type { AccountRequest, InboundCreditReport, OpenedAccount, RailCallback, VirtualAccount } from '../port.ts';
@@ -121,6 +122,8 @@ const creditPromises = (kind: AccountRequest['kind'], capabilities: RailCapabili
     },
   },
   ...(capabilities.callbacks.signed === 'none' ? [] : [forgeryPromise(kind, capabilities.callbacks.signed)]),
+  ...(capabilities.callbacks.signed === 'fields' ? [fieldsPromise(kind)] : []),
+  ...(capabilities.callbacks.signed === 'none' ? [] : [otherContractPromise(kind)]),
   ...(capabilities.credits.listable ? [listPromise(kind)] : []),
 ];
 
@@ -147,6 +150,87 @@ const forgeryPromise = (kind: AccountRequest['kind'], signed: 'body' | 'fields')
       const altered = Buffer.from(body);
       altered[index] = (altered[index] ?? 0) ^ 1;
       refused({ body: altered }, `another byte ${index}`);
+    }
+  },
+});
+
+const fieldsPromise = (kind: AccountRequest['kind']): RailPromise => ({
+  title: `a callback (${kind}) with another signed field is refused, and with any other field the rail's books decide`,
+  check: async (bench) => {
+    const request = accountRequest(bench, kind);
+    const account = await bench.rail.openVirtualAccount(request);
+    const { sessionId } = await pay(bench, request, account);
+    const sent = bench.callbacks().findLast((one) => one.body.includes(sessionId));
+    assert.ok(sent !== undefined && bench.signedFields !== undefined, 'the bench lists the signed fields');
+    const { organisationId, rail } = bench;
+    const tree: unknown = JSON.parse(sent.body.toString('utf8'));
+    const paths = leavesOf(tree);
+    for (const path of bench.signedFields) assert.ok(paths.includes(path), `the callback has the field ${path}`);
+    for (const path of paths) {
+      const body = Buffer.from(JSON.stringify(altered(tree, path.split('.'))));
+      const parse = (): RailCallback[] => rail.parseCallback({ organisationId, headers: sent.headers, body });
+      if (bench.signedFields.includes(path)) {
+        assert.throws(parse, RailCallbackInvalidError, `another ${path} must be refused`);
+        continue;
+      }
+      for (const { sessionId: told, accountReference } of creditsOf(parse)) {
+        const found = await rail.findInboundCredit({ organisationId, sessionId: told, accountReference });
+        if (found === null || typeof found === 'string') continue;
+        if (told === sessionId) {
+          assert.equal(found.amount, amountOf(request), `the amount after another ${path}`);
+          assertOf(found, request, account);
+        } else {
+          assert.notEqual(found.accountNumber, account.accountNumber, `the account after another ${path}`);
+        }
+      }
+    }
+  },
+});
+
+/** The credits of a callback; none: it is refused. */
+function creditsOf(parse: () => RailCallback[]): InboundCreditReport[] {
+  try {
+    return parse().flatMap((one) => (one.kind === 'inbound_credit' ? [one.credit] : []));
+  } catch (error) {
+    assert.ok(error instanceof RailCallbackInvalidError, `a callback is refused, and not ${inspect(error)}`);
+    return [];
+  }
+}
+
+/** The paths of all texts, numbers, truth values and nulls of a JSON value. */
+const leavesOf = (tree: unknown, path: readonly string[] = []): string[] =>
+  typeof tree === 'object' && tree !== null
+    ? Object.entries(tree).flatMap(([key, value]) => leavesOf(value, [...path, key]))
+    : [path.join('.')];
+
+function altered(tree: unknown, [key, ...rest]: readonly string[]): unknown {
+  if (key !== undefined) {
+    const copy = Array.isArray(tree) ? [...(tree as unknown[])] : { ...(tree as Record<string, unknown>) };
+    return Object.assign(copy, { [key]: altered((tree as Record<string, unknown>)[key], rest) });
+  }
+  if (typeof tree === 'number') return tree + 1;
+  return typeof tree === 'string' ? tree.replace(/.$/, (last) => (last === '1' ? '2' : '1')) || '1' : '1';
+}
+
+const otherContractPromise = (kind: AccountRequest['kind']): RailPromise => ({
+  title: `a callback (${kind}) of another contract is refused, and with our secret it is no credit of our account`,
+  check: async (bench) => {
+    const request = accountRequest(bench, kind);
+    const account = await bench.rail.openVirtualAccount(request);
+    const { organisationId, rail } = bench;
+    const of = { reference: request.reference, accountNumber: account.accountNumber };
+    const its = await bench.callbackOfAnother('its_own', of);
+    assert.throws(() => rail.parseCallback({ organisationId, ...its }), RailCallbackInvalidError);
+    const ours = await bench.callbackOfAnother('ours', of);
+    if (bench.namesContract) {
+      assert.throws(() => rail.parseCallback({ organisationId, ...ours }), RailCallbackInvalidError);
+      return;
+    }
+    for (const { sessionId, accountReference } of creditsOf(() => rail.parseCallback({ organisationId, ...ours }))) {
+      const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference });
+      if (found === null || typeof found === 'string') continue;
+      assert.notEqual(found.accountReference, request.reference);
+      assert.notEqual(found.accountNumber, account.accountNumber);
     }
   },
 });
@@ -188,11 +272,23 @@ const oneOffPromises = ({ amount, minAmount, lateMoney }: NonNullable<RailCapabi
     },
   },
   {
-    title: `amounts from ${minAmount} kobo up arrive exactly`,
+    title: `amounts from ${minAmount} kobo to the largest of the API arrive exactly`,
     check: async (bench) => {
-      for (const exact of [minAmount, minAmount + 1, minAmount + 99, 100_010, 99_999_999_999]) {
+      for (const exact of [
+        minAmount,
+        minAmount + 1,
+        minAmount + 99,
+        100_010,
+        99_999_999_999,
+        AMOUNT_MAX - 1,
+        AMOUNT_MAX,
+      ]) {
         const request = accountRequest(bench, 'one_off', { amount: exact });
-        assert.equal((await pay(bench, request, await bench.rail.openVirtualAccount(request))).amount, exact);
+        const { organisationId, rail } = bench;
+        const { sessionId } = await pay(bench, request, await rail.openVirtualAccount(request));
+        const at = { organisationId, sessionId, accountReference: request.reference };
+        const found = await rail.findInboundCredit(at);
+        assert.ok(found !== null && typeof found === 'object' && found.amount === exact, `${exact}: ${inspect(found)}`);
       }
     },
   },

@@ -6,8 +6,8 @@ import { inspect } from 'node:util';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { RailCapabilities } from '../capabilities.ts';
-import { RailCallError } from '../errors.ts';
-import type { AccountRequest, BankRail, CallbackRequest, TransferInstruction } from '../port.ts';
+import { type NotReadyCause, RailCallError, RailNotReadyError } from '../errors.ts';
+import type { AccountRequest, BankRail, CallbackRequest, OpenedAccount, TransferInstruction } from '../port.ts';
 
 export interface RailBench {
   rail: BankRail;
@@ -16,19 +16,37 @@ export interface RailBench {
   now: () => Date;
   /** A reference that was not used before, as the service makes them (src/ids.ts). */
   newReference: () => string;
-  /** An account that exists, and that no earlier transfer went to. */
+  /** An account that exists, and that no earlier transfer went to. The balance suffices for `AMOUNT_MAX` there. */
   newDestination: () => Promise<Destination>;
   /** An account that does not exist. */
   noDestination: Destination;
   /** A customer pays into an account number. Returns the credit's `sessionId`; null: the money was sent back. */
   payIn: (accountNumber: string, amount: Kobo) => Promise<string | null>;
   /** All callbacks that the provider has sent, as they arrive. */
-  callbacks: () => readonly Pick<CallbackRequest, 'headers' | 'body'>[];
+  callbacks: () => readonly SentCallback[];
+  /** Of a rail whose signature covers some fields of a JSON body (`signed: 'fields'`): the paths of these fields. */
+  signedFields?: readonly string[];
+  /** Whether a callback names its contract, so that one of another contract is refused whatever it is signed with. */
+  namesContract: boolean;
+  /**
+   * A callback of another contract with the provider, which tells of money that was paid to that contract as if it were
+   * paid into this account of ours. `secret`: signed with the secret of that contract, or with ours, which contracts of
+   * one merchant may share.
+   */
+  callbackOfAnother: (
+    secret: 'its_own' | 'ours',
+    account: Pick<OpenedAccount, 'reference' | 'accountNumber'>,
+  ) => Promise<SentCallback>;
   /**
    * Sends the instruction so that the request or the response is lost, for example with an aborted signal or to an
    * account that does this. Must reject with RailUnavailableError.
    */
   sendLosing: (what: 'request' | 'response', instruction: TransferInstruction) => Promise<unknown>;
+  /**
+   * For each cause that the provider may have: sends the instruction while the provider does not accept it for that
+   * cause, which is over when the promise settles. Must reject with RailNotReadyError.
+   */
+  sendNotReady: Partial<Record<NotReadyCause, (instruction: TransferInstruction) => Promise<unknown>>>;
   /** Opens an account number so that the response is lost. */
   openLosing: (request: AccountRequest) => Promise<unknown>;
   /** The end of a transfer at the receiving bank. Resolves when the rail may report it. */
@@ -38,6 +56,9 @@ export interface RailBench {
   /** Credentials and tokens, which must appear in no error. */
   secrets: readonly string[];
 }
+
+/** A callback as the provider sent it. */
+export type SentCallback = Pick<CallbackRequest, 'headers' | 'body'>;
 
 export interface Destination {
   accountNumber: string;
@@ -76,6 +97,12 @@ export async function fails(bench: RailBench, name: RailCallError['name'], call:
   const text = inspect(error, { depth: 20, showHidden: true });
   for (const secret of bench.secrets) assert.ok(!text.includes(secret), 'the error has a secret in it');
   return error;
+}
+
+/** The call must fail because the rail is not ready, for this cause. */
+export async function failsFor(bench: RailBench, cause: NotReadyCause, call: Promise<unknown>): Promise<void> {
+  const error = await fails(bench, 'RailNotReadyError', call);
+  assert.ok(error instanceof RailNotReadyError && error.why === cause, `the cause must be ${cause}: ${inspect(error)}`);
 }
 
 export const instructionTo = (

@@ -1,7 +1,9 @@
 // The promises about transfers: a reference is paid at most once, whatever is lost, and a status is never guessed.
 import assert from 'node:assert/strict';
+import { AMOUNT_MAX } from '../../money.ts';
+import type { NotReadyCause } from '../errors.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
-import { fails, instructionTo, type PromisesOf, type RailBench, until } from './bench.ts';
+import { fails, failsFor, instructionTo, type PromisesOf, type RailBench, until } from './bench.ts';
 
 const statusOf = (bench: RailBench, reference: string): Promise<TransferReport | null> =>
   bench.rail.transferStatus({ organisationId: bench.organisationId, reference });
@@ -9,11 +11,11 @@ const statusOf = (bench: RailBench, reference: string): Promise<TransferReport |
 async function untilStatus(
   bench: RailBench,
   reference: string,
-  status: TransferReport['status'],
+  ...statuses: TransferReport['status'][]
 ): Promise<TransferReport> {
-  return await until(`${reference} to be ${status}`, async () => {
+  return await until(`${reference} to be ${statuses.join(' or ')}`, async () => {
     const report = await statusOf(bench, reference);
-    return report?.status === status && report;
+    return report !== null && statuses.includes(report.status) && report;
   });
 }
 
@@ -101,6 +103,26 @@ export const transferPromises: PromisesOf = ({ transfers }) => [
     },
   })),
   {
+    title: 'a send that the rail is not ready for has no effect, and the same reference is paid once when it is',
+    check: async (bench) => {
+      const causes = Object.entries(bench.sendNotReady) as [
+        NotReadyCause,
+        (typeof bench.sendNotReady)[NotReadyCause],
+      ][];
+      assert.ok(causes.length > 0, 'the provider has a cause for which it does not accept a transfer');
+      for (const [cause, send] of causes) {
+        const instruction = await instruct(bench);
+        await failsFor(bench, cause, Promise.resolve(send?.(instruction)));
+        assert.equal(await statusOf(bench, instruction.reference), null, `after ${cause}`);
+        assert.equal(await bench.timesPaid(instruction.reference), 0);
+        assertAbout(await bench.rail.sendTransfer(instruction), instruction);
+        await bench.end(instruction.reference, 'complete');
+        await untilStatus(bench, instruction.reference, 'completed');
+        assert.equal(await bench.timesPaid(instruction.reference), 1);
+      }
+    },
+  },
+  {
     title: 'an aborted call sends nothing, and says why',
     check: async (bench) => {
       const instruction = await instruct(bench);
@@ -165,15 +187,22 @@ export const transferPromises: PromisesOf = ({ transfers }) => [
     },
   },
   {
-    title: 'amounts and narrations of any kind arrive',
+    title: 'amounts up to the largest of the API, and narrations of any kind, arrive',
     check: async (bench) => {
       const narrations = [null, '', 'Rent', 'Café – “rent” for #12 (müller & söhne)', 'x'.repeat(100), '\n\t'];
-      for (const [index, amount] of [transfers.minAmount, 99, 100, 101, 100_010, 99_999_999].entries()) {
+      const { minAmount, maxAmount } = transfers;
+      const largest = Math.min(AMOUNT_MAX, maxAmount ?? AMOUNT_MAX);
+      const amounts = [minAmount, 99, 100, 101, 100_010, 99_999_999, largest - 1, largest];
+      for (const [index, amount] of amounts.entries()) {
         const instruction = await instruct(bench, {
-          amount: Math.max(amount, transfers.minAmount),
+          amount: Math.max(amount, minAmount),
           narration: narrations[index] ?? null,
         });
         assertAbout(await bench.rail.sendTransfer(instruction), instruction);
+        // Some responses have no amount.
+        const known = await untilStatus(bench, instruction.reference, 'processing', 'completed');
+        assert.equal(known.amount, instruction.amount);
+        await bench.end(instruction.reference, 'fail'); // the money is back
       }
     },
   },

@@ -28,7 +28,7 @@ type CodeMeaning = (typeof CODES)[keyof typeof CODES];
 const meaningOf = (code: string): CodeMeaning =>
   Object.hasOwn(CODES, code) ? CODES[code as keyof typeof CODES] : 'unknown';
 
-/** HTTP statuses that mean that a request was not accepted, whatever the body says. */
+/** HTTP statuses that mean that a request was not accepted, unless the body has a code that says more. */
 const HTTP_NOT_READY: Record<number, NotReadyCause> = { 401: 'unauthorised', 403: 'feature_off', 429: 'rate_limited' };
 
 /**
@@ -155,14 +155,18 @@ export function callOutcome(response: HttpResponse): CallOutcome {
   return { kind: 'unknown', isRailsFault: response.status >= 500 };
 }
 
+/** Codes that mean the same under every HTTP status. None of them says that there is no transfer. */
+const DECIDES_ALONE: ReadonlySet<CodeMeaning> = new Set(['exists', 'duplicate_guard']);
+
 function notReadyOf(response: HttpResponse): NotReady | null {
   const reply = replyOf(response);
+  const meaning = reply === null ? 'unknown' : meaningOf(reply.code);
+  if (meaning === 'underfunded' || meaning === 'unauthorised')
+    return { kind: 'not_ready', why: meaning, retryAfterMs: response.retryAfterMs };
+  if (DECIDES_ALONE.has(meaning)) return null;
   const why = HTTP_NOT_READY[response.status];
   if (why !== undefined) return { kind: 'not_ready', why, retryAfterMs: response.retryAfterMs };
   if (reply === null || reply.isOk) return null;
-  const meaning = meaningOf(reply.code);
-  if (meaning === 'underfunded' || meaning === 'unauthorised')
-    return { kind: 'not_ready', why: meaning, retryAfterMs: null };
   return isAmong(SETTINGS_MESSAGES, reply) ? { kind: 'not_ready', why: 'unauthorised', retryAfterMs: null } : null;
 }
 

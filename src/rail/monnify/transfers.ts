@@ -22,8 +22,10 @@ import { accountNameBody, type Transfer } from './wire.ts';
 /** Monnify's documentation takes a reference that does not exist for one that was never received (D02). */
 export const UNKNOWN_IS_FINAL_AFTER_MS = 15 * 60_000;
 
-/** Monnify's clock may be ahead of ours. */
+/** Monnify's clock may be ahead of ours, or behind it. */
 const CLOCKS_MAX_MS = 600_000;
+/** A time without a zone is taken for Lagos; if it is in UTC, it was an hour later than it is read. */
+const ZONES_MAX_MS = 3_600_000;
 
 export function createTransfers(
   client: MonnifyClient,
@@ -88,7 +90,7 @@ export function createTransfers(
   function checked(found: TransferReport, instruction: TransferInstruction): TransferReport {
     if (isAbout(found, instruction)) return found;
     const said = 'the response has another amount, account or bank than the instruction';
-    throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true });
+    throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true, knowsReference: true });
   }
 
   return {
@@ -134,8 +136,11 @@ export function createTransfers(
             retryAfterMs: DUPLICATE_GUARD_MS,
           });
         }
-        case 'unknown':
-          throw client.failure(request, response, { kind: 'unknown', isRailsFault: false });
+        case 'unknown': {
+          const said = client.said(response);
+          const message = `monnify: the reference exists, and its status is not found: ${said}`;
+          throw new RailUnavailableError(message, { said, ofOneAccount: true, knowsReference: true });
+        }
       }
     },
 
@@ -151,10 +156,17 @@ export function createTransfers(
       if (found !== null || since === undefined) return found;
       const now = clock();
       if (now.getTime() - since.getTime() < UNKNOWN_IS_FINAL_AFTER_MS) return null;
-      const period = { from: since, to: new Date(now.getTime() + CLOCKS_MAX_MS) };
-      if (!(await isInWallet(client, walletAccountNumber, reference, period, signal))) return null;
-      const said = 'the status is unknown, but the wallet statement has the reference';
-      throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true });
+      const period = {
+        from: new Date(since.getTime() - CLOCKS_MAX_MS - ZONES_MAX_MS),
+        to: new Date(now.getTime() + CLOCKS_MAX_MS),
+      };
+      const isPaid = await isInWallet(client, walletAccountNumber, reference, period, signal);
+      if (isPaid === false) return null;
+      const knowsReference = isPaid === true;
+      const said = knowsReference
+        ? 'the status is unknown, but the wallet statement has the reference'
+        : 'the wallet statement is too long to be searched for the reference';
+      throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true, knowsReference });
     },
   };
 }

@@ -7,7 +7,8 @@ import { type WalletRow, walletPage } from './wire.ts';
 
 /** Small, because each row of a transfer is followed by a query of its status. */
 const PAGE_SIZE = 50;
-/** A search reads at most this many pages; the documentation takes an unknown reference for one never received. */
+/** A search reads nothing but the rows, so its pages are the largest, and as many as one call has time for. */
+const SEARCH_PAGE_SIZE = 100;
 const SEARCH_PAGES_MAX = 10;
 const HOUR_MS = 3_600_000;
 
@@ -17,6 +18,7 @@ export async function readWalletRows(
   period: Period,
   at: Cursor,
   signal?: AbortSignal,
+  pageSize = PAGE_SIZE,
 ): Promise<Page<WalletRow>> {
   // The time filter counts whole hours, so the query is for whole hours, and the rows are sorted out here.
   const request: HttpRequest = {
@@ -28,7 +30,7 @@ export async function readWalletRows(
       endDate: String(Math.ceil(period.to.getTime() / HOUR_MS) * HOUR_MS),
       enableTimeFilter: 'true',
       pageNo: String(at.page),
-      pageSize: String(PAGE_SIZE),
+      pageSize: String(pageSize),
     },
   };
   const { rows, next } = await readPage(
@@ -48,19 +50,26 @@ export function referenceOf({ narration }: Pick<WalletRow, 'narration'>): string
   return own.startsWith('MFDS') && reference !== '' ? reference : null;
 }
 
-/** Whether the wallet paid the transfer in the period, as far as the search goes. */
+/** Whether the wallet paid the transfer in the period. `unknown`: there are more rows than are searched. */
 export async function isInWallet(
   client: MonnifyClient,
   walletAccountNumber: string,
   reference: string,
   period: Period,
   signal?: AbortSignal,
-): Promise<boolean> {
+): Promise<boolean | 'unknown'> {
   let at: Cursor | null = startOf('wallet');
   for (let pages = 0; at !== null && pages < SEARCH_PAGES_MAX; pages += 1) {
-    const page: Page<WalletRow> = await readWalletRows(client, walletAccountNumber, period, at, signal);
+    const page: Page<WalletRow> = await readWalletRows(
+      client,
+      walletAccountNumber,
+      period,
+      at,
+      signal,
+      SEARCH_PAGE_SIZE,
+    );
     if (page.rows.some((row) => referenceOf(row) === reference)) return true;
     at = page.next;
   }
-  return false;
+  return at === null ? false : 'unknown';
 }

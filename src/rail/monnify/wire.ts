@@ -79,7 +79,8 @@ export const reservedAccountBody = z.object({
     .min(1),
 });
 
-export const banksBody = z.array(z.object({ name: text, code: text, nipBankCode: maybe(text) }));
+/** An empty list would make every account number of a customer one of no bank. */
+export const banksBody = z.array(z.object({ name: text, code: text, nipBankCode: maybe(text) })).min(1);
 
 export const accountNameBody = z.object({ accountNumber: text, accountName: text });
 
@@ -133,7 +134,7 @@ export const transactionsPage = pageOf(
     transactionReference: reference,
     paymentStatus: text,
     paymentMethod: maybe(text),
-    currencyCode: maybe(text),
+    currencyCode: z.literal('NGN').nullish(),
     amount: maybe(amount),
     amountPaid: maybe(amount),
     fee: maybe(amount),
@@ -147,7 +148,7 @@ export const walletPage = pageOf(
     walletTransactionReference: reference,
     amount,
     transactionDate: time,
-    transactionType: text,
+    transactionType: z.enum(['CREDIT', 'DEBIT']),
     narration: maybe(z.string()),
     status: text,
   }),

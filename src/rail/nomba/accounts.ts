@@ -1,5 +1,5 @@
 // Account numbers. Our reference is Nomba's, so what was opened by a request whose response was lost is found again. No
-// amount is set, so that an account number takes any.
+// amount is set, so that an account number takes any, and that of a payment stays open for late money.
 import type { BankList } from '../bankList.ts';
 import { RailUnavailableError } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
@@ -16,16 +16,20 @@ const NAME_MAX = 64;
 const NEVER = '2099-12-31 23:59:59';
 
 /**
+ * The number of a payment takes money for a week longer than the payment does: what comes late goes to suspense and to
+ * an operator, instead of back to the payer or nowhere. A transfer that is delayed between banks comes within days.
+ */
+const LATE_MONEY_MS = 7 * 86_400_000;
+
+/**
  * The zone of an expiry is not documented. It is written for Lagos: if Nomba reads it as UTC, the number closes an hour
  * later, which costs nothing.
  */
-const expiryOf = (request: AccountRequest): string =>
-  request.kind === 'permanent'
-    ? NEVER
-    : new Date(Math.ceil(request.expiresAt.getTime() / 1_000) * 1_000 + LAGOS_OFFSET_MS)
-        .toISOString()
-        .slice(0, 19)
-        .replace('T', ' ');
+function expiryOf(request: AccountRequest): string {
+  if (request.kind === 'permanent') return NEVER;
+  const closesAt = request.expiresAt.getTime() + LATE_MONEY_MS;
+  return new Date(Math.ceil(closesAt / 1_000) * 1_000 + LAGOS_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');
+}
 
 /** Nomba demands 8 to 64 characters. */
 function nameOf(name: string): string {
@@ -88,7 +92,9 @@ export function createAccounts(client: NombaClient, banks: BankList) {
       throw client.failure(at, response, outcome);
     },
 
-    async close({ reference }: OpenedAccount, signal?: AbortSignal): Promise<void> {
+    /** The number of a payment closes by itself, once no more late money is expected. */
+    async close({ kind, reference }: OpenedAccount, signal?: AbortSignal): Promise<void> {
+      if (kind === 'one_off') return;
       const removal: HttpRequest = {
         method: 'DELETE',
         route: '/v1/accounts/virtual/{accountRef}',

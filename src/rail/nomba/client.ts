@@ -4,7 +4,7 @@ import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../er
 import { createHttpClient, type HttpRequest, type HttpResponse } from '../http.ts';
 import { safeWords } from '../texts.ts';
 import { createTokenSource, type Token } from '../token.ts';
-import { type Outcome, outcomeOf } from './outcomes.ts';
+import { isTokenRefused, mayBeTokenRefused, type Outcome, outcomeOf } from './outcomes.ts';
 import { replyOf, saidOf, tokenData } from './wire.ts';
 
 export interface NombaCredentials {
@@ -24,10 +24,14 @@ const LOGIN_LIMIT_MS = 5_000;
 /** A token came without its life: it is documented as half an hour nowhere officially, so less is assumed. */
 const LIFE_OTHERWISE_MS = 300_000;
 
+/** A token cannot have expired this soon after the login: what is refused then is refused for another reason. */
+const SURELY_GOOD_MS = 60_000;
+
 /** The reason of a refusal without words: customers see it. */
 const REFUSED = 'The bank refused the request';
 
 export interface NombaClient {
+  /** Makes a request with a token. A refused token is renewed once: such a request was not acted upon. */
   call(request: HttpRequest, signal?: AbortSignal): Promise<HttpResponse>;
   read<Data>(request: HttpRequest, schema: z.ZodType<Data>, signal?: AbortSignal): Promise<Data>;
   parse<Data>(request: HttpRequest, response: HttpResponse, schema: z.ZodType<Data>): Data;
@@ -43,7 +47,9 @@ export function createNombaClient(credentials: NombaCredentials, clock: () => Da
   const redacted = (text: string): string => secrets.reduce((words, secret) => words.replaceAll(secret, '***'), text);
   const said = (response: HttpResponse): string => redacted(saidOf(response));
 
+  let lastLoginAt = Number.NEGATIVE_INFINITY;
   async function login(): Promise<Token> {
+    lastLoginAt = clock().getTime();
     const request: HttpRequest = {
       method: 'POST',
       route: '/v1/auth/token/issue',
@@ -68,15 +74,17 @@ export function createNombaClient(credentials: NombaCredentials, clock: () => Da
   const tokens = createTokenSource(login, () => clock().getTime());
 
   async function call(request: HttpRequest, signal?: AbortSignal): Promise<HttpResponse> {
-    const attempt = async (): Promise<HttpResponse> => {
+    const attempt = async (): Promise<{ response: HttpResponse; isTokenOld: boolean }> => {
       const token = await tokens.get();
       const headers = { ...request.headers, accountId, authorization: `Bearer ${token}` };
       const response = await http.call({ ...request, headers }, signal);
-      if (response.status === 401) tokens.forget(token);
-      return response;
+      const isSurelyGood = clock().getTime() - lastLoginAt < SURELY_GOOD_MS;
+      const isTokenOld = isTokenRefused(response) || (!isSurelyGood && mayBeTokenRefused(response));
+      if (isTokenOld) tokens.forget(token);
+      return { response, isTokenOld };
     };
-    const response = await attempt();
-    return response.status === 401 ? await attempt() : response;
+    const { response, isTokenOld } = await attempt();
+    return isTokenOld ? (await attempt()).response : response;
   }
 
   function failure(request: HttpRequest, response: HttpResponse, outcome: Exclude<Outcome, { kind: 'ok' }>): Error {

@@ -6,11 +6,21 @@ import { replyOf } from './wire.ts';
 
 /**
  * `refused`: the documentation says not to try again; the status decides whether the transfer exists. `unknown`: it
- * says to try again, which tells nothing of the first attempt.
+ * says to try again, which tells nothing of the first attempt. 02 is a validation error, and also "Token expired".
  */
 const CODES = { '00': 'ok', '01': 'unknown', '02': 'refused', '05': 'refused', '06': 'refused' } as const;
 
 const HTTP_NOT_READY: Record<number, NotReadyCause> = { 401: 'unauthorised', 403: 'feature_off', 429: 'rate_limited' };
+
+/** What it says of a token, with code 02. */
+const TOKEN_WORDS = /\btoken\b/i;
+
+/** What it says in a name enquiry for an account that does not exist: no code is documented for that. */
+const NO_ACCOUNT_WORDS = [
+  /\baccount(?: number)? (?:was |is |could )?(?:not(?: be)? found|does not exist)\b/i,
+  /\bno such account\b/i,
+  /^invalid account(?: number)?\b/i,
+];
 
 /** A minute: at most five transfers to one recipient are accepted in it. */
 const RATE_LIMIT_MS = 60_000;
@@ -52,6 +62,24 @@ export type Outcome =
   | { kind: 'not_ready'; why: NotReadyCause; retryAfterMs: number | null }
   | { kind: 'unknown'; isRailsFault: boolean };
 
+/** Whether the request was refused for its token, before it was acted upon. */
+export function isTokenRefused(response: HttpResponse): boolean {
+  const reply = replyOf(response);
+  return response.status === 401 || (reply !== null && reply.code === '02' && TOKEN_WORDS.test(reply.description));
+}
+
+/** Whether it may have been: code 02 in words that do not tell. */
+export const mayBeTokenRefused = (response: HttpResponse): boolean =>
+  isTokenRefused(response) || replyOf(response)?.code === '02';
+
+/** Whether the response to a name enquiry says that there is no such account. A refusal alone does not. */
+export function isNoAccount(response: HttpResponse): boolean {
+  const { kind } = outcomeOf(response);
+  if (kind === 'absent') return true;
+  const words = replyOf(response)?.description.trim() ?? '';
+  return kind === 'refused' && NO_ACCOUNT_WORDS.some((pattern) => pattern.test(words));
+}
+
 export function outcomeOf(response: HttpResponse): Outcome {
   const why = HTTP_NOT_READY[response.status];
   if (why !== undefined) {
@@ -64,6 +92,7 @@ export function outcomeOf(response: HttpResponse): Outcome {
   const reply = replyOf(response);
   if (reply === null) return { kind: 'unknown', isRailsFault: true };
   if (reply.isOk) return { kind: 'ok', data: reply.data };
+  if (isTokenRefused(response)) return { kind: 'not_ready', why: 'unauthorised', retryAfterMs: null };
   if (/^insufficient[_ ]balance\b/i.test(reply.description)) {
     return { kind: 'not_ready', why: 'underfunded', retryAfterMs: null };
   }

@@ -10,7 +10,7 @@ import { createTransfers } from './transfers.ts';
 import { balanceData, banksData } from './wire.ts';
 
 export const CAPABILITIES: RailCapabilities = {
-  oneOff: { amount: 'any', maxSeconds: 24 * 3_600, minAmount: 1, closes: true, lateMoney: 'bounced' },
+  oneOff: { amount: 'any', maxSeconds: 24 * 3_600, minAmount: 1, closes: false, lateMoney: 'taken' },
   permanent: { needs: ['name'] },
   credits: { listable: true, senderAccount: 'full', settles: 'at_once' },
   transfers: {

@@ -44,13 +44,14 @@ export function createTransactions(client: NombaClient, banks: BankList) {
     return { rows, nextCursor: next === null || next === '' || results.length === 0 ? null : next };
   }
 
-  function reportOf(row: Transaction): InboundCreditReport {
+  async function reportOf(row: Transaction): Promise<InboundCreditReport> {
     const sessionId = sessionOf(row);
     const accountNumber = fullAccountNumber(row.recipientAccountNumber);
     if (sessionId === null || accountNumber === null || row.amount <= 0) {
       const said = 'a credit lacks its session, its account or its amount';
       throw new RailUnavailableError(`nomba: ${said}`, { said });
     }
+    await banks.load().catch(() => {}); // only for the code of the payer's bank
     return {
       sessionId,
       accountReference: null,
@@ -101,13 +102,13 @@ export function createTransactions(client: NombaClient, banks: BankList) {
         throw new RailUnavailableError('nomba: the requery is about another transaction', { ofOneAccount: true });
       }
       const status = paymentStatusOf(row.status);
-      return status === 'received' ? { ...reportOf(row), recalledAt: null } : status;
+      return status === 'received' ? { ...(await reportOf(row)), recalledAt: null } : status;
     },
 
     async listCredits(period: Period, cursor: string | null, signal?: AbortSignal): Promise<CreditPage> {
       const { rows, nextCursor } = await page(period, cursor, signal);
       const received = rows.filter((row) => isCollection(row) && paymentStatusOf(row.status) === 'received');
-      return { credits: received.map(reportOf), nextCursor };
+      return { credits: await Promise.all(received.map(reportOf)), nextCursor };
     },
 
     async statement(period: Period, cursor: string | null, signal?: AbortSignal): Promise<StatementPage> {

@@ -5,7 +5,7 @@ import { nairaDecimal } from '../naira.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
 import { fullAccountNumber, narrationOf, safeWords } from '../texts.ts';
 import type { NombaClient, NombaCredentials } from './client.ts';
-import { outcomeOf, transferStatusOf } from './outcomes.ts';
+import { isNoAccount, outcomeOf, transferStatusOf } from './outcomes.ts';
 import type { createTransactions } from './transactions.ts';
 import { lookupData, sendData, type Transaction } from './wire.ts';
 
@@ -24,8 +24,8 @@ export function createTransfers(
       body: JSON.stringify({ accountNumber, bankCode }),
     };
     const response = await client.call(request, signal);
+    if (isNoAccount(response)) return null;
     const outcome = outcomeOf(response);
-    if (outcome.kind === 'absent' || outcome.kind === 'refused') return null;
     if (outcome.kind !== 'ok') throw client.failure(request, response, outcome);
     const account = client.parse(request, response, lookupData);
     if (account.accountNumber === accountNumber) return { accountName: account.accountName };
@@ -56,7 +56,7 @@ export function createTransfers(
     const isSame = report.amount === amount && (report.accountNumber ?? accountNumber) === accountNumber;
     if (isSame) return report;
     const said = 'the response has another amount or account than the instruction';
-    throw new RailUnavailableError(`nomba: ${said}`, { said, ofOneAccount: true });
+    throw new RailUnavailableError(`nomba: ${said}`, { said, ofOneAccount: true, knowsReference: true });
   }
 
   return {

@@ -46,7 +46,8 @@ export const accountData = z.object({
   expired: maybe(z.boolean()),
 });
 
-export const banksData = z.array(z.object({ code: text, name: text }));
+/** An empty list would make every account number of a customer one of no bank. */
+export const banksData = z.array(z.object({ code: text, name: text })).min(1);
 export const lookupData = z.object({ accountNumber: text, accountName: text });
 export const balanceData = z.object({ amount });
 

@@ -7,6 +7,7 @@ import type { BankRail, RailCallback, TransferReport, VirtualAccount } from '../
 import { reportOfCredit, type SandboxBank } from './bank.ts';
 import { BANKS, isBankCode, SANDBOX_BANK } from './banks.ts';
 import { SIGNATURE_HEADER } from './callbacks.ts';
+import { SANDBOX_RAIL } from './capabilities.ts';
 import type { SandboxAnswer } from './transfers.ts';
 
 /** A callback whose signature time differs by more than this is rejected, against replay. */
@@ -31,7 +32,7 @@ const callbackBody = z.discriminatedUnion('type', [
 
 export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail {
   return {
-    name: 'sandbox',
+    name: SANDBOX_RAIL,
     capabilities: bank.capabilities,
 
     async openVirtualAccount(request, signal): Promise<VirtualAccount> {

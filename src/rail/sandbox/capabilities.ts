@@ -10,6 +10,9 @@ export interface SandboxLimits {
   unknownIsFinalAfterMs: number;
 }
 
+/** The name of its rail. */
+export const SANDBOX_RAIL = 'sandbox';
+
 export const sandboxCapabilities = (limits: SandboxLimits): RailCapabilities => ({
   oneOff: { amount: 'any', maxSeconds: DAY_SECONDS, minAmount: 1, closes: true, lateMoney: 'taken' },
   permanent: { needs: [] },

@@ -3,6 +3,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { PROVIDERS } from '../../rail/providers.ts';
+import { SANDBOX_RAIL } from '../../rail/sandbox/capabilities.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
@@ -114,7 +115,7 @@ export interface PaymentFilters extends ListFilters {
 }
 
 /** The names of all rails: the index of account numbers begins with the rail. */
-const RAILS = ['sandbox', ...PROVIDERS.map(({ name }) => name)];
+const RAILS = [SANDBOX_RAIL, ...PROVIDERS.map(({ name }) => name)];
 
 /** SQL: payments that have, or had, this account number. */
 const hasAccount = (sql: Sql, book: Book, accountNumber: string) => sql`

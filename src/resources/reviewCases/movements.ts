@@ -4,12 +4,12 @@
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, IN_TRANSIT_RETURNS, UNCLAIMED, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
-import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { payoutAccount } from '../railAccounts.ts';
-import { creditSummary } from '../views.ts';
+import { creditSummary, reviewCaseView } from '../views.ts';
 import { startReviewCase, wakeReviewCase } from './flow.ts';
 import { type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
 
@@ -230,17 +230,7 @@ function caseEvent(
     id: newUuid(),
     type,
     resource: publicId('reviewCase', row.id),
-    data: {
-      id: publicId('reviewCase', row.id),
-      reason: row.reason,
-      status: row.status,
-      amount: row.amount,
-      currency: CURRENCY,
-      paymentId: row.paymentId === null ? null : publicId('payment', row.paymentId),
-      walletId: row.walletId === null ? null : publicId('wallet', row.walletId),
-      inboundCreditId: row.inboundCreditId === null ? null : publicId('inboundCredit', row.inboundCreditId),
-      ...(credit !== undefined && { credit: creditSummary(credit) }),
-    },
+    data: { ...reviewCaseView(row), ...(credit !== undefined && { credit: creditSummary(credit) }) },
     createdAt: new Date(),
   };
 }

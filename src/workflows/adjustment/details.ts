@@ -1,5 +1,6 @@
 // The current details of an adjustment in the Temporal UI. Ids, amounts and codes only; the command line shows reason
 // and evidence, which may name persons.
+import { nairaText } from '../../money.ts';
 import { CODE_TEXT } from '../operators/decide.ts';
 import { ACTIONS } from './decide.ts';
 import type { AdjustmentInput, AdjustmentSnapshot } from './messages.ts';
@@ -16,9 +17,9 @@ export function describeAdjustment(
     `Requested by ${requestedBy}${reverses === null ? '' : `, to reverse ${reverses}`}. For reason and evidence, run ` +
       `\`npm run cli -- adjustments show ${adjustmentId}\`. Nothing is posted until another operator approves.`,
     '',
-    '| debit | credit | kobo |',
+    '| debit | credit | amount |',
     '|---|---|---|',
-    ...postings.map(({ debit, credit, amount }) => `| ${debit} | ${credit} | ${amount} |`),
+    ...postings.map(({ debit, credit, amount }) => `| ${debit} | ${credit} | ${nairaText(amount)} |`),
     ...(refusal === null ? [] : ['', `**The last approval failed.** ${refusal}`]),
     '',
     'Send the update **decide** with one of these actions:',

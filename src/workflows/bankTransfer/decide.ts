@@ -56,21 +56,37 @@ export interface TransferKnowledge {
   sinceSendMs: number;
   /** How long the rail may take to know a reference that it received; null: its silence is never final. */
   unknownIsFinalAfterMs: number | null;
+  /** Whether the rail has ever reported the transfer, or has said that the reference exists. */
+  knowsReference: boolean;
 }
 
 /**
- * A reference that the rail does not know counts as not sent only after the rail's own waiting time. Then the same
- * reference is sent again, and after the last send the money goes back. A step that found the rail paused or not ready
- * is repeated, because the rail has accepted nothing.
- * In every other case: query the status. Where the rail's silence is never final, the flow parks instead.
+ * A reference that the rail does not know counts as not sent only after the rail's own waiting time, and only if the
+ * rail has never known it. Then the same reference is sent again, and after the last send the money goes back. A step
+ * that found the rail paused or not ready is repeated, because the rail has accepted nothing.
+ * In every other case: query the status. Where the rail's silence is never final, or contradicts what it said before,
+ * the flow parks instead.
  */
 export function decideStep(
   step: TransferStep,
-  { rail, sends, sinceSendMs, unknownIsFinalAfterMs }: TransferKnowledge,
+  { rail, sends, sinceSendMs, unknownIsFinalAfterMs, knowsReference }: TransferKnowledge,
 ): TransferStep {
+  if (knowsReference) return 'check';
   if (rail === 'paused' || rail === 'not_ready') return step;
   if (rail !== 'unknown' || unknownIsFinalAfterMs === null || sinceSendMs < unknownIsFinalAfterMs) return 'check';
   return sends < SENDS_MAX ? 'send' : 'mark_unsent';
+}
+
+/**
+ * How long the outcome of a transfer may be open before an operator is requested. A rail that has known the reference
+ * and no longer does so will not tell more: it may take as long as for a reference that it has never known.
+ */
+export function outcomeOpenMaxMs(
+  { rail, knowsReference }: Pick<TransferKnowledge, 'rail' | 'knowsReference'>,
+  { outcomeUnknownMs, unknownIsFinalAfterMs }: { outcomeUnknownMs: number; unknownIsFinalAfterMs: number | null },
+): number {
+  const isLost = rail === 'unknown' && knowsReference;
+  return Math.min(outcomeUnknownMs, isLost ? (unknownIsFinalAfterMs ?? outcomeUnknownMs) : outcomeUnknownMs);
 }
 
 /** Delays between status queries while no callback arrives: short at first, then 15 minutes. */

@@ -21,7 +21,7 @@ const NOT_READY: Record<NotReady['why'], { words: string; remedy: string }> = {
   },
   rate_limited: {
     words: 'the rail accepts no more requests for now',
-    remedy: 'Lower the calls a second with `rail limit`, or agree on more with the provider.',
+    remedy: 'Limit the calls a second of the contract with `rail limit`, or agree on more with the provider.',
   },
   unauthorised: {
     words: 'the rail does not accept our credentials or our address',
@@ -73,7 +73,8 @@ const PARKED: Record<Exclude<ParkedCause, 'rail_not_ready'>, { summary: string; 
     lastResponse: 'none, or no certain one: `attention show` has its words',
   },
   outcome_unknown: {
-    summary: 'The rail has not reported a final status within the limit.',
+    summary:
+      'The rail has not reported a final status within the limit, or no longer knows a reference that it has known.',
     lastResponse: 'no final status',
   },
   rail_contradiction: {

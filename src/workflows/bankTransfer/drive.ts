@@ -4,7 +4,7 @@
 //      the outcome is unknown, never failed.
 //   2. Wait for the rail's final status.   The signal `transferUpdated` triggers a query; without one, the flow polls.
 //   3. The reference stays unknown to the rail: the same reference is sent again; after the last send, the money goes
-//      back.
+//      back. Never if the rail has known it before: then an operator is requested.
 //   4. The rail is paused by operations: nothing is sent, and the flow waits for the signal `railResumed`.
 //   5. The rail does not accept it for now, as its balance is too low for example: the same reference is sent again
 //      later, which counts as no send; after a limit an operator is requested.
@@ -18,7 +18,7 @@ import { decideAttention } from '../attention/decide.ts';
 import { type AttentionActivities, createAttention, type Decision } from '../attention/park.ts';
 import { mustContinueAsNew } from '../continuation.ts';
 import { showState } from '../state.ts';
-import { decideStep, type TransferState, type TransferStep, waitMs } from './decide.ts';
+import { decideStep, outcomeOpenMaxMs, type TransferState, type TransferStep, waitMs } from './decide.ts';
 import { describeStep, describeWait, parkedView, referenceOf } from './details.ts';
 import {
   type BankTransferInput,
@@ -64,9 +64,10 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     if (decision !== null) restartLimits(journey, Date.now());
     if (attention.carried() === null) setCurrentDetails(describeStep(input, journey));
     const progress = await attention.postOrPark(() => takeStep(steps, input, journey.step, decision));
-    const { rail, notReady, limits } = progress;
+    const { rail, notReady } = progress;
     status = progress.status;
     noteStep(journey, progress, Date.now());
+    const limits = { ...progress.limits, outcomeUnknownMs: outcomeOpenMaxMs({ ...journey, rail }, progress.limits) };
 
     if (status !== 'processing' && isOver(journey, progress)) {
       if (signals === seen && !attention.isDecided()) break;
@@ -105,6 +106,7 @@ const startOfJourney = (now: number): TransferJourney => ({
   openSince: now,
   unreachableSince: null,
   pausedLooks: 0,
+  knowsReference: false,
   hasNews: false,
 });
 
@@ -127,7 +129,8 @@ const takeStep = async <Input>(
   return decided === null ? await steps[step](input) : await steps.decide(input, decided);
 };
 
-function noteStep(journey: TransferJourney, { rail }: TransferProgress, now: number): void {
+function noteStep(journey: TransferJourney, { rail, knowsReference }: TransferProgress, now: number): void {
+  if (knowsReference || rail === 'known' || rail === 'contradiction') journey.knowsReference = true;
   journey.unreachableSince = rail === 'unreachable' ? (journey.unreachableSince ?? now) : null;
   if (rail === 'paused') {
     journey.pausedLooks += 1;

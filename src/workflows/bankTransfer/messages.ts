@@ -35,6 +35,8 @@ export interface TransferJourney {
   pausedLooks: number;
   /** Since when each step has found the rail not ready, and their number; undefined: the last one found it ready. */
   notReady?: { since: number; looks: number } | undefined;
+  /** Whether the rail has ever reported the transfer, or has said that the reference exists. */
+  knowsReference: boolean;
   /** Whether the rail has ever reported news of this transfer to this flow. */
   hasNews: boolean;
   attention?: CarriedAttention;
@@ -43,7 +45,7 @@ export interface TransferJourney {
 /** The rail has an update on this transfer. The signal carries no data: the flow queries the rail. */
 export const transferUpdated = defineSignal('transferUpdated');
 
-/** Operators have resumed the rail: a flow that waits for that runs its step again. */
+/** Operators have resumed the rail, or its balance has changed: a flow that waits for that runs its step again. */
 export const railResumed = defineSignal('railResumed');
 
 /** The same message, which also sends the flow the signal `transferUpdated`. */
@@ -64,6 +66,8 @@ export interface TransferProgress {
   rail: TransferKnowledge['rail'];
   /** Why the rail does not accept the transfer for now, if it does not. */
   notReady?: NotReady;
+  /** The rail reports no status, but says that the reference exists. */
+  knowsReference?: boolean;
   /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */
   limits: TransferLimits;
 }

@@ -1,4 +1,5 @@
 // The current details of a payment in the Temporal UI while its flow waits.
+import { nairaText } from '../../money.ts';
 import type { RailWait } from '../railWait/decide.ts';
 import { describeWaits } from '../railWait/details.ts';
 import type { PaymentInput, PaymentProgress } from './messages.ts';
@@ -11,10 +12,10 @@ export function describePayment(
   return [
     `**${status}**: waiting for money until ${expiresAt}.`,
     '',
-    '| | kobo |',
+    '| | |',
     '|---|---|',
-    `| to be credited | ${amount} |`,
-    `| received so far | ${amountReceived} |`,
+    `| to be credited | ${nairaText(amount)} |`,
+    `| received so far | ${nairaText(amountReceived)} |`,
     ...(waits.length === 0 ? [] : ['', 'Waiting for the rail:', '', ...describeWaits(waits)]),
   ].join('\n');
 }

@@ -1,6 +1,7 @@
-// The messages of the flow that tells the waiting flows that their rail is resumed.
+// The messages of the flow that tells the waiting flows that their rail is resumed, or that its balance has changed.
 import type { InstallationScope } from '../flows.ts';
 
+/** With an organisation: the balance of its contract has changed. Without: operators have resumed the rail. */
 export type RailResumeInput = InstallationScope;
 
 export interface RailResumeResult {
@@ -9,6 +10,6 @@ export interface RailResumeResult {
 }
 
 export interface RailResumeActivities {
-  /** Sends `railResumed` to every flow that waits for the rail of this environment. */
+  /** Sends `railResumed` to every flow that waits for the rail of this environment, or of this organisation. */
   signalPausedFlows: (input: RailResumeInput) => Promise<RailResumeResult>;
 }

@@ -1,4 +1,5 @@
-// The flow of one resume of a rail, started with the statement that ends the pause.
+// The flow of one resume of a rail, started with the statement that ends the pause; or of news of the balance of a
+// contract, started by the callback.
 //
 //   1. Signal the flows that wait for the rail.   Compensation: none; a flow that finds the rail paused again waits on.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
@@ -13,6 +14,7 @@ const { signalPausedFlows } = proxyActivities<RailResumeActivities>({
 
 export async function railResume(input: RailResumeInput): Promise<RailResumeResult> {
   const result = await signalPausedFlows(input);
-  setCurrentDetails(`The ${input.environment} rail is resumed: ${result.flows} waiting flows were signalled.`);
+  const news = input.organisationId === undefined ? 'is resumed' : 'has another balance';
+  setCurrentDetails(`The ${input.environment} rail ${news}: ${result.flows} flows were signalled.`);
   return result;
 }

@@ -20,6 +20,9 @@ export interface WebhookDeliveryResult {
 /** A redelivery was requested. No data: the flow reads the delivery's row. */
 export const deliveryChanged = defineSignal('deliveryChanged');
 
+/** The type of the failure of an attempt that another follows, for days if need be. */
+export const WEBHOOK_UNDELIVERED = 'WEBHOOK_UNDELIVERED';
+
 export interface WebhookActivities {
   /** Makes the attempt that is due, or returns how the delivery ended. */
   deliverWebhook: (input: WebhookDeliveryInput) => Promise<WebhookDeliveryResult>;

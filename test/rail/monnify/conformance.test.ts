@@ -1,9 +1,12 @@
 // The Monnify adapter keeps every promise of the rail port.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { UNKNOWN_ACCOUNT } from '../../../dev/monnify/destinations.ts';
+import { collectionEvent, signEvent } from '../../../dev/monnify/events.ts';
 import { FAKE_CREDENTIALS } from '../../../dev/monnify/fakeCredentials.ts';
 import { newUuid, publicId } from '../../../src/ids.ts';
+import { AMOUNT_MAX } from '../../../src/money.ts';
 import { type RailBench, railPromises } from '../../../src/rail/conformance.ts';
+import { DUPLICATE_GUARD_MS } from '../../../src/rail/monnify/outcomes.ts';
 import { CAPABILITIES } from '../../../src/rail/monnify/rail.ts';
 import { type Bench, BVN, instruct, ORGANISATION, startBench } from './bench.ts';
 
@@ -11,13 +14,16 @@ let monnify: Bench;
 let bench: RailBench;
 
 beforeAll(async () => {
-  monnify = await startBench();
+  // Enough for the largest amounts, and few enough kobo for a balance that can be read.
+  monnify = await startBench({ balance: 10n * BigInt(AMOUNT_MAX) });
   bench = benchOf(monnify);
 });
 
 afterAll(async () => {
   await monnify.close();
 });
+
+const SEND = 'POST /api/v2/disbursements/single';
 
 const ENDINGS = {
   complete: ['SUCCESS'],
@@ -37,9 +43,54 @@ const benchOf = ({ rail, fake, now, pass }: Bench): RailBench => ({
     return typeof paid === 'string' ? null : paid.transactionReference;
   },
   callbacks: () => fake.events,
+  namesContract: false,
+  callbackOfAnother: async (secret, { reference, accountNumber }) => {
+    const credit = await fake.collect({
+      transactionReference: fake.book.newReference('MNFY'),
+      productType: 'INVOICE',
+      productReference: 'another-contract-1',
+      accountNumber: '6899999999',
+      amount: 202_037n,
+      payer: { name: 'CHIDI EZE', accountNumber: '0065432190', bankCode: '000014' },
+      createdAt: now(),
+    });
+    const lie = collectionEvent({ ...credit, productReference: reference, accountNumber });
+    return signEvent(lie, secret === 'ours' ? FAKE_CREDENTIALS.secretKey : 'the secret of another merchant');
+  },
   sendLosing: (what, instruction) => {
-    fake.break('POST /api/v2/disbursements/single', 'reset', { acts: what === 'response' });
+    fake.break(SEND, 'reset', { acts: what === 'response' });
     return rail.sendTransfer(instruction);
+  },
+  sendNotReady: {
+    underfunded: async (instruction) => {
+      const { balance } = fake.book;
+      fake.book.balance = 0n;
+      try {
+        return await rail.sendTransfer(instruction);
+      } finally {
+        fake.book.balance = balance;
+      }
+    },
+    duplicate_guard: async (instruction) => {
+      await rail.sendTransfer({ ...instruction, reference: publicId('withdrawal', newUuid()) });
+      try {
+        return await rail.sendTransfer(instruction);
+      } finally {
+        pass(DUPLICATE_GUARD_MS);
+      }
+    },
+    rate_limited: (instruction) => {
+      fake.break(SEND, 'rate_limited');
+      return rail.sendTransfer(instruction);
+    },
+    unauthorised: (instruction) => {
+      fake.break(SEND, 'expired_token', { times: 2 });
+      return rail.sendTransfer(instruction);
+    },
+    feature_off: (instruction) => {
+      fake.break(SEND, 'spring_403');
+      return rail.sendTransfer(instruction);
+    },
   },
   openLosing: (request) => {
     const route =

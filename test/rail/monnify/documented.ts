@@ -1,22 +1,14 @@
-// Responses of Monnify as they are documented or were captured, written anew with values of our own. `seen`: when the
-// source was read. The raw text counts: Monnify writes amounts as numbers here and as texts there.
-export interface Documented {
-  name: string;
-  source: string;
-  kind: 'documented' | 'captured';
-  seen: string;
-  status: number;
-  text: string;
-}
+// Responses of Monnify to transfers and to queries of them and of collections. The others are in documentedCalls.ts.
+import type { Documented } from '../documented.ts';
 
-const DOTNET = 'github.com/Monnify/monnify-dotnet-lib@9d49e61';
+export const DOTNET = 'github.com/Monnify/monnify-dotnet-lib@9d49e61';
 const GUIDE = 'developers.monnify.com/docs/disbursements/single-transfers';
-const ERRORS = 'developers.monnify.com/docs/error-codes';
+export const ERRORS = 'developers.monnify.com/docs/error-codes';
 const SEEN = '2026-11-22';
 
-const ok = (body: string): string =>
+export const ok = (body: string): string =>
   `{"requestSuccessful":true,"responseMessage":"success","responseCode":"0","responseBody":${body}}`;
-const no = (code: string, message: string): string =>
+export const no = (code: string, message: string): string =>
   `{"requestSuccessful":false,"responseMessage":"${message}","responseCode":${code}}`;
 
 const transfer = (status: string, more = ''): string =>
@@ -37,7 +29,7 @@ export const INSTRUCTION = {
   narration: 'Rent',
 };
 
-const sent = (name: string, text: string, more: Partial<Documented> = {}): Documented => ({
+export const sent = (name: string, text: string, more: Partial<Documented> = {}): Documented => ({
   name,
   source: GUIDE,
   kind: 'documented',
@@ -65,6 +57,10 @@ export const SENDS: readonly Documented[] = [
     { source: 'teamapt.atlassian.net/wiki/pages/223149917' },
   ),
   sent('D01', no('"D01"', 'The transaction could not be processed'), { status: 422 }),
+  sent('D02', no('"D02"', 'Could not find disbursement transaction for given reference'), {
+    source: ERRORS,
+    status: 404,
+  }),
   sent('D03', no('"D03"', 'Invalid account details supplied'), { status: 422 }),
   sent('D04', no('"D04"', 'Insufficient wallet balance'), { status: 422 }),
   sent('D05', no('"D05"', 'Supplied reference already exists!'), { source: ERRORS, status: 422 }),

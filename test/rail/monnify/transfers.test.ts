@@ -91,6 +91,7 @@ describe('a send whose response goes wrong', () => {
     const error = await failureOf(
       bench.rail.sendTransfer(instruction, isSlow ? onceAsked(bench.fake, SEND) : undefined),
     );
+    expect(error.knowsReference ?? false).toBe(false);
     const expected = REFUSALS.has(fault) ? 'RailNotReadyError' : 'RailUnavailableError';
     expect(error.name).toBe(isSlow ? 'TimeoutError' : expected);
 
@@ -143,7 +144,10 @@ describe('D05, the reference is known', () => {
     bench.fake.hiddenFor = 1;
     const instruction = instruct();
     await bench.rail.sendTransfer(instruction);
-    expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({ name: 'RailUnavailableError' });
+    expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({
+      name: 'RailUnavailableError',
+      knowsReference: true,
+    });
     expect(await bench.rail.sendTransfer(instruction)).toMatchObject({ status: 'processing' });
   });
 
@@ -154,6 +158,7 @@ describe('D05, the reference is known', () => {
     for (const other of [{ amount: 1 }, { accountNumber: '0000000001' }, { bankCode: '044' }]) {
       expect(await failureOf(bench.rail.sendTransfer({ ...instruction, ...other }))).toMatchObject({
         name: 'RailUnavailableError',
+        knowsReference: true,
         said: 'the response has another amount, account or bank than the instruction',
       });
     }
@@ -182,16 +187,18 @@ describe('D07, an equal transfer less than two minutes ago', () => {
     expect([...bench.fake.book.transfers.keys()]).toEqual([first.reference, second.reference]);
   });
 
-  test('of our own transfer, the status decides', async () => {
-    // The first send was accepted; its repetition meets the guard before the check of references.
+  test('of our own transfer, the status decides, and while it is not found the same reference is sent again', async () => {
+    bench.fake.guardFirst = true;
+    bench.fake.hiddenFor = 1;
     const instruction = instruct();
     await bench.rail.sendTransfer(instruction);
-    const transfer = bench.fake.transfer(instruction.reference);
-    bench.fake.book.transfers.delete(instruction.reference);
-    bench.fake.book.transfers.set('earlier', transfer);
-    const answer = bench.rail.sendTransfer(instruction);
-    bench.fake.book.transfers.set(instruction.reference, transfer);
-    expect(await answer).toMatchObject({ status: 'processing', reference: instruction.reference });
+    expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({ why: 'duplicate_guard' });
+    expect(await bench.rail.sendTransfer(instruction)).toMatchObject({
+      status: 'processing',
+      reference: instruction.reference,
+    });
+    expect(bench.fake.guarded).toBe(2);
+    expect(bench.fake.transfer(instruction.reference)).toMatchObject({ timesSent: 1 });
   });
 });
 
@@ -212,7 +219,10 @@ test('a wallet that is too low is not ready, and the same reference is paid once
 
 test('an address that is not listed is not ready, and nothing fails', async () => {
   bench.fake.listed = false;
-  expect(await failureOf(bench.rail.sendTransfer(instruct()))).toMatchObject({ name: 'RailNotReadyError' });
+  expect(await failureOf(bench.rail.sendTransfer(instruct()))).toMatchObject({
+    name: 'RailNotReadyError',
+    why: 'unauthorised',
+  });
 });
 
 test('a wrong secret key is a matter of the credentials', async () => {
@@ -284,9 +294,50 @@ describe('the status of a reference that Monnify does not know', () => {
     const transfer = bench.fake.transfer(instruction.reference);
     transfer.hiddenFor = 2;
     expect(await statusOf(instruction.reference, bench.now())).toBeNull();
-    expect(await failureOf(statusOf(instruction.reference, since()))).toMatchObject({ name: 'RailUnavailableError' });
+    expect(await failureOf(statusOf(instruction.reference, since()))).toMatchObject({
+      name: 'RailUnavailableError',
+      knowsReference: true,
+    });
     expect(await statusOf(instruction.reference, since())).toMatchObject({ status: 'completed' });
     expect(await statusOf('svc_01kb0000000000000000000009_wth', since())).toBeNull();
+  });
+
+  /** A transfer that was paid and is not found by its reference; `rows` more were booked after it. */
+  async function paidAndHidden(rows: number) {
+    const { reference } = instruct();
+    await bench.rail.sendTransfer(instruct({ reference }));
+    await bench.fake.end(reference, 'SUCCESS');
+    bench.fake.transfer(reference).hiddenFor = Number.POSITIVE_INFINITY;
+    for (let row = 0; row < rows; row += 1) bench.fake.fund(1n);
+    return reference;
+  }
+
+  test.each([501, 999])('is unknown where the wallet paid it %d rows ago', async (rows) => {
+    const reference = await paidAndHidden(rows);
+    expect(await failureOf(statusOf(reference, since()))).toMatchObject({
+      name: 'RailUnavailableError',
+      knowsReference: true,
+    });
+  });
+
+  test('is unknown where the wallet has more rows than are searched, paid or not', async () => {
+    const reference = await paidAndHidden(1_000);
+    for (const one of [reference, instruct().reference]) {
+      expect(await failureOf(statusOf(one, since()))).toMatchObject({
+        name: 'RailUnavailableError',
+        knowsReference: false,
+        said: 'the wallet statement is too long to be searched for the reference',
+      });
+    }
+  });
+
+  test.each([
+    ['ten minutes behind', 600_000],
+    ['in UTC, where a time without a zone is taken for Lagos', 3_600_000],
+  ])('is unknown where the wallet paid it by a clock that is %s', async (_, ms) => {
+    const reference = await paidAndHidden(0);
+    for (const row of bench.fake.book.wallet) row.at = new Date(since().getTime() - ms);
+    expect(await failureOf(statusOf(reference, since()))).toMatchObject({ knowsReference: true });
   });
 
   test('is unknown when the answer is about another transfer', async () => {

@@ -1,11 +1,16 @@
 // The Nomba adapter keeps every promise of the rail port.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { signedEvent } from '../../../dev/nomba/events.ts';
 import { NombaFake } from '../../../dev/nomba/fake.ts';
 import { FAKE_CREDENTIALS } from '../../../dev/nomba/fakeCredentials.ts';
+import type { Row } from '../../../dev/nomba/views.ts';
 import { newUuid, publicId } from '../../../src/ids.ts';
+import { AMOUNT_MAX } from '../../../src/money.ts';
 import { type RailBench, railPromises } from '../../../src/rail/conformance.ts';
 import { CAPABILITIES, createNombaRail } from '../../../src/rail/nomba/rail.ts';
 import type { ContractRail } from '../../../src/rail/provider.ts';
+
+const SEND = 'POST /v2/transfers/bank';
 
 let fake: NombaFake;
 let rail: ContractRail;
@@ -13,7 +18,8 @@ let bench: RailBench;
 
 beforeAll(async () => {
   const now = (): Date => new Date('2026-11-22T09:30:00Z');
-  fake = await new NombaFake(now).start();
+  // Enough for the largest amounts, and few enough kobo for a balance that can be read.
+  fake = await new NombaFake(now, 10n * BigInt(AMOUNT_MAX)).start();
   rail = createNombaRail(fake.credentials, now);
   let lastAccount = 1_300_000_000;
   bench = {
@@ -28,9 +34,62 @@ beforeAll(async () => {
     noDestination: { accountNumber: '8000000006', bankCode: '058' },
     payIn: (accountNumber, amount) => Promise.resolve(fake.pay(accountNumber, BigInt(amount))),
     callbacks: () => fake.events,
+    signedFields: [
+      'event_type',
+      'requestId',
+      'data.merchant.userId',
+      'data.merchant.walletId',
+      'data.transaction.transactionId',
+      'data.transaction.type',
+      'data.transaction.time',
+      'data.transaction.responseCode',
+    ],
+    namesContract: false,
+    callbackOfAnother: (secret, { reference, accountNumber }) => {
+      const row: Row = {
+        id: 'API-VACT_TRA-00000-000000000001',
+        type: 'vact_transfer',
+        status: 'SUCCESS',
+        amount: '2020.37',
+        charge: '0.01',
+        at: now(),
+        merchantTxRef: null,
+        sessionId: '100004261122103000999999999999',
+        recipient: accountNumber,
+        ref: reference,
+        timesPaid: 0,
+        body: '',
+      };
+      const key = secret === 'ours' ? FAKE_CREDENTIALS.signatureKey : 'the key of another merchant';
+      return Promise.resolve(signedEvent('payment_success', row, now(), 0, key));
+    },
     sendLosing: (what, instruction) => {
-      fake.break('POST /v2/transfers/bank', 'reset', what === 'response');
+      fake.break(SEND, 'reset', what === 'response');
       return rail.sendTransfer(instruction);
+    },
+    sendNotReady: {
+      underfunded: async (instruction) => {
+        const { balance } = fake;
+        fake.balance = 0n;
+        try {
+          return await rail.sendTransfer(instruction);
+        } finally {
+          fake.balance = balance;
+        }
+      },
+      rate_limited: (instruction) => {
+        fake.break(SEND, 'rate_limited', false);
+        return rail.sendTransfer(instruction);
+      },
+      unauthorised: (instruction) => {
+        fake.break(SEND, 'expired_token', false);
+        fake.break(SEND, 'expired_token', false);
+        return rail.sendTransfer(instruction);
+      },
+      feature_off: (instruction) => {
+        fake.break(SEND, 'spring_403', false);
+        return rail.sendTransfer(instruction);
+      },
     },
     openLosing: (request) => {
       fake.break('POST /v1/accounts/virtual', 'reset', true);

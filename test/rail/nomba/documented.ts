@@ -1,11 +1,5 @@
-// Responses of Nomba as they are documented, written anew with values of our own. `seen`: when the source was read.
-export interface Documented {
-  name: string;
-  source: string;
-  seen: string;
-  status: number;
-  text: string;
-}
+// Responses of Nomba, and its callbacks, as they are documented or were captured.
+import type { Documented } from '../documented.ts';
 
 const TRANSFERS = 'developer.nomba.com/docs/products/transfers/transfer-to-banks';
 const ERRORS = 'developer.nomba.com/docs/api-basics/error-codes';
@@ -21,9 +15,16 @@ export const INSTRUCTION = {
   narration: 'Rent',
 };
 
-const sent = (name: string, status: number, text: string, source = TRANSFERS): Documented => ({
+const sent = (
+  name: string,
+  status: number,
+  text: string,
+  source = TRANSFERS,
+  kind: Documented['kind'] = 'documented',
+): Documented => ({
   name,
   source,
+  kind,
   seen: SEEN,
   status,
   text,
@@ -65,6 +66,112 @@ export const LISTS: readonly Documented[] = [
     ),
   ),
   sent('none', 200, '{"code":"00","description":"Success","data":{"results":[],"cursor":""}}'),
+];
+
+const ok = (data: string): string => `{"code":"00","description":"Success","data":${data}}`;
+const no = (code: string, description: string): string =>
+  `{"code":"${code}","description":"${description}","data":null}`;
+
+const TOKEN = 'developer.nomba.com/docs/api-basics/authentication';
+/** To a login. */
+export const TOKENS: readonly Documented[] = [
+  sent(
+    'a token',
+    200,
+    ok(
+      '{"businessId":"890022ce-bae0-45c1-9b9d-ee7872e6ca27","access_token":"eyJhbGciOiJIUzI1NiJ9.e30.c2ln",' +
+        '"refresh_token":"01h4gdx3s7","expiresAt":"2026-11-22T14:47:13Z"}',
+    ),
+    TOKEN,
+  ),
+  sent('wrong keys', 401, no('401', 'Invalid client credentials'), TOKEN),
+];
+
+const ACCOUNT = 'developer.nomba.com/docs/products/accept-payment/create-a-virtual-account';
+const account = (expired: boolean): string =>
+  ok(
+    '{"createdAt":"2026-11-22T14:10:00.000Z","accountRef":"svc_01kb0000000000000000000001_pay",' +
+      '"accountHolderId":"8d19d421-85b1-4b61-be90-168dc261ff45","accountName":"ADA OBI Account","currency":"NGN",' +
+      '"bankName":"Nombank MFB","bankAccountNumber":"9391076543","bankAccountName":"Nomba/ADA OBI Account",' +
+      `"expiryDate":"2026-11-22T15:40:00","expired":${expired}}`,
+  );
+
+/** To the opening of an account number, and to a query of one. */
+export const ACCOUNTS: readonly Documented[] = [
+  sent('open', 200, account(false), ACCOUNT),
+  sent('expired', 200, account(true), ACCOUNT),
+  sent('known already', 400, no('02', 'Account reference already exists'), ACCOUNT),
+  sent('unknown', 404, no('02', 'Account not found'), ACCOUNT),
+];
+
+/** To the closing of an account number. */
+export const CLOSINGS: readonly Documented[] = [
+  sent('closed', 200, ok('{"expired":true}'), ACCOUNT),
+  sent('refused', 400, no('02', 'The account has expired'), ACCOUNT),
+];
+
+export const BANKS: readonly Documented[] = [
+  sent('two banks', 200, ok('[{"code":"058","name":"GTBank"},{"code":"090645","name":"Nombank MFB"}]')),
+];
+
+/** To a name enquiry. */
+export const ENQUIRIES: readonly Documented[] = [
+  sent('a holder', 200, ok('{"accountNumber":"0123456789","accountName":"ADA OBI"}')),
+  sent('no such account', 404, no('404', 'Account not found')),
+];
+
+export const BALANCES: readonly Documented[] = [
+  sent(
+    'a balance',
+    200,
+    ok('{"amount":"4200.67","currency":"NGN","timeCreated":"2026-11-22T14:17:13.634Z"}'),
+    'developer.nomba.com/nomba-api-reference/accounts/fetch-account-balance',
+  ),
+];
+
+const REQUERY = 'developer.nomba.com/docs/products/transfers/transaction-requery';
+/** To a requery of a credit. */
+export const REQUERIES: readonly Documented[] = [
+  sent('received', 200, ok(row('SUCCESS', 'vact_transfer')), REQUERY),
+  sent('on its way', 200, ok(row('PENDING_PAYMENT', 'vact_transfer')), REQUERY),
+  sent('failed', 200, ok(row('PAYMENT_FAILED', 'vact_transfer')), REQUERY),
+  sent('unknown', 404, no('404', 'Transaction not found'), REQUERY),
+];
+
+const page = (one: string): string => ok(`{"results":[${one}],"cursor":""}`);
+/** Pages of the list of transactions. */
+export const PAGES: readonly Documented[] = [
+  sent('a credit', 200, page(row('SUCCESS', 'vact_transfer')), REQUERY),
+  sent('a transfer', 200, page(row('SUCCESS', 'transfer')), REQUERY),
+  sent('a refund', 200, page(row('REFUND', 'transfer')), REQUERY),
+];
+
+const event = (name: string, eventType: string, transaction: string): Documented =>
+  sent(
+    name,
+    200,
+    `{"event_type":"${eventType}","requestId":"45f2dc2d-d559-4773-bba3-2d5a1c6e7f80","data":{"merchant":{` +
+      '"walletId":"6756ff80aafe04a795f18b38","walletBalance":6052,"userId":"b7b10e81-0c3f-4e3c-8d3a-f4e23a132bbf"},' +
+      `"terminal":{},"transaction":{${transaction},"fee":20,"sessionId":"000132891359184717316165338085",` +
+      '"transactionId":"API-X-AE5CF-1","responseCode":"","originatingFrom":"api","transactionAmount":2500.00,' +
+      '"time":"2026-11-22T14:17:13Z"},"customer":{"bankCode":"090645","senderName":"CHIDI EZE",' +
+      '"bankName":"Nombank MFB","accountNumber":"0065432190"}}}',
+    'developer.nomba.com/docs/api-basics/webhook, and bodies in third-party connectors',
+    'captured',
+  );
+const OUTWARD = '"type":"transfer","merchantTxRef":"svc_01kb0000000000000000000001_wth"';
+
+/** Callbacks. */
+export const EVENTS: readonly Documented[] = [
+  event(
+    'a payment',
+    'payment_success',
+    '"type":"vact_transfer","aliasAccountNumber":"9391076543","aliasAccountType":"VIRTUAL",' +
+      '"aliasAccountReference":"svc_01kb0000000000000000000001_pay"',
+  ),
+  event('by card', 'payment_success', '"type":"online_checkout"'),
+  ...['payout_success', 'payout_failed', 'payout_refund'].map((name) => event(name, name, OUTWARD)),
+  event('payment_reversal', 'payment_reversal', '"type":"vact_transfer"'),
 ];
 
 /** The example that connectors of others test their signatures with; recomputed here. */

@@ -14,8 +14,9 @@ import { createNombaRail } from '../../../src/rail/nomba/rail.ts';
 import { sendData, transactionsData } from '../../../src/rail/nomba/wire.ts';
 import type { AccountRequest, TransferInstruction } from '../../../src/rail/port.ts';
 import type { ContractRail } from '../../../src/rail/provider.ts';
+import type { Documented } from '../documented.ts';
 import { mutations } from '../mutations.ts';
-import { type Documented, INSTRUCTION, LISTS, SENDS, SIGNED_EXAMPLE } from './documented.ts';
+import { INSTRUCTION, LISTS, SENDS, SIGNED_EXAMPLE } from './documented.ts';
 
 const SEND = 'POST /v2/transfers/bank';
 const LIST = 'POST /v1/transactions/accounts';
@@ -134,6 +135,7 @@ describe('a send whose response goes wrong', () => {
   ]);
 
   test.each(cases)('%s, acted upon: %s', async (fault, acts) => {
+    await rail.balance({ organisationId: ORGANISATION }); // logs in, which takes its time on a busy machine
     fake.break(SEND, fault, acts);
     const signal = slow.has(fault) ? AbortSignal.timeout(300) : undefined;
     const error = await failureOf(rail.sendTransfer(instruct(), signal));
@@ -173,7 +175,7 @@ test.each(FAULTS.filter((fault) => fault !== 'expired_token'))('a status is not 
   expect((await failureOf(call)).name).toMatch(/^(RailUnavailableError|RailNotReadyError|TimeoutError)$/);
 });
 
-const payment = (): AccountRequest => ({
+const payment = (): Extract<AccountRequest, { kind: 'one_off' }> => ({
   kind: 'one_off',
   organisationId: ORGANISATION,
   reference: 'svc_01kb0000000000000000000001_pay',
@@ -191,12 +193,89 @@ test('a token that has expired is renewed, and the call is repeated once', async
   expect([fake.logins, fake.rows.length]).toEqual([2, 1]);
 });
 
-test('an account number takes parts and surplus, and lives until it expires', async () => {
+test('a token that has expired by code 02 under HTTP 200 is renewed too, and the call is repeated once', async () => {
+  await rail.sendTransfer(instruct());
+  fake.expireTokens();
+  fake.expiredStatus = 200;
+  expect(await rail.sendTransfer(instruct())).toMatchObject({ status: 'processing' });
+  expect([fake.logins, fake.rows.length]).toEqual([2, 1]);
+});
+
+test('a token that is refused twice by code 02 is a matter of the credentials, and no transfer fails', async () => {
+  fake.refuse(SEND, [200, '02', 'Token expired'], 2);
+  expect(await failureOf(rail.sendTransfer(instruct()))).toMatchObject({
+    name: 'RailNotReadyError',
+    why: 'unauthorised',
+  });
+  expect(await rail.sendTransfer(instruct())).toMatchObject({ status: 'processing' });
+});
+
+test('code 02 in other words may be an old token: it is renewed once, and no sooner than a minute after a login', async () => {
+  const refused = [400, '02', 'Invalid request'] as const;
+  await rail.balance({ organisationId: ORGANISATION });
+  fake.refuse(SEND, refused);
+  expect(await failureOf(rail.sendTransfer(instruct()))).toMatchObject({ name: 'RailRefusedError' });
+  expect(fake.logins).toBe(1);
+  now = new Date(now.getTime() + 60_000);
+  fake.refuse(SEND, refused);
+  expect(await rail.sendTransfer(instruct())).toMatchObject({ status: 'processing' });
+  expect(fake.logins).toBe(2);
+});
+
+describe('a name enquiry', () => {
+  const LOOKUP = 'POST /v1/transfers/bank/lookup';
+  const resolve = () =>
+    rail.resolveAccount({ organisationId: ORGANISATION, accountNumber: '0123456789', bankCode: '058' });
+
+  test.each([
+    [404, '02', 'Account not found'],
+    [404, '06', 'Error'],
+    [400, '02', 'Account not found'],
+    [200, '06', 'The account number does not exist.'],
+  ])('that ends in HTTP %d, code %s, "%s" finds no account', async (...answer) => {
+    fake.refuse(LOOKUP, answer);
+    expect(await resolve()).toBeNull();
+  });
+
+  test.each([
+    [400, '02', 'bankCode can not be null'],
+    [200, '05', 'Transaction not permitted'],
+    [200, '06', 'Error — do not retry'],
+    [422, '06', 'Error'],
+    [200, '01', 'Generic error'],
+  ])('that ends in HTTP %d, code %s, "%s" is unknown', async (...answer) => {
+    fake.refuse(LOOKUP, answer);
+    expect(await failureOf(resolve())).toMatchObject({ name: 'RailUnavailableError', ofOneAccount: true });
+    expect(await resolve()).toEqual({ accountName: 'ADA 6789 OBI' });
+  });
+
+  test('whose token has expired by code 02 finds the account', async () => {
+    await resolve();
+    fake.expireTokens();
+    fake.expiredStatus = 200;
+    expect(await resolve()).toEqual({ accountName: 'ADA 6789 OBI' });
+  });
+});
+
+test('an account number takes parts and surplus, and late money for a week after its payment has expired', async () => {
   const account = await rail.openVirtualAccount(payment());
+  expect(account.expiresAt).toEqual(payment().expiresAt);
   expect(fake.pay(account.accountNumber, 50_000n)).not.toBeNull();
   expect(fake.pay(account.accountNumber, 300_000n)).not.toBeNull();
-  now = new Date(now.getTime() + 60_000);
+  now = new Date(now.getTime() + 60_000 + 7 * 86_400_000 - 1_000);
+  expect(fake.pay(account.accountNumber, 1n)).not.toBeNull();
+  now = new Date(now.getTime() + 1_000);
   expect(fake.pay(account.accountNumber, 1n)).toBeNull();
+});
+
+test('a payment that ends does not close its account number, and a wallet does', async () => {
+  const one = payment();
+  const wallet = { ...one, kind: 'permanent' as const, reference: 'svc_01kb0000000000000000000001_wlt' };
+  for (const [request, takes] of [[one, true] as const, [wallet, false] as const]) {
+    const account = await rail.openVirtualAccount(request);
+    await rail.closeVirtualAccount({ ...request, railReference: null, accountNumber: account.accountNumber });
+    expect(fake.pay(account.accountNumber, 1n) !== null).toBe(takes);
+  }
 });
 
 test('an account number that may be open already is not refused', async () => {

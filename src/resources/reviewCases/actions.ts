@@ -1,0 +1,22 @@
+// What callers with a key may decide about money in suspense: a case and its events say so.
+import { choicesOf } from '../../workflows/reviewCase/decide.ts';
+import type { ReviewCase } from './queries.ts';
+
+/** The actions that callers have, of those that operators have. */
+export const KEY_ACTIONS = ['credit', 'return_to_sender', 'move_to_unclaimed'] as const;
+export type KeyAction = (typeof KEY_ACTIONS)[number];
+
+/**
+ * What a caller may decide about a case now. Nothing without money in it, and nothing after an attempt to return it:
+ * the operators see what the bank says about that.
+ */
+export function keyActions({
+  status,
+  reason,
+  attempts,
+}: Pick<ReviewCase, 'status' | 'reason' | 'attempts'>): KeyAction[] {
+  if (attempts > 0) return [];
+  const choices = KEY_ACTIONS.filter((action) => choicesOf(reason).includes(action));
+  if (status === 'open') return choices;
+  return status === 'unclaimed' ? choices.filter((action) => action !== 'move_to_unclaimed') : [];
+}

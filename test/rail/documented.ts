@@ -1,0 +1,161 @@
+// Responses of providers as they are documented or were captured, and a provider that answers with them: each is
+// written anew with values of our own. Whatever one field of a response is changed to, the adapter must conclude the
+// same from it, or that it does not know.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { inspect, isDeepStrictEqual } from 'node:util';
+import { RailCallbackInvalidError } from '../../src/rail/errors.ts';
+import { parseJson } from '../../src/rail/http.ts';
+import type { RailCallback } from '../../src/rail/port.ts';
+import type { ContractRail } from '../../src/rail/provider.ts';
+import { mutations } from './mutations.ts';
+
+export interface Documented {
+  name: string;
+  /** Where it was read. */
+  source: string;
+  kind: 'documented' | 'captured';
+  /** When the source was read. */
+  seen: string;
+  status: number;
+  /** The raw text: providers write amounts as numbers here and as texts there. */
+  text: string;
+}
+
+type Answer = Pick<Documented, 'status' | 'text'>;
+/** By method and path; each `*` is one segment. */
+export type Answers = Record<string, Answer>;
+
+export interface AnsweringServer {
+  baseUrl: string;
+  answers: Answers;
+  /** Requests without an answer. */
+  strange: string[];
+  close: () => Promise<void>;
+}
+
+/** A server that answers every request of a route alike. */
+export async function startAnsweringServer(): Promise<AnsweringServer> {
+  const strange: string[] = [];
+  const server = createServer((request, response) => {
+    const line = `${request.method} ${new URL(request.url ?? '/', 'http://x').pathname}`;
+    const route = Object.keys(answering.answers).find((known) => patternOf(known).test(line));
+    if (route === undefined) strange.push(line);
+    const { status, text } = (route && answering.answers[route]) || { status: 500, text: '' };
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const answering: AnsweringServer = {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answers: {},
+    strange,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return answering;
+}
+
+const patternOf = (route: string): RegExp => new RegExp(`^${route.replaceAll('*', '[^/]+')}$`);
+
+/** What a call concludes: its result, or in one word how it failed. */
+async function conclusionOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    return await call;
+  } catch (error) {
+    const { name, why, message } = error as Error & { why?: string };
+    if (name === 'RailUnavailableError') return 'unknown';
+    if (name === 'RailNotReadyError') return why;
+    return name === 'RailRefusedError' ? 'refused' : `${name}: ${message}`;
+  }
+}
+
+/** A call of the port, and what is concluded from a documented response to one of its requests. */
+export interface DocumentedCase {
+  /** The request that is responded to with it. */
+  route: string;
+  list: readonly Documented[];
+  name: string;
+  call: (rail: ContractRail) => Promise<unknown>;
+  expected: unknown;
+  /** The responses to other requests, where they differ from the usual ones. */
+  besides?: Answers;
+  /** Fields of the result that are told as they come, such as names. */
+  told?: readonly string[];
+  /** Other conclusions that are right for a changed response. */
+  harmless?: readonly unknown[];
+  /** Each time in a new process, without a token and a list of banks. */
+  isFirst?: boolean;
+}
+
+export function named(list: readonly Documented[], name: string): Documented {
+  const found = list.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no documented response ${name}`);
+  return found;
+}
+
+/**
+ * The conclusion from a documented response, and the changes of one field of it from which something else is concluded
+ * than unknown, or than the same with some fields unknown.
+ */
+export async function concludeFrom(
+  { route, list, name, call, expected, besides, told = [], harmless = [], isFirst = false }: DocumentedCase,
+  server: AnsweringServer,
+  usual: Answers,
+  openRail: () => ContractRail,
+): Promise<{ conclusion: unknown; wrong: string[] }> {
+  const response = named(list, name);
+  const rail = openRail();
+  const conclude = async (answer: Answer): Promise<unknown> => {
+    server.answers = { ...usual, ...besides, [route]: answer };
+    if (!isFirst) return await conclusionOf(call(rail));
+    const first = openRail();
+    const conclusion = await conclusionOf(call(first));
+    await first.close();
+    return conclusion;
+  };
+  const conclusion = await conclude(response);
+  const wrong: string[] = [];
+  for (const { what, value } of mutations(parseJson(Buffer.from(response.text)))) {
+    const changed = await conclude({ ...response, text: JSON.stringify(value) });
+    const isRight = [expected, 'unknown', ...harmless].some((right) => isSameOrUnknown(changed, right, told));
+    if (!isRight) wrong.push(`${what}: ${JSON.stringify(expected)} became ${JSON.stringify(changed)}`);
+  }
+  await rail.close();
+  return { conclusion, wrong };
+}
+
+/** The changes of one field of a callback that give it another meaning than none, or the same with unknown fields. */
+export function wrongMeanings(
+  event: Documented,
+  meaning: object,
+  told: readonly string[],
+  parse: (body: Buffer) => RailCallback[],
+): string[] {
+  return [...mutations(parseJson(Buffer.from(event.text)))].flatMap(({ what, value }) => {
+    let callbacks: RailCallback[];
+    try {
+      callbacks = parse(Buffer.from(JSON.stringify(value)));
+    } catch (error) {
+      return error instanceof RailCallbackInvalidError ? [] : [`${what}: ${inspect(error)}`];
+    }
+    const isRight = callbacks.every(({ kind }) => kind === 'ignored') || isSameOrUnknown(callbacks, [meaning], told);
+    return isRight ? [] : [`${what}: ${JSON.stringify(callbacks)}`];
+  });
+}
+
+/** Whether each field is as in the original, or unknown. */
+function isSameOrUnknown(conclusion: unknown, original: unknown, told: readonly string[]): boolean {
+  if (isDeepStrictEqual(conclusion, original)) return true;
+  if (!isPlain(conclusion) || !isPlain(original) || Array.isArray(conclusion) !== Array.isArray(original)) return false;
+  const names = new Set([...Object.keys(conclusion), ...Object.keys(original)]);
+  return [...names].every((name) => {
+    const value = conclusion[name];
+    if (value === null || isSameOrUnknown(value, original[name], told)) return true;
+    return told.includes(name) && typeof value === 'string';
+  });
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !(value instanceof Date);

@@ -1,0 +1,299 @@
+// Each documented response and callback of Nomba, through the whole adapter, has one outcome; and whatever one field of
+// it is changed to, the adapter concludes the same, or that it does not know.
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { FAKE_CREDENTIALS } from '../../../dev/nomba/fakeCredentials.ts';
+import { createBankList } from '../../../src/rail/bankList.ts';
+import { parseJson } from '../../../src/rail/http.ts';
+import { parseCallback } from '../../../src/rail/nomba/callbacks.ts';
+import { createNombaRail } from '../../../src/rail/nomba/rail.ts';
+import type { AccountRequest, RailCallback } from '../../../src/rail/port.ts';
+import type { ContractRail } from '../../../src/rail/provider.ts';
+import {
+  type AnsweringServer,
+  type Answers,
+  concludeFrom,
+  type DocumentedCase,
+  named,
+  startAnsweringServer,
+  wrongMeanings,
+} from '../documented.ts';
+import {
+  ACCOUNTS,
+  BALANCES,
+  BANKS,
+  CLOSINGS,
+  ENQUIRIES,
+  EVENTS,
+  INSTRUCTION,
+  LISTS,
+  PAGES,
+  REQUERIES,
+  SENDS,
+  TOKENS,
+} from './documented.ts';
+
+const NOW = new Date('2026-11-22T14:20:00Z');
+const { organisationId } = INSTRUCTION;
+
+let server: AnsweringServer;
+
+beforeAll(async () => {
+  server = await startAnsweringServer();
+});
+
+afterAll(async () => {
+  expect(server.strange).toEqual([]);
+  await server.close();
+});
+
+const LOGIN = 'POST /v1/auth/token/issue';
+const OPEN = 'POST /v1/accounts/virtual';
+const QUERY = 'GET /v1/accounts/virtual/*';
+const CLOSE = 'DELETE /v1/accounts/virtual/*';
+const BALANCE = 'GET /v1/accounts/balance';
+const LIST_OF_BANKS = 'GET /v1/transfers/banks';
+const ENQUIRY = 'POST /v1/transfers/bank/lookup';
+const REQUERY = 'GET /v1/transactions/requery/*';
+const PAGE = 'POST /v1/transactions/accounts';
+
+const USUAL: Answers = {
+  [LOGIN]: named(TOKENS, 'a token'),
+  [QUERY]: named(ACCOUNTS, 'unknown'),
+  [BALANCE]: named(BALANCES, 'a balance'),
+  [LIST_OF_BANKS]: named(BANKS, 'two banks'),
+};
+
+const REFERENCE = 'svc_01kb0000000000000000000001_pay';
+const REQUEST: AccountRequest = {
+  kind: 'one_off',
+  organisationId,
+  reference: REFERENCE,
+  accountName: 'ADA OBI',
+  holder: { name: 'Ada Obi', email: 'ada@example.com', phone: null, bvn: null, nin: null, dateOfBirth: null },
+  description: 'Payment',
+  amount: 250_000,
+  expiresAt: new Date('2026-11-22T14:40:00Z'),
+};
+const PERIOD = { from: new Date('2026-11-22T00:00:00Z'), to: new Date('2026-11-23T00:00:00Z'), cursor: null };
+
+const open = (rail: ContractRail) => rail.openVirtualAccount(REQUEST);
+const close = async (rail: ContractRail) => {
+  const account = { organisationId, kind: 'permanent', reference: REFERENCE, railReference: null } as const;
+  await rail.closeVirtualAccount({ ...account, accountNumber: '9391076543' });
+  return 'closed';
+};
+const balance = (rail: ContractRail) => rail.balance({ organisationId });
+const SESSION = '000132891359184717316165338085';
+const find = (rail: ContractRail) =>
+  rail.findInboundCredit({ organisationId, sessionId: SESSION, accountReference: null });
+const credits = async (rail: ContractRail) => (await rail.listInboundCredits({ organisationId, ...PERIOD })).credits;
+const statement = async (rail: ContractRail) => (await rail.statement({ organisationId, ...PERIOD })).lines;
+
+const NUMBER = {
+  accountNumber: '9391076543',
+  accountName: 'Nomba/ADA OBI Account',
+  bankName: 'Nombank MFB',
+  bankCode: '090645',
+  railReference: null,
+  expiresAt: REQUEST.expiresAt,
+};
+const CREDIT = {
+  sessionId: SESSION,
+  accountReference: null,
+  accountNumber: '0123456789',
+  amount: 250_000,
+  charge: 2_000,
+  senderName: 'CHIDI EZE',
+  senderAccountNumber: '0065432190',
+  senderBankCode: '090645',
+  receivedAt: new Date('2026-11-22T14:17:13.634Z'),
+};
+const LINE = { reference: INSTRUCTION.reference, amount: 250_000, charge: 2_000, at: CREDIT.receivedAt };
+const NAMES = ['accountName', 'bankName', 'senderName', 'name', 'reference', 'sessionId'];
+
+const CASES: readonly DocumentedCase[] = [
+  {
+    route: LOGIN,
+    isFirst: true,
+    list: TOKENS,
+    name: 'a token',
+    call: balance,
+    expected: { available: 420_067, ledger: null },
+    // A login that is rejected in other words is a matter of the keys, and nothing was asked for yet.
+    harmless: ['unauthorised'],
+  },
+  { route: LOGIN, isFirst: true, list: TOKENS, name: 'wrong keys', call: balance, expected: 'unauthorised' },
+  { route: OPEN, list: ACCOUNTS, name: 'open', call: open, expected: NUMBER },
+  {
+    route: OPEN,
+    list: ACCOUNTS,
+    name: 'known already',
+    call: open,
+    expected: NUMBER,
+    besides: { [QUERY]: named(ACCOUNTS, 'open') },
+  },
+  // The same code is a wrong request.
+  { route: OPEN, list: ACCOUNTS, name: 'known already', call: open, expected: 'refused' },
+  {
+    route: QUERY,
+    list: ACCOUNTS,
+    name: 'open',
+    call: open,
+    expected: NUMBER,
+    besides: { [OPEN]: named(ACCOUNTS, 'known already') },
+  },
+  { route: CLOSE, list: CLOSINGS, name: 'closed', call: close, expected: 'closed' },
+  {
+    route: CLOSE,
+    list: CLOSINGS,
+    name: 'refused',
+    call: close,
+    expected: 'unknown',
+    besides: { [QUERY]: named(ACCOUNTS, 'open') },
+  },
+  {
+    route: QUERY,
+    list: ACCOUNTS,
+    name: 'expired',
+    call: close,
+    expected: 'closed',
+    besides: { [CLOSE]: named(CLOSINGS, 'refused') },
+  },
+  {
+    route: LIST_OF_BANKS,
+    isFirst: true,
+    list: BANKS,
+    name: 'two banks',
+    call: (rail) => rail.banks(),
+    expected: [
+      { code: '058', name: 'GTBank', nipCode: null },
+      { code: '090645', name: 'Nombank MFB', nipCode: null },
+    ],
+    told: ['name', 'code'],
+  },
+  ...(['a holder', 'no such account'] as const).map(
+    (name): DocumentedCase => ({
+      route: ENQUIRY,
+      list: ENQUIRIES,
+      name,
+      call: async (rail) => (await rail.resolveAccount(INSTRUCTION)) ?? 'no account',
+      expected: name === 'a holder' ? { accountName: 'ADA OBI' } : 'no account',
+    }),
+  ),
+  { route: BALANCE, list: BALANCES, name: 'a balance', call: balance, expected: { available: 420_067, ledger: null } },
+  {
+    route: REQUERY,
+    list: REQUERIES,
+    name: 'received',
+    call: find,
+    expected: { ...CREDIT, recalledAt: null },
+    told: [...NAMES, 'accountNumber'],
+    harmless: ['pending'],
+  },
+  { route: REQUERY, list: REQUERIES, name: 'on its way', call: find, expected: 'pending' },
+  { route: REQUERY, list: REQUERIES, name: 'failed', call: find, expected: 'failed', harmless: ['pending'] },
+  { route: REQUERY, list: REQUERIES, name: 'unknown', call: find, expected: null },
+  // A row of another status or type is no credit yet.
+  { route: PAGE, list: PAGES, name: 'a credit', call: credits, expected: [CREDIT], harmless: [[]] },
+  {
+    route: PAGE,
+    list: PAGES,
+    name: 'a credit',
+    call: statement,
+    expected: [{ ...LINE, kind: 'credit', reference: SESSION }],
+    harmless: [[]],
+  },
+  {
+    route: PAGE,
+    list: PAGES,
+    name: 'a transfer',
+    call: statement,
+    expected: [{ ...LINE, kind: 'sent' }],
+    harmless: [[]],
+  },
+  {
+    route: PAGE,
+    list: PAGES,
+    name: 'a refund',
+    call: statement,
+    expected: [
+      { ...LINE, kind: 'sent', charge: 0 },
+      { ...LINE, kind: 'returned', charge: 0 },
+    ],
+    harmless: [[]],
+  },
+];
+
+const openRail = () => createNombaRail({ ...FAKE_CREDENTIALS, baseUrl: server.baseUrl }, () => NOW);
+
+describe('a documented response has one outcome, and with one changed field the same or none', () => {
+  test.each(CASES.map((one) => [`${one.route}: ${one.name}`, one] as const))('%s', async (_, one) => {
+    const { conclusion, wrong } = await concludeFrom({ told: NAMES, ...one }, server, USUAL, openRail);
+    expect(conclusion).toEqual(one.expected);
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('a callback has one meaning, and with one changed field the same or none', () => {
+  const banks = createBankList(() => Promise.resolve([{ code: '090645', name: 'Nombank MFB', nipCode: null }]));
+  const key = 'sampleSecret';
+  const timestamp = '2026-11-22T14:18:00Z';
+
+  beforeAll(async () => {
+    await banks.load();
+  });
+
+  /** Signed over whatever the fields are. */
+  function parse(body: Buffer): RailCallback[] {
+    // biome-ignore lint/suspicious/noExplicitAny: any field may be anything
+    const { event_type, requestId, data } = parseJson(body) as any;
+    const { userId, walletId } = data?.merchant ?? {};
+    const { transactionId, type, time, responseCode } = data?.transaction ?? {};
+    const code = typeof responseCode === 'string' ? responseCode : '';
+    const text = [event_type, requestId, userId, walletId, transactionId, type, time, code, timestamp].join(':');
+    const signature = createHmac('sha256', key).update(text).digest('base64');
+    return parseCallback(
+      key,
+      banks,
+      { headers: { 'nomba-signature': signature, 'nomba-timestamp': timestamp }, body },
+      NOW,
+    );
+  }
+
+  const update = { kind: 'transfer_update', reference: INSTRUCTION.reference };
+  const ignored = (event: string) => ({ kind: 'ignored', event });
+
+  test.each<[string, object]>([
+    [
+      'a payment',
+      {
+        kind: 'inbound_credit',
+        credit: {
+          ...CREDIT,
+          accountReference: REFERENCE,
+          accountNumber: '9391076543',
+          receivedAt: new Date('2026-11-22T14:17:13Z'),
+        },
+      },
+    ],
+    ['by card', ignored('payment_success')],
+    ['payout_success', update],
+    ['payout_failed', update],
+    ['payout_refund', update],
+    ['payment_reversal', ignored('payment_reversal')],
+  ])('%s', (name, meaning) => {
+    const event = named(EVENTS, name);
+    expect(parse(Buffer.from(event.text))).toEqual([meaning]);
+    const told = [...NAMES, 'accountReference', 'event'];
+    expect(wrongMeanings(event, meaning, told, parse)).toEqual([]);
+  });
+});
+
+test('every documented response has a source and a date', () => {
+  const lists = [ACCOUNTS, BALANCES, BANKS, CLOSINGS, ENQUIRIES, EVENTS, LISTS, PAGES, REQUERIES, SENDS, TOKENS];
+  for (const one of lists.flat()) {
+    expect(one).toEqual(expect.objectContaining({ source: expect.stringMatching(/\w\.\w/), seen: '2026-11-23' }));
+    expect(parseJson(Buffer.from(one.text))).toBeDefined();
+  }
+});
