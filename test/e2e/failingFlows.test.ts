@@ -223,7 +223,11 @@ test('a flow whose activity no worker takes is listed until one does', async () 
   });
   await withoutActivities.runUntil(async () => {
     await complete(id);
-    await untilFailing(1);
+    // Before that, on a slow machine, its workflow task may have stalled.
+    await waitFor('the activity to stall', async () => {
+      await scan();
+      return (await list())[0]?.attention === 'activity_stalled';
+    });
   });
   await connection.close();
   expect(await list()).toMatchObject([
