@@ -183,11 +183,15 @@ test('a flow whose workflow task no worker takes, or one takes and never ends, i
   const id = await withdrawHeld();
   await flows.stopWorker();
   await signal(id);
-  await untilFailing(1);
+  // The last poll of the worker that stops may take the task, which then times out and is not taken again.
+  await waitFor('the workflow task to be taken by no worker', async () => {
+    await scan();
+    const [row] = await list();
+    return row?.attention === 'workflow_task_stalled' && row.error.includes('no worker has taken it');
+  });
   expect(await list()).toMatchObject([
     {
       id,
-      attention: 'workflow_task_stalled',
       error: expect.stringMatching(
         /^the workflow task: no worker has taken it for \d+ minutes?\. Check that workers poll/,
       ),
@@ -204,7 +208,7 @@ test('a flow whose workflow task no worker takes, or one takes and never ends, i
     return (await list())[0]?.attention === 'workflow_task_failing';
   });
   expect(await list()).toMatchObject([
-    { id, error: expect.stringMatching(/^the workflow task fails, attempt 2: no response of a worker in time/) },
+    { id, error: expect.stringMatching(/^the workflow task fails, attempt \d+: no response of a worker in time/) },
   ]);
   await complete(id);
   await flows.startWorkerAgain();

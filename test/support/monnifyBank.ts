@@ -300,7 +300,7 @@ export class MonnifyBanks implements ScenarioBanks, ContractRails {
   };
   /** A rail that did not respond in time on a busy machine is asked again after a second. */
   readonly settings = { ATTENTION_PROBE_SECONDS: '1' };
-  readonly secrets = [FAKE_CREDENTIALS.apiKey, FAKE_CREDENTIALS.secretKey, 'eyJ', DIRECTOR_BVN];
+  readonly secrets = [FAKE_CREDENTIALS.apiKey, FAKE_CREDENTIALS.secretKey, 'eyJhbG', DIRECTOR_BVN];
   readonly #callbackUrl: string | null;
   readonly #contracts = new Map<Uuid, { bank: MonnifyScenarioBank; adapter: ContractRail; rail: BankRail }>();
 

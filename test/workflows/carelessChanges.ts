@@ -54,7 +54,12 @@ export const CARELESS_CHANGES: CarelessChange[] = [
     find: 'const wait = { ...journey,',
     edited: (isMade) =>
       `if (${isMade} && (cause === 'rail_contradiction' || cause === 'outcome_unknown')) showState(cause); const wait = { ...journey,`,
-    rejectedBy: ['withdrawal-contradictionDismissed', 'withdrawal-contradictionReturned', 'withdrawal-outcomeUnknown'],
+    rejectedBy: [
+      'withdrawal-contradictionDismissed',
+      'withdrawal-contradictionReturned',
+      'withdrawal-outcomeUnknown',
+      'withdrawal-referenceForgotten',
+    ],
   },
   {
     name: 'a reference that the rail has known is sent again when it is unknown',

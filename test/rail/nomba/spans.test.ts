@@ -69,7 +69,7 @@ test('spans of requests have patterns and codes only', async () => {
     clientSecret,
     accountId,
     signatureKey,
-    'eyJ',
+    'eyJhbG',
     BVN,
     'OBI',
     'EZE',
