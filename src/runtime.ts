@@ -5,7 +5,6 @@ import type { Notice } from 'postgres';
 import { PROCESS_STOP_MAX_MS } from './concurrency/timeLimits.ts';
 import type { Config } from './config.ts';
 import { connect, type Sql } from './database/pool.ts';
-import { ALL_ORGANISATIONS } from './ids.ts';
 import { readFeeSchedules } from './ledger/feeSchedules.ts';
 import type { FeeSchedules } from './ledger/fees.ts';
 import { Journal } from './ledger/journal.ts';
@@ -18,7 +17,7 @@ import { PROVIDERS } from './rail/providers.ts';
 import { Rails } from './rail/rails.ts';
 import { createSandboxRail } from './rail/sandbox/adapter.ts';
 import { SandboxBank } from './rail/sandbox/bank.ts';
-import { sandboxCapabilities } from './rail/sandbox/capabilities.ts';
+import { SANDBOX_SCOPE, sandboxCapabilities } from './rail/sandbox/capabilities.ts';
 import type { Log } from './telemetry/log.ts';
 
 export interface ServiceRuntime {
@@ -73,7 +72,6 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     instrument: limited,
     checkRequired: config.railCheckRequired,
   });
-  const ofEveryone: Book = { organisationId: ALL_ORGANISATIONS, environment: 'test' };
   return {
     config,
     log,
@@ -81,7 +79,7 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     asyncCommitSql,
     maintenanceSql,
     journal: new Journal(sql),
-    rails: new Rails({ test: limited(createSandboxRail(sandboxBank, keyring), ofEveryone) }, contracts),
+    rails: new Rails({ test: limited(createSandboxRail(sandboxBank, keyring), SANDBOX_SCOPE) }, contracts),
     fees: readFeeSchedules(config.feeSchedulesFile),
     sandboxBank,
     close: async () => {

@@ -178,7 +178,7 @@ function failingEndpoints(stack: Stack) {
   const opened: Receiver[] = [];
   const paths: string[] = [];
   return {
-    /** Resolves when the one that accepts has all events, and the others have failed to take them, or hang. */
+    /** Resolves when the one that accepts has all events; the deliveries to the others wait. */
     open: async (): Promise<{ healthy: Receiver }> => {
       for (const manner of ['hangs', 'fails', 'accepts'] as const) opened.push(await startReceiver(manner));
       for (const { url } of opened) {
@@ -230,7 +230,7 @@ function besideLive(stack: Stack): Scenario {
   };
 }
 
-/** Requests come at a fixed rate, whatever the answers are, from callers that do not wait when they are told to. */
+/** Open loop: requests at a fixed rate, whatever the responses are, from callers that ignore Retry-After. */
 const overload = (stack: Stack): Scenario => ({
   name: 'f: ten times too much',
   probes: probesOf('another', stack.other),

@@ -217,8 +217,8 @@ const summary: Handler = (fake, { query }) => {
     return ok(summaryView({ ...other, reference: query.get('reference') ?? '' }));
   if (transfer === undefined || isHidden)
     return no('D02', 'Could not find disbursement transaction for given reference', 404);
-  const { fee: _fee, ...uncharged } = summaryView(transfer) as Record<string, unknown>;
-  return ok(fake.defects.has('no_charges') ? uncharged : summaryView(transfer));
+  const view = summaryView(transfer);
+  return ok(fake.defects.has('no_charges') ? { ...view, fee: undefined } : view);
 };
 
 const walletBalance: Handler = (fake) =>

@@ -4,11 +4,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { text } from '../api/schemas.ts';
 import type { Sql } from '../database/pool.ts';
-import { ALL_ORGANISATIONS, publicId } from '../ids.ts';
+import { publicId } from '../ids.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
 import type { LimitScope } from '../rail/callSlots.ts';
 import { providerNamed } from '../rail/providers.ts';
-import { SANDBOX_RAIL } from '../rail/sandbox/capabilities.ts';
+import { SANDBOX_SCOPE } from '../rail/sandbox/capabilities.ts';
 import { listContracts, type StoredContract } from '../resources/railContracts.ts';
 import { listRailLimits, type RailLimit, setRailLimit } from '../resources/railLimits.ts';
 import { listRailPauses, pauseRail, resumeRail } from '../resources/railPauses.ts';
@@ -119,15 +119,13 @@ async function scopeOf(
   organisation: string | undefined,
 ): Promise<LimitScope> {
   if (environment === 'test') {
-    if (organisation === undefined) return SANDBOX;
+    if (organisation === undefined) return SANDBOX_SCOPE;
     throw new CommandError('The sandbox bank has one limit for all organisations: omit --organisation.', EXIT.usage);
   }
   const book = { organisationId: await chooseOrganisation(sql, settings, organisation), environment };
   const { rail } = await requireContract(sql, book);
   return { ...book, rail };
 }
-
-const SANDBOX: LimitScope = { organisationId: ALL_ORGANISATIONS, environment: 'test', rail: SANDBOX_RAIL };
 
 const CALLS_MAX = 10_000;
 
@@ -162,7 +160,7 @@ function addShow(group: Command): void {
         since: pause?.pausedAt ?? null,
         operator: pause?.operator ?? null,
         reason: pause?.reason ?? null,
-        callsPerSecond: limitOf(limits, { organisationId: ALL_ORGANISATIONS, environment, rail: SANDBOX_RAIL }),
+        callsPerSecond: environment === 'test' ? limitOf(limits, SANDBOX_SCOPE) : null,
         contracts: contracts
           .filter((row) => row.environment === environment)
           .map((contract) => contractView(contract, limitOf(limits, contract))),

@@ -112,8 +112,8 @@ async function examine(
     });
     const task = failingTask(raw, history?.events ?? [], limits, now);
     if (task === null) return null;
-    const { failure, isTaken: _isTaken, ...rest } = task;
-    const error = textOf({ ...task, failure: await decoded(client, failure) });
+    const { failure, isTaken, ...rest } = task;
+    const error = textOf({ problem: task.problem, isTaken, failure: await decoded(client, failure) });
     return { workflowId, workflow, ...rest, error };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null; // it has ended
@@ -136,6 +136,6 @@ async function store(sql: Sql, flows: FailingFlow[]): Promise<void> {
       ${column('activity')}::text[], ${column('problem')}::text[], ${column('attempt')}::int[],
       ${flows.map(({ since }) => since.toISOString())}::timestamptz[], ${column('error')}::text[]) AS f
     ON CONFLICT (organisation_id, workflow_id) DO UPDATE SET
-      task = excluded.task, activity = excluded.activity, problem = excluded.problem, attempt = excluded.attempt, since = excluded.since,
-      error = excluded.error, seen_at = excluded.seen_at`;
+      task = excluded.task, activity = excluded.activity, problem = excluded.problem, attempt = excluded.attempt,
+      since = excluded.since, error = excluded.error, seen_at = excluded.seen_at`;
 }

@@ -1,12 +1,12 @@
 // The calls of a process that wait for a slot. Organisations take turns, so that the load of one delays another by one
-// call at most; and what somebody waits for goes before batches, which keep a share.
+// call at most; and interactive calls go before those of batches, which keep a share.
 import type { Uuid } from '../ids.ts';
 
 /** Who makes a call. */
 export interface Caller {
   /** Null: the service itself, for the list of banks for example. */
   organisationId: Uuid | null;
-  /** It is one of many that nobody waits for: of a payout's items, of a statement's pages. */
+  /** One of many that no caller waits for: an item of a payout, a page of a statement. */
   isBatch: boolean;
 }
 
@@ -58,7 +58,7 @@ class Turns<Call extends Caller> {
 }
 
 export class CallQueue<Call extends Caller> {
-  readonly #awaited = new Turns<Call>();
+  readonly #interactive = new Turns<Call>();
   readonly #batches = new Turns<Call>();
   #size = 0;
   #sinceBatch = 0;
@@ -74,8 +74,8 @@ export class CallQueue<Call extends Caller> {
 
   /** Removes and returns the call whose turn it is. */
   next(): Call | undefined {
-    const isTurnOfBatch = this.#awaited.isEmpty || this.#sinceBatch >= BATCH_EVERY - 1;
-    const turns = isTurnOfBatch && !this.#batches.isEmpty ? this.#batches : this.#awaited;
+    const isTurnOfBatch = this.#interactive.isEmpty || this.#sinceBatch >= BATCH_EVERY - 1;
+    const turns = isTurnOfBatch && !this.#batches.isEmpty ? this.#batches : this.#interactive;
     const call = turns.next();
     if (call === undefined) return undefined;
     this.#sinceBatch = call.isBatch || this.#batches.isEmpty ? 0 : this.#sinceBatch + 1;
@@ -88,20 +88,20 @@ export class CallQueue<Call extends Caller> {
     if (this.#turnsOf(call).remove(call)) this.#size -= 1;
   }
 
-  /** Removes and returns the newest call of the longest line: whoever asks for most is refused first. */
+  /** Removes and returns the newest call of the longest line: a burst is refused before the calls of others. */
   dropOne(): Call | undefined {
-    const [awaited, batches] = [this.#awaited.longest(), this.#batches.longest()];
-    const call = (batches.length >= awaited.length ? batches : awaited).at(-1);
+    const [interactive, batches] = [this.#interactive.longest(), this.#batches.longest()];
+    const call = (batches.length >= interactive.length ? batches : interactive).at(-1);
     if (call !== undefined) this.remove(call);
     return call;
   }
 
   /** All of them, in no particular order. */
   all(): Call[] {
-    return [...this.#awaited.all(), ...this.#batches.all()];
+    return [...this.#interactive.all(), ...this.#batches.all()];
   }
 
   #turnsOf({ isBatch }: Caller): Turns<Call> {
-    return isBatch ? this.#batches : this.#awaited;
+    return isBatch ? this.#batches : this.#interactive;
   }
 }

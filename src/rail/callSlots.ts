@@ -3,8 +3,7 @@
 // limited take none.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
-import type { Environment } from '../money.ts';
+import type { Book } from '../money.ts';
 import { type Caller, CallQueue } from './callQueue.ts';
 import { RailBusyError } from './errors.ts';
 
@@ -26,9 +25,7 @@ const READ_AGAIN_AFTER_MS = 2_000;
 const BELIEVED_MS = 5_000;
 
 /** Whose calls have a limit together: a contract's, or, with `ALL_ORGANISATIONS`, those to a rail that serves all. */
-export interface LimitScope {
-  organisationId: Uuid;
-  environment: Environment;
+export interface LimitScope extends Book {
   rail: string;
 }
 
@@ -54,7 +51,7 @@ interface Taken {
  * asynchronously: a crash of the database may lose the last slots.
  */
 export function callSlots(sql: Sql, scope: LimitScope, declared: number | null): TakeSlot {
-  const isLimited = declared === null ? cachedIsLimited(sql, scope) : () => true;
+  const isLimited = declared === null ? cachedIsLimited(sql, scope) : () => Promise.resolve(true);
   const queue = new CallQueue<WaitingCall>();
   /** The first slot that is not given to a call yet, as far as this process knows. */
   let free = { at: 0, gapMs: 0 };
@@ -113,8 +110,7 @@ export function callSlots(sql: Sql, scope: LimitScope, declared: number | null):
   }
 
   return async (signal, caller) => {
-    const limited = isLimited();
-    if (limited === false || (limited !== true && !(await limited))) return;
+    if (!(await isLimited())) return;
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const settled = (): void => signal.removeEventListener('abort', onAbort);
@@ -151,10 +147,7 @@ async function until(at: number): Promise<void> {
  * Whether operators have limited it. Read once in seconds and beside the calls, so that a rail that is not limited
  * costs nothing; only a process that has not called it for a while waits for the response.
  */
-function cachedIsLimited(
-  sql: Sql,
-  { organisationId, environment, rail }: LimitScope,
-): () => boolean | Promise<boolean> {
+function cachedIsLimited(sql: Sql, { organisationId, environment, rail }: LimitScope): () => Promise<boolean> {
   let known = { at: Number.NEGATIVE_INFINITY, isLimited: false };
   let reading: Promise<boolean> | null = null;
   const read = async (): Promise<boolean> => {
@@ -170,11 +163,11 @@ function cachedIsLimited(
       reading = null;
     }
   };
-  return () => {
+  return async () => {
     const age = performance.now() - known.at;
     if (age <= READ_AGAIN_AFTER_MS) return known.isLimited;
     reading ??= read();
-    if (age > BELIEVED_MS) return reading;
+    if (age > BELIEVED_MS) return await reading;
     reading.catch(() => {}); // the next call reads again
     return known.isLimited;
   };

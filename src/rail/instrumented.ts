@@ -93,17 +93,21 @@ export function instrumentedRail(rail: BankRail, takeSlot?: TakeSlot, breakers: 
       },
     },
     openVirtualAccount: (request, given) =>
-      measured('open_virtual_account', awaited(request), given, (signal) => rail.openVirtualAccount(request, signal)),
+      measured('open_virtual_account', interactive(request), given, (signal) =>
+        rail.openVirtualAccount(request, signal),
+      ),
     closeVirtualAccount: (request, given) =>
-      measured('close_virtual_account', awaited(request), given, (signal) => rail.closeVirtualAccount(request, signal)),
+      measured('close_virtual_account', interactive(request), given, (signal) =>
+        rail.closeVirtualAccount(request, signal),
+      ),
     findInboundCredit: (request, given) =>
-      measured('find_inbound_credit', awaited(request), given, (signal) => rail.findInboundCredit(request, signal)),
+      measured('find_inbound_credit', interactive(request), given, (signal) => rail.findInboundCredit(request, signal)),
     listInboundCredits: (request, given) =>
       measured('list_inbound_credits', batch(request), given, (signal) => rail.listInboundCredits(request, signal)),
     // Outside of the slots: name enquiries read it all the time.
-    banks: createBankList(() => measured('banks', NOBODY, undefined, (signal) => rail.banks(signal))).load,
+    banks: createBankList(() => measured('banks', SERVICE, undefined, (signal) => rail.banks(signal))).load,
     resolveAccount: (request, given) =>
-      measured('resolve_account', awaited(request), given, (signal) => rail.resolveAccount(request, signal)),
+      measured('resolve_account', interactive(request), given, (signal) => rail.resolveAccount(request, signal)),
     sendTransfer: async (instruction, given) => {
       if (transfers.balance) {
         const { amount, organisationId } = instruction;
@@ -120,7 +124,7 @@ export function instrumentedRail(rail: BankRail, takeSlot?: TakeSlot, breakers: 
     transferStatus: (request, given) =>
       measured('transfer_status', ofTransfer(request), given, (signal) => rail.transferStatus(request, signal)),
     balance: (request, given) =>
-      measured('balance', awaited(request), given, (signal) => rail.balance(request, signal)),
+      measured('balance', interactive(request), given, (signal) => rail.balance(request, signal)),
     statement: (request, given) =>
       measured('statement', batch(request), given, (signal) => rail.statement(request, signal)),
     parseCallback: (request) => {
@@ -137,14 +141,14 @@ export function instrumentedRail(rail: BankRail, takeSlot?: TakeSlot, breakers: 
 }
 
 type Asking = { organisationId: Uuid };
-const awaited = ({ organisationId }: Asking): Caller => ({ organisationId, isBatch: false });
+const interactive = ({ organisationId }: Asking): Caller => ({ organisationId, isBatch: false });
 const batch = ({ organisationId }: Asking): Caller => ({ organisationId, isBatch: true });
 /** Every item of a payout is one of many. */
 const ofTransfer = ({ organisationId, reference }: Asking & { reference: string }): Caller => ({
   organisationId,
   isBatch: parseId('payoutItem', reference) !== null,
 });
-const NOBODY: Caller = { organisationId: null, isBatch: false };
+const SERVICE: Caller = { organisationId: null, isBatch: false };
 
 /** What a failed call says about the rail. */
 function endOf(error: unknown): CallEnd {

@@ -14,6 +14,8 @@ export interface Collector {
   collect: () => Promise<() => void>;
   /** Removes the values of the gauges: a stale value would look current. */
   reset: () => void;
+  /** Values that were read are served for this long, instead of for the interval of the server. */
+  cacheMs?: number;
 }
 
 export interface MetricsServer {
@@ -73,7 +75,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   };
 
   const add = (source: Collector): void => {
-    let collectedAt = Number.NEGATIVE_INFINITY;
+    let freshUntil = Number.NEGATIVE_INFINITY;
     let inFlight: Promise<void> | null = null;
     const collect = async (): Promise<void> => {
       const isSet = await readSource(source.name, source.collect, (setGauges) => {
@@ -82,11 +84,11 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
         return true;
       });
       if (isSet === null) source.reset();
-      collectedAt = Date.now();
+      freshUntil = Date.now() + (isSet === null ? cacheMs : (source.cacheMs ?? cacheMs));
       inFlight = null;
     };
     collectors.push(async () => {
-      if (Date.now() - collectedAt < cacheMs) return;
+      if (Date.now() < freshUntil) return;
       inFlight ??= collect();
       await inFlight;
     });

@@ -52,7 +52,7 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
     live: createSender({ rules: destinationRules('live', config.webhooks) }),
   };
 
-  /** Tells the other endpoints. The deliveries of a disabled endpoint end when their next attempts are due. */
+  /** Notifies the other endpoints. The deliveries of a disabled endpoint end when their next attempts are due. */
   async function giveNotice(book: Book, id: Uuid, notice: 'failing' | 'disabled'): Promise<void> {
     const give = notice === 'disabled' ? disableFailingEndpoint : reportFailingEndpoint;
     if (!(await give(sql, book, id))) return;

@@ -55,13 +55,22 @@ export interface PendingDelivery {
 }
 
 /** An endpoint at which every attempt has failed for this long is disabled. */
-export const DISABLED_AFTER_DAYS = 5;
+const DISABLED_AFTER_DAYS = 5;
+
+/** SQL: whether the endpoint `w` is to be disabled. */
+export const hasFailedForDays = (sql: Sql) => sql`
+  w.failing_since <= now() - make_interval(days => ${DISABLED_AFTER_DAYS})`;
 
 /**
  * After this long the other endpoints get `webhook_endpoint.failing`. A restart or a deployment is over by then, and an
  * event's first four attempts, within 36 minutes, have failed.
  */
-export const REPORTED_AFTER_HOURS = 1;
+const REPORTED_AFTER_HOURS = 1;
+
+/** SQL: whether the endpoint `w` has failed for that long without an event about it since its last success. */
+export const isUnreported = (sql: Sql) => sql`
+  w.failing_since <= now() - make_interval(hours => ${REPORTED_AFTER_HOURS})
+  AND (w.failing_event_at IS NULL OR w.failing_event_at < w.failing_since)`;
 
 /** The statement that inserts a delivery does not see its row yet (same snapshot): hence the `coalesce` defaults. */
 const pendingDeliveryColumns = (sql: Sql) => sql`
@@ -70,10 +79,7 @@ const pendingDeliveryColumns = (sql: Sql) => sql`
   coalesce(greatest(0, extract(epoch FROM d.next_attempt_at - now()) * 1000), 0)::float8 AS wait_ms,
   w.url, CASE WHEN w.deleted_at IS NULL THEN w.status ELSE 'deleted' END AS endpoint_status, w.sealed_secret,
   w.failing_since IS NOT NULL AS endpoint_is_failing,
-  CASE WHEN w.failing_since <= now() - make_interval(days => ${DISABLED_AFTER_DAYS}) THEN 'disabled'
-       WHEN w.failing_since <= now() - make_interval(hours => ${REPORTED_AFTER_HOURS})
-         AND (w.failing_event_at IS NULL OR w.failing_event_at < w.failing_since) THEN 'failing'
-  END AS endpoint_notice,
+  CASE WHEN ${hasFailedForDays(sql)} THEN 'disabled' WHEN ${isUnreported(sql)} THEN 'failing' END AS endpoint_notice,
   CASE WHEN w.previous_secret_until > now() THEN w.sealed_previous_secret END AS sealed_previous_secret`;
 
 const joinDelivery = (sql: Sql) => sql`

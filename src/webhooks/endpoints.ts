@@ -6,7 +6,7 @@ import type { Book } from '../money.ts';
 import { type EventType, FAILING_EVENT_TYPE } from '../resources/events.ts';
 import type { ListFilters, PageRequest } from '../resources/pages.ts';
 import { timestamp } from '../resources/views.ts';
-import { DISABLED_AFTER_DAYS, REPORTED_AFTER_HOURS } from './deliveries.ts';
+import { hasFailedForDays, isUnreported } from './deliveries.ts';
 import type { SealedSecrets } from './secrets.ts';
 
 /**
@@ -151,7 +151,7 @@ export const disableFailingEndpoint = (sql: Sql, book: Book, id: Uuid): Promise<
     type: 'webhook_endpoint.disabled',
     status: 'disabled',
     change: sql`status = 'disabled'`,
-    condition: sql`failing_since <= now() - make_interval(days => ${DISABLED_AFTER_DAYS})`,
+    condition: hasFailedForDays(sql),
   });
 
 /**
@@ -163,8 +163,7 @@ export const reportFailingEndpoint = (sql: Sql, book: Book, id: Uuid): Promise<b
     type: FAILING_EVENT_TYPE,
     status: 'enabled',
     change: sql`failing_event_at = now()`,
-    condition: sql`failing_since <= now() - make_interval(hours => ${REPORTED_AFTER_HOURS})
-        AND (failing_event_at IS NULL OR failing_event_at < failing_since)`,
+    condition: isUnreported(sql),
   });
 
 /** Changes an enabled endpoint that meets the condition, and writes the event about it, in one statement. */
@@ -184,7 +183,7 @@ async function notifyOthers(
   const data = JSON.stringify(webhookEndpointView({ ...endpoint, status: notice.status }));
   const changed = await sql`
     WITH changed AS (
-      UPDATE webhook_endpoints SET ${notice.change}
+      UPDATE webhook_endpoints w SET ${notice.change}
       WHERE ${existing(sql, book)} AND id = ${id} AND status = 'enabled' AND ${notice.condition}
       RETURNING id
     ), told AS (

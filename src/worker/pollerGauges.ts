@@ -20,14 +20,11 @@ interface Polled {
 }
 
 export function pollerGauges(client: Client, taskQueue: string): Collector {
-  let read: { queues: Polled[]; freshUntil: number } | null = null;
   return {
     name: 'task_queues',
+    cacheMs: READ_EVERY_MS,
     collect: async () => {
-      if (read === null || performance.now() > read.freshUntil) {
-        read = { queues: await readPolls(client, taskQueue), freshUntil: performance.now() + READ_EVERY_MS };
-      }
-      const { queues } = read;
+      const queues = await readPolls(client, taskQueue);
       // Compared with the latest of all: the clocks of this process and of the server may differ by minutes.
       const since = Math.max(...queues.flatMap(({ at }) => at)) - POLLED_WITHIN_MS;
       return () => {

@@ -217,7 +217,7 @@ describe('on a phone', () => {
     expect(await findingsOf(page)).toEqual([]);
   });
 
-  test('a refund is told, of a part and of all', async () => {
+  test('the page shows a partial refund and a full one', async () => {
     const payment = await create();
     await credit(payment, PAYABLE);
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');

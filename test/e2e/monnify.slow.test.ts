@@ -90,7 +90,7 @@ test('a payment whose callback is lost is settled by the polling of credits, onc
   expect(await flows.balanceOf(walletId)).toBe(100_000);
 });
 
-test('a credit that is told 26 times is one', async () => {
+test('a credit that is reported 26 times is one', async () => {
   const walletId = await flows.createWallet();
   const repeated = await flows.createPayment(walletId, 50_000);
   await fake.pay(repeated.virtualAccount.accountNumber, BigInt(repeated.payableAmount));

@@ -142,7 +142,7 @@ describe('turns', () => {
   const many = (name: string, caller: Caller, count: number) =>
     Array.from({ length: count }, (): [string, Caller] => [name, caller]);
 
-  test('organisations take turns, whoever asked for more or earlier', async () => {
+  test('organisations take turns, whichever asked for more or earlier', async () => {
     const granted = await grants([
       ...many('ada', asks(ADA), 20),
       ...many('bayo', asks(BAYO), 2),
@@ -171,7 +171,7 @@ describe('turns', () => {
     expect((await flood).refused.length).toBeGreaterThan(100);
   });
 
-  test('what somebody waits for goes before batches, which get one slot in four', async () => {
+  test('interactive calls go before batches, which get one slot in four', async () => {
     const granted = await grants([...many('batch', asks(ADA, true), 4), ...many('awaited', asks(ADA), 9)]);
     const round = ['awaited', 'awaited', 'awaited', 'batch'];
     expect(granted).toEqual([...round, ...round, ...round, 'batch']);
@@ -183,8 +183,8 @@ describe('turns', () => {
     const abort = new AbortController();
     const aborted = rail(abort.signal, asks(ADA));
     const next = rail(signal, asks(ADA));
-    abort.abort(new Error('nobody waits for it'));
-    await expect(aborted).rejects.toThrow('nobody waits for it');
+    abort.abort(new Error('the caller has left'));
+    await expect(aborted).rejects.toThrow('the caller has left');
     await next;
     expect((await take([rail], 5)).starts).toHaveLength(5);
   });

@@ -1,9 +1,10 @@
 // Responses of providers as they are documented or were captured, and a provider that answers with them: each is
-// written anew with values of our own. Whatever one field of a response is changed to, the adapter must conclude the
-// same from it, or that it does not know.
+// written anew with values of our own. When one field of a response is changed, the adapter must conclude the same from
+// it, or that it does not know.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect, isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { RailCallbackInvalidError } from '../../src/rail/errors.ts';
 import { parseJson } from '../../src/rail/http.ts';
 import type { RailCallback } from '../../src/rail/port.ts';
@@ -26,7 +27,7 @@ type Answer = Pick<Documented, 'status' | 'text'>;
 /** By method and path; each `*` is one segment. */
 export type Answers = Record<string, Answer>;
 
-export interface AnsweringServer {
+interface AnsweringServer {
   baseUrl: string;
   answers: Answers;
   /** Requests without an answer. */
@@ -35,7 +36,7 @@ export interface AnsweringServer {
 }
 
 /** A server that answers every request of a route alike. */
-export async function startAnsweringServer(): Promise<AnsweringServer> {
+async function startAnsweringServer(): Promise<AnsweringServer> {
   const strange: string[] = [];
   const server = createServer((request, response) => {
     const line = `${request.method} ${new URL(request.url ?? '/', 'http://x').pathname}`;
@@ -81,8 +82,8 @@ export interface DocumentedCase {
   expected: unknown;
   /** The responses to other requests, where they differ from the usual ones. */
   besides?: Answers;
-  /** Fields of the result that are told as they come, such as names. */
-  told?: readonly string[];
+  /** Fields of the result that are passed on as they come, such as names. */
+  passedOn?: readonly string[];
   /** Other conclusions that are right for a changed response. */
   harmless?: readonly unknown[];
   /** Each time in a new process, without a token and a list of banks. */
@@ -99,8 +100,8 @@ export function named(list: readonly Documented[], name: string): Documented {
  * The conclusion from a documented response, and the changes of one field of it from which something else is concluded
  * than unknown, or than the same with some fields unknown.
  */
-export async function concludeFrom(
-  { route, list, name, call, expected, besides, told = [], harmless = [], isFirst = false }: DocumentedCase,
+async function concludeFrom(
+  { route, list, name, call, expected, besides, passedOn = [], harmless = [], isFirst = false }: DocumentedCase,
   server: AnsweringServer,
   usual: Answers,
   openRail: () => ContractRail,
@@ -119,7 +120,7 @@ export async function concludeFrom(
   const wrong: string[] = [];
   for (const { what, value } of mutations(parseJson(Buffer.from(response.text)))) {
     const changed = await conclude({ ...response, text: JSON.stringify(value) });
-    const isRight = [expected, 'unknown', ...harmless].some((right) => isSameOrUnknown(changed, right, told));
+    const isRight = [expected, 'unknown', ...harmless].some((right) => isSameOrUnknown(changed, right, passedOn));
     if (!isRight) wrong.push(`${what}: ${JSON.stringify(expected)} became ${JSON.stringify(changed)}`);
   }
   await rail.close();
@@ -127,10 +128,10 @@ export async function concludeFrom(
 }
 
 /** The changes of one field of a callback that give it another meaning than none, or the same with unknown fields. */
-export function wrongMeanings(
+function wrongMeanings(
   event: Documented,
   meaning: object,
-  told: readonly string[],
+  passedOn: readonly string[],
   parse: (body: Buffer) => RailCallback[],
 ): string[] {
   return [...mutations(parseJson(Buffer.from(event.text)))].flatMap(({ what, value }) => {
@@ -140,22 +141,91 @@ export function wrongMeanings(
     } catch (error) {
       return error instanceof RailCallbackInvalidError ? [] : [`${what}: ${inspect(error)}`];
     }
-    const isRight = callbacks.every(({ kind }) => kind === 'ignored') || isSameOrUnknown(callbacks, [meaning], told);
+    const isRight =
+      callbacks.every(({ kind }) => kind === 'ignored') || isSameOrUnknown(callbacks, [meaning], passedOn);
     return isRight ? [] : [`${what}: ${JSON.stringify(callbacks)}`];
   });
 }
 
 /** Whether each field is as in the original, or unknown. */
-function isSameOrUnknown(conclusion: unknown, original: unknown, told: readonly string[]): boolean {
+function isSameOrUnknown(conclusion: unknown, original: unknown, passedOn: readonly string[]): boolean {
   if (isDeepStrictEqual(conclusion, original)) return true;
   if (!isPlain(conclusion) || !isPlain(original) || Array.isArray(conclusion) !== Array.isArray(original)) return false;
   const names = new Set([...Object.keys(conclusion), ...Object.keys(original)]);
   return [...names].every((name) => {
     const value = conclusion[name];
-    if (value === null || isSameOrUnknown(value, original[name], told)) return true;
-    return told.includes(name) && typeof value === 'string';
+    if (value === null || isSameOrUnknown(value, original[name], passedOn)) return true;
+    return passedOn.includes(name) && typeof value === 'string';
   });
 }
 
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !(value instanceof Date);
+
+/** Each documented response has one outcome through the whole adapter, and with one changed field the same or none. */
+export function testResponses({
+  cases,
+  usual,
+  passedOn,
+  openRail,
+}: {
+  cases: readonly DocumentedCase[];
+  /** The responses to requests that a case is not about. */
+  usual: Answers;
+  /** Of the cases that name none. */
+  passedOn: readonly string[];
+  openRail: (baseUrl: string) => ContractRail;
+}): void {
+  describe('a documented response has one outcome, and with one changed field the same or none', () => {
+    let server: AnsweringServer;
+
+    beforeAll(async () => {
+      server = await startAnsweringServer();
+    });
+
+    afterAll(async () => {
+      expect(server.strange).toEqual([]);
+      await server.close();
+    });
+
+    test.each(cases.map((one) => [`${one.route}: ${one.name}`, one] as const))('%s', async (_, one) => {
+      const open = (): ContractRail => openRail(server.baseUrl);
+      const { conclusion, wrong } = await concludeFrom({ passedOn, ...one }, server, usual, open);
+      expect(conclusion).toEqual(one.expected);
+      expect(wrong).toEqual([]);
+    });
+  });
+}
+
+/** Each documented callback has one meaning, and with one changed field the same or none. */
+export function testCallbacks({
+  events,
+  meanings,
+  passedOn,
+  parse,
+}: {
+  events: readonly Documented[];
+  /** By the name of the event. */
+  meanings: readonly (readonly [string, object])[];
+  passedOn: readonly string[];
+  /** Parses a body with a valid signature. */
+  parse: (body: Buffer) => RailCallback[];
+}): void {
+  describe('a callback has one meaning, and with one changed field the same or none', () => {
+    test.each(meanings)('%s', (name, meaning) => {
+      const event = named(events, name);
+      expect(parse(Buffer.from(event.text))).toEqual([meaning]);
+      expect(wrongMeanings(event, meaning, passedOn, parse)).toEqual([]);
+    });
+  });
+}
+
+/** Each was read at a source, on that day, and is JSON. */
+export function testSources(lists: readonly (readonly Documented[])[], seen: string): void {
+  test('every documented response has a source and a date', () => {
+    for (const one of lists.flat()) {
+      expect(one).toEqual(expect.objectContaining({ source: expect.stringMatching(/\w\.\w/), seen }));
+      expect(parseJson(Buffer.from(one.text))).toBeDefined();
+    }
+  });
+}

@@ -1,4 +1,4 @@
-// What an endpoint has missed: since when it fails, that the others are told after an hour of failures, that it is
+// What an endpoint has missed: since when it fails, that the others get an event after an hour of failures, that it is
 // disabled after days of them, and that the owner can have everything sent again.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
@@ -77,14 +77,14 @@ describe('an endpoint that fails', () => {
     expect((await read(endpoint)).failingSince).toBeNull();
   });
 
-  test('after five days of failures a further one disables it, and the other endpoints are told once', async () => {
+  test('after five days of failures a further one disables it, and the other endpoints get one event', async () => {
     const endpoint = await fixture.endpoint(book, { description: 'orders' }, answerStatus(500));
     const other = await fixture.endpoint(book, { eventTypes: ['webhook_endpoint.disabled'] });
     await failingFor(endpoint, 5);
     await send();
     expect((await read(endpoint)).status).toBe('disabled');
     const [event, ...more] = await told();
-    if (event === undefined) throw new Error('nobody was told');
+    if (event === undefined) throw new Error('no event was written');
     expect(more).toEqual([]);
     const id = publicId('webhookEndpoint', endpoint.id);
     expect(event.data).toMatchObject({ id, status: 'disabled', url: endpoint.url, description: 'orders' });
@@ -98,7 +98,7 @@ describe('an endpoint that fails', () => {
     expect(await told()).toHaveLength(1);
   });
 
-  test('after an hour of failures the other endpoints are told, once until an attempt succeeds', async () => {
+  test('after an hour of failures the other endpoints get one event, until an attempt succeeds', async () => {
     const endpoint = await fixture.endpoint(book, { description: 'orders' }, answerStatus(500));
     const other = await fixture.endpoint(book, { eventTypes: ['webhook_endpoint.failing'] });
     const notices = () => told('webhook_endpoint.failing');
@@ -109,7 +109,7 @@ describe('an endpoint that fails', () => {
     await send();
     await send();
     const [event, ...more] = await notices();
-    if (event === undefined) throw new Error('nobody was told');
+    if (event === undefined) throw new Error('no event was written');
     expect(more).toEqual([]);
     const { failingSince } = await read(endpoint);
     expect(event.data).toMatchObject({

@@ -3,7 +3,7 @@ import { RailNotReadyError } from '../errors.ts';
 import type { Credentials, RailProvider } from '../provider.ts';
 import type { CheckBench } from './bench.ts';
 import { type Finding, fail, notOffered, pass, type RailCheck, warn } from './check.ts';
-import { tokenLifeMs } from './told.ts';
+import { tokenLifeMs } from './unmappedFields.ts';
 
 /** An adapter renews a token a minute before it expires. */
 const LIFE_MIN_MS = 120_000;
@@ -66,10 +66,10 @@ async function refresh({
     );
   const text = 'two tokens are valid at the same time, as two processes need';
   if (lifeMs === null) return pass(`${text}; the life of a token is not told`);
-  const told = lifeMs < LIFE_MIN_MS ? `${Math.round(lifeMs / 1_000)} s` : `${Math.round(lifeMs / 60_000)} minutes`;
+  const life = lifeMs < LIFE_MIN_MS ? `${Math.round(lifeMs / 1_000)} s` : `${Math.round(lifeMs / 60_000)} minutes`;
   return lifeMs >= LIFE_MIN_MS
-    ? pass(`${text}; a token lives ${told}`)
-    : warn(`${text}; a token lives ${told} only`, 'Ask the provider for longer ones: nearly every call logs in.');
+    ? pass(`${text}; a token lives ${life}`)
+    : warn(`${text}; a token lives ${life} only`, 'Ask the provider for longer ones: nearly every call logs in.');
 }
 
 export const authChecks: readonly RailCheck[] = [

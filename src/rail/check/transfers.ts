@@ -8,7 +8,7 @@ import { narrationOf, safeWords } from '../texts.ts';
 import type { CheckBench, FirstSend } from './bench.ts';
 import { type Finding, fail, pass, type RailCheck, skip, warn } from './check.ts';
 import { NO_DESTINATION } from './reading.ts';
-import { narrationTold, repetitionOf } from './told.ts';
+import { narrationReturned, repetitionOf } from './unmappedFields.ts';
 
 /** Different, so that the guard of a provider against duplicates does not take one for another. */
 const AMOUNTS = { ok: 4_000, kobo: 4_037, narration: 4_100, twin: 3_900 };
@@ -144,15 +144,14 @@ async function repeat(bench: CheckBench): Promise<Finding> {
   const how = repetition === null ? 'the repetition was answered' : `the repetition was ${repetition}`;
   await pause(BALANCE_DUE_AFTER_MS);
   const after = await rail.balance({ organisationId }, limit());
-  if (balanceBefore !== null && after !== null) {
-    const wrong = paidOnce(how, balanceBefore.available - after.available, instruction.amount, last?.charge ?? null);
-    if (wrong.verdict !== 'PASS') return wrong;
-  }
+  const payments =
+    balanceBefore === null || after === null
+      ? pass(`${how}; the statement tells whether it was paid once`)
+      : paidOnce(how, balanceBefore.available - after.available, instruction.amount, last?.charge ?? null);
   const { repeats } = rail.capabilities.transfers;
-  if (repetition !== null && repetition !== repeats)
+  if (payments.verdict === 'PASS' && repetition !== null && repetition !== repeats)
     return warn(`${how}, where the adapter declares "${repeats}"`, 'Report this with the stored exchanges.');
-  if (balanceBefore === null || after === null) return pass(`${how}; the statement tells whether it was paid once`);
-  return pass(`${how}; after two sends ${nairaText(balanceBefore.available - after.available)} left the balance`);
+  return payments;
 }
 
 /** What left the balance after two sends of one reference. A charge that is not told is less than the amount. */
@@ -212,12 +211,12 @@ async function narration(bench: CheckBench): Promise<Finding> {
   const what = 'a narration of 100 characters with quotes and accents';
   const finding = await sendLike(bench, AMOUNTS.narration, NARRATION, what);
   if (finding.verdict !== 'PASS') return finding;
-  const told = narrationTold(bench.exchanges.slice(start));
-  if (told === null) return pass(`${finding.found}; what came back of it is not told`);
-  if (told === narrationOf(NARRATION, ''))
-    return pass(`${finding.found}; it came back as it was sent, of ${told.length} characters`);
+  const returned = narrationReturned(bench.exchanges.slice(start));
+  if (returned === null) return pass(`${finding.found}; what came back of it is not told`);
+  if (returned === narrationOf(NARRATION, ''))
+    return pass(`${finding.found}; it came back as it was sent, of ${returned.length} characters`);
   return warn(
-    `${finding.found}; it came back as "${safeWords(told)}", of ${told.length} characters`,
+    `${finding.found}; it came back as "${safeWords(returned)}", of ${returned.length} characters`,
     'Tell those who write narrations what is left of them.',
   );
 }

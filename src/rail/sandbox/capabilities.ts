@@ -1,5 +1,7 @@
 // What the sandbox bank can do: everything that the contract of the API promises.
+import { ALL_ORGANISATIONS } from '../../ids.ts';
 import { AMOUNT_MAX } from '../../money.ts';
+import type { LimitScope } from '../callSlots.ts';
 import type { RailCapabilities } from '../capabilities.ts';
 
 const DAY_SECONDS = 86_400;
@@ -12,6 +14,13 @@ export interface SandboxLimits {
 
 /** The name of its rail. */
 export const SANDBOX_RAIL = 'sandbox';
+
+/** Its calls have one limit, of all organisations. */
+export const SANDBOX_SCOPE: LimitScope = {
+  organisationId: ALL_ORGANISATIONS,
+  environment: 'test',
+  rail: SANDBOX_RAIL,
+};
 
 export const sandboxCapabilities = (limits: SandboxLimits): RailCapabilities => ({
   oneOff: { amount: 'any', maxSeconds: DAY_SECONDS, minAmount: 1, closes: true, lateMoney: 'taken' },

@@ -1,23 +1,14 @@
 // Each documented response and callback, through the whole adapter, has one outcome; and whatever one field of it is
 // changed to, the adapter concludes the same, or that it does not know.
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll } from '@jest/globals';
 import { FAKE_CREDENTIALS } from '../../../dev/monnify/fakeCredentials.ts';
 import { createBankList } from '../../../src/rail/bankList.ts';
-import { parseJson } from '../../../src/rail/http.ts';
 import { parseCallback } from '../../../src/rail/monnify/callbacks.ts';
 import { createMonnifyRail } from '../../../src/rail/monnify/rail.ts';
 import type { RailCallback, StatementLine } from '../../../src/rail/port.ts';
 import type { ContractRail } from '../../../src/rail/provider.ts';
-import {
-  type AnsweringServer,
-  type Answers,
-  concludeFrom,
-  type DocumentedCase,
-  named,
-  startAnsweringServer,
-  wrongMeanings,
-} from '../documented.ts';
+import { type Answers, type DocumentedCase, named, testCallbacks, testResponses, testSources } from '../documented.ts';
 import { ORGANISATION, oneOff, permanent } from './bench.ts';
 import { INSTRUCTION, SENDS, SUMMARIES, TRANSACTIONS } from './documented.ts';
 import {
@@ -38,17 +29,6 @@ import {
 
 /** Soon after the times of all responses. */
 const NOW = new Date('2026-06-27T08:40:00Z');
-
-let server: AnsweringServer;
-
-beforeAll(async () => {
-  server = await startAnsweringServer();
-});
-
-afterAll(async () => {
-  expect(server.strange).toEqual([]);
-  await server.close();
-});
 
 const LIST_OF_BANKS = 'GET /api/v1/banks';
 const LOGIN = 'POST /api/v1/auth/login';
@@ -154,7 +134,7 @@ const walletCase = (name: string, line: StatementLine, harmless: readonly unknow
   name,
   call: statement('{"list":"wallet","page":0,"seen":[]}'),
   expected: [line],
-  told: ['reference'],
+  passedOn: ['reference'],
   // A row that is not completed is no line yet.
   harmless: [[], ...harmless],
 });
@@ -258,7 +238,7 @@ const CASES: readonly DocumentedCase[] = [
       { code: '058', name: 'GTBank', nipCode: '000013' },
       { code: '50515', name: 'Moniepoint Microfinance Bank', nipCode: '090405' },
     ],
-    told: ['name', 'code', 'nipCode'],
+    passedOn: ['name', 'code', 'nipCode'],
   },
   ...(['a holder', 'no such account'] as const).map(
     (name): DocumentedCase => ({
@@ -322,7 +302,7 @@ const CASES: readonly DocumentedCase[] = [
         name,
         call: statement(null),
         expected: [line],
-        told: ['reference'],
+        passedOn: ['reference'],
         harmless: [[], [{ ...line, kind: 'other_in' }]],
       },
       { route: SEARCH, list: SEARCH_PAGES, name, call: credits, expected: [CREDIT], harmless: [[]] },
@@ -334,50 +314,48 @@ const CASES: readonly DocumentedCase[] = [
     name: 'paid',
     call: find,
     expected: { ...CREDIT, recalledAt: null },
-    told: [...NAMES, 'accountReference'],
+    passedOn: [...NAMES, 'accountReference'],
     harmless: ['pending'],
   },
   { route: TRANSACTION, list: TRANSACTIONS, name: 'not paid yet', call: find, expected: 'pending' },
   { route: TRANSACTION, list: TRANSACTIONS, name: 'unknown', call: find, expected: null },
 ];
 
-const openRail = () => createMonnifyRail({ ...FAKE_CREDENTIALS, baseUrl: server.baseUrl }, () => NOW);
-
-describe('a documented response has one outcome, and with one changed field the same or none', () => {
-  test.each(CASES.map((one) => [`${one.route}: ${one.name}`, one] as const))('%s', async (_, one) => {
-    const { conclusion, wrong } = await concludeFrom({ told: NAMES, ...one }, server, USUAL, openRail);
-    expect(conclusion).toEqual(one.expected);
-    expect(wrong).toEqual([]);
-  });
+testResponses({
+  cases: CASES,
+  usual: USUAL,
+  passedOn: NAMES,
+  openRail: (baseUrl) => createMonnifyRail({ ...FAKE_CREDENTIALS, baseUrl }, () => NOW),
 });
 
-describe('a callback has one meaning, and with one changed field the same or none', () => {
-  const banks = createBankList(() => Promise.resolve([{ code: '058', name: 'GTBank', nipCode: '000013' }]));
+const banks = createBankList(() => Promise.resolve([{ code: '058', name: 'GTBank', nipCode: '000013' }]));
 
-  beforeAll(async () => {
-    await banks.load();
+beforeAll(async () => {
+  await banks.load();
+});
+
+const parse = (body: Buffer): RailCallback[] => {
+  const signature = createHmac('sha512', FAKE_CREDENTIALS.secretKey).update(body).digest('hex');
+  return parseCallback({ ...FAKE_CREDENTIALS, baseUrl: '' }, banks, {
+    headers: { 'monnify-signature': signature },
+    body,
   });
+};
+const credit = {
+  kind: 'inbound_credit',
+  credit: {
+    ...CREDIT,
+    accountNumber: '1003440679',
+    senderAccountNumber: '0065432190',
+    receivedAt: new Date('2026-06-27T08:12:00.615Z'),
+  },
+};
+const update = { kind: 'transfer_update', reference: INSTRUCTION.reference };
+const notice = (name: string, reference: string | null) => ({ kind: 'notice', notice: name, reference });
 
-  const parse = (body: Buffer): RailCallback[] => {
-    const signature = createHmac('sha512', FAKE_CREDENTIALS.secretKey).update(body).digest('hex');
-    return parseCallback({ ...FAKE_CREDENTIALS, baseUrl: '' }, banks, {
-      headers: { 'monnify-signature': signature },
-      body,
-    });
-  };
-  const credit = {
-    kind: 'inbound_credit',
-    credit: {
-      ...CREDIT,
-      accountNumber: '1003440679',
-      senderAccountNumber: '0065432190',
-      receivedAt: new Date('2026-06-27T08:12:00.615Z'),
-    },
-  };
-  const update = { kind: 'transfer_update', reference: INSTRUCTION.reference };
-  const notice = (name: string, reference: string | null) => ({ kind: 'notice', notice: name, reference });
-
-  test.each<[string, object]>([
+testCallbacks({
+  events: EVENTS,
+  meanings: [
     ['a payment', credit],
     ['a deposit', credit],
     ['by card', { kind: 'ignored', event: 'SUCCESSFUL_TRANSACTION' }],
@@ -388,16 +366,13 @@ describe('a callback has one meaning, and with one changed field the same or non
     ['settled', notice('settled', 'LB8HG1PNZT4ATJGZXQBY')],
     ['low', notice('low_balance', null)],
     ['another product', { kind: 'ignored', event: 'ACCOUNT_ACTIVITY' }],
-  ])('%s', (name, meaning) => {
-    const event = named(EVENTS, name);
-    expect(parse(Buffer.from(event.text))).toEqual([meaning]);
-    const told = [...NAMES, 'said', 'reference', 'accountReference', 'sessionId', 'event'];
-    expect(wrongMeanings(event, meaning, told, parse)).toEqual([]);
-  });
+  ],
+  passedOn: [...NAMES, 'said', 'reference', 'accountReference', 'sessionId', 'event'],
+  parse,
 });
 
-test('every documented response has a source and a date', () => {
-  const lists = [
+testSources(
+  [
     LOGINS,
     INVOICES,
     INVOICE_DETAILS,
@@ -413,9 +388,6 @@ test('every documented response has a source and a date', () => {
     SENDS,
     SUMMARIES,
     TRANSACTIONS,
-  ];
-  for (const one of lists.flat()) {
-    expect(one).toEqual(expect.objectContaining({ source: expect.stringMatching(/\w\.\w/), seen: '2026-11-22' }));
-    expect(parseJson(Buffer.from(one.text))).toBeDefined();
-  }
-});
+  ],
+  '2026-11-22',
+);

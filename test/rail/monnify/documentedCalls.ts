@@ -26,7 +26,7 @@ const invoice = (status: string): string =>
   ok(
     `{"amount":2020.37,"invoiceReference":"${PAYMENT}","invoiceStatus":"${status}","description":"ADA OBI",` +
       '"contractCode":"5867418298","customerEmail":"ada@example.com","customerName":"Ada Obi",' +
-      '"expiryDate":"2026-06-27 10:08:11","createdBy":"MK_TEST_XXXXXXXXXX","createdOn":"2026-06-27 09:08:11",' +
+      '"expiryDate":"2026-06-27 10:08:11","createdBy":"MK_TEST_SAMPLE0001","createdOn":"2026-06-27 09:08:11",' +
       `"checkoutUrl":"https://sandbox.sdk.monnify.com/checkout/${TRANSACTION}","accountNumber":"1003440679",` +
       '"accountName":"ADA OBI","bankName":"Wema bank","bankCode":"035","redirectUrl":null,' +
       `"transactionReference":"${TRANSACTION}"}`,

@@ -9,6 +9,7 @@ import { AMOUNT_MAX } from '../../../src/money.ts';
 import { type RailBench, railPromises } from '../../../src/rail/conformance.ts';
 import { CAPABILITIES, createNombaRail } from '../../../src/rail/nomba/rail.ts';
 import type { ContractRail } from '../../../src/rail/provider.ts';
+import { SIGNED_FIELDS } from './documented.ts';
 
 const SEND = 'POST /v2/transfers/bank';
 
@@ -34,16 +35,7 @@ beforeAll(async () => {
     noDestination: { accountNumber: '8000000006', bankCode: '058' },
     payIn: (accountNumber, amount) => Promise.resolve(fake.pay(accountNumber, BigInt(amount))),
     callbacks: () => fake.events,
-    signedFields: [
-      'event_type',
-      'requestId',
-      'data.merchant.userId',
-      'data.merchant.walletId',
-      'data.transaction.transactionId',
-      'data.transaction.type',
-      'data.transaction.time',
-      'data.transaction.responseCode',
-    ],
+    signedFields: SIGNED_FIELDS,
     namesContract: false,
     callbackOfAnother: (secret, { reference, accountNumber }) => {
       const row: Row = {

@@ -1,5 +1,5 @@
-// What a check reads in the responses of a provider beside the port: the port does not tell it, because the service
-// does not rely on it. Fields are found by the names that providers give them.
+// Fields of a provider's responses that the adapter does not map, because the service does not rely on them, and that
+// checks report. They are found by the names that providers usually give them.
 import type { Exchange } from '../exchanges.ts';
 
 const DEPTH_MAX = 8;
@@ -26,7 +26,7 @@ export function tokenLifeMs(exchanges: readonly Exchange[], now: Date): number |
 }
 
 /** The narration of a transfer in the last response that has one. */
-export const narrationTold = (exchanges: readonly Exchange[]): string | null =>
+export const narrationReturned = (exchanges: readonly Exchange[]): string | null =>
   exchanges.map(({ json }) => textOf(json, /^narration$/i)).findLast((text) => text !== null) ?? null;
 
 /** How each request with a body ended: by its HTTP status and the code in the response. */
