@@ -2,6 +2,7 @@
 // crash loses the last second, an outage of the database what was answered meanwhile.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
 import { insertRequestLogs, type LoggedRequest } from '../resources/requestLogs.ts';
 import type { Log } from '../telemetry/log.ts';
 import { requestLogsLost } from '../telemetry/metrics.ts';
@@ -12,7 +13,8 @@ const BATCH_MAX = 1_000;
 /** Rows in memory: about 5 MB. Beyond it, requests are answered and not logged. */
 const PENDING_MAX = 10_000;
 
-export type LogEntry = LoggedRequest & { organisationId: Uuid };
+/** A request with its key, and the book of the key. */
+export type LogEntry = LoggedRequest & Book & { keyId: Uuid };
 
 export class RequestLog {
   readonly #sql: Sql;
@@ -50,11 +52,11 @@ export class RequestLog {
   async #write(): Promise<void> {
     const pending = this.#pending;
     this.#pending = [];
-    for (const [organisationId, entries] of Map.groupBy(pending, (entry) => entry.organisationId)) {
+    for (const [keyId, entries] of Map.groupBy(pending, (entry) => entry.keyId)) {
       for (let from = 0; from < entries.length; from += BATCH_MAX) {
         const batch = entries.slice(from, from + BATCH_MAX);
         try {
-          await insertRequestLogs(this.#sql, organisationId, batch);
+          await insertRequestLogs(this.#sql, entries[0] as LogEntry, keyId, batch);
         } catch (error) {
           requestLogsLost.inc(batch.length);
           this.#log.warn({ err: error, requests: batch.length }, 'could not write the request log');

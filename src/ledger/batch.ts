@@ -1,13 +1,10 @@
 // Builds the arguments of `ledger.post` from a batch of movements (src/ledger/sql/post.sql describes each): columns as
-// arrays of texts and numbers, with positions counting from 1. The array literals of Postgres are built here, because
-// the generic serialiser of the driver takes three times as long, which limits the throughput of a busy journal.
+// arrays of texts and numbers, with positions counting from 1.
 
+import { type ArrayText, arrayLiteral, quotedArrayLiteral } from '../database/arrayLiterals.ts';
 import { type AccountCode, type AccountKind, accountKind } from './chart.ts';
 import { isoTime } from './isoTime.ts';
 import type { Movement } from './movement.ts';
-
-/** An array literal of Postgres: `{a,b,NULL}`. */
-type ArrayText = string;
 
 /** JSON documents joined by `DOCUMENT_SEPARATOR`; an empty text is NULL. */
 type DocumentTexts = string;
@@ -104,21 +101,6 @@ function withMovementIndex<Item>(
     for (const item of itemsOf(movement) ?? []) items.push({ m: position + 1, item });
   });
   return items;
-}
-
-/** A column of values that need no quotes: ids, numbers, times and fixed words. */
-function arrayLiteral<Row>(rows: readonly Row[], value: (row: Row) => string | number | undefined): ArrayText {
-  return `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
-}
-
-/** A column of arbitrary texts. */
-function quotedArrayLiteral<Row>(rows: readonly Row[], text: (row: Row) => string | undefined): ArrayText {
-  const quote = (row: Row): string => {
-    const value = text(row);
-    if (value === undefined) return 'NULL';
-    return `"${/["\\]/.test(value) ? value.replaceAll(/["\\]/g, '\\$&') : value}"`;
-  };
-  return `{${rows.map(quote).join()}}`;
 }
 
 /** A column of JSON documents. */

@@ -1,8 +1,10 @@
 // The request log in the database: what the API answered, kept for some days. A request id begins with its time, so the
 // primary key sorts by time, and retention and filters by time are ranges of it.
+import { arrayLiteral, quotedArrayLiteral } from '../database/arrayLiterals.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
-import type { Book, Environment } from '../money.ts';
+import { isoTime } from '../ledger/isoTime.ts';
+import type { Book } from '../money.ts';
 import type { PageRequest } from './pages.ts';
 
 export interface RequestLogRow {
@@ -23,26 +25,38 @@ export interface RequestLogRow {
   createdAt: Date;
 }
 
-/** A row with its environment: requests of both are written together. */
-export type LoggedRequest = RequestLogRow & { environment: Environment };
+/** A row without the key, which a batch has in common. */
+export type LoggedRequest = Omit<RequestLogRow, 'keyId'>;
 
-/** Writes requests of one organisation, with one statement. Twice is harmless. */
-export async function insertRequestLogs(sql: Sql, organisationId: Uuid, rows: readonly LoggedRequest[]): Promise<void> {
-  const column = <Name extends keyof LoggedRequest>(name: Name) => rows.map((row) => row[name]);
+/**
+ * Writes requests of one API key, with one statement. Every answered request is a row, so it is cheap: what all rows
+ * have in common is sent once, and the arrays are unnested in the SELECT list, because in FROM each would be
+ * materialised first.
+ */
+export async function insertRequestLogs(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  keyId: Uuid,
+  rows: readonly LoggedRequest[],
+): Promise<void> {
+  const text = (value: (row: LoggedRequest) => string | null) => quotedArrayLiteral(rows, value);
   await sql`
     INSERT INTO request_logs (organisation_id, environment, request_id, key_id, method, route, resource, status,
                               error_code, error, idempotency_key, duration_ms, created_at)
-    SELECT ${organisationId}::uuid, r.environment, decode(r.request_id, 'hex'), r.key_id, r.method, r.route, r.resource,
-           r.status, r.error_code, r.error::json, r.idempotency_key, r.duration_ms, r.created_at
-    FROM unnest(
-      ${column('environment')}::text[], ${column('requestId')}::text[], ${column('keyId')}::uuid[],
-      ${column('method')}::text[], ${column('route')}::text[], ${column('resource')}::text[],
-      ${column('status')}::smallint[], ${column('errorCode')}::text[],
-      ${rows.map(({ error }) => (error === null ? null : JSON.stringify(error)))}::text[],
-      ${column('idempotencyKey')}::text[], ${column('durationMs')}::integer[], ${rows.map(({ createdAt }) => createdAt.toISOString())}::timestamptz[]
-    ) AS r (environment, request_id, key_id, method, route, resource, status, error_code, error, idempotency_key,
-            duration_ms, created_at)
-    ON CONFLICT DO NOTHING`;
+    SELECT ${organisationId}::uuid, ${environment}::text, decode(r.request_id, 'hex'), ${keyId}::uuid, r.method, r.route,
+           r.resource, r.status, r.error_code, r.error::json, r.idempotency_key, r.duration_ms, r.created_at
+    FROM (
+      SELECT unnest(${arrayLiteral(rows, ({ requestId }) => requestId)}::text[]) AS request_id,
+             unnest(${text(({ method }) => method)}::text[]) AS method,
+             unnest(${text(({ route }) => route)}::text[]) AS route,
+             unnest(${text(({ resource }) => resource)}::text[]) AS resource,
+             unnest(${arrayLiteral(rows, ({ status }) => status)}::smallint[]) AS status,
+             unnest(${text(({ errorCode }) => errorCode)}::text[]) AS error_code,
+             unnest(${text(({ error }) => (error === null ? null : JSON.stringify(error)))}::text[]) AS error,
+             unnest(${text(({ idempotencyKey }) => idempotencyKey)}::text[]) AS idempotency_key,
+             unnest(${arrayLiteral(rows, ({ durationMs }) => durationMs)}::integer[]) AS duration_ms,
+             unnest(${arrayLiteral(rows, ({ createdAt }) => isoTime(createdAt))}::timestamptz[]) AS created_at
+    ) r`;
 }
 
 export interface RequestLogFilters {

@@ -102,11 +102,13 @@ describe('the list', () => {
   });
 });
 
+const someKey = newUuid();
+
 const entry = (organisationId: string, at = new Date()) => ({
   organisationId,
   environment: 'test' as const,
   requestId: newRequestId(at).slice(4),
-  keyId: newUuid(),
+  keyId: someKey,
   method: 'GET',
   route: '/wallets',
   resource: null,
