@@ -44,6 +44,8 @@ interface OutboxRow {
   id: number;
   message: Record<string, unknown>;
   attempts: number;
+  /** By the clock of the database, which dates what the messages are about: that of the process may be minutes off. */
+  claimedAt: Date;
 }
 
 export interface RelayDependencies {
@@ -83,7 +85,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
       concurrency,
       claim: async (max) => {
         const rows = await sql<OutboxRow[]>`
-          SELECT organisation_id, environment, id, message, attempts
+          SELECT organisation_id, environment, id, message, attempts, now()::timestamptz(3) AS claimed_at
           FROM ledger.claim_messages(
             ${topic}, ${priority}, ${last?.organisationId ?? null}, ${last?.environment ?? null}, ${max},
             ${LEASE_SECONDS})`;
@@ -112,14 +114,15 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     });
   };
 
-  const start = (message: FlowMessage) => startFlow(client, taskQueue, message);
+  const start = (message: FlowMessage, startDelayMs?: number) => startFlow(client, taskQueue, message, startDelayMs);
   const startRow = ({ message }: OutboxRow) => start(message as unknown as FlowMessage);
   const beginnings = new Beginnings(expiriesPerSecond);
-  const startInTurn = ({ message, organisationId }: OutboxRow) => {
+  const startInTurn = ({ message, organisationId, claimedAt }: OutboxRow) => {
     const { idleUntil, ...flow } = message as unknown as FlowMessage;
     if (idleUntil === undefined) return start(flow);
-    const begins = beginnings.take(organisationId, Date.parse(idleUntil), Date.now());
-    return start({ ...flow, idleUntil: new Date(begins).toISOString() });
+    const now = claimedAt.getTime();
+    const begins = beginnings.take(organisationId, Date.parse(idleUntil), now);
+    return start({ ...flow, idleUntil: new Date(begins).toISOString() }, begins - now);
   };
   const starts = new AdaptiveLimit(START_CONCURRENCY);
   const secondLook = createSecondLook<OutboxRow>({ sql, start, deleteRow: (row) => deletions.add(row), log });

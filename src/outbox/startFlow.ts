@@ -15,9 +15,15 @@ import { flowAttributes } from '../workflows/searchAttributes.ts';
 /**
  * Starts the flow, or finds it running; a signal in the message is delivered in both cases. A flow that has ended is
  * restarted only when the message has a signal or sets `allowRestart`. The new run decides by the state in the
- * database, which records that the resource ended.
+ * database, which records that the resource ended. `startDelayMs`: how long the flow is idle, which `idleUntil` says in
+ * words; without it the flow begins at once.
  */
-export async function startFlow(client: Client, taskQueue: string, message: FlowMessage): Promise<void> {
+export async function startFlow(
+  client: Client,
+  taskQueue: string,
+  message: FlowMessage,
+  startDelayMs = 0,
+): Promise<void> {
   const { workflow, signal, allowRestart, idleUntil } = message;
   const options = optionsOf(taskQueue, message);
   if (signal !== undefined) {
@@ -32,7 +38,7 @@ export async function startFlow(client: Client, taskQueue: string, message: Flow
   try {
     await client.workflow.start(workflow, {
       ...options,
-      ...(idleUntil !== undefined && idleOptions(idleUntil, Date.now())),
+      ...(idleUntil !== undefined && startDelayMs > 0 && idleOptions(idleUntil, startDelayMs)),
       workflowIdReusePolicy: allowRestart
         ? WorkflowIdReusePolicy.ALLOW_DUPLICATE
         : WorkflowIdReusePolicy.REJECT_DUPLICATE,
@@ -48,11 +54,10 @@ export async function startFlow(client: Client, taskQueue: string, message: Flow
  * A flow without a task until then: one that is signalled by signalWithStart, as every signal of a message is, begins
  * at once. The text stands for the current details, which a flow that has not begun cannot set.
  */
-function idleOptions(idleUntil: string, now: number): { startDelay?: number; staticDetails?: string } {
-  const startDelay = Date.parse(idleUntil) - now;
-  if (startDelay <= 0) return {};
-  return { startDelay, staticDetails: `Until ${idleUntil} it begins with its first signal, and has no task before.` };
-}
+const idleOptions = (idleUntil: string, startDelay: number) => ({
+  startDelay,
+  staticDetails: `Until ${idleUntil} it begins with its first signal, and has no task before.`,
+});
 
 /** Sends an update to a flow, and starts the flow with it if none is running. Returns the result of the update. */
 export async function updateFlow<Result>(

@@ -54,12 +54,17 @@ async function insertCredit(organisationId: Uuid, status: 'received' | 'posted')
   return id;
 }
 
-/** A relay, and the ids of the flows that it has started or signalled. */
+/** A relay, the ids of the flows that it has started or signalled, and for how long those are idle. */
 function openRelay() {
   const handled: string[] = [];
-  const record = async (_type: string, { workflowId }: { workflowId: string }): Promise<void> => {
+  const startDelays: (number | undefined)[] = [];
+  const record = async (
+    _type: string,
+    { workflowId, startDelay }: { workflowId: string; startDelay?: number },
+  ): Promise<void> => {
     await new Promise((resolve) => setImmediate(resolve));
     handled.push(workflowId);
+    startDelays.push(startDelay);
   };
   const relay = createRelay({
     asyncCommitSql,
@@ -70,7 +75,7 @@ function openRelay() {
     log: createLog('worker', 'silent'),
   });
   relay.start();
-  return { relay, handled };
+  return { relay, handled, startDelays };
 }
 
 const untilOutboxEmpty = () =>
@@ -119,6 +124,24 @@ test('of very many late credits only some get a flow of their own, so that these
   expect(handled).toHaveLength(credits.length + started.length);
   expect(started.length).toBeGreaterThan(0);
   expect(started.length).toBeLessThan(credits.length);
+});
+
+test('a flow is idle for as long as the clock of the database says, although that of the process is off', async () => {
+  const organisationId = newUuid();
+  const idleUntil = new Date(Date.now() + 60_000).toISOString();
+  await post(organisationId, [payment(organisationId, 'idle', { idleUntil })]);
+  const realNow = Date.now;
+  Date.now = () => realNow() - 300_000;
+  try {
+    const { relay, startDelays } = openRelay();
+    await untilOutboxEmpty();
+    await relay.stop();
+    expect(startDelays).toEqual([expect.any(Number)]);
+    expect(startDelays[0]).toBeGreaterThan(0);
+    expect(startDelays[0]).toBeLessThanOrEqual(60_000);
+  } finally {
+    Date.now = realNow;
+  }
 });
 
 test('a relay that stops before the second look leaves no message and starts no flow: the payment has its signal', async () => {
