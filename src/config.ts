@@ -73,6 +73,7 @@ const settings = z.object({
     .min(1)
     .refine((url) => !/[?&]target_session_attrs=(?!primary|read-write)/.test(url), 'the service needs the primary'),
   DATABASE_CONNECTIONS_MAX: positive.default(10),
+  JOURNAL_STATEMENTS_MAX: positive.max(2).default(2),
   TEMPORAL_TASK_QUEUE: z.string().default('manilla'),
   TEMPORAL_UI_URL: optionalUrl,
   TEMPORAL_PAYLOAD_KEYS: z.string().default(''),
@@ -176,6 +177,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   return {
     databaseUrl: value.DATABASE_URL,
     databaseConnectionsMax: value.DATABASE_CONNECTIONS_MAX,
+    journalStatementsMax: value.JOURNAL_STATEMENTS_MAX,
     temporal: {
       address: profile.address ?? DEFAULT_ADDRESS,
       namespace: profile.namespace ?? DEFAULT_NAMESPACE,

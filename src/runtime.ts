@@ -78,7 +78,7 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     sql,
     asyncCommitSql,
     maintenanceSql,
-    journal: new Journal(sql),
+    journal: new Journal(sql, config.journalStatementsMax),
     rails: new Rails({ test: limited(createSandboxRail(sandboxBank, keyring), SANDBOX_SCOPE) }, contracts),
     fees: readFeeSchedules(config.feeSchedulesFile),
     sandboxBank,

@@ -23,7 +23,10 @@ const BATCH_WEIGHT_MAX = 1_000;
  */
 const HEAVY_FROM = 100;
 
-/** From 32 concurrent callers, keep two statements in flight: build one while the database runs the other. */
+/**
+ * From 32 concurrent callers, keep two statements in flight, where two are allowed: build one while the database runs
+ * the other.
+ */
 const PIPELINE_FROM = 32;
 
 /**
@@ -47,7 +50,8 @@ export class Journal {
   readonly #sql: Sql;
   readonly #group: GroupCommit<Movement, PostResult>;
 
-  constructor(sql: Sql) {
+  /** `statementsMax`: statements of a book in flight at a time, 1 or 2. */
+  constructor(sql: Sql, statementsMax = 2) {
     this.#sql = sql;
     this.#group = new GroupCommit({
       partitionOf,
@@ -56,7 +60,7 @@ export class Journal {
       weightOf,
       weightMax: BATCH_WEIGHT_MAX,
       heavyFrom: HEAVY_FROM,
-      pipelineFrom: PIPELINE_FROM,
+      ...(statementsMax > 1 && { pipelineFrom: PIPELINE_FROM }),
     });
   }
 

@@ -10,7 +10,10 @@ const GATHERED_FOR_MS = 10_000;
 
 export const isOfBalance = (notice: RailNotice): boolean => notice === 'settled' || notice === 'low_balance';
 
-/** The message that signals the transfers of a book: once for all notices of some seconds, and after the last. */
+/**
+ * The message that signals the transfers of a book: once for all notices of some seconds, and after the last. `now`: by
+ * the clock of the database, as the relay counts the time until then.
+ */
 export function wakeTransfers(book: Book, now: Date): FlowOutboxMessage {
   const until = (Math.floor(now.getTime() / GATHERED_FOR_MS) + 1) * GATHERED_FOR_MS;
   const input: RailResumeInput = book;

@@ -661,23 +661,50 @@ describe('the outcome of an Idempotency-Key', () => {
 });
 
 describe('concurrency', () => {
-  /** The journal of another process, which counts the deadlocks that it encountered and retried. */
-  function countingJournal(of = books): { journal: Journal; deadlocks: () => number } {
+  /** The journal of another process: the deadlocks that it encountered and retried, and its most statements at a time. */
+  function countingJournal(
+    of = books,
+    statementsMax?: number,
+  ): { journal: Journal; deadlocks: () => number; inFlightMax: () => number } {
     let deadlocks = 0;
+    let inFlight = 0;
+    let inFlightMax = 0;
     const counting = new Proxy(of.anotherPool(), {
       get(target, name, receiver) {
         if (name !== 'unsafe') return Reflect.get(target, name, receiver);
         return (...sent: Parameters<Sql['unsafe']>) => {
           const query = target.unsafe(...sent);
-          query.catch((error: { code?: unknown }) => {
-            if (error.code === '40P01') deadlocks += 1;
-          });
+          inFlight += 1;
+          inFlightMax = Math.max(inFlightMax, inFlight);
+          query
+            .catch((error: { code?: unknown }) => {
+              if (error.code === '40P01') deadlocks += 1;
+            })
+            .finally(() => {
+              inFlight -= 1;
+            });
           return query;
         };
       },
     });
-    return { journal: new Journal(counting), deadlocks: () => deadlocks };
+    return {
+      journal: new Journal(counting, statementsMax),
+      deadlocks: () => deadlocks,
+      inFlightMax: () => inFlightMax,
+    };
   }
+
+  test.each([[1], [2]])('with %i statements at a time allowed, 64 callers have as many', async (statementsMax) => {
+    const { journal, inFlightMax } = countingJournal(books, statementsMax);
+    const wallet = await newWallet(books);
+    await Promise.all(
+      Array.from({ length: 64 }, async () => {
+        for (let n = 0; n < 5; n += 1) await expectPosted(journal.post(move(books.book, RAIL, wallet, 1)));
+      }),
+    );
+    expect(inFlightMax()).toBe(statementsMax);
+    expect(await balanceOf(books, wallet)).toBe(320);
+  });
 
   test('1,000 crossing transfers between two wallets by two processes never deadlock', async () => {
     const [a, b] = [await newWallet(books, { balance: 10_000 }), await newWallet(books, { balance: 10_000 })];

@@ -1,6 +1,7 @@
 // Callbacks from rails. A callback is authenticated over its raw bytes and wakes its flow through the outbox; a credit
 // is stored under the rail's session id, so repeats have no effect. The flow queries the rail before any money moves.
 import { z } from 'zod';
+import { readDatabaseTime } from '../../database/clock.ts';
 import { parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { RailCallbackInvalidError } from '../../rail/errors.ts';
@@ -48,7 +49,10 @@ const receive = route({
     const callbacks = parseCallback(rail, { organisationId, headers, body: rawBody });
     for (const callback of callbacks) await receiveCallback(dependencies, book, rail.name, callback);
     if (callbacks.some((callback) => callback.kind === 'notice' && isOfBalance(callback.notice))) {
-      await dependencies.journal.post({ book, outbox: [wakeTransfers(book, new Date())] });
+      await dependencies.journal.post({
+        book,
+        outbox: [wakeTransfers(book, await readDatabaseTime(dependencies.sql))],
+      });
     }
     return { status: 200, data: { received: true } };
   },
