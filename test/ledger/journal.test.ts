@@ -661,7 +661,7 @@ describe('the outcome of an Idempotency-Key', () => {
 });
 
 describe('concurrency', () => {
-  /** The journal of another process: the deadlocks that it encountered and retried, and its most statements at a time. */
+  /** The journal of another process: the deadlocks that it met and retried, and its most statements at a time. */
   function countingJournal(
     of = books,
     statementsMax?: number,
