@@ -46,22 +46,29 @@ export function linesMissingIn<One extends Line>(lines: readonly One[], others: 
   return lines.filter((line) => !names.has(nameOf(line)));
 }
 
-/** `outstanding`: on the statement and not posted yet, because our resource is still in progress. */
-export function matchStatement(sides: Sides, answers: Answers): { breaks: Break[]; outstanding: Line[] } {
+interface Match {
+  breaks: Break[];
+  /** On the statement and not posted yet, because our resource is still in progress. */
+  outstanding: Line[];
+  /** Sent, and returned before it was posted, which the statement does not tell yet. */
+  returning: Line[];
+}
+
+export function matchStatement(sides: Sides, answers: Answers): Match {
   const stated = Map.groupBy(sides.statement, nameOf);
   const posted = new Map([...sides.ledger, ...sides.postings].map((line) => [nameOf(line), line]));
   const breaks: Break[] = [];
   const outstanding: Line[] = [];
+  const returning: Line[] = [];
   for (const [name, lines] of stated) {
     const [first] = lines as [Line];
     const ours = posted.get(name);
     if (ours === undefined) {
       const standing = answers.standingOf(first);
+      const returned = standing === 'ended' ? returnedBeforePosting(first, posted, stated, answers) : 'no';
       if (standing === 'in_progress') outstanding.push(first);
-      else if (
-        standing !== 'void' &&
-        (standing === 'unknown' || !wasReturnedBeforePosting(first, posted, stated, answers))
-      ) {
+      else if (returned === 'not told yet') returning.push(first);
+      else if (standing !== 'void' && returned === 'no') {
         breaks.push(breakOf(standing === 'ended' ? 'status' : 'unmatched_statement', first, null, first.amount));
       }
     } else if (ours.amount !== first.amount) {
@@ -74,7 +81,7 @@ export function matchStatement(sides: Sides, answers: Answers): { breaks: Break[
     if (!isOwnLine(line) && !wasUndone(line, posted, answers) && !answers.isKnownToRail(line))
       breaks.push(breakOf('unmatched_ledger', line, line.amount, null));
   }
-  return { breaks, outstanding };
+  return { breaks, outstanding, returning };
 }
 
 /** The other line of a transfer that was sent and came back; null for a line of another kind. */
@@ -82,21 +89,22 @@ const counterpartOf = ({ kind, reference }: LineName): LineName | null =>
   kind === 'sent' || kind === 'returned' ? { kind: kind === 'sent' ? 'returned' : 'sent', reference } : null;
 
 /**
- * A transfer returned before its completion was posted: neither line was posted through the rail's account. The two
- * lines may be on different statements. A return that stands alone follows a sent line on an earlier one; a sent line
- * that stands alone came back if the rail says so.
+ * Whether a transfer was returned before its completion was posted: neither line was posted through the rail's account.
+ * The two lines may be on different statements. A return that stands alone follows a sent line on an earlier one; a sent
+ * line that stands alone came back if the rail says so, and the return is on a later statement.
  */
-function wasReturnedBeforePosting(
+function returnedBeforePosting(
   line: Line,
   posted: ReadonlyMap<string, Line>,
   stated: ReadonlyMap<string, Line[]>,
   { isKnownToRail }: Answers,
-): boolean {
+): 'no' | 'told' | 'not told yet' {
   const other = counterpartOf(line);
-  if (other === null || posted.has(nameOf(other))) return false;
+  if (other === null || posted.has(nameOf(other))) return 'no';
   const [beside] = stated.get(nameOf(other)) ?? [];
-  if (beside !== undefined) return beside.amount === line.amount;
-  return line.kind === 'returned' || isKnownToRail(other);
+  if (beside !== undefined) return beside.amount === line.amount ? 'told' : 'no';
+  if (line.kind === 'returned') return 'told';
+  return isKnownToRail(other) ? 'not told yet' : 'no';
 }
 
 /** A transfer that the rail first confirmed and then denied, and whose completion was returned: it has no line. */

@@ -85,6 +85,7 @@ export async function reconcileToDate(
   const total: Reconciliation = { lines: 0, breaks: 0, opened: 0 };
   let { readFrom } = progress;
   let inFlight = 0;
+  let returning: Line[] = [];
   for (let from = progress.readFrom; from < until; ) {
     const to = new Date(Math.min(from.getTime() + DAY_MS, until.getTime()));
     const part = await compare(dependencies, book, bank, { from, to }, until);
@@ -94,10 +95,12 @@ export async function reconcileToDate(
     inFlight -= part.unpostedSum;
     // Lines that wait for a resource, or were posted after the cut, are read again by the next run.
     if (readFrom >= from) readFrom = part.unpostedSince ?? to;
+    // So are transfers that came back, until a statement tells it: until then the balance lacks them.
+    returning = linesMissingIn([...returning, ...part.returning].map(asReturned), part.told);
     const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
-    await saveProgress(sql, book, bank.name, { reconciledTo, readFrom });
+    await saveProgress(sql, book, bank.name, { reconciledTo, readFrom: returning.reduce(oldest, readFrom) });
     if (to >= until && part.closingBalance !== null) {
-      inFlight += await part.untoldSum();
+      inFlight += (await part.untoldSum()) + sumOf(returning);
       const told = { balance: part.closingBalance, toldFor: to, comparedAt: until, inFlight };
       await saveBankBalance(sql, book, bank.name, told);
     }
@@ -167,6 +170,10 @@ interface Comparison extends Reconciliation {
   unpostedSum: Kobo;
   /** The oldest line of that. */
   unpostedSince: Date | null;
+  /** Transfers of the period that came back before they were posted, which the statement does not tell yet. */
+  returning: Line[];
+  /** The lines of the statement. */
+  told: Line[];
   /** What was posted since the last hour of the period and before `committed`, and the statement does not tell yet. */
   untoldSum: () => Promise<Kobo>;
 }
@@ -219,6 +226,8 @@ async function compare(
     outstandingSince: outstanding.reduce<Date | null>(oldest, null),
     unpostedSum: sumOf(notPosted),
     unpostedSince: notPosted.reduce<Date | null>(oldest, null),
+    returning: match.returning.filter(inPeriod),
+    told: lines,
     untoldSum: async () => {
       const young = await listClearingLines(sql, book, bank.name, { from: settled, to: committed });
       // What the bank dates before this statement was told by an earlier one, and is in the balance.
@@ -230,6 +239,9 @@ async function compare(
 const earlier = (at: Date, ms: number): Date => new Date(at.getTime() - ms);
 
 const oldest = (one: Date | null, { at }: Line): Date => (one === null || at < one ? at : one);
+
+/** The return of a sent line. */
+const asReturned = (line: Line): Line => ({ ...line, kind: 'returned' });
 
 /** Posts the lines that are the bank's own doing. Returns them as posted lines. */
 async function postOwnLines(

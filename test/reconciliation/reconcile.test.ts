@@ -5,7 +5,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { createCreditPollingActivities } from '../../src/activities/creditPolling.ts';
 import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
-import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import { newUuid, parseId, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 import type { BankRail, InboundCreditReport, StatementLine } from '../../src/rail/port.ts';
@@ -205,6 +205,46 @@ describe('each book by itself', () => {
     expect(new Set(rail.statementsRead.map(({ organisationId }) => organisationId))).toEqual(
       new Set([second.organisationId]),
     );
+  });
+});
+
+describe('a transfer that came back before it was posted', () => {
+  /** The reference of a withdrawal that failed. */
+  async function failedWithdrawal({ organisationId, wallet }: Book & { wallet: string }): Promise<string> {
+    const id = newUuid();
+    await api.sql`
+      INSERT INTO withdrawals (organisation_id, environment, id, version, source_wallet_id, amount, fee, status,
+                               account_number, account_name, bank_code, bank_name, failure_reason, rail, created_at)
+      VALUES (${organisationId}, 'test', ${id}, 1, ${parseId('wallet', wallet)}, 500, 0, 'failed',
+              '0000000000', 'A', '000', 'B', 'rejected', 'sandbox', now())`;
+    return publicId('withdrawal', id);
+  }
+  const ofBalances = async (book: Book) => (await findings(book)).filter((one) => one.startsWith('BANK_BALANCE'));
+
+  test('a balance between its two lines is no finding; the next run reads from its first line, and the one after does not', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    const sentAt = ago(HOUR);
+    const reference = await failedWithdrawal(book);
+    rail.tell(book, line('sent', reference, 500, sentAt));
+    await reconcileLater(rail, book);
+    expect([await breaksOf(book), await ofBalances(book)]).toEqual([[], []]);
+    expect((await progressOf(book))?.readFrom).toEqual(sentAt);
+
+    rail.tell(book, line('returned', reference, 500, ago(-3 * HOUR)));
+    await reconcileLater(rail, book, 4 * HOUR);
+    expect([await breaksOf(book), await ofBalances(book)]).toEqual([[], []]);
+    expect((await progressOf(book))?.readFrom.getTime()).toBeGreaterThan(Date.now() + 3 * HOUR);
+  });
+
+  test('its lines may be in two parts of one run', async () => {
+    const book = await openBook(4);
+    const rail = new StatedRail();
+    const reference = await failedWithdrawal(book);
+    rail.tell(book, line('sent', reference, 500, ago(3.5 * DAY)), line('returned', reference, 500, ago(0.5 * DAY)));
+    await reconcileLater(rail, book);
+    expect([await breaksOf(book), await ofBalances(book)]).toEqual([[], []]);
+    expect((await progressOf(book))?.readFrom.getTime()).toBeGreaterThan(Date.now());
   });
 });
 
